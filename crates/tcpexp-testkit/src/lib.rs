@@ -51,7 +51,8 @@ pub use payload::Payload;
 pub use prng::Prng;
 pub use simulator::{
     CaptureSpec, ClockStep, Congestion, Direction, DirectionTotals, Fate, FlowTruth, IpId,
-    IpVersion, Outage, PacketId, PacketTruth, Path, Point, Policer, Scenario, Sighting, Sightings,
-    Summary, TcpLoad, Truth, TwoCaptures, UdpLoad, UdpPayload, Writes, simulate, simulate_into,
+    IpVersion, Middle, Outage, PacketId, PacketTruth, Path, Point, Policer, Scenario, Sighting,
+    Sightings, Summary, TcpLoad, Truth, TwoCaptures, UdpLoad, UdpPayload, Writes, simulate,
+    simulate_into,
 };
 pub use writer::{CaptureWriter, Container, Endian, Interface, Resolution};

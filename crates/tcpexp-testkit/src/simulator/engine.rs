@@ -12,7 +12,7 @@ use super::merge::Merge;
 use super::packet::{Body, Packet, Protocol};
 use super::places::Packets;
 use super::scenario::{Direction, Point, Scenario};
-use super::tap::Tap;
+use super::tap::{Place, Tap};
 use super::tcp::Outgoing;
 use super::truth::{PacketId, Truth};
 use crate::Prng;
@@ -24,21 +24,47 @@ pub(crate) struct Engine<'a, W> {
     events: Events,
     flows: Flows,
     packets: Packets,
-    links: [Link; 2],
+    /// The links of each direction, segment by segment from SRC to DST.
+    links: [Vec<Link>; 2],
     /// Time at which each host's network card has sent its backlog.
     card_free_at: [u64; 2],
     taps: [Tap<W>; 2],
+    /// In the order from SRC to DST.
+    middle_taps: Vec<Tap<W>>,
     ledger: Ledger,
     silent: bool,
     outgoing: Vec<Outgoing>,
 }
 
+/// The files of a finished run, and the truth about it.
+pub(crate) struct Finished<W> {
+    pub(crate) ends: [W; 2],
+    pub(crate) middles: Vec<W>,
+    pub(crate) truth: Truth,
+}
+
 impl<'a, W: Write> Engine<'a, W> {
-    pub(crate) fn new(scenario: &'a Scenario, src: W, dst: W, remember: bool) -> io::Result<Self> {
+    /// `middles` holds the files of the middle points.
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        [src, dst]: [W; 2],
+        middles: Vec<W>,
+        remember: bool,
+    ) -> io::Result<Self> {
         let mut prng = Prng::new(scenario.seed);
         let mut ledger = Ledger::new(remember);
         let flows = Flows::new(scenario, &mut prng, &mut ledger.summary);
         let ways = [Direction::Forward, Direction::Reverse];
+        let links = |way| {
+            let segments = 0..=scenario.middles.len();
+            segments
+                .map(|segment| Link::new(scenario.segment(segment, way)))
+                .collect()
+        };
+        let middle_taps = middles
+            .into_iter()
+            .enumerate()
+            .map(|(place, out)| Tap::new(scenario, Place::Middle(place), out, remember));
         Ok(Self {
             scenario,
             prng,
@@ -46,12 +72,13 @@ impl<'a, W: Write> Engine<'a, W> {
             events: Events::default(),
             flows,
             packets: Packets::default(),
-            links: ways.map(|way| Link::new(scenario.path(way))),
+            links: ways.map(links),
             card_free_at: [0; 2],
             taps: [
-                Tap::new(scenario, Point::Src, src, remember)?,
-                Tap::new(scenario, Point::Dst, dst, remember)?,
+                Tap::new(scenario, Place::End(Point::Src), src, remember)?,
+                Tap::new(scenario, Place::End(Point::Dst), dst, remember)?,
             ],
+            middle_taps: middle_taps.collect::<io::Result<_>>()?,
             ledger,
             silent: false,
             outgoing: Vec::new(),
@@ -59,7 +86,7 @@ impl<'a, W: Write> Engine<'a, W> {
     }
 
     /// Runs until no event is left.
-    pub(crate) fn run(mut self) -> io::Result<(W, W, Truth)> {
+    pub(crate) fn run(mut self) -> io::Result<Finished<W>> {
         for slot in 0..self.flows.slots.len() as u32 {
             self.schedule(slot);
         }
@@ -67,6 +94,7 @@ impl<'a, W: Write> Engine<'a, W> {
             self.now = at;
             match what {
                 What::Upstream(place) => self.upstream(place)?,
+                What::Middle(place, passed) => self.middle(place, passed)?,
                 What::Downstream(place) => self.downstream(place)?,
                 What::Wake(slot, generation) => self.wake(slot, generation)?,
             }
@@ -77,13 +105,21 @@ impl<'a, W: Write> Engine<'a, W> {
         summary.dst_records = dst.records;
         let (src, src_sightings) = src.finish()?;
         let (dst, dst_sightings) = dst.finish()?;
+        let middles = self.middle_taps.into_iter().map(Tap::finish);
+        let middles: Vec<_> = middles.collect::<io::Result<_>>()?;
+        let (middles, middle_sightings): (_, Vec<_>) = middles.into_iter().unzip();
         let truth = Truth {
             summary,
             packets: self.ledger.packets.unwrap_or_default(),
             src: src_sightings.unwrap_or_default(),
             dst: dst_sightings.unwrap_or_default(),
+            middles: middle_sightings.into_iter().flatten().collect(),
         };
-        Ok((src, dst, truth))
+        Ok(Finished {
+            ends: [src, dst],
+            middles,
+            truth,
+        })
     }
 
     fn time(&self, nanos: u64) -> Timestamp {
@@ -250,7 +286,7 @@ impl<'a, W: Write> Engine<'a, W> {
                 let framing = self.scenario.capture(point).framing;
                 slot.identity.frame(&piece, point, framing).wire_len()
             };
-            self.enter(piece, bytes);
+            self.enter(piece, bytes, 0);
         }
         // Only after the pieces entered: a slot without a packet in flight may pass to another
         // flow.
@@ -258,30 +294,59 @@ impl<'a, W: Write> Engine<'a, W> {
         Ok(())
     }
 
-    /// One packet enters the bottleneck's queue.
-    fn enter(&mut self, packet: Packet, bytes: u32) {
+    /// One packet enters the queue of the next segment; it has passed this many middle points.
+    fn enter(&mut self, packet: Packet, bytes: u32, passed: usize) {
         let way = packet.direction.index();
-        let verdict = self.links[way].enter(self.now, bytes, &mut self.prng);
+        let segment = match packet.direction {
+            Direction::Forward => passed,
+            Direction::Reverse => self.middle_taps.len() - passed,
+        };
+        let verdict = self.links[way][segment].enter(self.now, bytes, &mut self.prng);
         let flow = self.flows.slots[packet.slot as usize].identity.number;
-        let copy_id = self.ledger.decided(flow, &packet, verdict);
+        let copy_id = self.ledger.decided(flow, &packet, segment, verdict);
         if let Verdict::Arrives(at, copy_at) = verdict {
-            self.arrive_at(at, packet);
+            self.arrive_at(at, packet, passed);
             if let Some(copy_at) = copy_at {
-                self.arrive_at(
-                    copy_at,
-                    Packet {
-                        id: copy_id,
-                        ..packet
-                    },
-                );
+                let copy = Packet {
+                    id: copy_id,
+                    ..packet
+                };
+                self.arrive_at(copy_at, copy, passed);
             }
         }
     }
 
-    fn arrive_at(&mut self, at: u64, packet: Packet) {
+    fn arrive_at(&mut self, at: u64, packet: Packet, passed: usize) {
         self.flows.slots[packet.slot as usize].in_flight += 1;
         let place = self.packets.put(packet);
-        self.events.at(at, What::Downstream(place));
+        let what = if passed < self.middle_taps.len() {
+            What::Middle(place, passed as u32)
+        } else {
+            What::Downstream(place)
+        };
+        self.events.at(at, what);
+    }
+
+    /// A packet passes a middle point and enters the next segment.
+    fn middle(&mut self, place: u32, passed: u32) -> io::Result<()> {
+        let packet = self.packets.take(place);
+        let passed = passed as usize;
+        let number = match packet.direction {
+            Direction::Forward => passed,
+            Direction::Reverse => self.middle_taps.len() - 1 - passed,
+        };
+        let at = self.time(self.now);
+        let slot = &mut self.flows.slots[packet.slot as usize];
+        slot.in_flight -= 1;
+        // Addresses are translated on the last segment only.
+        let framing = self.scenario.middles[number].capture.framing;
+        let frame = slot.identity.frame(&packet, Point::Src, framing);
+        let id = std::iter::once(packet.id);
+        self.middle_taps[number].record(self.scenario, at, &frame, &id)?;
+        let bytes = frame.wire_len();
+        self.enter(packet, bytes, passed + 1);
+        self.settle(packet.slot);
+        Ok(())
     }
 
     /// A packet passes the second point.

@@ -8,6 +8,8 @@ use std::collections::BinaryHeap;
 pub(crate) enum What {
     /// A packet passes the point near its sender.
     Upstream(u32),
+    /// A packet passes a middle point, the second number counted from 0 in its direction.
+    Middle(u32, u32),
     /// A packet passes the point near its receiver.
     Downstream(u32),
     /// A flow wakes up. The second number is the slot's generation, to detect an event of an

@@ -42,6 +42,7 @@ impl Ledger {
                 upstream_at: at,
                 downstream_at: None,
                 fate: Fate::OnTheWay,
+                lost_on: None,
                 copy_of: None,
                 retransmission: packet.retransmission,
                 payload_bytes: identity.payload_bytes(&packet.piece(piece, mode)),
@@ -49,9 +50,15 @@ impl Ledger {
         }
     }
 
-    /// Records the network's verdict on a packet. Returns the id of the duplicate, if the network
-    /// makes one.
-    pub(crate) fn decided(&mut self, flow: u32, packet: &Packet, verdict: Verdict) -> PacketId {
+    /// Records the verdict of a segment of the network on a packet. Returns the id of the duplicate,
+    /// if the network makes one.
+    pub(crate) fn decided(
+        &mut self,
+        flow: u32,
+        packet: &Packet,
+        segment: usize,
+        verdict: Verdict,
+    ) -> PacketId {
         let copy = self.next_id;
         let totals = self.summary.direction_mut(packet.direction);
         let fate = match verdict {
@@ -63,7 +70,7 @@ impl Ledger {
                 if let Some(packets) = &mut self.packets {
                     let original = packets[packet.id as usize];
                     packets.push(PacketTruth {
-                        copy_of: Some(packet.id),
+                        copy_of: original.copy_of.or(Some(packet.id)),
                         ..original
                     });
                 }
@@ -80,7 +87,8 @@ impl Ledger {
         };
         self.summary.flows[flow as usize].lost[packet.direction.index()] += 1;
         if let Some(packets) = &mut self.packets {
-            packets[packet.id as usize].fate = fate;
+            let known = &mut packets[packet.id as usize];
+            (known.fate, known.lost_on) = (fate, Some(segment));
         }
         copy
     }

@@ -20,20 +20,22 @@ use std::io::{self, Write};
 
 use engine::Engine;
 pub use scenario::{
-    CaptureSpec, ClockStep, Congestion, Direction, IpId, IpVersion, Outage, Path, Point, Policer,
-    Scenario, TcpLoad, UdpLoad, UdpPayload, Writes,
+    CaptureSpec, ClockStep, Congestion, Direction, IpId, IpVersion, Middle, Outage, Path, Point,
+    Policer, Scenario, TcpLoad, UdpLoad, UdpPayload, Writes,
 };
 pub use truth::{
     DirectionTotals, Fate, FlowTruth, PacketId, PacketTruth, Sighting, Sightings, Summary, Truth,
 };
 
-/// Captures of the same traffic at two points, with the truth about every packet.
+/// Captures of the same traffic at two points or more, with the truth about every packet.
 #[derive(Clone, Debug)]
 pub struct TwoCaptures {
     /// Capture file of SRC.
     pub src: Vec<u8>,
     /// Capture file of DST.
     pub dst: Vec<u8>,
+    /// Capture files of the middle points, in the order from SRC to DST.
+    pub middles: Vec<Vec<u8>>,
     /// Truth about every packet, flow and record.
     pub truth: Truth,
 }
@@ -55,16 +57,23 @@ pub struct TwoCaptures {
 /// assert!(syn.downstream_at.unwrap() - syn.upstream_at >= TimeDelta::from_millis(10));
 /// ```
 pub fn simulate(scenario: &Scenario) -> TwoCaptures {
-    let (src, dst, truth) = Engine::new(scenario, Vec::new(), Vec::new(), true)
+    let middles = vec![Vec::new(); scenario.middles.len()];
+    let finished = Engine::new(scenario, [Vec::new(), Vec::new()], middles, true)
         .and_then(Engine::run)
         .expect("memory takes all writes");
-    TwoCaptures { src, dst, truth }
+    let [src, dst] = finished.ends;
+    TwoCaptures {
+        src,
+        dst,
+        middles: finished.middles,
+        truth: finished.truth,
+    }
 }
 
 /// Runs a scenario of any length into two files; memory use depends on the live flows only.
 ///
-/// Packets are not kept, so the result holds only totals.
+/// Packets are not kept, so the result holds only totals. The scenario has no middle points.
 pub fn simulate_into<W: Write>(scenario: &Scenario, src: W, dst: W) -> io::Result<Summary> {
-    let (_, _, truth) = Engine::new(scenario, src, dst, false)?.run()?;
-    Ok(truth.summary)
+    let finished = Engine::new(scenario, [src, dst], Vec::new(), false)?.run()?;
+    Ok(finished.truth.summary)
 }

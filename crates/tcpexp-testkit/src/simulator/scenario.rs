@@ -315,9 +315,41 @@ impl Default for CaptureSpec {
     }
 }
 
+/// A measurement point between SRC and DST, and the network between it and the next point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Middle {
+    /// The path to the next point.
+    pub path: Path,
+    /// The path from the next point, if it differs.
+    pub reverse: Option<Path>,
+    /// Offset of this point's clock against SRC's at the start.
+    pub offset: TimeDelta,
+    /// Rate error of this point's clock against SRC's.
+    pub skew: Skew,
+    /// How this point captures. Its segments are never offloaded.
+    pub capture: CaptureSpec,
+    /// Packets per million that the capture misses.
+    pub missed_ppm: u32,
+}
+
+impl Default for Middle {
+    /// A [`Path::default`], a perfect clock and a perfect capture.
+    fn default() -> Self {
+        Self {
+            path: Path::default(),
+            reverse: None,
+            offset: TimeDelta::ZERO,
+            skew: Skew::NONE,
+            capture: CaptureSpec::default(),
+            missed_ppm: 0,
+        }
+    }
+}
+
 /// All parameters of a simulated pair of captures.
 ///
-/// The path fields apply to both directions, unless `reverse` is set.
+/// The path fields apply to both directions, unless `reverse` is set. With `middles` they describe
+/// the network between SRC and the first middle point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     /// Equal seeds give identical files.
@@ -348,6 +380,8 @@ pub struct Scenario {
     pub outage: Option<Outage>,
     /// The path from the server to the client, if it differs.
     pub reverse: Option<Path>,
+    /// Measurement points between SRC and DST, in the order from SRC to DST.
+    pub middles: Vec<Middle>,
     /// Offset of DST's clock against SRC's at the start.
     pub offset: TimeDelta,
     /// Rate error of DST's clock against SRC's.
@@ -391,6 +425,7 @@ impl Default for Scenario {
             policer: path.policer,
             outage: path.outage,
             reverse: None,
+            middles: Vec::new(),
             offset: TimeDelta::ZERO,
             skew: Skew::NONE,
             clock_step: None,
@@ -426,6 +461,18 @@ impl Scenario {
         }
     }
 
+    /// Returns the path of one direction on one segment: segment 0 is between SRC and the next
+    /// point.
+    pub fn segment(&self, segment: usize, direction: Direction) -> Path {
+        let Some(middle) = segment.checked_sub(1).map(|place| &self.middles[place]) else {
+            return self.path(direction);
+        };
+        match direction {
+            Direction::Forward => middle.path,
+            Direction::Reverse => middle.reverse.unwrap_or(middle.path),
+        }
+    }
+
     /// Returns how a point captures.
     pub const fn capture(&self, point: Point) -> &CaptureSpec {
         match point {
@@ -438,16 +485,24 @@ impl Scenario {
     /// resolution.
     pub fn clock(&self, point: Point, at: Timestamp) -> Timestamp {
         let since_start = at - self.start;
-        let mut shown = at;
-        if point == Point::Dst {
-            // The product exceeds 64 bits within four minutes at 50 ppm.
-            let gained = i128::from(since_start.as_nanos()) * i128::from(self.skew.as_ppt());
-            let gained = TimeDelta::from_nanos((gained / 1_000_000_000_000) as i64);
-            shown = shown + self.offset + gained;
-        }
+        let shown = match point {
+            Point::Src => at,
+            Point::Dst => self.off_by(at, self.offset, self.skew),
+        };
         match self.clock_step {
             Some(step) if step.point == point && since_start >= step.at => shown + step.by,
             _ => shown,
         }
+    }
+
+    /// Returns the clock reading of a middle point at a true time.
+    pub fn clock_between(&self, middle: &Middle, at: Timestamp) -> Timestamp {
+        self.off_by(at, middle.offset, middle.skew)
+    }
+
+    fn off_by(&self, at: Timestamp, offset: TimeDelta, skew: Skew) -> Timestamp {
+        // The product exceeds 64 bits within four minutes at 50 ppm.
+        let gained = i128::from((at - self.start).as_nanos()) * i128::from(skew.as_ppt());
+        at + offset + TimeDelta::from_nanos((gained / 1_000_000_000_000) as i64)
     }
 }

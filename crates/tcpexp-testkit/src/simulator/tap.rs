@@ -4,13 +4,26 @@ use std::io::{self, Write};
 
 use tcpexp_units::Timestamp;
 
-use super::scenario::{Point, Scenario};
+use super::scenario::{CaptureSpec, Point, Scenario};
 use super::truth::{PacketId, Sightings};
-use crate::{CaptureWriter, FrameSpec, Interface};
+use crate::{CaptureWriter, FrameSpec, Interface, Prng};
+
+/// Where a tap is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// At a host.
+    End(Point),
+    /// At a middle point: its number from 0, in the order from SRC to DST.
+    Middle(usize),
+}
 
 #[derive(Debug)]
 pub(crate) struct Tap<W> {
-    point: Point,
+    place: Place,
+    spec: CaptureSpec,
+    /// Decides which packets the capture misses, apart from the traffic's own randomness.
+    misses: Prng,
+    missed_ppm: u32,
     from: Timestamp,
     until: Timestamp,
     writer: CaptureWriter<W>,
@@ -23,18 +36,27 @@ pub(crate) struct Tap<W> {
 impl<W: Write> Tap<W> {
     pub(crate) fn new(
         scenario: &Scenario,
-        point: Point,
+        place: Place,
         out: W,
         remember: bool,
     ) -> io::Result<Self> {
-        let spec = scenario.capture(point);
+        let (spec, missed_ppm) = match place {
+            Place::End(point) => (*scenario.capture(point), 0),
+            Place::Middle(middle) => {
+                let middle = &scenario.middles[middle];
+                (middle.capture, middle.missed_ppm)
+            }
+        };
         let interface = Interface {
             link_type: spec.framing.link_type(),
             snaplen: spec.snaplen,
             resolution: spec.resolution,
         };
         Ok(Self {
-            point,
+            place,
+            spec,
+            misses: Prng::new(scenario.seed),
+            missed_ppm,
             from: scenario.start + spec.starts_after,
             until: spec
                 .stops_after
@@ -58,10 +80,15 @@ impl<W: Write> Tap<W> {
         if at < self.from || at >= self.until {
             return Ok(());
         }
-        let spec = scenario.capture(self.point);
-        let wire_len = frame.write(&mut self.frame, spec.snaplen);
-        let shown = scenario.clock(self.point, at);
-        for _ in 0..if spec.twice { 2 } else { 1 } {
+        if self.missed_ppm > 0 && self.misses.chance_ppm(self.missed_ppm) {
+            return Ok(());
+        }
+        let wire_len = frame.write(&mut self.frame, self.spec.snaplen);
+        let shown = match self.place {
+            Place::End(point) => scenario.clock(point, at),
+            Place::Middle(middle) => scenario.clock_between(&scenario.middles[middle], at),
+        };
+        for _ in 0..if self.spec.twice { 2 } else { 1 } {
             self.writer.write(shown, &self.frame, wire_len)?;
             self.records += 1;
             if let Some(sightings) = &mut self.sightings {

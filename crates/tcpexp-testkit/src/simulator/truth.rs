@@ -35,6 +35,8 @@ pub struct PacketTruth {
     pub downstream_at: Option<Timestamp>,
     /// Fate of the packet.
     pub fate: Fate,
+    /// Segment on which the packet was dropped or lost, from 0 at SRC; `None` if it arrived.
+    pub lost_on: Option<usize>,
     /// Original of this packet, if the network duplicated it.
     pub copy_of: Option<PacketId>,
     /// True if TCP sent these bytes, or this SYN or FIN, before.
@@ -177,6 +179,8 @@ pub struct Truth {
     pub src: Sightings,
     /// The records of DST's capture.
     pub dst: Sightings,
+    /// The records of the middle points' captures, in the order from SRC to DST.
+    pub middles: Vec<Sightings>,
 }
 
 impl Truth {
