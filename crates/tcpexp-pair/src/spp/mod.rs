@@ -35,7 +35,10 @@ mod tests;
 pub use alignment::{
     Alignment, Field, FieldKept, Identification, NothingInCommon, SequenceShift, Survey,
 };
-pub use clock::{ClockModel, ClockStep, Offset, Placed, SkewEstimate, TimelineReader};
+pub use clock::{
+    ClockModel, ClockStep, JointClocks, Offset, PathClocks, Placed, PointTimeline, SkewEstimate,
+    TimelineReader,
+};
 pub use crossing::{Crossing, PathDirection};
 pub use linking::{LocalFlow, PairedFlow, Unpaired};
 pub use matching::{DirectionCounts, Fate, PacketOutcome, Passing};

@@ -1,5 +1,6 @@
 //! The relation between the clocks of the two capture points.
 
+mod along;
 mod delay;
 mod delays;
 mod jump;
@@ -13,6 +14,7 @@ mod timeline;
 mod walk;
 mod wander;
 
+pub use along::{JointClocks, PathClocks, PointTimeline};
 pub use model::ClockModel;
 pub(in crate::spp) use offset::DISORDER;
 pub use offset::Offset;

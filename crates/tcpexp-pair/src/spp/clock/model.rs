@@ -143,6 +143,11 @@ impl ClockModel {
         settled
     }
 
+    /// Returns the model with an offset from elsewhere; its timeline stays as it is.
+    pub(super) fn with_offset(self, offset: Offset) -> Self {
+        Self { offset, ..self }
+    }
+
     /// True if enough packets agree on the offset to distinguish identical packets by their delays.
     pub(in crate::spp) fn offset_is_sure(&self) -> bool {
         self.offset_is_sure

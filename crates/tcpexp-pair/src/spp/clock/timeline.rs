@@ -114,8 +114,9 @@ impl TimelineReader {
         }
     }
 
+    /// Converts a time of this clock, without its steps, to the common timeline.
     #[inline]
-    fn without_drift(&self, unstepped: Timestamp) -> Timestamp {
+    pub(super) fn without_drift(&self, unstepped: Timestamp) -> Timestamp {
         unstepped - self.offset - self.gains.share(unstepped - self.origin)
     }
 }

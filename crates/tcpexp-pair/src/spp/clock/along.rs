@@ -1,0 +1,223 @@
+//! The clocks of several points along a path, solved together.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::model::ClockModel;
+use super::offset::Offset;
+use super::timeline::TimelineReader;
+use crate::spp::point::Point;
+
+/// The clocks of points along a path, solved together.
+///
+/// Neighbours determine the clocks: the offset between two points is the sum of the offsets of the
+/// segments between them, and so is its maximum error. A path is no faster than the sum of the
+/// fastest crossings of its segments, so the sum is at least as tight as the bound that the packets
+/// of the two points give.
+#[derive(Clone, Debug)]
+pub struct PathClocks {
+    /// The settled clocks of neighbours, from the first point on.
+    segments: Vec<ClockModel>,
+}
+
+/// The clocks of two points along a path.
+#[derive(Clone, Debug)]
+pub struct JointClocks {
+    /// Offset, skew and steps between the two points, with the offset of the whole path.
+    pub clock: ClockModel,
+    /// Places the records of each capture on the timeline of the path's first point, by
+    /// [`Point::index`].
+    pub timelines: [PointTimeline; 2],
+    /// By how much the sum of the segments differs from what the packets of the two points alone
+    /// show, if this exceeds the error bounds of both. The offset then has no bounds.
+    pub contradiction: Option<TimeDelta>,
+}
+
+/// Places the records of one capture on the timeline of the first point of a path.
+#[derive(Clone, Debug)]
+pub struct PointTimeline {
+    own: TimelineReader,
+    /// The timelines of the points before, nearest first.
+    before: Vec<TimelineReader>,
+}
+
+impl PathClocks {
+    /// `segments` holds the settled clocks of neighbours, from the first point on.
+    pub fn new(segments: Vec<ClockModel>) -> Self {
+        Self { segments }
+    }
+
+    /// The clocks of the points `from` and `to`, counted from 0. `settled` is what their packets
+    /// alone show, on the `from` timeline.
+    ///
+    /// # Panics
+    ///
+    /// If `from < to` does not hold, or there are fewer points.
+    pub fn between(&self, [from, to]: [usize; 2], settled: ClockModel) -> JointClocks {
+        let segments = &self.segments[..to];
+        let onward = |count: usize| {
+            let before = segments[..count].iter().rev();
+            before.map(|clock| clock.reader(Point::Dst)).collect()
+        };
+        let src = PointTimeline {
+            own: settled.reader(Point::Src),
+            before: onward(from),
+        };
+        let dst = PointTimeline {
+            // The steps are those that the two captures show, so that both count them alike.
+            own: TimelineReader {
+                seams: settled.reader(Point::Dst).seams,
+                ..segments[to - 1].reader(Point::Dst)
+            },
+            before: onward(to - 1),
+        };
+        let (clock, contradiction) = if to == from + 1 {
+            (settled, None)
+        } else {
+            checked(settled, &segments[from..])
+        };
+        JointClocks {
+            clock,
+            timelines: [src, dst],
+            contradiction,
+        }
+    }
+}
+
+/// The clocks of two points with the offset that the segments between them give.
+fn checked(settled: ClockModel, segments: &[ClockModel]) -> (ClockModel, Option<TimeDelta>) {
+    let alone = settled.offset();
+    // The offset changes with time if the clocks have a skew, so both are of one moment.
+    let moment = settled.reader(Point::Dst).origin;
+    let at_first = segments.iter().rev().fold(moment, |at, clock| {
+        clock.reader(Point::Dst).without_drift(at)
+    });
+    let middle = moment - at_first;
+    let error: Option<TimeDelta> = segments.iter().map(|clock| clock.offset().error()).sum();
+    let apart = (middle - alone.middle).abs();
+    let contradiction = error
+        .zip(alone.error())
+        .is_some_and(|(error, alone)| apart > error + alone);
+    let error = error.filter(|_| !contradiction);
+    let offset = Offset {
+        lower: error.map(|error| middle - error),
+        upper: error.map(|error| middle + error),
+        middle,
+    };
+    (settled.with_offset(offset), contradiction.then_some(apart))
+}
+
+impl PointTimeline {
+    /// Time of record number `record` (from 0), captured at `time` on the clock of this capture: on
+    /// the clock of the first point and at its rate, without the steps of either clock.
+    pub fn place(&self, record: u64, time: Timestamp) -> Timestamp {
+        let at = self.own.place(record, time).at;
+        let before = self.before.iter();
+        before.fold(at, |at, reader| reader.without_drift(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spp::crossing::{Crossing, PathDirection};
+
+    const START: Timestamp = Timestamp::from_nanos(1_700_000_000_000_000_000);
+
+    /// A clock that is ahead by `offset` at the start and fast by `ppm`.
+    fn shown(at: Timestamp, offset_ns: i64, ppm: i64) -> Timestamp {
+        let gained = (at - START).as_nanos() / 1_000_000 * ppm;
+        at + TimeDelta::from_nanos(offset_ns + gained)
+    }
+
+    /// The clocks of two points from packets that take `owd_ms` each way.
+    fn clock(near: (i64, i64), far: (i64, i64), owd_ms: i64) -> ClockModel {
+        let crossings: Vec<Crossing> = (0..6_000)
+            .map(|number| {
+                let left = START + TimeDelta::from_millis(5 * number);
+                let arrived = left + TimeDelta::from_millis(owd_ms);
+                let (path_direction, src, dst) = if number % 2 == 0 {
+                    (PathDirection::Out, left, arrived)
+                } else {
+                    (PathDirection::Back, arrived, left)
+                };
+                Crossing {
+                    path_direction,
+                    src_record: number.unsigned_abs(),
+                    dst_record: number.unsigned_abs(),
+                    src_time: shown(src, near.0, near.1),
+                    dst_time: shown(dst, far.0, far.1),
+                }
+            })
+            .collect();
+        let tick = TimeDelta::from_nanos(1);
+        let clock = ClockModel::estimate(&crossings, [tick; 2]).unwrap();
+        let place = |point: Point, record, time| clock.reader(point).place(record, time).at;
+        let owds = |way: PathDirection| {
+            let of_way = crossings.iter().filter(move |c| c.path_direction == way);
+            of_way
+                .map(|c| {
+                    let src = place(Point::Src, c.src_record, c.src_time);
+                    let dst = place(Point::Dst, c.dst_record, c.dst_time);
+                    Crossing {
+                        src_time: src,
+                        dst_time: dst,
+                        ..*c
+                    }
+                    .raw_owd()
+                })
+                .min()
+        };
+        let least = PathDirection::BOTH.map(owds);
+        clock.settled(least, false)
+    }
+
+    const POINTS: [(i64, i64); 3] = [(0, 0), (-7_000_000_000, 40), (3_000_000_000, -25)];
+
+    fn joint() -> (PathClocks, ClockModel) {
+        let clocks = PathClocks::new(vec![
+            clock(POINTS[0], POINTS[1], 3),
+            clock(POINTS[1], POINTS[2], 9),
+        ]);
+        (clocks, clock(POINTS[0], POINTS[2], 12))
+    }
+
+    #[test]
+    fn offset_of_a_path_is_the_sum_of_its_segments_within_their_bounds() {
+        let (clocks, alone) = joint();
+        let found = clocks.between([0, 2], alone);
+        assert_eq!(found.contradiction, None);
+        let offset = found.clock.offset();
+        let off = (offset.middle - TimeDelta::from_seconds(3)).abs();
+        assert!(off <= offset.error().unwrap(), "{offset:?}");
+        assert!(offset.error().unwrap() <= TimeDelta::from_micros(12_100));
+    }
+
+    #[test]
+    fn delays_of_segments_add_up_to_that_of_the_path_to_the_nanosecond() {
+        let (clocks, alone) = joint();
+        let [a, last] = clocks.between([0, 2], alone).timelines;
+        let [a_again, b] = clocks.between([0, 1], clocks.segments[0].clone()).timelines;
+        let [b_again, last_again] = clocks.between([1, 2], clocks.segments[1].clone()).timelines;
+        for seconds in 0..30 {
+            let at = START + TimeDelta::from_millis(1_000 * seconds + 317);
+            let times = [0, 3, 12].map(|ms| at + TimeDelta::from_millis(ms));
+            let [t0, t1, t2] = [0, 1, 2].map(|k: usize| shown(times[k], POINTS[k].0, POINTS[k].1));
+            assert_eq!(a.place(0, t0), a_again.place(0, t0));
+            assert_eq!(b.place(0, t1), b_again.place(0, t1));
+            assert_eq!(last.place(0, t2), last_again.place(0, t2));
+            let delay = last.place(0, t2) - a.place(0, t0);
+            let off = (delay - TimeDelta::from_millis(12)).abs();
+            assert!(off < TimeDelta::from_micros(12_100), "{delay}");
+        }
+    }
+
+    #[test]
+    fn offsets_that_exclude_each_other_give_no_bound() {
+        let (clocks, _) = joint();
+        let other = (POINTS[2].0 + 60_000_000, POINTS[2].1);
+        let found = clocks.between([0, 2], clock(POINTS[0], other, 12));
+        let apart = found.contradiction.unwrap() - TimeDelta::from_millis(60);
+        assert!(apart.abs() < TimeDelta::from_millis(1), "{apart}");
+        assert_eq!(found.clock.offset().error(), None);
+    }
+}
