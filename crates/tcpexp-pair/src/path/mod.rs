@@ -16,7 +16,13 @@
 //! One-way delays contain the error of the clock offset, which packets in both directions bound:
 //! see [`Offset`](crate::spp::Offset). The minimum delays of all packets, not only of the survey's
 //! sample, fix the offset before the rows are made. Queueing delays do not depend on it.
+//!
+//! With more than two points, [`measure_along`] measures between any two of them. All rows are then
+//! on the timeline of the first point, and a packet that a capture missed is recognised by the
+//! captures beyond it.
 
+mod along;
+mod beyond;
 mod bottleneck;
 mod capture_loss;
 mod losses;
@@ -24,7 +30,10 @@ mod packet;
 mod reordering;
 mod run;
 mod summary;
+mod timeline;
 
+pub use along::{FromPath, least_along, measure_along};
+pub use beyond::{SeenAt, SeenBeyond};
 pub use capture_loss::CaptureLoss;
 pub use losses::LossRuns;
 pub use packet::PathPacket;

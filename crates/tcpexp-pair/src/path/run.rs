@@ -3,14 +3,16 @@
 use tcpexp_flow::{Direction, FlowId, prefetch};
 use tcpexp_units::TimeDelta;
 
+use super::beyond::{Judged, SeenBeyond};
 use super::bottleneck::{Arrival, Resolution};
 use super::losses::{LossCounter, LossRuns};
 use super::reordering::Reordering;
 use super::summary::Tally;
+use super::timeline::Timeline;
 use super::{PathFlow, PathPacket, PathSummary};
 use crate::spp::{
-    self, Alignment, Batch, DirectionCounts, Fate, FlowSummary, Options, PacketOutcome, PairedFlow,
-    Passing, PathDirection, RttSample, Totals,
+    self, Alignment, Batch, ClockModel, DirectionCounts, Fate, FlowSummary, Options, PacketOutcome,
+    PairedFlow, PathDirection, RttSample, Totals,
 };
 use tcpexp_flow::Packets;
 
@@ -32,7 +34,7 @@ pub struct FirstPass {
 
 impl FirstPass {
     /// True for a capture that provably misses packets, by [`Point::index`](spp::Point::index).
-    fn misses(&self) -> [bool; 2] {
+    pub(super) fn misses(&self) -> [bool; 2] {
         [0, 1].map(|point: usize| self.missed[point] + self.unusable[point] > 0)
     }
 }
@@ -93,17 +95,55 @@ pub fn measure<E: Send>(
     alignment: Alignment,
     first: FirstPass,
     options: Options,
-    mut sink: impl FnMut(PathBatch) -> Result<(), E> + Send,
+    sink: impl FnMut(PathBatch) -> Result<(), E> + Send,
 ) -> Result<PathTotals, E> {
     let assumed = alignment.clock.offset().middle;
     let clock = alignment.clock.settled(first.least_owd, options.symmetric);
     let moved = clock.offset().middle - assumed;
     let [out, back] = first.least_owd;
-    // A larger offset makes delays out shorter and delays back longer by the same time.
-    let least = [out.map(|owd| owd - moved), back.map(|owd| owd + moved)];
-    let mut books = Books {
-        moved,
+    let basis = Basis {
+        // A larger offset makes delays out shorter and delays back longer by the same time.
+        least: [out.map(|owd| owd - moved), back.map(|owd| owd + moved)],
+        timeline: Timeline::Moved(moved),
+        clock,
+        beyond: None,
+        misses: first.misses(),
+    };
+    run(src, dst, alignment, basis, options, sink)
+}
+
+/// What is known before the last pass.
+pub(super) struct Basis {
+    pub(super) timeline: Timeline,
+    pub(super) clock: ClockModel,
+    /// The minimum delays on this timeline.
+    pub(super) least: LeastDelays,
+    /// Packets seen beyond the downstream point, by [`PathDirection::index`]; `None` with two points.
+    pub(super) beyond: Option<[SeenBeyond; 2]>,
+    /// Whether each capture is known to miss packets, by [`Point::index`](spp::Point::index).
+    pub(super) misses: [bool; 2],
+}
+
+/// The last pass.
+pub(super) fn run<E: Send>(
+    src: &mut impl Packets,
+    dst: &mut impl Packets,
+    alignment: Alignment,
+    basis: Basis,
+    options: Options,
+    mut sink: impl FnMut(PathBatch) -> Result<(), E> + Send,
+) -> Result<PathTotals, E> {
+    let Basis {
+        timeline,
+        clock,
         least,
+        beyond,
+        misses,
+    } = basis;
+    let mut books = Books {
+        timeline,
+        least,
+        beyond,
         resolutions: PathDirection::BOTH.map(|path_direction| Resolution {
             coarseness: clock.coarseness(),
             // Spacings are between arrivals, so the clock of the downstream point limits them.
@@ -115,7 +155,7 @@ pub fn measure<E: Send>(
     };
     let options = Options {
         outcomes: true,
-        misses: first.misses(),
+        misses,
         ..options
     };
     let totals = spp::measure(src, dst, alignment, options, |batch| {
@@ -134,9 +174,10 @@ const AHEAD: usize = 8;
 
 /// State of all live flows.
 struct Books {
-    /// Correction of the clock offset that the matching assumed.
-    moved: TimeDelta,
+    timeline: Timeline,
     least: LeastDelays,
+    /// Packets seen beyond the downstream point, by [`PathDirection::index`]; `None` with two points.
+    beyond: Option<[SeenBeyond; 2]>,
     /// Resolution of the clocks that measure spacings, indexed by [`PathDirection::index`].
     resolutions: [Resolution; 2],
     longest: TimeDelta,
@@ -181,6 +222,7 @@ struct DirectionBook {
     reordering: Reordering,
     losses: LossCounter,
     tally: Tally,
+    judged: Judged,
 }
 
 #[derive(Default)]
@@ -203,32 +245,12 @@ impl Books {
                     if let Some(later) = outcomes.get(place + AHEAD) {
                         self.flows.expect(later.flow, later.direction);
                     }
-                    self.packet(&self.settled(*outcome))
+                    self.packet(&self.timeline.settled(*outcome))
                 })
                 .collect(),
             ended: batch.ended.into_iter().map(|s| self.close(s)).collect(),
             flows: batch.flows,
             samples: batch.samples,
-        }
-    }
-
-    /// Maps the outcome to the timeline of the settled offset.
-    fn settled(&self, outcome: PacketOutcome) -> PacketOutcome {
-        let at_dst = |passing: Passing| Passing {
-            at: passing.at - self.moved,
-            ..passing
-        };
-        match outcome.path_direction {
-            PathDirection::Out => PacketOutcome {
-                received: outcome.received.map(at_dst),
-                one_way_delay: outcome.one_way_delay.map(|owd| owd - self.moved),
-                ..outcome
-            },
-            PathDirection::Back => PacketOutcome {
-                sent: outcome.sent.map(at_dst),
-                one_way_delay: outcome.one_way_delay.map(|owd| owd + self.moved),
-                ..outcome
-            },
         }
     }
 
@@ -241,6 +263,14 @@ impl Books {
         });
         let direction = flow.directions[outcome.direction.index()].get_or_insert_default();
         let path_direction = &mut self.path_directions[outcome.path_direction.index()];
+        let outcome = match &self.beyond {
+            None => outcome,
+            Some(beyond) => {
+                let fate = beyond[outcome.path_direction.index()].judge(outcome);
+                direction.judged.count(outcome.fate, fate, outcome.packets);
+                &PacketOutcome { fate, ..*outcome }
+            }
+        };
         if outcome.fate == Fate::Lost {
             direction.losses.lose(outcome.number, outcome.packets);
         }
@@ -280,7 +310,7 @@ impl Books {
         packet
     }
 
-    fn close(&mut self, summary: FlowSummary) -> PathFlow {
+    fn close(&mut self, mut summary: FlowSummary) -> PathFlow {
         let flow = std::mem::take(self.flows.of(summary.flow.flow));
         let forward = flow.path_direction.unwrap_or(PathDirection::Out);
         let path_directions = [forward, forward.opposite()];
@@ -291,6 +321,7 @@ impl Books {
         ];
         let directions = directions.map(|(book, path_direction, direction)| {
             let book = *book.unwrap_or_default();
+            book.judged.correct(&mut summary.counts[direction]);
             let (counts, losses) = (summary.counts[direction], book.losses.found());
             let total = &mut self.path_directions[path_direction.index()];
             total.counts += counts;
