@@ -3,7 +3,8 @@
 //! Open a capture with [`Recording::open`], then call one of these functions:
 //!
 //! - [`rtt`](fn@rtt): round-trip times between two captures, without synchronised clocks
-//! - [`path`](fn@path): the fate and the delays of each packet between two captures
+//! - [`path`](fn@path): the fate and the delays of each packet between two captures, and
+//!   [`path_along`] between more of them
 //! - [`cwnd`](fn@cwnd): congestion windows and loss recovery of TCP senders
 //! - [`flows`](fn@flows), [`single_rtt`], [`live_rtt`], [`throughput`](fn@throughput),
 //!   [`sequence`](fn@sequence): results from one capture
@@ -60,9 +61,11 @@ mod info;
 mod log;
 mod losses;
 mod merged;
+mod numbering;
 mod options;
 mod order;
 mod path;
+mod points;
 mod recording;
 #[cfg(all(feature = "charts", feature = "runs"))]
 mod report;
@@ -107,6 +110,7 @@ pub use log::{LogFile, LogReport};
 pub use losses::{logged_drops, loss_score};
 pub use options::{CaptureOptions, CwndOptions, PathOptions, RttOptions, ThroughputOptions};
 pub use path::{PathReport, path};
+pub use points::{PointsReport, SegmentReport, path_along};
 pub use recording::Recording;
 #[cfg(all(feature = "charts", feature = "runs"))]
 pub use report::report;
@@ -131,7 +135,7 @@ pub use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 pub use tcpexp_measure::sender::{CwndSource, Phase, Profile, SenderRow, SenderSample};
 pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputRow};
 pub use tcpexp_measure::verdict::{Cause, Verdict};
-pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathTotals};
+pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathTotals, Segment};
 pub use tcpexp_pair::spp::{
     Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,
 };

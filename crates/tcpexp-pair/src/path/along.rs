@@ -1,5 +1,7 @@
 //! Measurements between two of several points along a path.
 
+use std::fmt;
+
 use tcpexp_flow::Packets;
 
 use super::beyond::SeenBeyond;
@@ -7,25 +9,50 @@ use super::run::{Basis, FirstPass, LeastDelays, PathBatch, PathTotals, run};
 use super::timeline::Timeline;
 use crate::spp::{self, Alignment, JointClocks, Options, PointTimeline};
 
+/// Two points of a path, by their numbers from 0 in the order along the path.
+///
+/// Shown with numbers from 1: `1>2` is from the first point to the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Segment {
+    /// The point nearer to the first.
+    pub from: usize,
+    /// The point further from the first.
+    pub to: usize,
+}
+
+impl Segment {
+    /// True if no point of the path lies between the two.
+    pub const fn joins_neighbours(self) -> bool {
+        self.to == self.from + 1
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}>{}", self.from + 1, self.to + 1)
+    }
+}
+
 /// What the other points of the path contribute to the measurement between two of them.
 #[derive(Clone, Debug)]
 pub struct FromPath {
     /// The clocks of the two points.
     pub clocks: JointClocks,
-    /// The minimum delays on the timeline of the path: see [`least_along`].
+    /// The minimum delays on the timeline of the path: see [`first_pass_along`].
     pub least: LeastDelays,
     /// The packets that captures beyond the downstream point show, by [`PathDirection::index`].
     pub beyond: [SeenBeyond; 2],
 }
 
-/// Reads both captures for the minimum delays on the timeline of the path.
-pub fn least_along(
+/// Reads both captures for packets that a capture missed, and for the minimum delays on both
+/// timelines: that of [`first_pass`](super::first_pass), and that of the path.
+pub fn first_pass_along(
     src: &mut impl Packets,
     dst: &mut impl Packets,
     alignment: Alignment,
     timelines: [PointTimeline; 2],
     options: Options,
-) -> LeastDelays {
+) -> (FirstPass, LeastDelays) {
     let timeline = Timeline::Along(Box::new(timelines));
     let mut least = LeastDelays::default();
     let options = Options {
@@ -42,8 +69,8 @@ pub fn least_along(
         }
         Ok::<(), std::convert::Infallible>(())
     });
-    let Ok(_) = measured;
-    least
+    let Ok(totals) = measured;
+    (FirstPass::of(&totals), least)
 }
 
 /// Determines the fate of each packet between two of several points: see

@@ -32,7 +32,7 @@ mod run;
 mod summary;
 mod timeline;
 
-pub use along::{FromPath, least_along, measure_along};
+pub use along::{FromPath, Segment, first_pass_along, measure_along};
 pub use beyond::{SeenAt, SeenBeyond};
 pub use capture_loss::CaptureLoss;
 pub use losses::LossRuns;

@@ -33,6 +33,14 @@ pub struct FirstPass {
 }
 
 impl FirstPass {
+    pub(super) fn of(totals: &Totals) -> Self {
+        Self {
+            least_owd: totals.least_owd,
+            missed: totals.unseen,
+            unusable: [0; 2],
+        }
+    }
+
     /// True for a capture that provably misses packets, by [`Point::index`](spp::Point::index).
     pub(super) fn misses(&self) -> [bool; 2] {
         [0, 1].map(|point: usize| self.missed[point] + self.unusable[point] > 0)
@@ -77,11 +85,7 @@ pub fn first_pass(
         Ok::<(), std::convert::Infallible>(())
     });
     let Ok(totals) = measured;
-    FirstPass {
-        least_owd: totals.least_owd,
-        missed: totals.unseen,
-        unusable: [0; 2],
-    }
+    FirstPass::of(&totals)
 }
 
 /// Determines the fate of each packet between two captures and passes results to `sink` as they

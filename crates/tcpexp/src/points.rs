@@ -1,0 +1,264 @@
+//! Fate and delay of each packet between several captures along a path.
+
+use std::collections::VecDeque;
+
+use tcpexp_pair::path::{
+    self, FirstPass, FromPath, LeastDelays, PathBatch, SeenAt, SeenBeyond, Segment,
+};
+use tcpexp_pair::spp::{Alignment, ClockModel, JointClocks, Options, PathClocks};
+use tcpexp_units::TimeDelta;
+
+use crate::alignment::{align, both};
+use crate::numbering::{Numbering, OfSegment};
+use crate::selection::Reading;
+use crate::view::View;
+use crate::{CaptureInfo, Error, PathOptions, PathReport, Recording};
+
+/// Result of [`path_along`].
+#[derive(Debug)]
+pub struct PointsReport {
+    /// The segments between neighbours, in the order along the path.
+    pub segments: Vec<SegmentReport>,
+    /// The whole path, from the first point to the last; `None` with two points, which have one
+    /// segment.
+    pub whole: Option<SegmentReport>,
+}
+
+/// Result of [`path_along`] between two of the points.
+#[derive(Debug)]
+pub struct SegmentReport {
+    /// The two points.
+    pub segment: Segment,
+    /// The measurement between them. The offset of the whole path's clocks is the sum of the
+    /// segments' offsets, and its error the sum of their errors.
+    pub report: PathReport,
+    /// By how much the sum of the segments' offsets differs from the offset that the packets of the
+    /// two points alone show, if this exceeds the errors of both. The offset then has no bounds.
+    pub contradiction: Option<TimeDelta>,
+}
+
+/// Measures the fate and the delays of each packet between several captures along a path.
+///
+/// `points` are in the order along the path. `sink` receives the results of the whole path, then
+/// those of each segment between neighbours; a segment's flows, packets and summaries are those of
+/// [`path`](fn@crate::path) with these differences:
+///
+/// - A flow has one number and one initiator in all segments: those of the first capture. Flows
+///   that the first capture does not show are numbered after its flows.
+/// - All times are on the clock of the first point, without its steps. The delays of a packet that
+///   all captures show sum to that of the whole path exactly, unless a clock between the ends was
+///   set: then up to the error of the estimated step.
+/// - A packet that the next capture lacks and a later one shows is [`Missed`](crate::Fate::Missed).
+///   This assumes that every packet passes all points.
+///
+/// Reads each capture up to four times for each pair of points, since each pair shows packets that
+/// the captures between them missed. Memory grows by one bit per record and pair.
+pub fn path_along<E: From<Error> + Send>(
+    points: &[Recording],
+    options: &PathOptions,
+    mut sink: impl FnMut(Segment, PathBatch) -> Result<(), E> + Send,
+) -> Result<PointsReport, E> {
+    let PathOptions { reading, spp } = options;
+    let spp = *spp;
+    let views = views(points, reading)?;
+    let last = points.len().saturating_sub(1);
+    let mut near = VecDeque::new();
+    let mut clocks = Vec::new();
+    for from in 0..last {
+        let (alignment, clock) = settled(&views, Segment { from, to: from + 1 }, spp)?;
+        near.push_back(alignment);
+        clocks.push(clock);
+    }
+    let clocks = PathClocks::new(clocks);
+    // The evidence on a segment comes from the pairs before it.
+    let order =
+        (0..last).flat_map(|from| (from + 1..=last).rev().map(move |to| Segment { from, to }));
+    let mut pairs = Vec::new();
+    for segment in order {
+        let known = if segment.joins_neighbours() {
+            near.pop_front()
+        } else {
+            None
+        };
+        let alignment = match known {
+            Some(alignment) => alignment,
+            None => align(views[segment.from], views[segment.to])?,
+        };
+        pairs.push(Pair::of(&views, segment, alignment, &clocks, spp)?);
+    }
+    share_misses(&mut pairs);
+    let mut numbering = Numbering::default();
+    let mut seen = Vec::new();
+    let mut report = PointsReport {
+        segments: Vec::new(),
+        whole: None,
+    };
+    for pair in pairs {
+        let segment = pair.segment;
+        let is_whole = segment == Segment { from: 0, to: last };
+        let mut flows = OfSegment::new(segment);
+        let mut at_other = <[SeenAt; 2]>::default();
+        let measured = pair.measure::<E>(&views, beyond(segment, &seen), spp, |batch| {
+            if !segment.joins_neighbours() {
+                for packet in &batch.packets {
+                    at_other[packet.path_direction.index()].add(packet);
+                }
+            }
+            let batch = numbering.rename(&mut flows, batch);
+            if is_whole || segment.joins_neighbours() {
+                sink(segment, batch)?;
+            }
+            Ok(())
+        })?;
+        if segment.from == 0 {
+            numbering.count(&flows, &measured.report.totals.totals);
+        }
+        if segment.joins_neighbours() {
+            report.segments.push(measured);
+        } else {
+            seen.push((segment, at_other));
+            report.whole = report.whole.or(is_whole.then_some(measured));
+        }
+    }
+    Ok(report)
+}
+
+/// The views of all captures, with the limits in time of the first.
+fn views<'a>(points: &'a [Recording], reading: &'a Reading) -> Result<Vec<View<'a>>, Error> {
+    let Some((first, others)) = points.split_first() else {
+        return Ok(Vec::new());
+    };
+    let mut views = Vec::new();
+    for other in others {
+        let [src, dst] = both(first, other, reading)?;
+        if views.is_empty() {
+            views.push(src);
+        }
+        views.push(dst);
+    }
+    Ok(views)
+}
+
+/// What two captures have in common, and their clocks as the fastest packets show them.
+fn settled(
+    views: &[View<'_>],
+    segment: Segment,
+    spp: Options,
+) -> Result<(Alignment, ClockModel), Error> {
+    let [src, dst] = ends(views, segment);
+    let alignment = align(src, dst)?;
+    let (mut src, mut dst) = (src.walk()?, dst.walk()?);
+    let first = path::first_pass(&mut src, &mut dst, alignment.clone(), spp);
+    let clock = alignment.clock.settled(first.least_owd, spp.symmetric);
+    Ok((alignment, clock))
+}
+
+fn ends<'a>(views: &[View<'a>], segment: Segment) -> [View<'a>; 2] {
+    [views[segment.from], views[segment.to]]
+}
+
+/// Two points, before the last pass over their captures.
+struct Pair {
+    segment: Segment,
+    alignment: Alignment,
+    first: FirstPass,
+    clocks: JointClocks,
+    least: LeastDelays,
+}
+
+impl Pair {
+    fn of(
+        views: &[View<'_>],
+        segment: Segment,
+        alignment: Alignment,
+        clocks: &PathClocks,
+        spp: Options,
+    ) -> Result<Self, Error> {
+        let [src, dst] = ends(views, segment);
+        let points = [segment.from, segment.to];
+        let timelines = clocks.between(points, alignment.clock.clone()).timelines;
+        let (mut src, mut dst) = (src.walk()?, dst.walk()?);
+        let (mut first, least) =
+            path::first_pass_along(&mut src, &mut dst, alignment.clone(), timelines, spp);
+        first.unusable = [&src, &dst].map(|walk| CaptureInfo::of(walk).unusable());
+        let settled = alignment.clock.settled(first.least_owd, spp.symmetric);
+        Ok(Self {
+            segment,
+            first,
+            clocks: clocks.between(points, settled),
+            least,
+            alignment,
+        })
+    }
+
+    fn measure<E: From<Error> + Send>(
+        self,
+        views: &[View<'_>],
+        beyond: [SeenBeyond; 2],
+        spp: Options,
+        sink: impl FnMut(PathBatch) -> Result<(), E> + Send,
+    ) -> Result<SegmentReport, E> {
+        let [src, dst] = ends(views, self.segment);
+        let identification = self.alignment.identification.clone();
+        let common_packets = self.alignment.common_packets;
+        let clock = self.clocks.clock.clone();
+        let contradiction = self.clocks.contradiction;
+        let from_path = FromPath {
+            clocks: self.clocks,
+            least: self.least,
+            beyond,
+        };
+        let (mut src, mut dst) = (src.walk()?, dst.walk()?);
+        let totals = path::measure_along(
+            &mut src,
+            &mut dst,
+            self.alignment,
+            self.first,
+            from_path,
+            spp,
+            sink,
+        )?;
+        Ok(SegmentReport {
+            segment: self.segment,
+            report: PathReport {
+                captures: CaptureInfo::of_both([&src, &dst], totals.totals.flows_shed),
+                identification,
+                common_packets,
+                clock,
+                totals,
+            },
+            contradiction,
+        })
+    }
+}
+
+/// A capture that misses packets of one pair may miss packets of every pair.
+fn share_misses(pairs: &mut [Pair]) {
+    let points = pairs.iter().map(|pair| pair.segment.to + 1).max();
+    let mut missed = vec![0; points.unwrap_or(0)];
+    for pair in &*pairs {
+        let Segment { from, to } = pair.segment;
+        for (point, packets) in [from, to].into_iter().zip(pair.first.missed) {
+            missed[point] = packets.max(missed[point]);
+        }
+    }
+    for pair in pairs {
+        let Segment { from, to } = pair.segment;
+        pair.first.missed = [missed[from], missed[to]];
+    }
+}
+
+/// The packets of a segment that captures beyond it show, by
+/// [`PathDirection::index`](tcpexp_pair::spp::PathDirection::index).
+fn beyond(segment: Segment, seen: &[(Segment, [SeenAt; 2])]) -> [SeenBeyond; 2] {
+    let mut beyond = <[SeenBeyond; 2]>::default();
+    for (other, [out, back]) in seen {
+        if other.from == segment.from && other.to > segment.to {
+            beyond[0].add(out);
+        }
+        if other.to == segment.to && other.from < segment.from {
+            beyond[1].add(back);
+        }
+    }
+    beyond
+}
