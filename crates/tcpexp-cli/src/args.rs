@@ -10,7 +10,7 @@ use crate::info::InfoArgs;
 use crate::lab::LabArgs;
 use crate::netem::NetemArgs;
 use crate::page::ReportArgs;
-use crate::path::PathArgs;
+use crate::path_args::PathArgs;
 use crate::plot::PlotArgs;
 use crate::rtt_args::RttArgs;
 use crate::schema::SchemaArgs;

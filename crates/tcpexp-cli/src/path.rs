@@ -1,12 +1,11 @@
-//! `tcpexp path SRC DST`.
+//! `tcpexp path SRC DST [MORE]...`.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::bail;
-use clap::builder::{PathBufValueParser, TypedValueParser};
-use tcpexp::{PathOptions, PathReport, path};
+use tcpexp::{PathReport, path};
 use tcpexp_chart::queueing_figure;
 use tcpexp_flow::FlowId;
 use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket};
@@ -14,83 +13,34 @@ use tcpexp_pair::spp::{Fate, PairedFlow};
 use tcpexp_table::{
     FLOW_TABLE_WIDTH, FlowLabel, Labelled, PathFlowRow, TopPath, path_columns, path_flow_columns,
 };
-use tcpexp_units::TimeDelta;
 
 use crate::failure;
 use crate::output::Output;
-use crate::picture::{Chart, Picture};
+use crate::path_args::PathArgs;
+use crate::picture::Chart;
+use crate::points;
 use crate::progress::Progress;
 use crate::report::{self, Seen};
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names, wrong_usage};
+use crate::shared_args::{shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
-use crate::values::parse_time;
-
-/// Measure the fate and the delay of each packet between two captures
-///
-/// Reports losses, reordering, duplicates, one-way delays and queueing delays. The clocks need not be
-/// synchronised: packets in both directions reveal the clock offset, within a stated bound, and the
-/// skew. One-way delays include the error of the offset. Queueing delays (one-way delays minus the
-/// smallest one in that direction) do not. A packet is unknown, not lost, if it is indistinguishable
-/// from others, or was sent while the other capture may not have been running.
-#[derive(clap::Args)]
-#[command(after_long_help = "Examples:\n\
-\x20 tcpexp path src.pcap dst.pcap\n\
-\x20 tcpexp path src.pcap dst.pcap -o packets.parquet --flows flows.parquet --plot path.svg")]
-pub(crate) struct PathArgs {
-    /// Capture at the source point; `-` is standard input
-    ///
-    /// A directory stands for the captures in it, and a quoted pattern such as 'src*.pcap' for the
-    /// files that fit: rotated files, or captures of several interfaces. They are read as one capture.
-    src: PathBuf,
-
-    /// Capture at the destination point; `-` is standard input
-    dst: PathBuf,
-
-    #[command(flatten)]
-    select: SelectArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
-
-    /// Draw the queueing delay over time, with losses as marks, and its distribution (.svg,
-    /// .pdf or .png)
-    #[arg(long, value_name = "FILE")]
-    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
-    plot: Option<Picture>,
-
-    /// Write a table with one row per flow and direction: packet counts and delay quantiles
-    #[arg(long, value_name = "FILE")]
-    flows: Option<PathBuf>,
-
-    #[command(flatten)]
-    reading: ReadArgs,
-
-    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
-    ///
-    /// Memory use grows with this time.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
-    max_owd: TimeDelta,
-
-    /// Assume equal minimum delays in both directions, to compute the clock offset
-    #[arg(long)]
-    symmetric: bool,
-}
 
 pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
-    if args.src.as_os_str() == "-" && args.dst.as_os_str() == "-" {
-        return Err(wrong_usage(
-            "only one of the two captures can be standard input",
-        ));
+    let captures = [&args.src, &args.dst].into_iter().chain(&args.more);
+    if captures.filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(wrong_usage(if args.more.is_empty() {
+            "only one of the two captures can be standard input"
+        } else {
+            "only one of the captures can be standard input"
+        }));
+    }
+    if !args.more.is_empty() {
+        return points::run(args);
     }
     // Opens the outputs first, to report an error before standard input is read.
     let mut results = Results::new(args)?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
-    let options = PathOptions::default()
-        .tunnels(args.reading.tunnels())
-        .select(args.reading.selection())
-        .max_owd(args.max_owd)
-        .symmetric(args.symmetric);
+    let options = args.options();
     let progress = Progress::watch(
         &[&src, &dst],
         3 + args.reading.extra_passes(2),

@@ -18,15 +18,20 @@ pub(crate) struct Progress {
 impl Progress {
     /// Watches `passes` passes over each of `recordings`.
     pub(crate) fn watch(recordings: &[&Recording], passes: u64, quiet: bool) -> Self {
+        let each: Vec<_> = recordings.iter().map(|one| (*one, passes)).collect();
+        Self::watch_each(&each, quiet)
+    }
+
+    /// Watches a number of passes over each recording.
+    pub(crate) fn watch_each(recordings: &[(&Recording, u64)], quiet: bool) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let total = passes
-            * recordings
-                .iter()
-                .map(|recording| recording.file_bytes())
-                .sum::<u64>();
+        let bytes = recordings
+            .iter()
+            .map(|(recording, passes)| passes * recording.file_bytes());
+        let total = bytes.sum();
         let counters: Vec<_> = recordings
             .iter()
-            .map(|recording| recording.progress())
+            .map(|(recording, _)| recording.progress())
             .collect();
         let show = !quiet && std::io::stderr().is_terminal();
         let thread = show.then(|| {

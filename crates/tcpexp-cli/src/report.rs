@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tcpexp::{CaptureInfo, PathReport, RttReport};
+use tcpexp::{CaptureInfo, PathReport, RttReport, Segment, SegmentReport};
 use tcpexp_pair::path::{CaptureLoss, PathTotals};
 use tcpexp_pair::spp::{
     ClockModel, FlowSummary, Identification, Point, RttSample, SequenceShift, Totals,
@@ -20,6 +20,34 @@ pub(crate) struct Basis<'a> {
     pub(crate) totals: &'a Totals,
     /// Fates of the packets, for `path`.
     path: Option<&'a PathTotals>,
+    /// Names of the points, by [`Point::index`].
+    points: [PointName; 2],
+}
+
+/// Name of a point in remarks.
+struct PointName {
+    /// In a sentence.
+    full: String,
+    /// In the narrow heading of a remark.
+    short: String,
+}
+
+impl PointName {
+    fn of_pair() -> [Self; 2] {
+        Point::BOTH.map(|point| Self {
+            full: point.to_string(),
+            short: point.to_string(),
+        })
+    }
+
+    /// `number` counts from 0.
+    fn numbered(number: usize) -> Self {
+        let short = (number + 1).to_string();
+        Self {
+            full: format!("point{NO_BREAK}{short}"),
+            short,
+        }
+    }
 }
 
 impl Basis<'_> {
@@ -43,6 +71,21 @@ impl Basis<'_> {
     }
 }
 
+impl<'a> Basis<'a> {
+    /// The basis of a measurement between two of several points.
+    pub(crate) fn of_segment(measured: &'a SegmentReport) -> Self {
+        let Segment { from, to } = measured.segment;
+        Self {
+            points: [from, to].map(PointName::numbered),
+            ..Self::from(&measured.report)
+        }
+    }
+
+    fn point(&self, point: Point) -> &PointName {
+        &self.points[point.index()]
+    }
+}
+
 impl<'a> From<&'a RttReport> for Basis<'a> {
     fn from(report: &'a RttReport) -> Self {
         Self {
@@ -51,6 +94,7 @@ impl<'a> From<&'a RttReport> for Basis<'a> {
             clock: &report.clock,
             totals: &report.totals,
             path: None,
+            points: PointName::of_pair(),
         }
     }
 }
@@ -63,6 +107,7 @@ impl<'a> From<&'a PathReport> for Basis<'a> {
             clock: &report.clock,
             totals: &report.totals.totals,
             path: Some(&report.totals),
+            points: PointName::of_pair(),
         }
     }
 }
@@ -77,7 +122,10 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
             line(
                 &mut text,
                 "",
-                &format!("the clock at {point} advances in steps of {tick}"),
+                &format!(
+                    "the clock at {} advances in steps of {tick}",
+                    report.point(point).full
+                ),
             );
         }
     }
@@ -91,7 +139,7 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
         };
         let what = format!(
             "clock step at {}: {way} by {}, {:.1} into the capture",
-            step.point,
+            report.point(step.point).full,
             step.size.abs(),
             into(step.at)
         );
@@ -285,7 +333,8 @@ pub(crate) fn skipped(tally: &Tally) -> String {
 
 fn clocks(report: &Basis<'_>) -> String {
     let offset = report.clock.offset();
-    let mut text = format!("dst is {}", offset.middle.abs());
+    let [src, dst] = Point::BOTH.map(|point| &report.point(point).full);
+    let mut text = format!("{dst} is {}", offset.middle.abs());
     if let Some(error) = offset.error() {
         // Writing to a string cannot fail.
         let _ = write!(text, " ± {error}");
@@ -293,10 +342,12 @@ fn clocks(report: &Basis<'_>) -> String {
     // A number, its error and its unit stay on one line.
     let mut text = unbroken(&text);
     text += if offset.middle < TimeDelta::ZERO {
-        " behind src; "
+        " behind "
     } else {
-        " ahead of src; "
+        " ahead of "
     };
+    text += src;
+    text += "; ";
     let skew = report.clock.skew();
     let measured = match (skew.detected, skew.uncertainty) {
         (true, Some(u)) => format!("{:+.3} ± {:.3} ppm", skew.skew.as_ppm_f64(), u.as_ppm_f64()),
@@ -349,16 +400,17 @@ fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
 }
 
 fn left_out(text: &mut String, report: &Basis<'_>, point: Point) {
+    let name = &report.point(point).short;
     let unpaired = report.totals.unpaired[point.index()];
     if unpaired.flows > 0 {
         let flows = if unpaired.flows == 1 { "flow" } else { "flows" };
         let what = format!("{} {flows} ({} packets)", unpaired.flows, unpaired.packets);
-        line(text, &format!("only at {point}"), &what);
+        line(text, &format!("only at {name}"), &what);
     }
     let capture: &CaptureInfo = &report.captures[point.index()];
     let skipped = skipped(&capture.tally);
     if !skipped.is_empty() {
-        line(text, &format!("skipped at {point}"), &skipped);
+        line(text, &format!("skipped at {name}"), &skipped);
     }
 }
 

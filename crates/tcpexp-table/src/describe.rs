@@ -7,8 +7,8 @@ use crate::dataset::{DatasetTable, RunColumns};
 use crate::schema::{DESCRIPTION, SCHEMA_VERSION};
 use crate::{
     cause_columns, connection_columns, explained_columns, interval_columns, path_columns,
-    path_flow_columns, rtt_columns, rtt_flow_columns, score_columns, sender_columns,
-    sender_event_columns, single_rtt_columns, throughput_columns,
+    path_flow_columns, points_columns, points_flow_columns, rtt_columns, rtt_flow_columns,
+    score_columns, sender_columns, sender_event_columns, single_rtt_columns, throughput_columns,
 };
 
 /// One table and its columns.
@@ -65,7 +65,7 @@ pub fn described_tables() -> Vec<TableDescription> {
 
 type OfCommand = (&'static str, &'static str, &'static str, SchemaRef);
 
-fn of_commands() -> [OfCommand; 13] {
+fn of_commands() -> [OfCommand; 15] {
     [
         (
             "flows",
@@ -102,6 +102,18 @@ fn of_commands() -> [OfCommand; 13] {
             "a row per flow and direction",
             "tcpexp path --flows",
             path_flow_columns().schema(),
+        ),
+        (
+            "points",
+            "a row per packet and segment of three points or more",
+            "tcpexp path SRC DST MORE -o",
+            points_columns().schema(),
+        ),
+        (
+            "points_flows",
+            "a row per flow, direction and segment of these points",
+            "tcpexp path SRC DST MORE --flows",
+            points_flow_columns().schema(),
         ),
         (
             "throughput",

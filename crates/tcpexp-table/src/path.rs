@@ -1,45 +1,85 @@
 //! The table of `tcpexp path`: a row per packet.
 
-use tcpexp_pair::path::PathPacket;
+use std::borrow::Borrow;
+
+use tcpexp_pair::path::{PathPacket, Segment};
 
 use crate::columns::{Builder, Columns};
 use crate::labels::{Labelled, flow_columns};
 
-/// The columns of `tcpexp path`.
+/// A packet on its way between two of several points.
+#[derive(Clone, Debug)]
+pub struct PointsRow {
+    /// The two points.
+    pub segment: Segment,
+    /// The packet between them.
+    pub packet: Labelled<PathPacket>,
+}
+
+impl Borrow<Labelled<PathPacket>> for PointsRow {
+    fn borrow(&self) -> &Labelled<PathPacket> {
+        &self.packet
+    }
+}
+
+/// The columns of `tcpexp path` with two captures.
 pub fn path_columns() -> Columns<Labelled<PathPacket>> {
-    let columns = flow_columns(
-        Columns::named("path"),
-        |row: &Labelled<PathPacket>| &row.flow,
+    packet_columns(Columns::named("path")).done()
+}
+
+/// The columns of `tcpexp path` with more captures.
+pub fn points_columns() -> Columns<PointsRow> {
+    let columns = segment_column(Columns::named("points"), |row: &PointsRow| row.segment);
+    packet_columns(columns).done()
+}
+
+/// Adds the column of the two points of a row.
+pub(crate) fn segment_column<R: 'static>(
+    columns: Builder<R>,
+    segment: fn(&R) -> Segment,
+) -> Builder<R> {
+    columns.text(
+        "segment",
+        "The two points of the row, by their places on the command line from 1: 1>2 is the segment between the first and the second point, and 1>3 is the whole path if there are three. The same for packets in both directions. In the other columns, the source is the first point of the path, and the destination the second point of the segment.",
+        move |row| segment(row).to_string(),
     )
-        .name("direction", "Direction of the packet within its flow: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
-        .name("way", "Direction of the packet between the points: out (first capture to second) or back.", |row| row.row.path_direction.name())
-        .name("fate", "Fate of the packet: delivered (captured at both points), lost (sent and never captured at the other point while that capture was running), missed (acknowledged, so it arrived, but the capture there missed it), lost_or_missed (one of the two: that capture is known to miss packets, or one of several packets with the same bytes arrived uncaptured), ambiguous (equal to another packet in every identifying field), outside (the other capture may not have been running), copy (duplicate record at the sending point), duplicate (arrived a second time) or unseen (captured on arrival but not on departure).", |row| row.row.fate.name());
+}
+
+/// The packet of a row.
+fn of<R: Borrow<Labelled<PathPacket>>>(row: &R) -> &PathPacket {
+    &row.borrow().row
+}
+
+fn packet_columns<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Builder<R> {
+    let columns = flow_columns(columns, |row| &row.borrow().flow)
+        .name("direction", "Direction of the packet within its flow: forward (initiator to responder) or reverse.", |row| of(row).direction.name())
+        .name("way", "Direction of the packet between the points: out (first capture to second) or back.", |row| of(row).path_direction.name())
+        .name("fate", "Fate of the packet: delivered (captured at both points), lost (sent and never captured at the other point while that capture was running), missed (acknowledged, so it arrived, but the capture there missed it), lost_or_missed (one of the two: that capture is known to miss packets, or one of several packets with the same bytes arrived uncaptured), ambiguous (equal to another packet in every identifying field), outside (the other capture may not have been running), copy (duplicate record at the sending point), duplicate (arrived a second time) or unseen (captured on arrival but not on departure).", |row| of(row).fate.name());
     let columns = delays(places(columns));
     reordering(columns)
-        .count("packets", "Packets on the path that the row stands for: more than one for a super-packet of segmentation offload (TSO, GRO), and for indistinguishable packets.", |row| row.row.packets)
-        .count("payload_bytes", "Bytes of transport payload of all these packets.", |row| row.row.payload_bytes)
-        .count("ip_bytes", "Bytes of all these packets from the IP header on.", |row| row.row.ip_bytes)
-        .done()
+        .count("packets", "Packets on the path that the row stands for: more than one for a super-packet of segmentation offload (TSO, GRO), and for indistinguishable packets.", |row| of(row).packets)
+        .count("payload_bytes", "Bytes of transport payload of all these packets.", |row| of(row).payload_bytes)
+        .count("ip_bytes", "Bytes of all these packets from the IP header on.", |row| of(row).ip_bytes)
 }
 
-fn places(columns: Builder<Labelled<PathPacket>>) -> Builder<Labelled<PathPacket>> {
+fn places<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Builder<R> {
     const TIMELINE: &str = "on the source's clock without its steps, to which the destination's is brought by the estimate of offset and skew";
     columns
-        .maybe_count("number", "Position of the packet in the sending order of its flow and direction, from 0. Null if unknown, and for copies.", |row| row.row.number)
-        .maybe_count("sent_record", "Record number in the capture at the first point, from 0. Null if the packet was not captured there.", |row| row.row.sent_record)
-        .maybe_count("received_record", "Record number in the capture at the second point, from 0. Null if the packet was not captured there.", |row| row.row.received_record)
-        .maybe_time("sent_time", &format!("When it passed the first point, {TIMELINE}. Null if it was not seen there."), |row| row.row.sent_at)
-        .maybe_time("received_time", &format!("When it passed the second point, {TIMELINE}. Null if it was not seen there."), |row| row.row.received_at)
+        .maybe_count("number", "Position of the packet in the sending order of its flow and direction, from 0. Null if unknown, and for copies.", |row| of(row).number)
+        .maybe_count("sent_record", "Record number in the capture at the first point, from 0. Null if the packet was not captured there.", |row| of(row).sent_record)
+        .maybe_count("received_record", "Record number in the capture at the second point, from 0. Null if the packet was not captured there.", |row| of(row).received_record)
+        .maybe_time("sent_time", &format!("When it passed the first point, {TIMELINE}. Null if it was not seen there."), |row| of(row).sent_at)
+        .maybe_time("received_time", &format!("When it passed the second point, {TIMELINE}. Null if it was not seen there."), |row| of(row).received_at)
 }
 
-fn delays(columns: Builder<Labelled<PathPacket>>) -> Builder<Labelled<PathPacket>> {
+fn delays<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Builder<R> {
     columns
-        .maybe_span_twice("one_way_delay", "received_time less sent_time, in nanoseconds. Off by the error of the clocks' offset: by as much for all packets of the run, with the other sign for those that go the other way, and by no more than half the sum of the smallest delays both ways; with packets one way only there is no bound. Null if the packet was not seen at both points, or a clock was set in between.", |row| row.row.one_way_delay)
-        .maybe_span_twice("queueing_delay", "one_way_delay_ns less the smallest of all packets that go the same way between the points, in nanoseconds; an error of the clocks' offset cancels. In it are the queues, and what a large packet takes longer to send than the smallest. Null where one_way_delay_ns is.", |row| row.row.queueing_delay)
+        .maybe_span_twice("one_way_delay", "received_time less sent_time, in nanoseconds. Off by the error of the clocks' offset: by as much for all packets of the run, with the other sign for those that go the other way, and by no more than half the sum of the smallest delays both ways; with packets one way only there is no bound. Null if the packet was not seen at both points, or a clock was set in between.", |row| of(row).one_way_delay)
+        .maybe_span_twice("queueing_delay", "one_way_delay_ns less the smallest of all packets that go the same way between the points, in nanoseconds; an error of the clocks' offset cancels. In it are the queues, and what a large packet takes longer to send than the smallest. Null where one_way_delay_ns is.", |row| of(row).queueing_delay)
 }
 
-fn reordering(columns: Builder<Labelled<PathPacket>>) -> Builder<Labelled<PathPacket>> {
+fn reordering<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Builder<R> {
     columns
-        .maybe_flag("reordered", "Whether a later packet of its flow arrived earlier (RFC 4737, section 3). Null if it did not arrive or arrived as a duplicate.", |row| row.row.reordered)
-        .maybe_count("reordering_extent_packets", "Reordering extent in packets (RFC 4737, section 4.2): arrivals of the flow from the first later packet up to this one. Null if it is not reordered.", |row| row.row.reordering_extent_packets)
+        .maybe_flag("reordered", "Whether a later packet of its flow arrived earlier (RFC 4737, section 3). Null if it did not arrive or arrived as a duplicate.", |row| of(row).reordered)
+        .maybe_count("reordering_extent_packets", "Reordering extent in packets (RFC 4737, section 4.2): arrivals of the flow from the first later packet up to this one. Null if it is not reordered.", |row| of(row).reordering_extent_packets)
 }

@@ -1,14 +1,16 @@
 //! The table of flows of `tcpexp path --flows`: a row per flow and direction.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use tcpexp_flow::Direction;
-use tcpexp_pair::path::{DelaySummary, PathFlow, PathSummary};
+use tcpexp_pair::path::{DelaySummary, PathFlow, PathSummary, Segment};
 use tcpexp_pair::spp::{PairedFlow, PathDirection};
 use tcpexp_units::TimeDelta;
 
 use crate::columns::{Builder, Columns};
 use crate::labels::pair_columns;
+use crate::path::segment_column;
 
 /// One direction of a flow found at both points.
 #[derive(Clone, Debug)]
@@ -36,38 +38,74 @@ impl PathFlowRow {
     }
 }
 
-/// The columns of `tcpexp path --flows`.
+/// One direction of a flow between two of several points.
+#[derive(Clone, Debug)]
+pub struct PointsFlowRow {
+    segment: Segment,
+    row: PathFlowRow,
+}
+
+impl PointsFlowRow {
+    /// The rows of a finished flow: forward, then reverse.
+    pub fn of(segment: Segment, flow: PathFlow) -> [Self; 2] {
+        PathFlowRow::of(flow).map(|row| Self { segment, row })
+    }
+}
+
+impl Borrow<PathFlowRow> for PointsFlowRow {
+    fn borrow(&self) -> &PathFlowRow {
+        &self.row
+    }
+}
+
+/// The columns of `tcpexp path --flows` with two captures.
 pub fn path_flow_columns() -> Columns<PathFlowRow> {
-    let columns = pair_columns(Columns::named("path_flows"), PathFlowRow::pair)
-        .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds on the source point's clock.", |row| row.flow.summary.duration)
-        .name("direction", "Direction of the row: forward (initiator to responder) or reverse.", |row| row.direction.name())
-        .maybe_text("way", "Direction between the points: out (first capture to second) or back. Null if no packet passed both points.", |row| row.flow.path_direction(row.direction).map(PathDirection::name));
+    flow_columns(Columns::named("path_flows")).done()
+}
+
+/// The columns of `tcpexp path --flows` with more captures.
+pub fn points_flow_columns() -> Columns<PointsFlowRow> {
+    let columns = segment_column(Columns::named("points_flows"), |row: &PointsFlowRow| {
+        row.segment
+    });
+    flow_columns(columns).done()
+}
+
+/// The row of a flow.
+fn of<R: Borrow<PathFlowRow>>(row: &R) -> &PathFlowRow {
+    row.borrow()
+}
+
+fn flow_columns<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builder<R> {
+    let columns = pair_columns(columns, |row| of(row).pair())
+        .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds on the source point's clock.", |row| of(row).flow.summary.duration)
+        .name("direction", "Direction of the row: forward (initiator to responder) or reverse.", |row| of(row).direction.name())
+        .maybe_text("way", "Direction between the points: out (first capture to second) or back. Null if no packet passed both points.", |row| of(row).flow.path_direction(of(row).direction).map(PathDirection::name));
     let columns = delay(
         counts(columns),
         "one_way_delay",
         "One-way delays, including the error of the clock offset",
-        |row| row.path().one_way_delay,
+        |row| of(row).path().one_way_delay,
     );
-    delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| row.path().queueing_delay)
-        .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second; from the spacing of queued packets. Null if too few packets queued or the rates disagree.", |row| row.path().bottleneck_bps)
-        .done()
+    delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| of(row).path().queueing_delay)
+        .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second; from the spacing of queued packets. Null if too few packets queued or the rates disagree.", |row| of(row).path().bottleneck_bps)
 }
 
-fn counts(columns: Builder<PathFlowRow>) -> Builder<PathFlowRow> {
+fn counts<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builder<R> {
     columns
-        .count("sent_packets", "Packets of this direction at the point they pass first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside.", |row| row.path().sent())
-        .count("delivered_packets", "Of sent_packets, those captured at the other point as well.", |row| row.path().delivered())
-        .count("lost_packets", "Of sent_packets, those never captured at the other point while that capture was running and is not known to have missed them: a lower bound of the loss on the path.", |row| row.path().lost())
-        .count("missed_packets", "Of sent_packets, those that arrived, as their acknowledgments show, but that the capture there missed.", |row| row.path().missed())
-        .count("lost_or_missed_packets", "Of sent_packets, those that the path lost or the capture at the other point missed: the path lost between lost_packets and the sum of both columns.", |row| row.path().lost_or_missed())
-        .count("ambiguous_packets", "Of sent_packets, those equal to another packet in every identifying field, so their fate is unknown.", |row| row.path().counts.ambiguous)
-        .count("outside_packets", "Of sent_packets, those that may have arrived while the other capture was not running.", |row| row.path().counts.outside)
-        .count("duplicate_packets", "Packets that arrived a second time; all packets if the capture has two records of each.", |row| row.path().duplicated())
-        .count("unseen_upstream_packets", "Packets captured on arrival but not on departure, although that capture was running.", |row| row.path().counts.unseen_upstream)
-        .count("reordered_packets", "Of delivered_packets, those overtaken by a later packet of the flow (RFC 4737, section 3).", |row| row.path().reordered)
-        .maybe_count("largest_extent_packets", "Largest reordering extent, in packets (RFC 4737, section 4.2). Null if no packet is reordered.", |row| row.path().largest_extent_packets)
-        .count("loss_runs", "Runs of consecutively sent packets that were all lost; the missing part of a super-packet is a separate run.", |row| row.path().losses.runs)
-        .maybe_count("longest_loss_run_packets", "Packets in the longest loss run. Null without losses.", |row| row.path().losses.longest)
+        .count("sent_packets", "Packets of this direction at the point they pass first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside.", |row| of(row).path().sent())
+        .count("delivered_packets", "Of sent_packets, those captured at the other point as well.", |row| of(row).path().delivered())
+        .count("lost_packets", "Of sent_packets, those never captured at the other point while that capture was running and is not known to have missed them: a lower bound of the loss on the path.", |row| of(row).path().lost())
+        .count("missed_packets", "Of sent_packets, those that arrived, as their acknowledgments show, but that the capture there missed.", |row| of(row).path().missed())
+        .count("lost_or_missed_packets", "Of sent_packets, those that the path lost or the capture at the other point missed: the path lost between lost_packets and the sum of both columns.", |row| of(row).path().lost_or_missed())
+        .count("ambiguous_packets", "Of sent_packets, those equal to another packet in every identifying field, so their fate is unknown.", |row| of(row).path().counts.ambiguous)
+        .count("outside_packets", "Of sent_packets, those that may have arrived while the other capture was not running.", |row| of(row).path().counts.outside)
+        .count("duplicate_packets", "Packets that arrived a second time; all packets if the capture has two records of each.", |row| of(row).path().duplicated())
+        .count("unseen_upstream_packets", "Packets captured on arrival but not on departure, although that capture was running.", |row| of(row).path().counts.unseen_upstream)
+        .count("reordered_packets", "Of delivered_packets, those overtaken by a later packet of the flow (RFC 4737, section 3).", |row| of(row).path().reordered)
+        .maybe_count("largest_extent_packets", "Largest reordering extent, in packets (RFC 4737, section 4.2). Null if no packet is reordered.", |row| of(row).path().largest_extent_packets)
+        .count("loss_runs", "Runs of consecutively sent packets that were all lost; the missing part of a super-packet is a separate run.", |row| of(row).path().losses.runs)
+        .maybe_count("longest_loss_run_packets", "Packets in the longest loss run. Null without losses.", |row| of(row).path().losses.longest)
 }
 
 /// Adds the quantile columns of a delay.

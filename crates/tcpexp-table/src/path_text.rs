@@ -55,73 +55,113 @@ impl TopPath {
         let width = width.max(FLOW_TABLE_WIDTH);
         let sections: Vec<Section> = flows
             .iter()
-            .map(|flow| Section::of(flow, width))
+            .map(|flow| Section::of(flow, width, is_offset_known))
             // The total of a single flow would repeat its lines.
-            .chain((self.flows > 1).then(|| Section::of_all(self.flows, path_directions)))
+            .chain(
+                (self.flows > 1)
+                    .then(|| Section::of_all(self.flows, path_directions, is_offset_known)),
+            )
             .collect();
-        let units = Units::of(&sections);
-        let mut packets = vec![packets_header()];
-        let mut delays = units.header();
-        for (place, section) in sections.iter().enumerate() {
-            // The last section is the total of all flows, those below the limit included.
-            if place == flows.len() {
-                packets.extend(remainder(rest));
-            }
-            for lines in [&mut packets, &mut delays] {
-                lines.extend_from_slice(&section.title);
-            }
-            for (name, path) in &section.lines {
-                packets.push(packets_line(name, path));
-                delays.push(units.line(name, path, is_offset_known));
-            }
-        }
-        packets.push(String::new());
-        packets.append(&mut delays);
-        packets.join("\n") + "\n"
+        tables(&sections, flows.len(), rest)
     }
+}
+
+/// The tables of packets and delays of `shown` flows and their total. `rest` are the other flows.
+pub(crate) fn tables(sections: &[Section<'_>], shown: usize, rest: Rest) -> String {
+    let units = Units::of(sections);
+    let mut packets = vec![packets_header()];
+    let mut delays = units.header();
+    for (place, section) in sections.iter().enumerate() {
+        // The last section is the total of all flows, those below the limit included.
+        if place == shown {
+            packets.extend(remainder(rest));
+        }
+        for lines in [&mut packets, &mut delays] {
+            lines.extend_from_slice(&section.title);
+        }
+        for line in &section.lines {
+            packets.push(
+                line.path
+                    .map_or(line.name.clone(), |path| packets_line(&line.name, path)),
+            );
+            delays.push(line.path.map_or(line.name.clone(), |path| {
+                units.line(&line.name, path, line.is_offset_known)
+            }));
+        }
+    }
+    packets.push(String::new());
+    packets.append(&mut delays);
+    packets.join("\n") + "\n"
 }
 
 /// A flow, or the total of all flows, with its lines.
-struct Section<'a> {
-    title: Vec<String>,
-    lines: Vec<(&'static str, &'a PathSummary)>,
+pub(crate) struct Section<'a> {
+    pub(crate) title: Vec<String>,
+    pub(crate) lines: Vec<Line<'a>>,
+}
+
+/// One direction, or a heading.
+pub(crate) struct Line<'a> {
+    /// Indented.
+    pub(crate) name: String,
+    /// `None` for a heading.
+    pub(crate) path: Option<&'a PathSummary>,
+    /// False if the error of one-way delays is unbounded.
+    pub(crate) is_offset_known: bool,
 }
 
 impl<'a> Section<'a> {
-    fn of(flow: &'a PathFlow, width: usize) -> Self {
-        let pair = &flow.summary.flow;
+    fn of(flow: &'a PathFlow, width: usize, is_offset_known: bool) -> Self {
         let names = Direction::BOTH.map(Direction::name);
         Self {
-            title: wrapped(
-                &[
-                    format!("{} {} {}", pair.flow, pair.protocol, pair.initiator),
-                    format!("> {}", pair.responder),
-                    format!(" {:.1}", flow.summary.duration),
-                ],
-                width,
-            ),
-            lines: with_packets(names, &flow.directions),
+            title: flow_title(flow, width),
+            lines: with_packets(names, &flow.directions, is_offset_known),
         }
     }
 
-    fn of_all(flows: u64, path_directions: &'a [PathSummary; 2]) -> Self {
+    fn of_all(flows: u64, path_directions: &'a [PathSummary; 2], is_offset_known: bool) -> Self {
         Self {
-            title: vec![format!("all {} flows", count(flows, usize::MAX))],
-            lines: with_packets(WAYS, path_directions),
+            title: vec![total_title(flows)],
+            lines: with_packets(WAYS, path_directions, is_offset_known),
         }
     }
+}
+
+pub(crate) fn flow_title(flow: &PathFlow, width: usize) -> Vec<String> {
+    let pair = &flow.summary.flow;
+    wrapped(
+        &[
+            format!("{} {} {}", pair.flow, pair.protocol, pair.initiator),
+            format!("> {}", pair.responder),
+            format!(" {:.1}", flow.summary.duration),
+        ],
+        width,
+    )
+}
+
+pub(crate) fn total_title(flows: u64) -> String {
+    format!("all {} flows", count(flows, usize::MAX))
+}
+
+pub(crate) fn has_packets(path: &PathSummary) -> bool {
+    path.counts.seen > 0 || path.counts.arrived > 0
 }
 
 /// The lines with at least one packet.
 fn with_packets<'a>(
-    lines: [&'static str; 2],
+    names: [&'static str; 2],
     paths: &'a [PathSummary; 2],
-) -> Vec<(&'static str, &'a PathSummary)> {
-    let has_packets = |path: &PathSummary| path.counts.seen > 0 || path.counts.arrived > 0;
-    lines
+    is_offset_known: bool,
+) -> Vec<Line<'a>> {
+    names
         .into_iter()
         .zip(paths)
         .filter(|(_, path)| has_packets(path))
+        .map(|(name, path)| Line {
+            name: format!("  {name}"),
+            path: Some(path),
+            is_offset_known,
+        })
         .collect()
 }
 
@@ -167,7 +207,7 @@ fn packets_line(name: &str, path: &PathSummary) -> String {
     let known = path.delivered() + path.missed() + path.lost();
     let longest = path.losses.longest;
     packets_row(
-        &format!("  {name}"),
+        name,
         [
             &count(path.sent(), 8),
             &count(path.delivered() + path.missed(), 8),
@@ -189,10 +229,11 @@ struct Units {
 
 impl Units {
     fn of(sections: &[Section<'_>]) -> Self {
-        let paths = || sections.iter().flat_map(|section| &section.lines);
+        let lines = || sections.iter().flat_map(|section| &section.lines);
+        let paths = || lines().filter_map(|line| line.path);
         let delays =
-            paths().flat_map(|(_, path)| path.one_way_delay.into_iter().chain(path.queueing_delay));
-        let highest = paths().filter_map(|(_, path)| path.bottleneck_bps).max();
+            paths().flat_map(|path| path.one_way_delay.into_iter().chain(path.queueing_delay));
+        let highest = paths().filter_map(|path| path.bottleneck_bps).max();
         Self {
             delay: Unit::of(delays.map(|delay| (delay.min, delay.max))),
             // Without a bottleneck, the heading of the empty column has the usual unit.
@@ -233,7 +274,7 @@ impl Units {
         let queueing = path.queueing_delay;
         let bottleneck = path.bottleneck_bps;
         delays_row(
-            &format!("  {name}"),
+            name,
             [
                 &show(one_way.map(|delay| delay.min)),
                 &show(one_way.map(|delay| delay.median)),

@@ -77,8 +77,9 @@ mod tests {
     use crate::dataset::RunColumns;
     use crate::{
         cause_columns, connection_columns, explained_columns, interval_columns, path_columns,
-        path_flow_columns, rtt_columns, rtt_flow_columns, score_columns, sender_columns,
-        sender_event_columns, single_rtt_columns, throughput_columns,
+        path_flow_columns, points_columns, points_flow_columns, rtt_columns, rtt_flow_columns,
+        score_columns, sender_columns, sender_event_columns, single_rtt_columns,
+        throughput_columns,
     };
 
     /// The schema in the form of the reference documentation.
@@ -166,6 +167,18 @@ mod tests {
     fn the_schema_of_compared_runs_is_part_of_the_interface() {
         let columns = compare_run_columns(&RunColumns::default());
         insta::assert_snapshot!(written_out(&columns.schema()));
+    }
+
+    #[test]
+    fn tables_of_more_points_have_a_segment_and_the_columns_of_two_points() {
+        let fields = |schema: &Schema| schema.fields().iter().cloned().collect::<Vec<_>>();
+        for (more, two) in [
+            (points_columns().schema(), path_columns().schema()),
+            (points_flow_columns().schema(), path_flow_columns().schema()),
+        ] {
+            assert_eq!(more.field(0).name(), "segment");
+            assert_eq!(fields(&more)[1..], fields(&two)[..]);
+        }
     }
 
     #[test]

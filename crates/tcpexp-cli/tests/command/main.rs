@@ -29,6 +29,7 @@ mod path;
 mod pipes;
 mod plot;
 mod plot_sweep;
+mod points;
 mod safety;
 mod schema;
 mod score;

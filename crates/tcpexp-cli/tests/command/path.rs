@@ -280,7 +280,6 @@ fn invalid_arguments_exit_with_2_and_a_reason() {
         [
             "path",
             "path src.pcap",
-            "path src.pcap dst.pcap third.pcap",
             "path - -",
             "path src.pcap dst.pcap --max-owd 0s",
             "path src.pcap dst.pcap -o path.xlsx",

@@ -1,0 +1,86 @@
+//! Arguments of `tcpexp path`.
+
+use std::path::PathBuf;
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use tcpexp::PathOptions;
+use tcpexp_units::TimeDelta;
+
+use crate::picture::Picture;
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs};
+use crate::values::parse_time;
+
+/// Measure the fate and the delay of each packet between two or more captures
+///
+/// Reports losses, reordering, duplicates, one-way delays and queueing delays. The clocks need not be
+/// synchronised: packets in both directions reveal the clock offset, within a stated bound, and the
+/// skew. One-way delays include the error of the offset. Queueing delays (one-way delays minus the
+/// smallest one in that direction) do not. A packet is unknown, not lost, if it is indistinguishable
+/// from others, or was sent while the other capture may not have been running.
+///
+/// With more than two captures, in the order along the path, each loss and each delay is put on its
+/// segment, and the segments sum to the whole path. A packet that one capture lacks and a later one
+/// has was missed by that capture, not lost.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp path src.pcap dst.pcap\n\
+\x20 tcpexp path src.pcap dst.pcap -o packets.parquet --flows flows.parquet --plot path.svg\n\
+\x20 tcpexp path client.pcap router.pcap server.pcap --flows segments.csv")]
+pub(crate) struct PathArgs {
+    /// Capture at the source point; `-` is standard input
+    ///
+    /// A directory stands for the captures in it, and a quoted pattern such as 'src*.pcap' for the
+    /// files that fit: rotated files, or captures of several interfaces. They are read as one capture.
+    pub(crate) src: PathBuf,
+
+    /// Capture at the destination point; `-` is standard input
+    pub(crate) dst: PathBuf,
+
+    /// Captures at points further along the path
+    ///
+    /// The rows of -o and --flows then have a column `segment`: 1>2, 2>3 and so on, and the whole path.
+    /// Flows have the numbers of the first capture.
+    pub(crate) more: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Draw the queueing delay over time, with losses as marks, and its distribution (.svg,
+    /// .pdf or .png)
+    ///
+    /// Needs exactly two captures.
+    #[arg(long, value_name = "FILE")]
+    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
+    pub(crate) plot: Option<Picture>,
+
+    /// Write a table with one row per flow and direction: packet counts and delay quantiles
+    #[arg(long, value_name = "FILE")]
+    pub(crate) flows: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+
+    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    ///
+    /// Memory use grows with this time.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    pub(crate) max_owd: TimeDelta,
+
+    /// Assume equal minimum delays in both directions, to compute the clock offset
+    #[arg(long)]
+    pub(crate) symmetric: bool,
+}
+
+impl PathArgs {
+    /// Options of the measurement.
+    pub(crate) fn options(&self) -> PathOptions {
+        PathOptions::default()
+            .tunnels(self.reading.tunnels())
+            .select(self.reading.selection())
+            .max_owd(self.max_owd)
+            .symmetric(self.symmetric)
+    }
+}
