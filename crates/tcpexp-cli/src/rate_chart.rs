@@ -38,7 +38,11 @@ impl RateChart {
         let Some(direction) = bin.direction else {
             return;
         };
-        let (start, width, rate_bps) = (bin.start, bin.width, bin.wire_rate_bps());
+        // Only the first and the last bin of the capture can be without a rate.
+        let Some(rate_bps) = bin.wire_rate_bps() else {
+            return;
+        };
+        let (start, width) = (bin.start, bin.width);
         let Some(flow) = flow else {
             self.totals[direction.index()].add(start, width, rate_bps);
             return;

@@ -32,14 +32,16 @@ pub fn throughput_columns() -> Columns<BinRow> {
 /// Adds the columns for the volume and rates of a bin.
 pub(crate) fn rates<R: 'static>(columns: Builder<R>, of: fn(&R) -> &ThroughputBin) -> Builder<R> {
     const ROUNDED: &str = "in bits per second, rounded down";
+    const NULL: &str = "Null if covered_ns is less than half of width_ns.";
     columns
-        .span("width_ns", "Width of the bin, in nanoseconds. The first and last bins of a flow are seldom filled over their whole width.", move |row| of(row).width)
+        .span("width_ns", "Width of the bin, in nanoseconds.", move |row| of(row).width)
+        .span("covered_ns", "The part of the bin between the first and the last packet of the capture, in nanoseconds: the time that the rates are of. Less than width_ns in the first and the last bin of the capture. A flow that begins or ends within a bin was silent for the rest of it.", move |row| of(row).covered)
         .count("packets", "Packets in the bin.", move |row| of(row).volume.packets)
         .count("wire_bytes", "Bytes on the wire, link headers included; without preamble, frame check sequence and inter-frame gap, which are not captured.", move |row| of(row).volume.wire_bytes)
         .count("ip_bytes", "Bytes of the IP packets, headers included.", move |row| of(row).volume.ip_bytes)
         .count("goodput_bytes", "Bytes of TCP or UDP payload; for TCP only bytes not captured earlier in the same direction.", move |row| of(row).volume.goodput_bytes)
-        .count("wire_rate_bps", &format!("wire_bytes over the bin's width, {ROUNDED}."), move |row| of(row).wire_rate_bps())
-        .count("throughput_bps", &format!("ip_bytes over the bin's width, {ROUNDED}."), move |row| of(row).throughput_bps())
-        .count("goodput_bps", &format!("goodput_bytes over the bin's width, {ROUNDED}."), move |row| of(row).goodput_bps())
-        .maybe_float("utilisation_share", "Share of the link that wire_bytes take, rounded down to a millionth: 1 is a full link, and packets may exceed the given link rate. Null if no link rate was given.", move |row| of(row).utilisation_ppm.map(|ppm| ppm as f64 / 1e6))
+        .maybe_count("wire_rate_bps", &format!("wire_bytes over covered_ns, {ROUNDED}. {NULL}"), move |row| of(row).wire_rate_bps())
+        .maybe_count("throughput_bps", &format!("ip_bytes over covered_ns, {ROUNDED}. {NULL}"), move |row| of(row).throughput_bps())
+        .maybe_count("goodput_bps", &format!("goodput_bytes over covered_ns, {ROUNDED}. {NULL}"), move |row| of(row).goodput_bps())
+        .maybe_float("utilisation_share", "Share of the link that wire_bytes take, rounded down to a millionth: 1 is a full link, and packets may exceed the given link rate. Null if no link rate was given, or if covered_ns is less than half of width_ns.", move |row| of(row).utilisation_ppm.map(|ppm| ppm as f64 / 1e6))
 }

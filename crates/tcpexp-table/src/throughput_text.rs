@@ -314,6 +314,7 @@ mod tests {
             direction,
             start: Timestamp::from_nanos(0) + TimeDelta::from_seconds(second.cast_signed()),
             width: SECOND,
+            covered: SECOND,
             volume,
             utilisation_ppm: None,
         }

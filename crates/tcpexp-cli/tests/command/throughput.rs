@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use insta::assert_snapshot;
-use tcpexp_testkit::{Scenario, UdpLoad, script, simulate};
+use tcpexp_testkit::{Scenario, Sighting, UdpLoad, script, simulate};
 
-use crate::desk::{Desk, fixture, ordinary, reason, text, time};
+use crate::desk::{Desk, ORDINARY, fixture, ordinary, reason, text, time};
 
 fn desk_with(trace: &str) -> Desk {
     let desk = Desk::new();
@@ -43,6 +43,41 @@ fn a_row_is_a_bin_of_a_flow_direction_or_of_the_total() {
         ",
     );
     assert_snapshot!(desk.text("throughput trace.pcap --rate 100kbit --format csv"));
+}
+
+#[test]
+fn rates_are_of_the_time_that_the_capture_covers() {
+    let desk = Desk::new();
+    let seen = ORDINARY.truth.src.records();
+    let nanos = |seen: &Sighting| seen.at.as_nanos();
+    let (first, last) = (nanos(&seen[0]), nanos(seen.last().unwrap()));
+    // The last bin is covered by more than half, and by less.
+    let mut covers = [false; 2];
+    for millis in [100, 130, 170, 230, 310, 400] {
+        let width = millis * 1_000_000;
+        for row in rows(
+            &desk,
+            &format!("throughput src.pcap --bin {millis}ms --rate 1gbit"),
+        ) {
+            let start = time(&row["start_time"]);
+            let covered = last.min(start + width) - first.max(start);
+            assert_eq!(row["width_ns"], width);
+            assert_eq!(row["covered_ns"], covered);
+            let is_rated = 2 * covered >= width;
+            covers[usize::from(is_rated)] |= covered < width;
+            for (bytes, rate) in [
+                ("wire_bytes", "wire_rate_bps"),
+                ("ip_bytes", "throughput_bps"),
+                ("goodput_bytes", "goodput_bps"),
+            ] {
+                let bits = row[bytes].as_i64().unwrap() * 8;
+                let expected = is_rated.then(|| bits * 1_000_000_000 / covered);
+                assert_eq!(row[rate].as_i64(), expected, "{rate} {row:?}");
+            }
+            assert_eq!(row["utilisation_share"].is_null(), !is_rated);
+        }
+    }
+    assert_eq!(covers, [true; 2]);
 }
 
 #[test]
@@ -158,7 +193,7 @@ fn out_of_order_packet_is_counted_in_its_bin() {
     assert!(!warnings.contains("in no bin"), "{warnings}");
     let rows = String::from_utf8(rows).unwrap();
     // The bin from 1 s to 2 s has the packet of 142 bytes that the capture holds last but one.
-    let row = "forward,1970-01-01T00:00:01.000000000Z,1000000000,1,142,";
+    let row = "forward,1970-01-01T00:00:01.000000000Z,1000000000,1000000000,1,142,";
     assert!(rows.contains(row), "{rows}");
 }
 

@@ -24,8 +24,11 @@ pub enum ThroughputRow {
 /// One bin.
 ///
 /// A flow has a bin per direction from its first packet to its last, and so does the whole capture;
-/// bins without packets are zero. The first and the last bin rarely cover their whole width, so
-/// their rates are too low.
+/// bins without packets are zero.
+///
+/// The capture rarely covers the whole of the first and the last bin. Rates are of the part that it
+/// covers. A flow that begins or ends within a bin was silent for the rest of the bin, and its rate
+/// includes this time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThroughputBin {
     /// The flow; `None` for all flows together.
@@ -37,10 +40,14 @@ pub struct ThroughputBin {
     pub start: Timestamp,
     /// Width of the bin.
     pub width: TimeDelta,
+    /// The part of the bin between the first and the last packet of the capture; for a flow that
+    /// ended before the bin did, up to the last packet before the bin was reported.
+    pub covered: TimeDelta,
     /// Packets in the bin.
     pub volume: Volume,
     /// Share of the link rate used by the bytes on the wire, in parts per million, rounded down.
-    /// Exceeds a million if the traffic exceeds the given link rate. `None` without a link rate.
+    /// Exceeds a million if the traffic exceeds the given link rate. `None` without a link rate or
+    /// [`rated`](Self::rated) time.
     pub utilisation_ppm: Option<u64>,
 }
 
@@ -81,20 +88,43 @@ pub struct ThroughputTotals {
 }
 
 impl ThroughputBin {
-    /// Bits on the wire per second, link headers included, rounded down.
-    pub fn wire_rate_bps(&self) -> u64 {
+    /// The time that the bin's rates are of: the covered part, or `None` if it is less than half of
+    /// the bin.
+    ///
+    /// A burst of packets in a small part of a bin would show the speed of the sender's network card,
+    /// and not a rate that compares to those of the other bins. From half a bin on, a rate is at most
+    /// twice what the same packets give over the whole width.
+    pub fn rated(&self) -> Option<TimeDelta> {
+        rated(self.covered, self.width)
+    }
+
+    /// Bits on the wire per second of the whole width: a lower bound if the capture does not cover
+    /// the bin.
+    pub(super) fn rate_over_width(&self) -> u64 {
         rate_bps(self.volume.wire_bytes, self.width)
     }
 
-    /// Bits of IP packets per second, rounded down.
-    pub fn throughput_bps(&self) -> u64 {
-        rate_bps(self.volume.ip_bytes, self.width)
+    /// Bits on the wire per second, link headers included, rounded down; `None` without
+    /// [`rated`](Self::rated) time.
+    pub fn wire_rate_bps(&self) -> Option<u64> {
+        Some(rate_bps(self.volume.wire_bytes, self.rated()?))
     }
 
-    /// Bits of payload captured for the first time per second, rounded down.
-    pub fn goodput_bps(&self) -> u64 {
-        rate_bps(self.volume.goodput_bytes, self.width)
+    /// Bits of IP packets per second, rounded down; `None` without [`rated`](Self::rated) time.
+    pub fn throughput_bps(&self) -> Option<u64> {
+        Some(rate_bps(self.volume.ip_bytes, self.rated()?))
     }
+
+    /// Bits of payload captured for the first time per second, rounded down; `None` without
+    /// [`rated`](Self::rated) time.
+    pub fn goodput_bps(&self) -> Option<u64> {
+        Some(rate_bps(self.volume.goodput_bytes, self.rated()?))
+    }
+}
+
+/// See [`ThroughputBin::rated`].
+pub(super) fn rated(covered: TimeDelta, width: TimeDelta) -> Option<TimeDelta> {
+    (covered >= width - covered).then_some(covered)
 }
 
 /// `bytes` in a positive time, in bits per second, rounded down.

@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
 
 use tcpexp_flow::{Direction, FirstCopies, FlowId, FlowPacket, FlowTable, Slot};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::bin::utilisation_ppm;
+use super::bin::{rated, utilisation_ppm};
 use super::clock::{Clock, LONGEST_SILENCE};
 use super::grid::{Grid, Index};
 use super::series::{Both, Series};
@@ -67,6 +67,8 @@ pub struct ThroughputCounter {
     /// Set by the first packet.
     grid: Option<Grid>,
     clock: Clock,
+    /// Times of the first and the last packet, as far as they are plausible.
+    span: Option<(Timestamp, Timestamp)>,
     /// First bin that is not reported yet.
     closed_before: Option<Index>,
     /// Indexed by slot.
@@ -93,6 +95,7 @@ impl ThroughputCounter {
             table: FlowTable::default().with_max_flows(max_flows),
             grid: None,
             clock: Clock::default(),
+            span: None,
             closed_before: None,
             flows: Vec::new(),
             all: Series::default(),
@@ -122,6 +125,10 @@ impl ThroughputCounter {
             self.begin(slot, sink)?;
         }
         let is_believed = self.clock.pass(at);
+        if is_believed {
+            let (first, last) = self.span.unwrap_or((at, at));
+            self.span = Some((first.min(at), last.max(at)));
+        }
         if let Some(certain) = self.clock.certain() {
             let bound = grid.index(certain - self.options.tolerance);
             if self.closed_before.is_none_or(|closed| closed < bound) {
@@ -175,7 +182,7 @@ impl ThroughputCounter {
         sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
     ) -> Result<(), E> {
         self.closed_before = Some(bound);
-        let mut rows = Rows::new(grid, &self.options, sink);
+        let mut rows = Rows::new(grid, self.span, &self.options, sink);
         while let Some(Reverse((index, slot))) = self.pending.peek().copied() {
             if index >= bound {
                 break;
@@ -202,7 +209,7 @@ impl ThroughputCounter {
             let Some(mut bins) = place.and_then(Option::take).filter(|_| outcome.is_ok()) else {
                 return;
             };
-            let mut rows = Rows::new(grid, &self.options, sink);
+            let mut rows = Rows::new(grid, self.span, &self.options, sink);
             outcome = rows.close(&mut bins.series, Index::MAX, Some(bins.flow));
             if outcome.is_ok() {
                 outcome = sink(ThroughputRow::Ended(Box::new(ThroughputFlow {
@@ -222,7 +229,8 @@ impl ThroughputCounter {
         if let Some(grid) = self.grid {
             self.table.end_all();
             self.end_flows(grid, sink)?;
-            Rows::new(grid, &self.options, sink).close(&mut self.all, Index::MAX, None)?;
+            let mut rows = Rows::new(grid, self.span, &self.options, sink);
+            rows.close(&mut self.all, Index::MAX, None)?;
         }
         self.totals.flows = self.table.flows_seen();
         self.totals.flows_shed = self.table.flows_shed();
@@ -257,14 +265,22 @@ impl FlowBins {
 /// Builds rows.
 struct Rows<'a, S> {
     grid: Grid,
+    span: Option<(Timestamp, Timestamp)>,
     link_rate_bps: Option<u64>,
     sink: &'a mut S,
 }
 
 impl<'a, S> Rows<'a, S> {
-    fn new(grid: Grid, options: &ThroughputOptions, sink: &'a mut S) -> Self {
+    /// `span` holds the times of the first and the last packet so far.
+    fn new(
+        grid: Grid,
+        span: Option<(Timestamp, Timestamp)>,
+        options: &ThroughputOptions,
+        sink: &'a mut S,
+    ) -> Self {
         Self {
             grid,
+            span,
             link_rate_bps: options.link_rate_bps,
             sink,
         }
@@ -289,20 +305,30 @@ impl<'a, S> Rows<'a, S> {
         let directions =
             Direction::BOTH.map(|direction| (Some(direction), both[direction.index()]));
         let total = flow.is_none().then_some((None, sum));
+        let (start, width) = (self.grid.start(index), self.grid.width());
+        let covered = self.covered(start, width);
         for (direction, volume) in directions.into_iter().chain(total) {
-            let width = self.grid.width();
             (self.sink)(ThroughputRow::Bin(ThroughputBin {
                 flow,
                 direction,
-                start: self.grid.start(index),
+                start,
                 width,
+                covered,
                 volume,
-                utilisation_ppm: self
-                    .link_rate_bps
-                    .and_then(|link| utilisation_ppm(volume.wire_bytes, width, link)),
+                utilisation_ppm: rated(covered, width)
+                    .zip(self.link_rate_bps)
+                    .and_then(|(time, link)| utilisation_ppm(volume.wire_bytes, time, link)),
             }))?;
         }
         Ok(())
+    }
+
+    /// The part of a bin between the first and the last packet.
+    fn covered(&self, start: Timestamp, width: TimeDelta) -> TimeDelta {
+        let (from, to) = self.span.unwrap_or((start, start));
+        let left_out = (from - start).max(TimeDelta::ZERO);
+        let end = (to - start).min(width);
+        (end - left_out).max(TimeDelta::ZERO)
     }
 }
 

@@ -9,8 +9,8 @@ pub struct BinTally {
     pub bins: u64,
     /// Number of bins without packets.
     pub empty_bins: u64,
-    /// Maximum rate of a bin in bits per second on the wire, link headers included. Too low if the
-    /// traffic lasted less than a bin.
+    /// Maximum rate of a bin over its whole width, in bits per second on the wire, link headers
+    /// included. Too low if the traffic lasted less than a bin.
     pub peak_wire_rate_bps: u64,
 }
 
@@ -20,7 +20,7 @@ impl BinTally {
     pub fn add(&mut self, bin: &ThroughputBin) {
         self.bins += 1;
         self.empty_bins += u64::from(bin.volume.packets == 0);
-        self.peak_wire_rate_bps = self.peak_wire_rate_bps.max(bin.wire_rate_bps());
+        self.peak_wire_rate_bps = self.peak_wire_rate_bps.max(bin.rate_over_width());
     }
 }
 
