@@ -2,6 +2,7 @@
 
 use std::error;
 
+use tcpexp_units::TimeDelta;
 use thiserror::Error;
 
 use crate::style::FigureSize;
@@ -33,6 +34,14 @@ pub enum Error {
     NoNumbers {
         /// Name of the column.
         column: String,
+    },
+    /// The bins of a table do not make up the requested bins.
+    #[error("bins of {width} cannot be made of bins of {own}: choose a multiple")]
+    BinWidth {
+        /// Requested width.
+        width: TimeDelta,
+        /// Width of the table's bins.
+        own: TimeDelta,
     },
     /// The figure's frame, labels and legend leave no room for data.
     #[error(

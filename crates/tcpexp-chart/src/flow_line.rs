@@ -91,7 +91,7 @@ pub(crate) fn time_column(frame: &Frame) -> Option<&Series> {
 
 /// The columns that distinguish lines. With packet pairs, both directions of a flow measure the
 /// same path, so the direction does not count.
-fn flow_columns(frame: &Frame) -> Vec<String> {
+pub(crate) fn flow_columns(frame: &Frame) -> Vec<String> {
     let is_paired = match frame.column("method") {
         Some(method) => (0..frame.rows()).all(|row| method.cell(row) == Cell::Text("packet_pairs")),
         // The table of `tcpexp rtt SRC DST` has a column `reference`, but none for the method.

@@ -89,7 +89,7 @@ impl PanelKind {
 
     /// Columns that the panels use if a table has them.
     pub fn optional_columns() -> Vec<String> {
-        const MORE: [&str; 10] = [
+        const MORE: [&str; 12] = [
             "interface",
             "handle",
             "way",
@@ -100,6 +100,8 @@ impl PanelKind {
             "smss_bytes",
             "cwnd_source",
             "source",
+            "width_ns",
+            "covered_ns",
         ];
         let all = FLOW_COLUMNS.into_iter().chain(TIMES).chain(MORE);
         all.map(str::to_owned).collect()

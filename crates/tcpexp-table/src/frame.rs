@@ -62,6 +62,14 @@ impl Frame {
         found.map(|(_, series)| series)
     }
 
+    /// Replaces the column of this name, or adds it.
+    pub fn set(&mut self, name: &str, series: Series) {
+        match self.columns.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = series,
+            None => self.add(name, series),
+        }
+    }
+
     /// Adds a column; the first column sets the number of rows.
     pub fn add(&mut self, name: impl Into<String>, series: Series) {
         if self.columns.is_empty() {

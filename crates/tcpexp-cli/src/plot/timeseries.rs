@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use tcpexp::{FlowName, Selection};
 use tcpexp_chart::{
-    Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, timeseries_figure,
-    window_panel,
+    Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, rebinned,
+    timeseries_figure, window_panel,
 };
 use tcpexp_table::{Frame, Series};
 use tcpexp_units::TimeDelta;
@@ -15,6 +15,8 @@ use super::data::DataArgs;
 use super::figure::FigureArgs;
 use crate::failure;
 use crate::report::short;
+use crate::shared_args::wrong_usage;
+use crate::values::parse_time;
 
 /// Heights of the first panel, with the legend, and of each further panel.
 const HEIGHTS_MM: [u32; 2] = [55, 32];
@@ -57,6 +59,11 @@ pub(super) struct TimeseriesArgs {
     )]
     group: Vec<String>,
 
+    /// Width of the bins of rates, a multiple of the width in the table (ms, s, min) [default: as in
+    /// the table]
+    #[arg(long, value_name = "WIDTH", value_parser = parse_time, help_heading = "Rows and columns")]
+    bin: Option<TimeDelta>,
+
     #[command(flatten)]
     figure: FigureArgs,
 }
@@ -65,6 +72,8 @@ pub(super) struct TimeseriesArgs {
 struct Source<'a> {
     data: &'a Selection,
     group: &'a [String],
+    /// Width of the bins of rates, if not as in the table.
+    bin: Option<TimeDelta>,
 }
 
 impl ChartKind for TimeseriesArgs {
@@ -79,8 +88,14 @@ impl ChartKind for TimeseriesArgs {
         let source = Source {
             data: &data,
             group: &self.group,
+            bin: self.bin,
         };
         let has_rates = kinds.iter().any(PanelKind::is_rate);
+        if self.bin.is_some() && !has_rates {
+            return Err(wrong_usage(
+                "--bin is for panels of rates, such as throughput",
+            ));
+        }
         let mut panels = kinds
             .iter()
             .map(|kind| source.panel(kind, &mut flows))
@@ -158,6 +173,9 @@ fn sources(kind: &PanelKind, data: &Selection) -> anyhow::Result<Vec<(String, St
 impl Source<'_> {
     /// The width of the bins of rates: `rates in bins of 100 ms`.
     fn bins(&self) -> Option<String> {
+        if let Some(bin) = self.bin {
+            return Some(format!("rates in bins of {}", short(bin)));
+        }
         let frame = self.data.read("throughput", &["width_ns".to_owned()], &[]);
         let frame = frame.ok()?;
         let widths = frame.column("width_ns")?;
@@ -187,7 +205,14 @@ impl Source<'_> {
         for (table, column) in sources(kind, self.data)? {
             let frame = self.read(&table, &column, &optional);
             // Queue data comes from the counters of the queue or from the delays of packets.
-            match frame.and_then(|frame| Ok(column_panel(&frame, &column, flows)?)) {
+            let panel = frame.and_then(|frame| {
+                let wider = self.bin.filter(|_| kind.is_rate());
+                let wider = wider
+                    .map(|bin| rebinned(&frame, &column, bin))
+                    .transpose()?;
+                Ok(column_panel(&wider.unwrap_or(frame), &column, flows)?)
+            });
+            match panel {
                 Ok(panel) if !panel.lines.is_empty() => return Ok(panel),
                 Ok(_) => {}
                 Err(error) => first_error = first_error.or(Some(error)),

@@ -130,6 +130,24 @@ fn bins_of_two_capture_points_are_not_drawn_as_one_line() {
 }
 
 #[test]
+fn bins_of_rates_can_be_wider_than_in_the_table() {
+    let desk = transfer();
+    let line = "timeseries throughput.json --panel throughput";
+    let narrow = drawn(&desk, line);
+    assert!(narrow.ends_with("rates in bins of 1 s"), "{narrow}");
+    let wide = drawn(&desk, &format!("{line} --bin 5s"));
+    assert!(wide.ends_with("rates in bins of 5 s"), "{wide}");
+    assert_eq!(
+        desk.failure(&format!("plot {line} --bin 1500ms -o chart.svg")),
+        "bins of 1.500 s cannot be made of bins of 1.000 s: choose a multiple"
+    );
+    assert_eq!(
+        desk.misuse("plot timeseries rtt.parquet --bin 5s -o chart.svg"),
+        "error: --bin is for panels of rates, such as throughput"
+    );
+}
+
+#[test]
 fn the_same_tables_yield_the_same_chart() {
     let desk = sweep();
     let line = "plot box sweep.csv --x cc,delay -o";
