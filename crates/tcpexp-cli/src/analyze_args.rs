@@ -9,7 +9,7 @@ use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_units::TimeDelta;
 
 use crate::sender_args::SenderArgs;
-use crate::shared_args::{ReadArgs, wrong_usage};
+use crate::shared_args::{PartArgs, ReadArgs, wrong_usage};
 use crate::values::{parse_rate, parse_time};
 
 /// Write all measurements of a run as a directory of Parquet tables
@@ -80,6 +80,9 @@ pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+
     /// Print no list of tables, no progress and no warnings
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -98,6 +101,7 @@ pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
         sender: args.sender.options(),
         bin,
         link_rate_bps: args.rate,
+        shard: args.part.shard,
         run: RunColumns::new(args.param.clone(), DatasetTable::has_column),
         ..AnalyzeOptions::default()
     })

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         (!args.param.is_empty(), "--param"),
         (!args.log.is_empty(), "--log"),
         (args.reading.no_mmap, "--no-mmap"),
+        (args.part.shard.is_some(), "--shard"),
     ];
     if let Some((_, what)) = takes_no.iter().find(|(is_given, _)| *is_given) {
         return Err(wrong_usage(&format!(

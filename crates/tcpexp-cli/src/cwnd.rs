@@ -47,7 +47,8 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     let options: CwndOptions = args.sender.options().into();
     let options = options
         .tunnels(args.reading.tunnels())
-        .select(args.reading.selection());
+        .select(args.reading.selection())
+        .shard(args.part.shard);
     let infos = cwnd(&src, dst.as_ref(), &options, |rows| {
         rows.into_iter().try_for_each(|row| results.take(row))
     })?;
@@ -55,20 +56,23 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     for (info, capture) in infos.iter().zip(captures) {
         warnings::of_capture(info, capture.name());
     }
-    if results.table.acks() == 0 && !results.found && !args.select.flow.is_empty() {
+    // A part may be empty although the whole is not.
+    let must_have_rows = args.part.shard.is_none();
+    if must_have_rows && results.table.acks() == 0 && !results.found && !args.select.flow.is_empty()
+    {
         bail!(
             "no TCP flow in {} matches {}",
             args.src.display(),
             shown_names(&args.select.flow)
         );
     }
-    if results.table.acks() == 0 {
+    if must_have_rows && results.table.acks() == 0 {
         bail!(
             "no sender in {}: no selected TCP flow has acknowledged data",
             args.src.display()
         );
     }
-    if args.dst.is_some() && !results.knows_losses {
+    if args.dst.is_some() && results.found && !results.knows_losses {
         failure::print_line(
             "warning: no data of these senders passes from one capture to the other, so losses on the \
              path are unknown",

@@ -13,7 +13,7 @@ use tcpexp_table::{
 };
 
 use crate::progress::Progress;
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names};
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, shown_names};
 use crate::sheet::Sheet;
 use crate::{report, shown, warnings};
 
@@ -47,6 +47,9 @@ pub(crate) struct FlowsArgs {
 
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -95,7 +98,8 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
             text
         });
     }
-    if found == 0 {
+    // A part may be empty although the whole is not.
+    if found == 0 && args.part.shard.is_none() {
         let names: Vec<_> = args
             .captures
             .iter()
@@ -122,7 +126,8 @@ fn one(
     let mut table = TopConnections::new(args.select.limit).sorted_by(args.sort.order());
     let (mut found, mut latest) = (0_u64, None);
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
-    let info = flows(&recording, &args.reading.capture_options(), |connections| {
+    let options = args.reading.capture_options().shard(args.part.shard);
+    let info = flows(&recording, &options, |connections| {
         for connection in &connections {
             if wants(args, connection) {
                 found += 1;
@@ -163,7 +168,8 @@ fn verdicts(args: &FlowsArgs, recording: &Recording) -> anyhow::Result<String> {
     }
     let options = CwndOptions::default()
         .tunnels(args.reading.tunnels())
-        .select(args.reading.selection());
+        .select(args.reading.selection())
+        .shard(args.part.shard);
     let report = why(recording, None, &options)?;
     let wanted = report.verdicts.into_iter().filter(|one| {
         let ends = one.flow.ends;

@@ -35,6 +35,9 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         }));
     }
     if !args.more.is_empty() {
+        if args.part.shard.is_some() {
+            return Err(wrong_usage("--shard needs exactly two captures"));
+        }
         return points::run(args);
     }
     // Opens the outputs first, to report an error before standard input is read.
@@ -51,7 +54,8 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     for warning in report::warnings(&(&report).into(), &results.seen, [src.name(), dst.name()]) {
         failure::print_line(&format!("warning: {warning}"));
     }
-    if results.seen.flows == 0 {
+    // A part may be empty although the whole is not.
+    if results.seen.flows == 0 && args.part.shard.is_none() {
         let why = if args.select.flow.is_empty() {
             report::why_empty(&(&report).into(), &results.seen)
         } else {

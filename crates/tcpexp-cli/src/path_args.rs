@@ -7,7 +7,7 @@ use tcpexp::PathOptions;
 use tcpexp_units::TimeDelta;
 
 use crate::picture::Picture;
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs};
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs};
 use crate::values::parse_time;
 
 /// Measure the fate and the delay of each packet between two or more captures
@@ -63,6 +63,9 @@ pub(crate) struct PathArgs {
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+
     /// Count a packet as lost if it does not arrive within this time (ms, s, min)
     ///
     /// Memory use grows with this time.
@@ -80,6 +83,7 @@ impl PathArgs {
         PathOptions::default()
             .tunnels(self.reading.tunnels())
             .select(self.reading.selection())
+            .shard(self.part.shard)
             .max_owd(self.max_owd)
             .symmetric(self.symmetric)
     }

@@ -8,7 +8,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use tcpexp_units::TimeDelta;
 
 use crate::picture::Picture;
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs};
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs};
 use crate::values::parse_time;
 
 /// Measure round-trip times between two captures, or in one
@@ -37,7 +37,7 @@ pub(crate) struct RttArgs {
     pub(crate) dst: Option<PathBuf>,
 
     /// Print each round-trip time as soon as it is known (one capture only)
-    #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat", "limit", "from", "to"])]
+    #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat", "limit", "from", "to", "shard"])]
     pub(crate) live: bool,
 
     #[command(flatten)]
@@ -58,6 +58,9 @@ pub(crate) struct RttArgs {
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+
     /// Count a packet as lost if it does not arrive within this time (ms, s, min)
     ///
     /// Memory use grows with this time.
@@ -70,7 +73,7 @@ pub(crate) struct RttArgs {
 
     /// Print exactly the output of another tool
     #[arg(long, value_name = "TOOL", requires = "dst")]
-    #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "filter", "from", "to", "max_owd"])]
+    #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "filter", "from", "to", "max_owd", "shard"])]
     pub(crate) compat: Option<Compat>,
 
     /// Header fields that identify a packet, as SPP's option -# (with --compat)

@@ -9,7 +9,7 @@ use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
 
 use crate::picture::Picture;
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs};
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs};
 
 /// Reconstruct the congestion window of TCP senders
 ///
@@ -58,6 +58,9 @@ pub(crate) struct CwndArgs {
 
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
 }
 
 /// Options of the replay.

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tcpexp::{CaptureOptions, Filter, FlowName, Moment, PacketSelection, Recording};
+use tcpexp::{CaptureOptions, Filter, FlowName, FlowShard, Moment, PacketSelection, Recording};
 use tcpexp_flow::{FlowId, MAX_FLOWS};
 use tcpexp_wire::Tunnels;
 
@@ -67,6 +67,19 @@ pub(crate) struct ReadArgs {
     /// begin a new flow.
     #[arg(long, value_name = "N", default_value_t = MAX_FLOWS)]
     pub(crate) max_flows: NonZeroUsize,
+}
+
+/// The part of an analysis that a command does.
+#[derive(clap::Args)]
+pub(crate) struct PartArgs {
+    /// Report only the flows of part I of N, to divide an analysis
+    ///
+    /// The protocol and the endpoints of a flow determine its part, at the source if the path
+    /// translates addresses. Each part reads all packets, so its rows are those of the undivided
+    /// analysis: flows keep their numbers, and all parts together give all rows. The first part also
+    /// has the rows that belong to no flow, such as totals over all flows.
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<FlowShard>,
 }
 
 #[derive(clap::Args)]

@@ -34,12 +34,14 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     };
     let recording = args.reading.open(&args.src)?;
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
-    let info = single_rtt(&recording, &args.reading.capture_options(), |rows| {
+    let options = args.reading.capture_options().shard(args.part.shard);
+    let info = single_rtt(&recording, &options, |rows| {
         rows.into_iter().try_for_each(|row| results.take(args, row))
     })?;
     drop(progress);
     warnings::of_capture(&info, &args.src);
-    if results.samples == 0 {
+    // A part may be empty although the whole is not.
+    if results.samples == 0 && args.part.shard.is_none() {
         let flow = &args.select.flow;
         let why = match (flow.is_empty(), results.chosen) {
             (true, _) => "no TCP segment was acknowledged".to_owned(),

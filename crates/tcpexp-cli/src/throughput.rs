@@ -16,7 +16,7 @@ use crate::picture::Picture;
 use crate::progress::Progress;
 use crate::rate_chart::RateChart;
 use crate::report;
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names, wrong_usage};
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::values::{parse_origin, parse_rate, parse_time};
 use crate::warnings;
@@ -75,6 +75,9 @@ pub(crate) struct ThroughputArgs {
 
     #[command(flatten)]
     reading: ReadArgs,
+
+    #[command(flatten)]
+    part: PartArgs,
 }
 
 pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
@@ -84,6 +87,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     let mut options = ThroughputOptions::new(width)
         .tunnels(args.reading.tunnels())
         .select(args.reading.selection())
+        .shard(args.part.shard)
         .origin(args.origin);
     if let Some(rate) = args.rate {
         options = options.link_rate_bps(rate);
@@ -101,7 +105,8 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     }?;
     drop(progress);
     warnings::of_capture(&report.capture, &args.capture);
-    if results.found == 0 {
+    // A part may be empty although the whole is not.
+    if results.found == 0 && args.part.shard.is_none() {
         bail!(
             "no flow in {} matches {}",
             args.capture.display(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tcpexp_flow::{Direction, FlowId, Protocol};
+use tcpexp_flow::{Direction, FlowId, FlowShard, Protocol};
 use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
 use tcpexp_measure::{Labelled, Position, SenderLabel};
 use tcpexp_pair::spp::Point;
@@ -54,7 +54,16 @@ pub fn cwnd<E: From<Error> + Send>(
         at_dst.learn(of_dst);
     }
     let at_dst = surveyed_dst.as_ref().map(|(hindsight, _)| hindsight);
-    let [from_src, from_dst] = choose(&at_src, at_dst);
+    let [mut from_src, mut from_dst] = choose(&at_src, at_dst);
+    if let Some(shard) = reading.shard {
+        retain_own(&mut from_src, shard);
+        retain_own(&mut from_dst, shard);
+    }
+    at_src.retain(|flow, direction| from_src.contains_key(&(flow, direction)));
+    if let Some((at_dst, _)) = &mut surveyed_dst {
+        at_dst.retain(|flow, direction| from_dst.contains_key(&(flow, direction)));
+    }
+    let at_dst = surveyed_dst.as_ref().map(|(hindsight, _)| hindsight);
     replay(src, &at_src, options, &from_src, &mut sink)?;
     if let (Some(dst), Some(at_dst)) = (dst, at_dst)
         // If no sender comes from the second capture, its last pass is unnecessary.
@@ -169,6 +178,15 @@ fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
         }
     }
     [from_src, from_dst]
+}
+
+/// Removes the senders of other parts.
+fn retain_own(chosen: &mut Chosen, shard: FlowShard) {
+    chosen.retain(|_, (label, _)| {
+        label
+            .ends
+            .is_some_and(|(initiator, responder)| shard.holds(label.protocol, initiator, responder))
+    });
 }
 
 fn replay<E: From<Error> + Send>(

@@ -1,8 +1,8 @@
 //! One summary per connection of a capture.
 
 use tcpexp_measure::flows::{Connection, ConnectionSummary};
-use tcpexp_measure::meter;
 
+use crate::shard::meter_part;
 use crate::view::View;
 use crate::{CaptureInfo, CaptureOptions, Error, Recording};
 
@@ -16,7 +16,12 @@ pub fn flows<E: From<Error> + Send>(
     sink: impl FnMut(Vec<ConnectionSummary>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
-    let metered = meter(&mut walk, |_| Connection::default(), sink)?;
+    let metered = meter_part(
+        &mut walk,
+        options.reading.shard,
+        |_| Connection::default(),
+        sink,
+    )?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         ..CaptureInfo::of(&walk)

@@ -75,6 +75,7 @@ mod score;
 mod selection;
 mod sequence;
 mod set;
+mod shard;
 mod single_rtt;
 #[cfg(all(feature = "charts", feature = "runs"))]
 mod tables;
@@ -127,7 +128,7 @@ pub use walk::Walk;
 pub use why::{LARGE_BYTES, LabelledVerdict, WhyReport, why};
 
 // Types in the signatures of the functions above.
-pub use tcpexp_flow::{Direction, Flow, FlowId, MAX_FLOWS, Protocol};
+pub use tcpexp_flow::{Direction, Flow, FlowId, FlowShard, MAX_FLOWS, NoShard, Protocol};
 pub use tcpexp_measure::Position;
 pub use tcpexp_measure::flows::ConnectionSummary;
 pub use tcpexp_measure::packets::{ExplainedFlow, ExplainedPacket};

@@ -1,5 +1,6 @@
 //! Options of the measurements.
 
+use tcpexp_flow::FlowShard;
 use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
 use tcpexp_measure::throughput::{self, BinWidth, Origin};
@@ -49,6 +50,15 @@ macro_rules! reading_setters {
         #[must_use]
         pub fn select(mut self, selection: PacketSelection) -> Self {
             self.reading.selection = selection;
+            self
+        }
+
+        /// Reports only the flows of one part, or all flows if `None`; the first part also reports what belongs to no flow.
+        /// Each part reads all packets, so its rows are those of the undivided measurement. Default:
+        /// all flows.
+        #[must_use]
+        pub const fn shard(mut self, shard: Option<FlowShard>) -> Self {
+            self.reading.shard = shard;
             self
         }
     };

@@ -4,6 +4,7 @@ use tcpexp_pair::path::{self, PathBatch, PathTotals};
 use tcpexp_pair::spp::{ClockModel, Identification};
 
 use crate::alignment::{align, both};
+use crate::shard::OwnFlows;
 use crate::{CaptureInfo, Error, PathOptions, Recording};
 
 /// Result of [`path`](fn@path).
@@ -35,7 +36,7 @@ pub fn path<E: From<Error> + Send>(
     src: &Recording,
     dst: &Recording,
     options: &PathOptions,
-    sink: impl FnMut(PathBatch) -> Result<(), E> + Send,
+    mut sink: impl FnMut(PathBatch) -> Result<(), E> + Send,
 ) -> Result<PathReport, E> {
     let PathOptions { reading, spp } = options;
     let spp = *spp;
@@ -50,7 +51,18 @@ pub fn path<E: From<Error> + Send>(
     let clock = alignment.clock.settled(first.least_owd, spp.symmetric);
     // Only the last pass may release the pages that it has read.
     let (mut src_walk, mut dst_walk) = (src.walk_once()?, dst.walk_once()?);
-    let totals = path::measure(&mut src_walk, &mut dst_walk, alignment, first, spp, sink)?;
+    let mut own = OwnFlows::of(reading.shard);
+    let totals = path::measure(
+        &mut src_walk,
+        &mut dst_walk,
+        alignment,
+        first,
+        spp,
+        |mut batch| {
+            own.retain_in_path(&mut batch);
+            sink(batch)
+        },
+    )?;
     Ok(PathReport {
         captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.totals.flows_shed),
         identification,

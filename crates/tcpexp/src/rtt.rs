@@ -3,6 +3,7 @@
 use tcpexp_pair::spp::{self, Batch, ClockModel, Identification, Totals};
 
 use crate::alignment::{align, both};
+use crate::shard::OwnFlows;
 use crate::{CaptureInfo, Error, Recording, RttOptions};
 
 /// Result of [`rtt`](fn@rtt).
@@ -28,7 +29,7 @@ pub fn rtt<E: From<Error> + Send>(
     src: &Recording,
     dst: &Recording,
     options: &RttOptions,
-    sink: impl FnMut(Batch) -> Result<(), E> + Send,
+    mut sink: impl FnMut(Batch) -> Result<(), E> + Send,
 ) -> Result<RttReport, E> {
     let [src, dst] = both(src, dst, &options.reading)?;
     let alignment = align(src, dst)?;
@@ -36,7 +37,17 @@ pub fn rtt<E: From<Error> + Send>(
     let clock = alignment.clock.clone();
     let common_packets = alignment.common_packets;
     let (mut src_walk, mut dst_walk) = (src.walk_once()?, dst.walk_once()?);
-    let totals = spp::measure(&mut src_walk, &mut dst_walk, alignment, options.spp, sink)?;
+    let mut own = OwnFlows::of(options.reading.shard);
+    let totals = spp::measure(
+        &mut src_walk,
+        &mut dst_walk,
+        alignment,
+        options.spp,
+        |mut batch| {
+            own.retain_in(&mut batch);
+            sink(batch)
+        },
+    )?;
     Ok(RttReport {
         captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.flows_shed),
         identification,

@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use tcpexp_capture::Record;
+use tcpexp_flow::FlowShard;
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::{Filter, LinkType, Skipped, Tunnels};
 use thiserror::Error;
@@ -40,6 +41,8 @@ pub struct PacketSelection {
 pub(crate) struct Reading {
     pub(crate) tunnels: Tunnels,
     pub(crate) selection: PacketSelection,
+    /// The flows whose results are passed on; `None` for all.
+    pub(crate) shard: Option<FlowShard>,
 }
 
 /// Times of the selected records on one capture's clock.

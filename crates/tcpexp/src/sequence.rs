@@ -1,8 +1,8 @@
 //! Sequence numbers over time from one capture.
 
-use tcpexp_measure::meter;
 use tcpexp_measure::sequence::{SequenceMeter, SequenceRow};
 
+use crate::shard::meter_part;
 use crate::view::View;
 use crate::{CaptureInfo, CaptureOptions, Error, Recording};
 
@@ -16,7 +16,7 @@ pub fn sequence<E: From<Error> + Send>(
     sink: impl FnMut(Vec<SequenceRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
-    let metered = meter(&mut walk, SequenceMeter::new, sink)?;
+    let metered = meter_part(&mut walk, options.reading.shard, SequenceMeter::new, sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         ..CaptureInfo::of(&walk)

@@ -4,10 +4,12 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use tcpexp_flow::Flow;
+use tcpexp_measure::meter_live;
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
-use tcpexp_measure::{meter, meter_live};
 
 use crate::selection::Selected;
+use crate::shard::meter_part;
 use crate::view::View;
 use crate::{CaptureInfo, CaptureOptions, Error, Recording, Walk};
 
@@ -22,7 +24,7 @@ pub fn single_rtt<E: From<Error> + Send>(
     sink: impl FnMut(Vec<SingleRttRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
-    let metered = meter(&mut walk, SingleRttMeter::new, sink)?;
+    let metered = meter_part(&mut walk, options.reading.shard, SingleRttMeter::new, sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         ..CaptureInfo::of(&walk)
@@ -56,7 +58,10 @@ pub fn live_rtt<E: From<Error>>(
         filter: Some(filter),
         range: None,
     });
-    let metered = meter_live(&mut walk, SingleRttMeter::new, sink)?;
+    let shard = options.reading.shard;
+    let is_own = |flow: &Flow| shard.is_none_or(|shard| shard.holds_flow(flow));
+    let begin = |flow: &Flow| is_own(flow).then(|| SingleRttMeter::new(flow));
+    let metered = meter_live(&mut walk, begin, sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         ..CaptureInfo::of(&walk)

@@ -2,6 +2,7 @@
 
 use tcpexp_measure::throughput::{self, ThroughputRow, ThroughputTotals};
 
+use crate::shard::OwnFlows;
 use crate::view::View;
 use crate::{CaptureInfo, Error, Recording, ThroughputOptions};
 
@@ -21,10 +22,13 @@ pub struct ThroughputReport {
 pub fn throughput<E: From<Error>>(
     recording: &Recording,
     options: &ThroughputOptions,
-    sink: impl FnMut(ThroughputRow) -> Result<(), E>,
+    mut sink: impl FnMut(ThroughputRow) -> Result<(), E>,
 ) -> Result<ThroughputReport, E> {
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
-    let totals = throughput::throughput(&mut walk, &options.bins, sink)?;
+    let mut own = OwnFlows::of(options.reading.shard);
+    let totals = throughput::throughput(&mut walk, &options.bins, |row| {
+        if own.has(&row) { sink(row) } else { Ok(()) }
+    })?;
     let capture = CaptureInfo {
         flows_shed: totals.flows_shed,
         ..CaptureInfo::of(&walk)

@@ -34,6 +34,7 @@ mod safety;
 mod schema;
 mod score;
 mod selections;
+mod shards;
 mod strange_captures;
 mod table;
 #[cfg(unix)]

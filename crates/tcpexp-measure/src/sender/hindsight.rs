@@ -134,6 +134,16 @@ impl Hindsight {
         is_covered.then(|| Losses::new(&self.fates, &side.retransmissions))
     }
 
+    /// Drops the senders that `is_wanted` rejects: the second pass does not replay them.
+    pub fn retain(&mut self, is_wanted: impl Fn(FlowId, Direction) -> bool) {
+        for (flow, surveyed) in &mut self.flows {
+            for direction in Direction::BOTH {
+                let side = &mut surveyed.sides[direction.index()];
+                side.take_if(|_| !is_wanted(*flow, direction));
+            }
+        }
+    }
+
     /// Number of answered flows left out because there were too many.
     pub fn flows_left_out(&self) -> u32 {
         self.flows_left_out

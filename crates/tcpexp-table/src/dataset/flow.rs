@@ -22,6 +22,8 @@ pub struct DatasetFlow {
     pub traffic: Option<Arc<str>>,
     /// Class of the traffic.
     pub traffic_class: Option<Arc<str>>,
+    /// False if another part of the analysis has the flow's rows.
+    pub is_own: bool,
 }
 
 const FLOW_ID: &str = "The flow's number in this run, the same in all tables: counted from 0 in order of first appearance at the source; flows seen only at the destination come after these.";

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tcpexp_flow::FlowShard;
 use tcpexp_measure::sender::SenderOptions;
 use tcpexp_measure::throughput::BinWidth;
 use tcpexp_pair::spp;
@@ -60,6 +61,8 @@ pub struct AnalyzeOptions {
     /// Origin of `time_s` and of bins, on the source's clock; `None` for the first packet of the
     /// first capture.
     pub origin: Option<Timestamp>,
+    /// The part of the flows whose rows are written; `None` for all flows.
+    pub shard: Option<FlowShard>,
     /// Columns that identify the run.
     pub run: RunColumns,
     /// The load generators of the run. Their names label the flows.
@@ -71,6 +74,7 @@ impl AnalyzeOptions {
         Reading {
             tunnels: self.tunnels,
             selection: self.selection.clone(),
+            shard: self.shard,
         }
     }
 }
@@ -87,6 +91,7 @@ impl Default for AnalyzeOptions {
             bin: BinWidth::new(bin).expect("100 ms are more than nothing"),
             link_rate_bps: None,
             origin: None,
+            shard: None,
             run: RunColumns::default(),
             traffic: Vec::new(),
         }

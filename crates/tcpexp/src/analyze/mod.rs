@@ -51,7 +51,7 @@ use flow_rows::Flows;
 use logs::Logs;
 use names::Names;
 use queue_bins::QueueBins;
-use replay::{Replay, Summaries};
+use replay::{Chosen, Replay, Summaries};
 use survey::Surveyed;
 use tables::Tables;
 use traffic::TrafficNames;
@@ -88,7 +88,7 @@ pub fn analyze(
         origin,
         run: options.run.clone(),
     };
-    let mut tables = Tables::create(&out, &layout)?;
+    let mut tables = Tables::create(&out, &layout, options.shard)?;
     let run = Run {
         inputs,
         views: [Some(src), dst],
@@ -131,7 +131,7 @@ impl Run<'_> {
             rayon::join(|| self.check(), || self.survey())
         };
         let ([mut src, mut dst], checked) = (surveyed?, checked?);
-        let mut names = Names::new(TrafficNames::new(&self.options.traffic));
+        let mut names = Names::new(TrafficNames::new(&self.options.traffic, self.options.shard));
         let mut compared = None;
         // The replay needs the flow numbers, the clock and the fates of this comparison.
         if let (Some(dst), [Some(from), Some(to)]) = (&mut dst, self.views)
@@ -153,8 +153,15 @@ impl Run<'_> {
             }
         }
         let between = compared.as_ref().map(|(between, _)| between);
+        let chosen = replay::choose(&names, [src.as_ref(), dst.as_ref()]);
+        for (capture, chosen) in [&mut src, &mut dst].into_iter().zip(&chosen) {
+            if let Some(capture) = capture {
+                let is_chosen = |flow, direction| chosen.contains(&(flow, direction));
+                capture.hindsight.retain(is_chosen);
+            }
+        }
         let captures = [src.as_ref(), dst.as_ref()];
-        let (senders, too_late) = self.replay(captures, between, &names, tables)?;
+        let (senders, too_late) = self.replay(captures, between, &names, &chosen, tables)?;
         let no_paths = std::collections::HashMap::default();
         // Each row has the summary of its sender, so the replay comes before this table.
         Flows {
@@ -179,7 +186,7 @@ impl Run<'_> {
         manifest.comparison = compared
             .as_ref()
             .map(|(between, by)| comparison(between, by));
-        let rtts = tables.rtt.rows();
+        let rtts = tables.rtt.seen();
         manifest.logs = logs.read;
         manifest.warnings = warnings::of(&manifest, between, rtts);
         manifest.warnings.extend(logs.warnings);
@@ -254,9 +261,9 @@ impl Run<'_> {
         captures: [Option<&Surveyed>; 2],
         between: Option<&Between>,
         names: &Names,
+        chosen: &[Chosen; 2],
         tables: &mut Tables,
     ) -> Result<(Summaries, [u64; 2]), Error> {
-        let chosen = replay::choose(names, captures);
         let mut senders = Summaries::default();
         let mut too_late = [0; 2];
         for point in Point::BOTH {
@@ -335,6 +342,10 @@ impl Run<'_> {
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
+        if let Some(shard) = options.shard {
+            let options = &mut manifest.options;
+            options.insert("shard".to_owned(), shard.to_string().into());
+        }
     }
 }
 

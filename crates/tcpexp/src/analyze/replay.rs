@@ -195,14 +195,17 @@ fn whose(row: &mut SenderRow) -> (&mut FlowId, &mut Direction) {
 }
 
 /// Chooses the capture from which each sender is reconstructed: the one taken at the sender, or the
-/// first capture if both or neither were.
+/// first capture if both or neither were. Senders of other parts of the analysis are left out.
 pub(super) fn choose(names: &Names, captures: [Option<&Surveyed>; 2]) -> [Chosen; 2] {
     let mut found: HashMap<Sender, [Option<Sender>; 2], FixedState> = HashMap::default();
     for point in Point::BOTH {
         let Some(surveyed) = captures[point.index()] else {
             continue;
         };
-        for (local, number) in names.of_capture(point) {
+        let own = names
+            .of_capture(point)
+            .filter(|(local, _)| local.flow.is_own);
+        for (local, number) in own {
             for direction in Direction::BOTH {
                 if surveyed.hindsight.has_sender(number, direction) {
                     let key = (local.flow.flow, local.turned(direction));

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
+use tcpexp_flow::FlowShard;
 use tcpexp_table::dataset::{
-    DatasetTable, EventRow, FlowRow, Layout, LogRow, LossRow, OwdRow, QueueRow, RttRow,
-    SenderStateRow, SortedWriter, ThroughputBinRow,
+    DatasetFlow, DatasetTable, EventRow, FlowRow, Layout, LogRow, LossRow, OwdRow, QueueRow,
+    RttRow, SenderStateRow, SortedWriter, ThroughputBinRow,
 };
 use tcpexp_table::{self as table, Columns};
 use tcpexp_units::Timestamp;
@@ -33,6 +34,11 @@ pub(super) struct Table<R> {
     /// Final path of its file.
     path: PathBuf,
     rows: SortedWriter<R, BufWriter<File>>,
+    flow: fn(&R) -> Option<&DatasetFlow>,
+    /// True if the rows that belong to no flow are written.
+    has_rest: bool,
+    /// Number of rows so far, with those of other parts.
+    seen: u64,
 }
 
 /// A complete table.
@@ -47,22 +53,61 @@ pub struct WrittenTable {
 }
 
 impl Tables {
-    /// Creates all tables. A table without rows still has its columns.
-    pub(super) fn create(dir: &DatasetDir, layout: &Layout) -> Result<Self, Error> {
+    /// Creates all tables, for the rows of one part of the flows if `shard` is set. A table without
+    /// rows still has its columns.
+    pub(super) fn create(
+        dir: &DatasetDir,
+        layout: &Layout,
+        shard: Option<FlowShard>,
+    ) -> Result<Self, Error> {
+        let place = Place {
+            dir,
+            has_rest: shard.is_none_or(FlowShard::is_first),
+        };
         Ok(Self {
-            flows: Table::new(dir, DatasetTable::Flows, layout.flows(), |row| row.at)?,
-            rtt: Table::new(dir, DatasetTable::Rtt, layout.rtt(), |row| row.at)?,
-            owd: Table::new(dir, DatasetTable::Owd, layout.owd(), |row| row.at)?,
-            loss: Table::new(dir, DatasetTable::Loss, layout.loss(), |row| row.at)?,
-            throughput: Table::new(dir, DatasetTable::Throughput, layout.throughput(), |row| {
-                row.at
+            flows: place.table(
+                DatasetTable::Flows,
+                layout.flows(),
+                |row| row.at,
+                |row| Some(&row.flow),
+            )?,
+            rtt: place.table(
+                DatasetTable::Rtt,
+                layout.rtt(),
+                |row| row.at,
+                |row| Some(&row.flow),
+            )?,
+            owd: place.table(
+                DatasetTable::Owd,
+                layout.owd(),
+                |row| row.at,
+                |row| Some(&row.flow),
+            )?,
+            loss: place.table(
+                DatasetTable::Loss,
+                layout.loss(),
+                |row| row.at,
+                |row| Some(&row.flow),
+            )?,
+            throughput: place.table(
+                DatasetTable::Throughput,
+                layout.throughput(),
+                |row| row.at,
+                |row| row.flow.as_deref(),
+            )?,
+            sender: place.table(
+                DatasetTable::Sender,
+                layout.sender(),
+                |row| row.sample.at,
+                |row| Some(&row.flow),
+            )?,
+            events: place.table(DatasetTable::Events, layout.events(), EventRow::at, |row| {
+                row.flow.as_deref()
             })?,
-            sender: Table::new(dir, DatasetTable::Sender, layout.sender(), |row| {
-                row.sample.at
+            queue: place.table(DatasetTable::Queue, layout.queue(), |row| row.at, |_| None)?,
+            logs: place.table(DatasetTable::Logs, layout.logs(), LogRow::at, |row| {
+                row.flow.as_deref()
             })?,
-            events: Table::new(dir, DatasetTable::Events, layout.events(), EventRow::at)?,
-            queue: Table::new(dir, DatasetTable::Queue, layout.queue(), |row| row.at)?,
-            logs: Table::new(dir, DatasetTable::Logs, layout.logs(), LogRow::at)?,
         })
     }
 
@@ -82,26 +127,43 @@ impl Tables {
     }
 }
 
-impl<R> Table<R> {
-    fn new(
-        dir: &DatasetDir,
+/// Where tables are created.
+struct Place<'a> {
+    dir: &'a DatasetDir,
+    has_rest: bool,
+}
+
+impl Place<'_> {
+    fn table<R>(
+        &self,
         which: DatasetTable,
         columns: Columns<R>,
         at: fn(&R) -> Timestamp,
-    ) -> Result<Self, Error> {
+        flow: fn(&R) -> Option<&DatasetFlow>,
+    ) -> Result<Table<R>, Error> {
         let name = format!("{}.parquet", which.name());
-        let path = dir.path().join(&name);
-        let file = BufWriter::with_capacity(1 << 16, dir.file(&name)?);
+        let path = self.dir.path().join(&name);
+        let file = BufWriter::with_capacity(1 << 16, self.dir.file(&name)?);
         let rows = SortedWriter::new(columns, at, file);
-        Ok(Self {
+        Ok(Table {
             which,
             rows: rows.map_err(|error| unwritten(path.clone(), error))?,
             path,
+            flow,
+            has_rest: self.has_rest,
+            seen: 0,
         })
     }
+}
 
-    /// Adds a row.
+impl<R> Table<R> {
+    /// Adds a row, unless another part of the analysis has it.
     pub(super) fn add(&mut self, row: R) -> Result<(), Error> {
+        self.seen += 1;
+        let flow = (self.flow)(&row);
+        if !flow.map_or(self.has_rest, |flow| flow.is_own) {
+            return Ok(());
+        }
         let added = self.rows.add(row);
         added.map_err(|error| unwritten(self.path.clone(), error))
     }
@@ -112,13 +174,15 @@ impl<R> Table<R> {
         ended.map_err(|error| unwritten(self.path.clone(), error))
     }
 
-    /// Number of rows so far.
-    pub(super) fn rows(&self) -> u64 {
-        self.rows.rows()
+    /// Number of rows so far, with those of other parts of the analysis.
+    pub(super) fn seen(&self) -> u64 {
+        self.seen
     }
 
     fn finish(self) -> Result<WrittenTable, Error> {
-        let Self { which, path, rows } = self;
+        let Self {
+            which, path, rows, ..
+        } = self;
         let count = rows.rows();
         let file = rows
             .finish()

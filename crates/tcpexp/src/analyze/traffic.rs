@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use tcpexp_flow::{FlowId, Protocol};
+use tcpexp_flow::{FlowId, FlowShard, Protocol};
 use tcpexp_table::dataset::DatasetFlow;
 
 /// One load generator between two hosts.
@@ -24,19 +24,22 @@ pub struct Traffic {
 /// Class of the control connections of load generators.
 const CONTROL: &str = "control";
 
-/// The traffic of a run.
+/// The traffic of a run, and the part of its flows whose rows are written.
 #[derive(Debug, Default)]
 pub(super) struct TrafficNames {
     traffic: Vec<Traffic>,
     /// By traffic: true once the control connection has been seen.
     is_steered: Vec<bool>,
+    /// `None` for all flows.
+    shard: Option<FlowShard>,
 }
 
 impl TrafficNames {
-    pub(super) fn new(traffic: &[Traffic]) -> Self {
+    pub(super) fn new(traffic: &[Traffic], shard: Option<FlowShard>) -> Self {
         Self {
             traffic: traffic.to_vec(),
             is_steered: vec![false; traffic.len()],
+            shard,
         }
     }
 
@@ -47,7 +50,10 @@ impl TrafficNames {
         protocol: Protocol,
         ends: [SocketAddr; 2],
     ) -> Arc<DatasetFlow> {
+        // Connections of other parts count too: any may be the control connection.
         let (traffic, traffic_class) = self.of(protocol, ends);
+        let [a, b] = ends;
+        let is_own = self.shard.is_none_or(|shard| shard.holds(protocol, a, b));
         let [initiator, responder] = ends.map(|end| end.to_string().into());
         Arc::new(DatasetFlow {
             flow,
@@ -56,6 +62,7 @@ impl TrafficNames {
             responder,
             traffic,
             traffic_class,
+            is_own,
         })
     }
 
@@ -119,7 +126,10 @@ mod tests {
 
     #[test]
     fn a_flow_belongs_to_the_traffic_of_its_hosts_and_port() {
-        let mut names = TrafficNames::new(&[traffic("up", 5201, true), traffic("web", 80, false)]);
+        let mut names = TrafficNames::new(
+            &[traffic("up", 5201, true), traffic("web", 80, false)],
+            None,
+        );
         let tcp = Protocol::Tcp;
         let flows = [
             named(&mut names, tcp, ["10.0.0.1:40000", "10.0.0.2:5201"]),

@@ -1,0 +1,228 @@
+//! One analysis in parts: `--shard`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use arrow::array::{Array, ArrayRef};
+use insta::assert_snapshot;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use tcpexp_testkit::{Direction, Scenario, TcpLoad, UdpLoad, simulate};
+use tcpexp_units::TimeDelta;
+
+use crate::desk::{Desk, cell, fixtures, text};
+
+/// Uploads, downloads and calls in many short flows, with loss; the clocks differ.
+fn many_flows(nat: bool) -> Scenario {
+    let load = |direction| TcpLoad {
+        flows: 10,
+        parallel: 4,
+        bytes: 20_000,
+        direction,
+        ..TcpLoad::default()
+    };
+    Scenario {
+        tcp: vec![load(Direction::Forward), load(Direction::Reverse)],
+        udp: vec![UdpLoad {
+            flows: 3,
+            datagrams: 20,
+            ..UdpLoad::default()
+        }],
+        loss_ppm: 10_000,
+        offset: TimeDelta::from_seconds(3),
+        nat,
+        ..Scenario::default()
+    }
+}
+
+/// Commands whose rows are divided, and the files that they write besides `rows.csv`.
+const COMMANDS: [(&str, &[&str]); 8] = [
+    ("flows src.pcap", &[]),
+    ("flows dst.pcap", &[]),
+    ("rtt src.pcap", &[]),
+    ("rtt src.pcap dst.pcap --flows more.csv", &["more.csv"]),
+    ("path src.pcap dst.pcap --flows more.csv", &["more.csv"]),
+    ("cwnd src.pcap --events more.csv", &["more.csv"]),
+    ("cwnd src.pcap dst.pcap --events more.csv", &["more.csv"]),
+    ("throughput src.pcap --bin 50ms --rate 10Mbit", &[]),
+];
+
+/// The rows of each file that a command writes, by file name; the header is its own key.
+type Rows = BTreeMap<(String, &'static str), Vec<String>>;
+
+fn rows_of(desk: &Desk, command: &str, others: &[&str], options: &str) -> Rows {
+    let output = desk.run(&format!("{command} -o rows.csv --quiet {options}"));
+    let stderr = text(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{command} {options}: {stderr}"
+    );
+    let mut rows = Rows::new();
+    for file in ["rows.csv"].iter().chain(others) {
+        let table = text(&desk.get(file));
+        let mut lines = table.lines().map(str::to_owned);
+        rows.insert(
+            ((*file).to_owned(), "header"),
+            lines.next().into_iter().collect(),
+        );
+        rows.insert(((*file).to_owned(), "rows"), lines.collect());
+    }
+    rows
+}
+
+/// All rows of a dataset by table.
+fn tables_of(folder: &Path) -> BTreeMap<String, Vec<String>> {
+    let mut tables = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "parquet") {
+            continue;
+        }
+        let file = std::fs::File::open(&path).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let mut rows = Vec::new();
+        for batch in reader.build().unwrap() {
+            let batch = batch.unwrap();
+            for row in 0..batch.num_rows() {
+                let cells: Vec<String> = batch
+                    .columns()
+                    .iter()
+                    .map(|array| shown(array, row))
+                    .collect();
+                rows.push(cells.join(","));
+            }
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        tables.insert(name, rows);
+    }
+    tables
+}
+
+fn shown(array: &ArrayRef, row: usize) -> String {
+    // Arrow shows no null of a time with a zone.
+    if array.is_null(row) {
+        String::new()
+    } else {
+        cell(array, row)
+    }
+}
+
+fn sorted(mut rows: Vec<String>) -> Vec<String> {
+    rows.sort();
+    rows
+}
+
+/// Checks that the parts of a command have the rows of the whole, each row once.
+fn assert_union(desk: &Desk, command: &str, others: &[&str], count: u32) {
+    let whole = rows_of(desk, command, others, "");
+    let mut all = Rows::new();
+    for part in 1..=count {
+        let rows = rows_of(desk, command, others, &format!("--shard {part}/{count}"));
+        for (file, mut rows) in rows {
+            match file.1 {
+                "header" => assert_eq!(rows, whole[&file], "{command} {part}/{count}"),
+                _ => all.entry(file).or_default().append(&mut rows),
+            }
+        }
+    }
+    for (file, rows) in all {
+        let whole = whole[&file].clone();
+        assert!(
+            sorted(rows) == sorted(whole),
+            "{command} in {count} parts: {file:?}"
+        );
+    }
+}
+
+#[test]
+fn parts_have_the_rows_of_the_whole() {
+    let desk = Desk::with(&simulate(&many_flows(false)));
+    for (command, others) in COMMANDS {
+        assert_union(&desk, command, others, 1);
+        assert_union(&desk, command, others, 7);
+    }
+}
+
+#[test]
+fn parts_have_the_rows_of_the_whole_despite_translated_addresses() {
+    let desk = Desk::with(&simulate(&many_flows(true)));
+    for (command, others) in COMMANDS {
+        if command.contains("dst.pcap") {
+            assert_union(&desk, command, others, 2);
+        }
+    }
+    assert_union(&desk, "path src.pcap dst.pcap", &[], 64);
+}
+
+/// A test over all pairs of real captures where they are, which takes minutes.
+#[test]
+#[ignore = "takes minutes"]
+fn parts_of_real_captures_have_the_rows_of_the_whole() {
+    for [src, dst] in fixtures().into_iter().chain(shared_captures()) {
+        let desk = Desk::empty();
+        for command in ["rtt", "path", "cwnd"] {
+            assert_union(&desk, &format!("{command} {src} {dst}"), &[], 7);
+        }
+        for command in ["flows", "rtt", "cwnd", "throughput"] {
+            assert_union(&desk, &format!("{command} {src}"), &[], 2);
+            assert_union(&desk, &format!("{command} {dst}"), &[], 64);
+        }
+    }
+}
+
+/// The pairs of captures beside the repository, if any.
+fn shared_captures() -> Vec<[String; 2]> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
+    let folders = std::fs::read_dir(folder).into_iter().flatten();
+    let mut pairs = Vec::new();
+    for folder in folders {
+        let folder = folder.unwrap().path();
+        let pair = ["src", "dst"].map(|point| folder.join(format!("{point}.pcap.gz")));
+        if pair.iter().all(|file| file.is_file()) {
+            pairs.push(pair.map(|file| file.to_str().unwrap().to_owned()));
+        }
+    }
+    pairs.sort();
+    pairs
+}
+
+#[test]
+fn parts_of_a_dataset_have_the_rows_of_the_whole() {
+    for (nat, dst) in [(false, "dst.pcap"), (true, "dst.pcap"), (false, "")] {
+        let desk = Desk::with(&simulate(&many_flows(nat)));
+        let analyze = format!("analyze src.pcap {dst} -q --rate 10Mbit");
+        desk.run(&format!("{analyze} -o whole"));
+        let whole = tables_of(&desk.path("whole"));
+        assert!(whole["flows"].len() > 40);
+        for count in [1, 5] {
+            let mut all = BTreeMap::<String, Vec<String>>::new();
+            for part in 1..=count {
+                desk.bytes(&format!("{analyze} -o part --shard {part}/{count}"));
+                for (table, mut rows) in tables_of(&desk.path("part")) {
+                    all.entry(table).or_default().append(&mut rows);
+                }
+            }
+            for (table, rows) in &whole {
+                let parts = sorted(all[table].clone());
+                assert!(parts == sorted(rows.clone()), "{table} in {count} parts");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_gives_the_same_bytes_again() {
+    let desk = Desk::with(&simulate(&many_flows(true)));
+    let rows = || {
+        desk.bytes("rtt src.pcap dst.pcap --shard 2/3 -o rows.parquet -q");
+        desk.get("rows.parquet")
+    };
+    assert_eq!(rows(), rows());
+}
+
+#[test]
+fn a_shard_is_part_of_a_whole() {
+    let desk = Desk::new();
+    assert_snapshot!(desk.misuse("rtt src.pcap --shard 0/2"), @"error: invalid value '0/2' for '--shard <I/N>': expected I/N, such as 2/7: part I of N, with I from 1 to N");
+    assert_snapshot!(desk.misuse("rtt src.pcap --shard 2/2 --live"), @"error: the argument '--shard <I/N>' cannot be used with '--live'");
+}
