@@ -64,7 +64,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
 }
 
 /// The list of written tables.
-fn written(output: &Path, manifest: &Manifest) -> String {
+pub(crate) fn written(output: &Path, manifest: &Manifest) -> String {
     let tables = manifest.tables.iter();
     let tables = tables.map(|table| (table.file.as_str(), table.rows, table.bytes));
     let mut text = tcpexp_table::dataset::written_text(tables);

@@ -8,6 +8,7 @@ use crate::explain::ExplainArgs;
 use crate::flows::FlowsArgs;
 use crate::info::InfoArgs;
 use crate::lab::LabArgs;
+use crate::merge::MergeArgs;
 use crate::netem::NetemArgs;
 use crate::page::ReportArgs;
 use crate::path_args::PathArgs;
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Plot(Box<PlotArgs>),
     Netem(NetemArgs),
     Analyze(AnalyzeArgs),
+    Merge(MergeArgs),
     Schema(SchemaArgs),
     Sweep(SweepArgs),
     Compare(CompareArgs),

@@ -18,6 +18,7 @@ mod info;
 mod kernel_args;
 mod lab;
 mod lab_diff;
+mod merge;
 mod netem;
 mod output;
 mod page;
@@ -80,6 +81,7 @@ fn run() -> anyhow::Result<()> {
         Command::Plot(args) => plot::run(&args),
         Command::Netem(args) => netem::run(&args),
         Command::Analyze(args) => analyze::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -69,6 +69,18 @@ pub enum Error {
         /// Data type of the cells.
         cells: String,
     },
+    /// The parts of a table have different columns.
+    #[error("the parts of the table {table} have different columns")]
+    OtherColumns {
+        /// Name of the table.
+        table: &'static str,
+    },
+    /// A table of a dataset lacks its column of times.
+    #[error("the table {table} has no column time")]
+    NoTime {
+        /// Name of the table.
+        table: &'static str,
+    },
     /// The rows do not fit the Parquet format.
     #[error("cannot encode the table as Parquet")]
     Parquet(#[source] ParquetError),

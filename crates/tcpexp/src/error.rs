@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+#[cfg(feature = "tables")]
+use tcpexp_flow::FlowShard;
 use tcpexp_pair::spp::NothingInCommon;
 use thiserror::Error;
 
@@ -185,6 +187,44 @@ pub enum Error {
         version: u32,
         /// Version that can be read.
         known: u32,
+    },
+    /// The dataset is not a part of a divided analysis.
+    #[cfg(feature = "tables")]
+    #[error("{} is a whole dataset and no part of one: parts are made with --shard", path.display())]
+    NoPart {
+        /// Path of the dataset.
+        path: PathBuf,
+    },
+    /// Parts of different analyses cannot be merged.
+    #[cfg(feature = "tables")]
+    #[error("{} and {} are parts of different analyses: they differ in {what}", path.display(), other.display())]
+    ForeignPart {
+        /// Path of the part.
+        path: PathBuf,
+        /// Path of the part it is compared with.
+        other: PathBuf,
+        /// The first difference: a field of the manifests.
+        what: String,
+    },
+    /// A part is given twice.
+    #[cfg(feature = "tables")]
+    #[error("{} and {} are both part {shard}", path.display(), other.display())]
+    SamePart {
+        /// Path of the part.
+        path: PathBuf,
+        /// Path of the other.
+        other: PathBuf,
+        /// The part.
+        shard: FlowShard,
+    },
+    /// Parts are missing.
+    #[cfg(feature = "tables")]
+    #[error("missing of {count} parts: {missing}")]
+    MissingParts {
+        /// Number of all parts.
+        count: u32,
+        /// The missing parts.
+        missing: String,
     },
     /// The format of the log is not recognised.
     #[error("{} is no log of a known format", path.display())]

@@ -92,7 +92,7 @@ pub mod partial;
 pub use analyze::{
     ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, CaptureInput, Checked, Comparison, DatasetDir,
     LogInput, LogKind, LogSource, MANIFEST_FILE_NAME, Manifest, TableEntry, Traffic, Unpaired,
-    WrittenTable, analyze,
+    WrittenTable, analyze, merge,
 };
 #[cfg(feature = "runs")]
 pub use analyze::{

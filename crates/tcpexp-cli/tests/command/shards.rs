@@ -196,18 +196,60 @@ fn parts_of_a_dataset_have_the_rows_of_the_whole() {
         assert!(whole["flows"].len() > 40);
         for count in [1, 5] {
             let mut all = BTreeMap::<String, Vec<String>>::new();
+            let mut merge = "merge -q -o merged".to_owned();
             for part in 1..=count {
-                desk.bytes(&format!("{analyze} -o part --shard {part}/{count}"));
-                for (table, mut rows) in tables_of(&desk.path("part")) {
+                let name = format!("part{part}");
+                desk.bytes(&format!("{analyze} -o {name} --shard {part}/{count}"));
+                for (table, mut rows) in tables_of(&desk.path(&name)) {
                     all.entry(table).or_default().append(&mut rows);
                 }
+                merge = format!("{merge} {name}");
             }
+            desk.bytes(&merge);
+            let merged = tables_of(&desk.path("merged"));
             for (table, rows) in &whole {
                 let parts = sorted(all[table].clone());
                 assert!(parts == sorted(rows.clone()), "{table} in {count} parts");
+                assert!(sorted(merged[table].clone()) == parts, "{table} merged");
             }
+            assert_eq!(manifest(&desk, "merged"), manifest(&desk, "whole"));
         }
     }
+}
+
+/// The manifest without the sizes of the files: equal rows in another order compress differently.
+fn manifest(desk: &Desk, dataset: &str) -> serde_json::Value {
+    let text = desk.get(&format!("{dataset}/manifest.json"));
+    let mut manifest: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    for table in manifest["tables"].as_array_mut().unwrap() {
+        table.as_object_mut().unwrap().remove("bytes");
+    }
+    manifest
+}
+
+#[test]
+fn foreign_and_missing_parts_are_refused_by_name() {
+    let desk = Desk::new();
+    for part in [1, 2, 3] {
+        desk.bytes(&format!(
+            "analyze src.pcap -q -o part{part} --shard {part}/3"
+        ));
+    }
+    desk.bytes("analyze dst.pcap -q -o other --shard 2/3");
+    desk.bytes("analyze src.pcap -q -o wide --bin 1s --shard 2/3");
+    desk.bytes("analyze src.pcap -q -o fourth --shard 2/4");
+    desk.bytes("analyze src.pcap -q -o whole");
+    std::fs::rename(desk.path("part2"), desk.path("moved")).unwrap();
+    assert_snapshot!(desk.failure("merge part1 part3 -o all"), @"missing of 3 parts: 2/3");
+    assert_snapshot!(desk.failure("merge part1 other part3 -o all"), @"other and part1 are parts of different analyses: they differ in captures");
+    assert_snapshot!(desk.failure("merge part1 wide part3 -o all"), @"wide and part1 are parts of different analyses: they differ in options");
+    assert_snapshot!(desk.failure("merge part1 fourth part3 -o all"), @"fourth and part1 are parts of different analyses: they differ in number of parts");
+    assert_snapshot!(desk.failure("merge part1 moved part3 part1 -o all"), @"part1 and part1 are both part 1/3");
+    assert_snapshot!(desk.failure("merge whole -o all"), @"whole is a whole dataset and no part of one: parts are made with --shard");
+    assert_snapshot!(desk.failure("merge nothing -o all"), @"cannot open nothing/manifest.json: No such file or directory (os error 2)");
+    assert!(!desk.path("all").exists());
+    desk.bytes("merge part3 part1 moved -o all -q");
+    assert_eq!(manifest(&desk, "all"), manifest(&desk, "whole"));
 }
 
 #[test]

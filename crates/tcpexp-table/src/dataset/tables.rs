@@ -76,6 +76,11 @@ impl DatasetTable {
         }
     }
 
+    /// True if the rows of the first capture precede those of the second, each sorted by time.
+    pub const fn is_by_capture(self) -> bool {
+        matches!(self, Self::Throughput | Self::Sender | Self::Events)
+    }
+
     /// Columns of the table in a run without parameters.
     pub fn schema(self) -> SchemaRef {
         let layout = Layout::default();

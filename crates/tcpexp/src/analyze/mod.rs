@@ -8,6 +8,7 @@ mod inputs;
 mod logs;
 mod manifest;
 mod manifest_file;
+mod merge;
 mod names;
 mod ping_log;
 mod queue_bins;
@@ -25,6 +26,7 @@ pub use inputs::{AnalyzeInputs, AnalyzeOptions};
 pub use logs::{LogKind, LogSource};
 pub use manifest::{CaptureInput, Checked, Comparison, LogInput, Manifest, TableEntry, Unpaired};
 pub use manifest_file::FILE_NAME as MANIFEST_FILE_NAME;
+pub use merge::merge;
 #[cfg(feature = "runs")]
 pub use run_dir::{
     Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,
@@ -344,7 +346,7 @@ impl Run<'_> {
             .collect();
         if let Some(shard) = options.shard {
             let options = &mut manifest.options;
-            options.insert("shard".to_owned(), shard.to_string().into());
+            options.insert(merge::SHARD.to_owned(), shard.to_string().into());
         }
     }
 }

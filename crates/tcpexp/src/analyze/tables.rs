@@ -187,6 +187,18 @@ impl<R> Table<R> {
         let file = rows
             .finish()
             .map_err(|error| unwritten(path.clone(), error))?;
+        WrittenTable::of(which, count, file, path)
+    }
+}
+
+impl WrittenTable {
+    /// Writes what is left in `file`. `path` is its final path.
+    pub(super) fn of(
+        table: DatasetTable,
+        rows: u64,
+        file: BufWriter<File>,
+        path: PathBuf,
+    ) -> Result<Self, Error> {
         // Dropping the buffered writer would hide an error of its last write.
         let length = file
             .into_inner()
@@ -196,9 +208,9 @@ impl<R> Table<R> {
                 file.metadata()
             });
         match length {
-            Ok(metadata) => Ok(WrittenTable {
-                table: which,
-                rows: count,
+            Ok(metadata) => Ok(Self {
+                table,
+                rows,
                 bytes: metadata.len(),
             }),
             Err(source) => Err(Error::Write { path, source }),
@@ -207,7 +219,7 @@ impl<R> Table<R> {
 }
 
 /// Returns the I/O error itself if the table's error only wraps it.
-fn unwritten(path: PathBuf, error: table::Error) -> Error {
+pub(super) fn unwritten(path: PathBuf, error: table::Error) -> Error {
     match error {
         table::Error::Write(source) => Error::Write { path, source },
         source => Error::Encode { path, source },

@@ -1,0 +1,156 @@
+//! One dataset from the parts of a divided analysis.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use tcpexp_flow::FlowShard;
+use tcpexp_table::dataset::{DatasetTable, merge_tables};
+
+use super::dataset_dir::DatasetDir;
+use super::manifest::{CaptureInput, Manifest};
+use super::tables::{WrittenTable, unwritten};
+use crate::Error;
+
+/// The option of a manifest that names the part.
+pub(super) const SHARD: &str = "shard";
+
+/// Names of more missing parts are not listed.
+const MOST_NAMED: usize = 8;
+
+/// A dataset of one part.
+struct Part {
+    path: PathBuf,
+    shard: FlowShard,
+    /// Without its shard and its tables, so that the manifests of all parts are equal.
+    manifest: Manifest,
+}
+
+/// Joins the datasets of all parts of an analysis to the dataset of the whole.
+///
+/// `parts` are the directories of the datasets, in any order. All must be of one analysis: the same
+/// captures, options and version of tcpexp. Each table has the rows of the undivided table; rows of
+/// equal time are in order of their flows' numbers. `out` contains the complete dataset on success,
+/// and nothing on failure. Memory does not grow with the length of the tables.
+pub fn merge(parts: &[PathBuf], out: DatasetDir) -> Result<Manifest, Error> {
+    let parts = complete(parts)?;
+    let mut written = Vec::new();
+    for table in DatasetTable::ALL {
+        let name = format!("{}.parquet", table.name());
+        let files = parts.values().map(|part| open(&part.path.join(&name)));
+        let files = files.collect::<Result<Vec<File>, Error>>()?;
+        let path = out.path().join(&name);
+        let file = BufWriter::with_capacity(1 << 16, out.file(&name)?);
+        let (file, rows) =
+            merge_tables(table, files, file).map_err(|error| unwritten(path.clone(), error))?;
+        written.push(WrittenTable::of(table, rows, file, path)?);
+    }
+    let Some((_, first)) = parts.into_iter().next() else {
+        return Err(missing(1, &[1]));
+    };
+    let mut manifest = first.manifest;
+    manifest.set_tables(&written);
+    manifest.write(&out)?;
+    out.finish()?;
+    Ok(manifest)
+}
+
+/// The parts by number. Fails unless these are all parts of one analysis.
+fn complete(paths: &[PathBuf]) -> Result<BTreeMap<u32, Part>, Error> {
+    let mut parts: BTreeMap<u32, Part> = BTreeMap::new();
+    let mut count = 1;
+    for path in paths {
+        let part = Part::read(path)?;
+        if let Some(other) = parts.values().next() {
+            part.require_same_analysis(other)?;
+        }
+        count = part.shard.count();
+        let shard = part.shard;
+        if let Some(other) = parts.insert(shard.number(), part) {
+            return Err(Error::SamePart {
+                path: path.clone(),
+                other: other.path,
+                shard,
+            });
+        }
+    }
+    let absent = (1..=count).filter(|number| !parts.contains_key(number));
+    let absent: Vec<u32> = absent.take(MOST_NAMED + 1).collect();
+    if absent.is_empty() {
+        Ok(parts)
+    } else {
+        Err(missing(count, &absent))
+    }
+}
+
+fn missing(count: u32, absent: &[u32]) -> Error {
+    let named = absent.iter().take(MOST_NAMED);
+    let mut named: Vec<String> = named.map(|number| format!("{number}/{count}")).collect();
+    if absent.len() > MOST_NAMED {
+        named.push("and others".to_owned());
+    }
+    Error::MissingParts {
+        count,
+        missing: named.join(", "),
+    }
+}
+
+impl Part {
+    fn read(path: &Path) -> Result<Self, Error> {
+        let mut manifest = Manifest::read(path)?;
+        let shard = manifest.options.remove(SHARD);
+        let shard = shard
+            .as_ref()
+            .and_then(|shard| shard.as_str())
+            .and_then(|shard| shard.parse().ok());
+        manifest.tables.clear();
+        Ok(Self {
+            path: path.to_owned(),
+            shard: shard.ok_or_else(|| Error::NoPart {
+                path: path.to_owned(),
+            })?,
+            manifest,
+        })
+    }
+
+    fn require_same_analysis(&self, other: &Self) -> Result<(), Error> {
+        let (a, b) = (&self.manifest, &other.manifest);
+        let differences = [
+            (self.shard.count() != other.shard.count(), "number of parts"),
+            (a.tcpexp_version != b.tcpexp_version, "tcpexp_version"),
+            (contents(a) != contents(b), "captures"),
+            (a.logs != b.logs, "logs"),
+            (a.options != b.options, "options"),
+            (a.run != b.run, "run"),
+            (a.origin_ns != b.origin_ns, "origin_ns"),
+            (a.comparison != b.comparison, "comparison"),
+            (a.warnings != b.warnings, "warnings"),
+        ];
+        match differences.into_iter().find(|(differs, _)| *differs) {
+            None => Ok(()),
+            Some((_, what)) => Err(Error::ForeignPart {
+                path: self.path.clone(),
+                other: other.path.clone(),
+                what: what.to_owned(),
+            }),
+        }
+    }
+}
+
+/// The captures without their paths, which may differ where parts are made on several machines.
+fn contents(manifest: &Manifest) -> Vec<CaptureInput> {
+    let mut captures = manifest.captures.clone();
+    for capture in &mut captures {
+        capture.file.path.clear();
+        capture.files.iter_mut().for_each(|file| file.path.clear());
+    }
+    captures
+}
+
+fn open(path: &Path) -> Result<File, Error> {
+    File::open(path).map_err(|source| Error::Open {
+        path: path.to_owned(),
+        source,
+    })
+}
