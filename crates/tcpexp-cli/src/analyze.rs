@@ -43,8 +43,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
     let dst = dst.transpose()?;
     let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
-    let passes =
-        ANALYZE_PASSES[usize::from(dst.is_none())] + args.reading.extra_passes(captures.len());
+    let passes = ANALYZE_PASSES[usize::from(dst.is_none())] - args.learned.saves(1)
+        + args.reading.extra_passes(captures.len());
     let progress = Progress::watch(&captures, passes, args.quiet);
     let inputs = AnalyzeInputs {
         logs: &args.log,

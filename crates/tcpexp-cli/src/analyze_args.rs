@@ -10,6 +10,7 @@ use tcpexp_units::TimeDelta;
 
 use crate::sender_args::SenderArgs;
 use crate::shared_args::{PartArgs, ReadArgs, wrong_usage};
+use crate::survey::LearnedArgs;
 use crate::values::{parse_rate, parse_time};
 
 /// Write all measurements of a run as a directory of Parquet tables
@@ -83,6 +84,9 @@ pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) part: PartArgs,
 
+    #[command(flatten)]
+    pub(crate) learned: LearnedArgs,
+
     /// Print no list of tables, no progress and no warnings
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -102,6 +106,7 @@ pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
         bin,
         link_rate_bps: args.rate,
         shard: args.part.shard,
+        survey: args.learned.read()?,
         run: RunColumns::new(args.param.clone(), DatasetTable::has_column),
         ..AnalyzeOptions::default()
     })

@@ -17,6 +17,7 @@ use crate::rtt_args::RttArgs;
 use crate::schema::SchemaArgs;
 use crate::sender_args::{CwndArgs, ImportArgs, ScoreArgs};
 use crate::shared_args::wrong_usage;
+use crate::survey::SurveyArgs;
 use crate::sweep::SweepArgs;
 use crate::throughput::ThroughputArgs;
 use crate::why::WhyArgs;
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Plot(Box<PlotArgs>),
     Netem(NetemArgs),
     Analyze(AnalyzeArgs),
+    Survey(SurveyArgs),
     Merge(MergeArgs),
     Schema(SchemaArgs),
     Sweep(SweepArgs),

@@ -43,6 +43,7 @@ mod sheet;
 mod shown;
 mod side_table;
 mod single_rtt;
+mod survey;
 mod sweep;
 mod sweep_lab;
 mod sweep_netns;
@@ -81,6 +82,7 @@ fn run() -> anyhow::Result<()> {
         Command::Plot(args) => plot::run(&args),
         Command::Netem(args) => netem::run(&args),
         Command::Analyze(args) => analyze::run(&args),
+        Command::Survey(args) => survey::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Sweep(args) => sweep::run(&args),

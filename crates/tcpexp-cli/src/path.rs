@@ -35,18 +35,18 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         }));
     }
     if !args.more.is_empty() {
-        if args.part.shard.is_some() {
-            return Err(wrong_usage("--shard needs exactly two captures"));
+        if args.part.shard.is_some() || args.learned.is_given() {
+            return Err(wrong_usage("--shard and --survey need exactly two captures"));
         }
         return points::run(args);
     }
     // Opens the outputs first, to report an error before standard input is read.
     let mut results = Results::new(args)?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
-    let options = args.options();
+    let options = args.options().survey(args.learned.read()?);
     let progress = Progress::watch(
         &[&src, &dst],
-        3 + args.reading.extra_passes(2),
+        3 - args.learned.saves(2) + args.reading.extra_passes(2),
         args.output.quiet,
     );
     let report = path(&src, &dst, &options, |batch| results.take(args, batch))?;

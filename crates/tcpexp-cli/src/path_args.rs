@@ -8,6 +8,7 @@ use tcpexp_units::TimeDelta;
 
 use crate::picture::Picture;
 use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs};
+use crate::survey::LearnedArgs;
 use crate::values::parse_time;
 
 /// Measure the fate and the delay of each packet between two or more captures
@@ -65,6 +66,9 @@ pub(crate) struct PathArgs {
 
     #[command(flatten)]
     pub(crate) part: PartArgs,
+
+    #[command(flatten)]
+    pub(crate) learned: LearnedArgs,
 
     /// Count a packet as lost if it does not arrive within this time (ms, s, min)
     ///

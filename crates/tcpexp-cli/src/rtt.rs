@@ -29,11 +29,12 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         .tunnels(args.reading.tunnels())
         .select(args.reading.selection())
         .shard(args.part.shard)
+        .survey(args.learned.read()?)
         .max_owd(args.max_owd)
         .symmetric(args.symmetric);
     let progress = Progress::watch(
         &[&src, &dst],
-        2 + args.reading.extra_passes(2),
+        2 - args.learned.saves(1) + args.reading.extra_passes(2),
         args.output.quiet,
     );
     let report = rtt(&src, &dst, &options, |batch| results.take(batch))?;

@@ -9,6 +9,7 @@ use tcpexp_units::TimeDelta;
 
 use crate::picture::Picture;
 use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs};
+use crate::survey::LearnedArgs;
 use crate::values::parse_time;
 
 /// Measure round-trip times between two captures, or in one
@@ -61,6 +62,9 @@ pub(crate) struct RttArgs {
     #[command(flatten)]
     pub(crate) part: PartArgs,
 
+    #[command(flatten)]
+    pub(crate) learned: LearnedArgs,
+
     /// Count a packet as lost if it does not arrive within this time (ms, s, min)
     ///
     /// Memory use grows with this time.
@@ -73,7 +77,7 @@ pub(crate) struct RttArgs {
 
     /// Print exactly the output of another tool
     #[arg(long, value_name = "TOOL", requires = "dst")]
-    #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "filter", "from", "to", "max_owd", "shard"])]
+    #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "filter", "from", "to", "max_owd", "shard", "survey"])]
     pub(crate) compat: Option<Compat>,
 
     /// Header fields that identify a packet, as SPP's option -# (with --compat)

@@ -1,5 +1,6 @@
 //! Relative rate of two clocks.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::TimeDelta;
@@ -8,7 +9,7 @@ use crate::TimeDelta;
 ///
 /// Host crystals differ by some 10 ppm, and one minute of capture measures the difference to better
 /// than one part in a billion. Parts per trillion keep that precision in an integer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Skew(i64);
 
 impl Skew {

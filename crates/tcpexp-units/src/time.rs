@@ -1,5 +1,6 @@
 //! Points and spans of time.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub};
@@ -8,7 +9,9 @@ use std::ops::{Add, AddAssign, Neg, Sub};
 ///
 /// The type does not record which clock. The difference of timestamps from two clocks is a one-way
 /// delay plus the clock offset; only the code that estimates the offset may compute it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Timestamp(i64);
 
 /// A signed span of time in nanoseconds.

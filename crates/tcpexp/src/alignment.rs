@@ -1,12 +1,37 @@
 //! The first pass over two captures: what they have in common, and their clocks.
 
 use tcpexp_flow::Packets;
-use tcpexp_pair::spp::{Alignment, ClockModel, Point, Survey};
+use tcpexp_pair::path::{self, FirstPass};
+use tcpexp_pair::spp::{self, Alignment, ClockModel, PairedFlow, Point, Survey};
 use tcpexp_units::Timestamp;
 
 use crate::selection::{Range, Reading};
 use crate::view::View;
+use crate::walk::Walk;
 use crate::{CaptureInfo, Error, Recording};
+
+/// Two captures, and what the first passes over them learn.
+pub(crate) struct Aligned<'a> {
+    /// Source first.
+    pub(crate) views: [View<'a>; 2],
+    pub(crate) alignment: Alignment,
+    /// `None` if the pass for the smallest delays is still to be made.
+    pub(crate) first: Option<FirstPass>,
+}
+
+/// The pass that finds the smallest delays and the packets that the captures missed. Passes the
+/// flows found at both points to `flows`.
+pub(crate) fn first_pass(
+    [mut src, mut dst]: [Walk<'_>; 2],
+    alignment: &Alignment,
+    options: spp::Options,
+    flows: impl FnMut(Vec<PairedFlow>) + Send,
+) -> FirstPass {
+    let mut first = path::first_pass(&mut src, &mut dst, alignment.clone(), options, flows);
+    // A pcapng file usually has its drop counters at the end, so they are known after a pass.
+    first.unusable = [&src, &dst].map(|walk| CaptureInfo::of(walk).unusable());
+    first
+}
 
 /// The views of the two captures of a measurement, source first.
 ///

@@ -188,6 +188,44 @@ pub enum Error {
         /// Version that can be read.
         known: u32,
     },
+    /// The survey cannot be parsed.
+    #[cfg(feature = "tables")]
+    #[error("{} is no survey", path.display())]
+    Survey {
+        /// Path of the file.
+        path: PathBuf,
+        /// Cause.
+        source: serde_json::Error,
+    },
+    /// The file is no survey, or of another version.
+    #[cfg(feature = "tables")]
+    #[error("{} is of {kind}: make it again with `tcpexp survey`", path.display())]
+    OtherSurvey {
+        /// Path of the file.
+        path: PathBuf,
+        /// What it is of.
+        kind: String,
+    },
+    /// The capture is not the one of the survey.
+    #[cfg(feature = "tables")]
+    #[error("{} was made from {}, and {} has other contents", survey.display(), known.display(), path.display())]
+    ForeignCapture {
+        /// Path of the survey.
+        survey: PathBuf,
+        /// Path of the capture.
+        path: PathBuf,
+        /// Path of the surveyed capture.
+        known: PathBuf,
+    },
+    /// The survey was made with other options.
+    #[cfg(feature = "tables")]
+    #[error("{} was made with another {option}", survey.display())]
+    SurveyOptions {
+        /// Path of the survey.
+        survey: PathBuf,
+        /// The option.
+        option: &'static str,
+    },
     /// The dataset is not a part of a divided analysis.
     #[cfg(feature = "tables")]
     #[error("{} is a whole dataset and no part of one: parts are made with --shard", path.display())]

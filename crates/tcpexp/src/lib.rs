@@ -45,10 +45,13 @@
 //!
 //! Reports and the selection of columns for charts need `charts` and `runs`.
 
+mod aligned;
 mod alignment;
 #[cfg(feature = "tables")]
 mod analyze;
 mod capture_set;
+#[cfg(feature = "tables")]
+mod checksum;
 mod compat;
 mod cwnd;
 mod described;
@@ -58,6 +61,8 @@ mod fates;
 mod flow_name;
 mod flows;
 mod info;
+#[cfg(feature = "tables")]
+mod learned;
 mod log;
 mod losses;
 mod merged;
@@ -77,6 +82,8 @@ mod sequence;
 mod set;
 mod shard;
 mod single_rtt;
+#[cfg(feature = "tables")]
+mod survey;
 #[cfg(all(feature = "charts", feature = "runs"))]
 mod tables;
 mod throughput;
@@ -107,6 +114,8 @@ pub use explain::{Explained, Explanation, explain, records};
 pub use flow_name::FlowName;
 pub use flows::flows;
 pub use info::CaptureInfo;
+#[cfg(feature = "tables")]
+pub use learned::PairSurvey;
 pub use log::{LogFile, LogReport};
 pub use losses::{logged_drops, loss_score};
 pub use options::{CaptureOptions, CwndOptions, PathOptions, RttOptions, ThroughputOptions};
@@ -121,6 +130,8 @@ pub use score::{Truth, logged_senders, reconstructed_senders, sender_table, tabl
 pub use selection::{Moment, NoMoment, PacketSelection};
 pub use sequence::sequence;
 pub use single_rtt::{live_rtt, single_rtt};
+#[cfg(feature = "tables")]
+pub use survey::survey;
 #[cfg(all(feature = "charts", feature = "runs"))]
 pub use tables::{FLOW_COLUMN, Grouped, Query, SOURCE_COLUMN, Selection, Tables, UsualGroups};
 pub use throughput::{ThroughputReport, throughput};

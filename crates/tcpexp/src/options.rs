@@ -1,5 +1,8 @@
 //! Options of the measurements.
 
+#[cfg(feature = "tables")]
+use std::sync::Arc;
+
 use tcpexp_flow::FlowShard;
 use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
@@ -8,6 +11,8 @@ use tcpexp_pair::spp;
 use tcpexp_units::TimeDelta;
 use tcpexp_wire::{Filter, Tunnels};
 
+#[cfg(feature = "tables")]
+use crate::PairSurvey;
 use crate::selection::{Moment, PacketSelection, Reading};
 
 /// The setters of all options.
@@ -74,6 +79,15 @@ macro_rules! pair_setters {
         #[must_use]
         pub const fn max_owd(mut self, max_owd: TimeDelta) -> Self {
             self.spp.max_owd = max_owd;
+            self
+        }
+
+        /// Uses a survey of the same captures with the same options in place of the first passes.
+        /// The results are equal. Default: none.
+        #[cfg(feature = "tables")]
+        #[must_use]
+        pub fn survey(mut self, survey: Option<Arc<PairSurvey>>) -> Self {
+            self.reading.survey = survey;
             self
         }
 

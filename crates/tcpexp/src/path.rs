@@ -3,7 +3,8 @@
 use tcpexp_pair::path::{self, PathBatch, PathTotals};
 use tcpexp_pair::spp::{ClockModel, Identification};
 
-use crate::alignment::{align, both};
+use crate::aligned::aligned;
+use crate::alignment::{Aligned, first_pass};
 use crate::shard::OwnFlows;
 use crate::{CaptureInfo, Error, PathOptions, Recording};
 
@@ -30,6 +31,8 @@ pub struct PathReport {
 /// - to find the smallest delays and the packets that the captures missed
 /// - to measure each packet
 ///
+/// With a survey, reads them once.
+///
 /// `sink` receives flows, packets and summaries as they become known. The sink's error ends the
 /// measurement.
 pub fn path<E: From<Error> + Send>(
@@ -40,14 +43,20 @@ pub fn path<E: From<Error> + Send>(
 ) -> Result<PathReport, E> {
     let PathOptions { reading, spp } = options;
     let spp = *spp;
-    let [src, dst] = both(src, dst, reading)?;
-    let alignment = align(src, dst)?;
+    let Aligned {
+        views,
+        alignment,
+        first,
+    } = aligned(src, dst, reading, spp)?;
     let identification = alignment.identification.clone();
     let common_packets = alignment.common_packets;
-    let (mut src_walk, mut dst_walk) = (src.walk()?, dst.walk()?);
-    let mut first = path::first_pass(&mut src_walk, &mut dst_walk, alignment.clone(), spp);
-    // A pcapng file usually has its drop counters at the end, so they are known after a pass.
-    first.unusable = [&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).unusable());
+    let first = if let Some(first) = first {
+        first
+    } else {
+        let walks = [views[0].walk()?, views[1].walk()?];
+        first_pass(walks, &alignment, spp, |_| ())
+    };
+    let [src, dst] = views;
     let clock = alignment.clock.settled(first.least_owd, spp.symmetric);
     // Only the last pass may release the pages that it has read.
     let (mut src_walk, mut dst_walk) = (src.walk_once()?, dst.walk_once()?);

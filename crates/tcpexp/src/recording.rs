@@ -293,6 +293,25 @@ impl Recording {
         }
     }
 
+    /// True if the probe or a pass has found records out of order in time.
+    #[cfg(feature = "tables")]
+    pub(crate) fn is_out_of_order(&self) -> Result<bool, Error> {
+        Ok(self.out_of_order()?.load(Ordering::Relaxed))
+    }
+
+    /// Lets all later passes sort the records by time.
+    #[cfg(feature = "tables")]
+    pub(crate) fn set_out_of_order(&self) -> Result<(), Error> {
+        self.out_of_order()?.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The upper bound on the flows that a measurement keeps at once.
+    #[cfg(feature = "tables")]
+    pub(crate) const fn max_flows(&self) -> NonZeroUsize {
+        self.max_flows
+    }
+
     /// Probes the order of the first records before the first pass.
     fn out_of_order(&self) -> Result<&AtomicBool, Error> {
         if let Some(known) = self.out_of_order.get() {

@@ -2,7 +2,8 @@
 
 use tcpexp_pair::spp::{self, Batch, ClockModel, Identification, Totals};
 
-use crate::alignment::{align, both};
+use crate::aligned::aligned;
+use crate::alignment::Aligned;
 use crate::shard::OwnFlows;
 use crate::{CaptureInfo, Error, Recording, RttOptions};
 
@@ -23,7 +24,7 @@ pub struct RttReport {
 
 /// Measures the round-trip times between two captures of the same traffic.
 ///
-/// Reads both captures twice, each capture on its own thread. `sink` receives flows, samples and
+/// Reads both captures twice, each capture on its own thread; with a survey, once. `sink` receives flows, samples and
 /// summaries as they become known. The sink's error ends the measurement.
 pub fn rtt<E: From<Error> + Send>(
     src: &Recording,
@@ -31,8 +32,11 @@ pub fn rtt<E: From<Error> + Send>(
     options: &RttOptions,
     mut sink: impl FnMut(Batch) -> Result<(), E> + Send,
 ) -> Result<RttReport, E> {
-    let [src, dst] = both(src, dst, &options.reading)?;
-    let alignment = align(src, dst)?;
+    let Aligned {
+        views: [src, dst],
+        alignment,
+        ..
+    } = aligned(src, dst, &options.reading, options.spp)?;
     let identification = alignment.identification.clone();
     let clock = alignment.clock.clone();
     let common_packets = alignment.common_packets;

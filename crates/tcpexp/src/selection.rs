@@ -9,6 +9,9 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::{Filter, LinkType, Skipped, Tunnels};
 use thiserror::Error;
 
+#[cfg(feature = "tables")]
+use crate::PairSurvey;
+
 /// A moment at which a selected range begins or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -43,6 +46,9 @@ pub(crate) struct Reading {
     pub(crate) selection: PacketSelection,
     /// The flows whose results are passed on; `None` for all.
     pub(crate) shard: Option<FlowShard>,
+    /// What the first passes over two captures learn; `None` to make these passes.
+    #[cfg(feature = "tables")]
+    pub(crate) survey: Option<Arc<PairSurvey>>,
 }
 
 /// Times of the selected records on one capture's clock.

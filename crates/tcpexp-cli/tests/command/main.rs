@@ -36,6 +36,7 @@ mod score;
 mod selections;
 mod shards;
 mod strange_captures;
+mod survey;
 mod table;
 #[cfg(unix)]
 mod tables;

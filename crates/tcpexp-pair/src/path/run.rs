@@ -1,5 +1,6 @@
 //! Turns the fate of each packet into rows and summaries.
 
+use serde::{Deserialize, Serialize};
 use tcpexp_flow::{Direction, FlowId, prefetch};
 use tcpexp_units::TimeDelta;
 
@@ -20,7 +21,7 @@ use tcpexp_flow::Packets;
 pub type LeastDelays = [Option<TimeDelta>; 2];
 
 /// Results of the first pass over both captures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstPass {
     /// The minimum delays, on the timeline that the survey assumes.
     pub least_owd: LeastDelays,
@@ -69,19 +70,22 @@ pub struct PathTotals {
     pub path_directions: [PathSummary; 2],
 }
 
-/// Reads both captures for the minimum delays and for packets that a capture missed.
+/// Reads both captures for the minimum delays and for packets that a capture missed. Passes the
+/// flows found at both points to `flows`.
 pub fn first_pass(
     src: &mut impl Packets,
     dst: &mut impl Packets,
     alignment: Alignment,
     options: Options,
+    mut flows: impl FnMut(Vec<PairedFlow>) + Send,
 ) -> FirstPass {
     let options = Options {
         outcomes: false,
         samples: false,
         ..options
     };
-    let measured = spp::measure(src, dst, alignment, options, |_| {
+    let measured = spp::measure(src, dst, alignment, options, |batch| {
+        flows(batch.flows);
         Ok::<(), std::convert::Infallible>(())
     });
     let Ok(totals) = measured;

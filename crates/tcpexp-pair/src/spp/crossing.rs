@@ -1,10 +1,11 @@
 //! One packet seen at both points.
 
 use crate::spp::point::Point;
+use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Direction of a packet between the measurement points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PathDirection {
     /// From the source point to the destination point.
     Out,

@@ -1,9 +1,10 @@
 //! The two measurement points.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// One of the two measurement points, named by the order of the captures on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Point {
     /// The point of the first capture.
     Src,

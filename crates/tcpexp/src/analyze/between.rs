@@ -6,7 +6,9 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use tcpexp_flow::FlowId;
 use tcpexp_measure::sender::DataFates;
-use tcpexp_pair::path::{self, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals};
+use tcpexp_pair::path::{
+    self, FirstPass, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals,
+};
 use tcpexp_pair::spp::{self, Alignment, ClockModel, Fate, Point, RttSample};
 use tcpexp_table::dataset::{LossRow, OwdRow, RttRow, RttSource};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -14,9 +16,10 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::names::Names;
 use super::queue_bins::QueueBins;
 use super::tables::Tables;
+use crate::Error;
+use crate::alignment::first_pass;
 use crate::fates::collect;
 use crate::view::View;
-use crate::{CaptureInfo, Error};
 
 /// Result of the passes over a pair of captures.
 pub(super) struct Between {
@@ -30,24 +33,25 @@ pub(super) struct Between {
     pub(super) took_time: bool,
 }
 
-/// Reads both captures twice: for the smallest delays, and for the packets. Writes the rows to
-/// `tables`.
+/// Reads both captures twice: for the smallest delays, unless `first` has them, and for the packets.
+/// Writes the rows to `tables`.
 ///
 /// With `bins`, also writes the queueing delays to the table of queues.
 pub(super) fn measure(
     [src, dst]: [View<'_>; 2],
     alignment: Alignment,
+    first: Option<FirstPass>,
     options: spp::Options,
     names: &mut Names,
     bins: Option<QueueBins>,
     tables: &mut Tables,
 ) -> Result<Between, Error> {
-    // A walk reads its capture once, so each of the two passes needs new walks.
-    let walks = || Ok::<_, Error>((src.walk_once()?, dst.walk_once()?));
-    let (mut src_walk, mut dst_walk) = walks()?;
-    let mut first = path::first_pass(&mut src_walk, &mut dst_walk, alignment.clone(), options);
-    // A pcapng file usually has its drop counters at the end, so they are known after a pass.
-    first.unusable = [&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).unusable());
+    let first = if let Some(first) = first {
+        first
+    } else {
+        let walks = [src.walk_once()?, dst.walk_once()?];
+        first_pass(walks, &alignment, options, |_| ())
+    };
     // The bound on the offset needs the smallest delays, which the first pass has found.
     let clock = alignment.clock.settled(first.least_owd, options.symmetric);
     let mut rows = Rows {
@@ -59,7 +63,7 @@ pub(super) fn measure(
         fates: Default::default(),
         took_time: false,
     };
-    let (mut src_walk, mut dst_walk) = walks()?;
+    let (mut src_walk, mut dst_walk) = (src.walk_once()?, dst.walk_once()?);
     let totals = path::measure(
         &mut src_walk,
         &mut dst_walk,

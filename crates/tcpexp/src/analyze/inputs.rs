@@ -11,8 +11,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tunnels;
 
 use super::{LogSource, Traffic};
-use crate::Recording;
 use crate::selection::{PacketSelection, Reading};
+use crate::{PairSurvey, Recording};
 
 /// Inputs of a dataset.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,8 @@ pub struct AnalyzeOptions {
     pub origin: Option<Timestamp>,
     /// The part of the flows whose rows are written; `None` for all flows.
     pub shard: Option<FlowShard>,
+    /// A survey of both captures with the same options, in place of the passes that it saves.
+    pub survey: Option<Arc<PairSurvey>>,
     /// Columns that identify the run.
     pub run: RunColumns,
     /// The load generators of the run. Their names label the flows.
@@ -70,11 +72,20 @@ pub struct AnalyzeOptions {
 }
 
 impl AnalyzeOptions {
+    pub(super) fn spp(&self) -> spp::Options {
+        spp::Options {
+            max_owd: self.max_owd,
+            symmetric: self.symmetric,
+            ..spp::Options::default()
+        }
+    }
+
     pub(super) fn reading(&self) -> Reading {
         Reading {
             tunnels: self.tunnels,
             selection: self.selection.clone(),
             shard: self.shard,
+            survey: self.survey.clone(),
         }
     }
 }
@@ -92,6 +103,7 @@ impl Default for AnalyzeOptions {
             link_rate_bps: None,
             origin: None,
             shard: None,
+            survey: None,
             run: RunColumns::default(),
             traffic: Vec::new(),
         }

@@ -18,8 +18,8 @@ use super::manifest::{Checked, LogInput};
 use super::names::Names;
 use super::survey::Surveyed;
 use super::tables::Tables;
-use super::{checksum, ping_log, queue_log};
-use crate::{Error, LogFile};
+use super::{ping_log, queue_log};
+use crate::{Error, LogFile, checksum};
 
 /// A log of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Analysis of the captures and logs of one run, written as one dataset.
 
 mod between;
-mod checksum;
 mod dataset_dir;
 mod flow_rows;
 mod inputs;
@@ -40,14 +39,17 @@ use std::sync::Arc;
 use tcpexp_flow::Packets;
 use tcpexp_measure::sender::SenderOptions;
 use tcpexp_measure::throughput::{Origin, ThroughputOptions};
+use tcpexp_pair::path::FirstPass;
 use tcpexp_pair::spp::{self, Alignment, Identification, Point};
 use tcpexp_table::dataset::{EventRow, Layout, RunEvent};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tunnels;
 
-use crate::alignment::both;
+use crate::alignment::{Aligned, both};
+use crate::selection::Reading;
+use crate::survey::{applied, set_order};
 use crate::view::View;
-use crate::{Error, Recording};
+use crate::{Error, Recording, checksum};
 use between::{Between, at_source};
 use flow_rows::Flows;
 use logs::Logs;
@@ -75,12 +77,17 @@ pub fn analyze(
     out: DatasetDir,
 ) -> Result<Manifest, Error> {
     let reading = options.reading();
-    let (src, dst) = match inputs.dst {
+    let (src, dst, known) = match inputs.dst {
         Some(dst) => {
-            let [src, dst] = both(inputs.src, dst, &reading)?;
-            (src, Some(dst))
+            let captures = [inputs.src, dst];
+            let known = known(captures, &reading, options.spp())?;
+            let [src, dst] = match &known {
+                Some(known) => known.views,
+                None => both(inputs.src, dst, &reading)?,
+            };
+            (src, Some(dst), known)
         }
-        None => (View::of(inputs.src, &reading)?, None),
+        None => (View::of(inputs.src, &reading)?, None, None),
     };
     let origin = match options.origin {
         Some(origin) => origin,
@@ -94,6 +101,7 @@ pub fn analyze(
     let run = Run {
         inputs,
         views: [Some(src), dst],
+        known: known.map(|known| (known.alignment, known.first)),
         options,
         origin,
     };
@@ -103,6 +111,22 @@ pub fn analyze(
     manifest.write(&out)?;
     out.finish()?;
     Ok(manifest)
+}
+
+/// What the survey in the options knows about the captures.
+fn known<'a>(
+    captures: [&'a Recording; 2],
+    reading: &'a Reading,
+    options: spp::Options,
+) -> Result<Option<Aligned<'a>>, Error> {
+    let Some(survey) = &reading.survey else {
+        return Ok(None);
+    };
+    // Without limits in time, the first pass of this analysis finds the order itself.
+    if reading.selection.has_range() {
+        set_order(survey, captures)?;
+    }
+    applied(survey, captures, reading, options).map(Some)
 }
 
 /// Time of the first usable packet; 1970 if the capture has none.
@@ -117,6 +141,8 @@ struct Run<'a> {
     inputs: AnalyzeInputs<'a>,
     /// The captures, source first.
     views: [Option<View<'a>>; 2],
+    /// What a survey knows about the two captures.
+    known: Option<(Alignment, Option<FirstPass>)>,
     options: &'a AnalyzeOptions,
     origin: Timestamp,
 }
@@ -221,10 +247,10 @@ impl Run<'_> {
 
     fn survey(&self) -> Result<[Option<Surveyed>; 2], Error> {
         let [src, dst] = self.views;
-        let survey = |view: Option<View<'_>>| {
-            view.map(|view| Surveyed::of(view, dst.is_some()))
-                .transpose()
-        };
+        // A survey has compared the captures already.
+        let has_other = dst.is_some() && self.known.is_none();
+        let survey =
+            |view: Option<View<'_>>| view.map(|view| Surveyed::of(view, has_other)).transpose();
         let (src, dst) = rayon::join(|| survey(src), || survey(dst));
         Ok([src?, dst?])
     }
@@ -236,23 +262,25 @@ impl Run<'_> {
         names: &mut Names,
         tables: &mut Tables,
     ) -> Result<(Between, Identification), Error> {
-        let alignment = Alignment::between(src, dst).map_err(|source| Error::Compare {
-            src: views[0].name().to_owned(),
-            dst: views[1].name().to_owned(),
-            source,
-        })?;
-        let identification = alignment.identification.clone();
-        let options = spp::Options {
-            max_owd: self.options.max_owd,
-            symmetric: self.options.symmetric,
-            ..spp::Options::default()
+        let compare = || {
+            Alignment::between(src, dst).map_err(|source| Error::Compare {
+                src: views[0].name().to_owned(),
+                dst: views[1].name().to_owned(),
+                source,
+            })
         };
+        let (alignment, first) = match &self.known {
+            Some(known) => known.clone(),
+            None => (compare()?, None),
+        };
+        let identification = alignment.identification.clone();
+        let options = self.options.spp();
         // A log of the queue's counters is better.
         let is_queue = |log: &LogSource| log.kind == Some(LogKind::Queue);
         let has_log = self.inputs.logs.iter().any(is_queue);
         let bins =
             (!has_log).then(|| QueueBins::new(self.origin, self.options.bin, self.options.max_owd));
-        let between = between::measure(views, alignment, options, names, bins, tables)?;
+        let between = between::measure(views, alignment, first, options, names, bins, tables)?;
         Ok((between, identification))
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
 
 use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
 use thiserror::Error;
 
@@ -60,7 +61,7 @@ pub enum NothingInCommon {
 }
 
 /// Result of the first pass over both captures.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Alignment {
     /// The fields that identify a packet at both points.
     pub identification: Identification,
@@ -78,6 +79,7 @@ pub struct Alignment {
     /// Flows with recurring datagrams, by [`Point::index`].
     pub(in crate::spp) recurrences: [Recurrences; 2],
     /// Delays on the timeline of recurring datagrams that their spacing distinguishes.
+    #[serde(with = "super::sorted")]
     pub(in crate::spp) spaced: HashMap<Ends, SpacedOwds, FixedState>,
 }
 

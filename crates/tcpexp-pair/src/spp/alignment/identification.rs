@@ -8,9 +8,10 @@ use foldhash::fast::FixedState;
 use super::fields::FieldValues;
 use super::shift::SequenceShift;
 use super::sketch::Sketched;
+use serde::{Deserialize, Serialize};
 
 /// A header field that may identify a packet if the path preserves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Field {
     /// Source and destination address.
     Addresses,
@@ -95,7 +96,7 @@ impl Field {
 }
 
 /// How often the path preserves a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldKept {
     /// The field.
     pub field: Field,
@@ -115,7 +116,7 @@ impl FieldKept {
 }
 
 /// The fields that identify a packet, learned from the captures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identification {
     /// Counts of each field, in the order of [`Field::ALL`].
     pub fields: Vec<FieldKept>,

@@ -10,6 +10,7 @@ mod repeats;
 mod shift;
 mod sides;
 mod sketch;
+mod sorted;
 mod spacing;
 mod survey;
 mod twins;

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::quality::FixedState;
+use serde::{Deserialize, Serialize};
 use tcpexp_flow::Sighted;
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Transport;
@@ -30,7 +31,7 @@ const FLOWS: usize = 65_536;
 const LATEST_COPY: TimeDelta = TimeDelta::from_millis(100);
 
 /// How datagrams of one direction of a flow recur.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::spp) struct Recurrence {
     /// True if the first payload bytes recur.
     pub(in crate::spp) prefixes: bool,
@@ -43,8 +44,10 @@ pub(in crate::spp) struct Recurrence {
 }
 
 /// Flows of one capture with recurring datagrams, each direction separately.
-#[derive(Clone, Debug, Default)]
-pub(in crate::spp) struct Recurrences(HashMap<Ends, Recurrence, foldhash::fast::FixedState>);
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(in crate::spp) struct Recurrences(
+    #[serde(with = "super::sorted")] HashMap<Ends, Recurrence, foldhash::fast::FixedState>,
+);
 
 /// Finds the flows of one capture with recurring datagrams.
 #[derive(Debug, Default)]

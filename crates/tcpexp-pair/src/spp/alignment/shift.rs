@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
 use tcpexp_wire::TcpFlags;
 
 use super::fields::{Ends, FieldValues};
@@ -22,7 +23,7 @@ const MIN_AGREEING: usize = 4;
 const ONE_DISAGREES_IN: usize = 10;
 
 /// A constant that a middlebox adds to the sequence numbers of one direction of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceShift {
     /// Sender and receiver of the shifted data, each as the number of its address and its port.
     pub(in crate::spp) ends: Ends,

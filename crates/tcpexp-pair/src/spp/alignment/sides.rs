@@ -6,6 +6,7 @@ use foldhash::fast::FixedState;
 
 use super::sketch::Sketched;
 use crate::spp::crossing::PathDirection;
+use serde::{Deserialize, Serialize};
 
 /// Maps each address to the way its packets go.
 ///
@@ -14,8 +15,9 @@ use crate::spp::crossing::PathDirection;
 /// destination time minus the source time includes the delay with a positive sign on the way out
 /// and a negative sign on the way back. Of two packets that cross at about the same time, the
 /// packet with the larger difference goes out.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::spp) struct Sides {
+    #[serde(with = "super::sorted")]
     ways_by_sender: HashMap<u64, PathDirection, FixedState>,
 }
 

@@ -26,6 +26,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::fields::Ends;
@@ -52,7 +53,7 @@ pub(super) struct Departures {
 }
 
 /// Delays on the timeline at which recurring datagrams of a stream are distinguishable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::spp) struct SpacedOwds {
     pub(in crate::spp) least: TimeDelta,
     pub(in crate::spp) most: TimeDelta,

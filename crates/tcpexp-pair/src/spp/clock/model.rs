@@ -4,6 +4,7 @@
 //! Packets of both ways bound the offset from both sides. The smallest delays over time show the
 //! skew. A shift of both ways at once shows a clock step.
 
+use serde::{Deserialize, Serialize};
 use tcpexp_units::{Skew, TimeDelta, Timestamp};
 
 use super::delays::Delays;
@@ -24,7 +25,7 @@ const ROUNDS_WITH_STEPS: usize = 3;
 const PLAUSIBLE_PPT: i64 = TRILLION / 1_000;
 
 /// Offset, skew and steps between the clocks of two captures.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClockModel {
     offset: Offset,
     offset_is_sure: bool,

@@ -1,5 +1,6 @@
 //! The offset between the two clocks, and its maximum error.
 
+use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 
 use super::tick::TICK_OF_CAPTURES;
@@ -40,7 +41,7 @@ const EXPLAINED: TimeDelta = TimeDelta::from_micros(100);
 /// widened by the drift that the captures do not exclude, and by the uncertainties of the removed
 /// clock steps. A tick of one microsecond, the resolution of most
 /// capture files, is not added: the difference of two such timestamps is no more exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offset {
     /// Lower bound: a smaller offset would give packets back a negative delay; `None` without
     /// packets back.
@@ -54,7 +55,7 @@ pub struct Offset {
 }
 
 /// Sources of error of delays on the timeline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::spp) struct DelayError {
     /// Resolution of each clock, by [`Point::index`](crate::spp::Point::index).
     pub(in crate::spp) ticks: [TimeDelta; 2],

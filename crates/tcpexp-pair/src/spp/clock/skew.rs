@@ -11,6 +11,7 @@
 //! the edges, the small delays of all parts of the capture decide: the median of the slopes between
 //! every two parts of a way (Theil and Sen).
 
+use serde::{Deserialize, Serialize};
 use tcpexp_units::Skew;
 
 use super::delay::{Delay, MIN_PACKETS, confirmed};
@@ -46,7 +47,7 @@ const BELOW_FLOOR: (usize, usize) = (20, 2);
 const LIMIT: i64 = 1 << 61;
 
 /// Relative rate of the two clocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkewEstimate {
     /// Measured rate of the destination clock relative to the source clock; positive if faster.
     pub skew: Skew,

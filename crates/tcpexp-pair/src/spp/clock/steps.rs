@@ -7,10 +7,11 @@ use super::jump::{Jump, SMALLEST_NS};
 use super::walk::Walk;
 use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
+use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// A clock step: the moment at which one clock was set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockStep {
     /// Point whose clock was set.
     pub point: Point,

@@ -1,5 +1,6 @@
 //! One timeline for both captures.
 
+use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 pub(super) const TRILLION: i64 = 1_000_000_000_000;
@@ -10,7 +11,7 @@ const FRACTION_BITS: u32 = 62;
 ///
 /// Costs one 64-bit multiplication per time span. It is exact to the nanosecond for spans of a
 /// hundred years: the rate itself is rounded to 2^-63.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(in crate::spp) struct Rate(i64);
 
 impl Rate {
@@ -46,7 +47,7 @@ pub struct Placed {
 /// Converts timestamps of one capture to the common timeline.
 ///
 /// Records may be placed in any order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TimelineReader {
     /// Time on this clock at which the two clocks are `offset` apart.
     pub(in crate::spp) origin: Timestamp,
@@ -59,7 +60,7 @@ pub struct TimelineReader {
 }
 
 /// Position of a clock step in one capture.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::spp) struct Seam {
     /// First record that is known to be after the step.
     pub(in crate::spp) first_after: u64,
@@ -73,7 +74,7 @@ pub(in crate::spp) struct Seam {
 ///
 /// A jump longer than the time between the two packets leaves a range of times that no record
 /// shows, so the middle of the range separates the records.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::spp) struct Turn {
     /// Last record that is known to be before the jump.
     pub(in crate::spp) last_before: u64,

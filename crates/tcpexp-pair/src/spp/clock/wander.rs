@@ -14,6 +14,7 @@
 //! the way that varies less. The neighbours of both bins are included, since a change within a bin
 //! may show only before or after it.
 
+use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::jump::Jump;
@@ -47,7 +48,7 @@ const NEAR: usize = 4;
 const AT_END: usize = 3;
 
 /// What the clock difference may have done besides the model.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Wander {
     /// Bins in order of time, by [`Point::index`] of the clock that orders them.
     bins: [Vec<Bin>; 2],
@@ -60,7 +61,7 @@ pub(super) struct Wander {
 }
 
 /// Base delays of both ways around one bin, by [`PathDirection::index`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Bin {
     /// Start on the timeline.
     from: Timestamp,
@@ -73,7 +74,7 @@ struct Bin {
 }
 
 /// A stretch of time with a clock step of up to `size` at an unknown place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Zone {
     /// First and last time on the timeline, by [`Point::index`].
     spans: [(Timestamp, Timestamp); 2],

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use sha2::{Digest, Sha256};
 
 /// Returns the length and the SHA-256 of `input`.
-pub(super) fn of(mut input: impl Read) -> io::Result<(u64, String)> {
+pub(crate) fn of(mut input: impl Read) -> io::Result<(u64, String)> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 17];
     let mut bytes = 0;

@@ -1,0 +1,94 @@
+//! `tcpexp survey SRC DST -o FILE`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use tcpexp::{PairSurvey, PathOptions, survey};
+use tcpexp_units::TimeDelta;
+
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::shared_args::{ReadArgs, wrong_usage};
+use crate::values::parse_time;
+
+/// Learn once what all measurements of two captures share
+///
+/// Writes the fields that identify packets, the clocks' offset, skew and steps, the smallest delays,
+/// and the flows that correspond under address translation, as JSON. With --survey FILE, rtt, path and
+/// analyze use it in place of their first passes, with equal results. They refuse a survey of other
+/// captures or options.
+#[derive(clap::Args)]
+#[command(after_long_help = "Example:\n\
+\x20 tcpexp survey src.pcap dst.pcap -o survey.json\n\
+\x20 tcpexp path src.pcap dst.pcap --survey survey.json")]
+pub(crate) struct SurveyArgs {
+    /// Capture at the source point; `-` is standard input
+    src: PathBuf,
+
+    /// Capture at the destination point; `-` is standard input
+    dst: PathBuf,
+
+    /// File to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    reading: ReadArgs,
+
+    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    max_owd: TimeDelta,
+
+    /// Print no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
+    if args.src.as_os_str() == "-" && args.dst.as_os_str() == "-" {
+        return Err(wrong_usage(
+            "only one of the two captures can be standard input",
+        ));
+    }
+    let mut out = Output::create(Some(&args.output))?;
+    let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
+    let options = PathOptions::default()
+        .tunnels(args.reading.tunnels())
+        .select(args.reading.selection())
+        .max_owd(args.max_owd);
+    let passes = 2 + args.reading.extra_passes(2);
+    let progress = Progress::watch(&[&src, &dst], passes, args.quiet);
+    let survey = survey(&src, &dst, &options)?;
+    drop(progress);
+    survey
+        .write(&mut out)
+        .with_context(|| format!("cannot write {}", args.output.display()))?;
+    out.finish()
+}
+
+/// The survey of a measurement between two captures.
+#[derive(clap::Args)]
+pub(crate) struct LearnedArgs {
+    /// Use what `tcpexp survey` learned from these captures with the same options
+    #[arg(long, value_name = "FILE", requires = "dst")]
+    survey: Option<PathBuf>,
+}
+
+impl LearnedArgs {
+    /// Reads the survey, if one is given.
+    pub(crate) fn read(&self) -> Result<Option<Arc<PairSurvey>>, tcpexp::Error> {
+        let read = |path: &PathBuf| PairSurvey::read(path).map(Arc::new);
+        self.survey.as_ref().map(read).transpose()
+    }
+
+    /// True if a survey is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.survey.is_some()
+    }
+
+    /// Number of passes that a survey saves of `passes`.
+    pub(crate) fn saves(&self, passes: u64) -> u64 {
+        if self.is_given() { passes } else { 0 }
+    }
+}

@@ -1,0 +1,130 @@
+//! The first passes over two captures, made once for all measurements.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use tcpexp_pair::spp;
+use tcpexp_wire::Tunnels;
+
+use crate::alignment::{Aligned, align, both, first_pass};
+use crate::learned::{Fingerprint, Options, Surveyed, TranslatedFlow};
+use crate::selection::{Range, Reading};
+use crate::view::View;
+use crate::{Error, PairSurvey, PathOptions, Recording};
+
+/// Reads both captures twice for what all later measurements of them share.
+pub fn survey(
+    src: &Recording,
+    dst: &Recording,
+    options: &PathOptions,
+) -> Result<PairSurvey, Error> {
+    let PathOptions { reading, spp } = options;
+    let files = [fingerprints(src)?, fingerprints(dst)?];
+    let views = both(src, dst, reading)?;
+    let alignment = align(views[0], views[1])?;
+    let mut translated_flows = Vec::new();
+    let walks = [views[0].walk_once()?, views[1].walk_once()?];
+    let first_pass = first_pass(walks, &alignment, *spp, |flows| {
+        translated_flows.extend(flows.iter().filter_map(TranslatedFlow::of));
+    });
+    let [of_src, of_dst] = files;
+    Ok(PairSurvey::new(
+        [surveyed(views[0], of_src)?, surveyed(views[1], of_dst)?],
+        options_of(reading, *spp, [src, dst], views[0].range()),
+        alignment,
+        first_pass,
+        translated_flows,
+    ))
+}
+
+/// What the passes would have learned about these captures with these options. Fails if the
+/// survey is of other captures or options.
+pub(crate) fn applied<'a>(
+    survey: &PairSurvey,
+    captures: [&'a Recording; 2],
+    reading: &'a Reading,
+    spp: spp::Options,
+) -> Result<Aligned<'a>, Error> {
+    for (recording, known) in captures.into_iter().zip(&survey.captures) {
+        if fingerprints(recording)? != known.files {
+            return Err(Error::ForeignCapture {
+                survey: survey.path.clone(),
+                path: recording.name().to_owned(),
+                known: PathBuf::from(&known.path),
+            });
+        }
+    }
+    let range = reading.range_in(captures[0])?;
+    let options = options_of(reading, spp, captures, range);
+    if let Some(option) = options.first_difference(&survey.options) {
+        return Err(Error::SurveyOptions {
+            survey: survey.path.clone(),
+            option,
+        });
+    }
+    let mut views = captures.map(|recording| View::of_all_times(recording, reading));
+    for (view, known) in views.iter_mut().zip(&survey.captures) {
+        let range = known.selected_ns.map(|[from, to]| Range { from, to });
+        *view = view.within(range);
+    }
+    Ok(Aligned {
+        views,
+        alignment: survey.alignment.clone(),
+        first: Some(survey.first_pass),
+    })
+}
+
+/// Lets the next passes sort the records that the passes of the survey found out of order.
+pub(crate) fn set_order(survey: &PairSurvey, captures: [&Recording; 2]) -> Result<(), Error> {
+    for (recording, known) in captures.into_iter().zip(&survey.captures) {
+        if known.is_out_of_order {
+            recording.set_out_of_order()?;
+        }
+    }
+    Ok(())
+}
+
+fn surveyed(view: View<'_>, files: Vec<Fingerprint>) -> Result<Surveyed, Error> {
+    let range = view.range();
+    Ok(Surveyed {
+        path: view.name().display().to_string(),
+        files,
+        is_out_of_order: view.recording().is_out_of_order()?,
+        selected_ns: range.map(|range| [range.from, range.to]),
+    })
+}
+
+fn options_of(
+    reading: &Reading,
+    spp: spp::Options,
+    captures: [&Recording; 2],
+    range: Option<Range>,
+) -> Options {
+    let filter = reading.selection.filter.as_deref();
+    let [src, dst] = captures.map(Recording::max_flows);
+    Options {
+        filter: filter.map(ToString::to_string),
+        from_ns: range.map(|range| range.from),
+        to_ns: range.map(|range| range.to),
+        inner: reading.tunnels == Tunnels::Entered,
+        max_owd: spp.max_owd,
+        max_flows: src.max(dst).get(),
+    }
+}
+
+/// The identities of the files of a capture.
+fn fingerprints(recording: &Recording) -> Result<Vec<Fingerprint>, Error> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| Error::Open { path, source }
+    };
+    let Some(set) = recording.set() else {
+        let file = recording.file().and_then(Fingerprint::of);
+        return Ok(vec![file.map_err(failed(recording.name()))?]);
+    };
+    let files = set.files.iter().map(|file| {
+        let opened = File::open(&file.path).and_then(Fingerprint::of);
+        opened.map_err(failed(&file.path))
+    });
+    files.collect()
+}
