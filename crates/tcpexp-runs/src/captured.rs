@@ -16,6 +16,14 @@ use crate::record::{Parameter, RecordError, RunRecord, SCHEMA, Status};
 struct Manifest {
     run: BTreeMap<String, Option<Parameter>>,
     origin_ns: i64,
+    options: Options,
+}
+
+/// The options of an analysis that change which flows a dataset has.
+#[derive(Deserialize)]
+struct Options {
+    /// The part of a divided analysis; `None` for the whole.
+    shard: Option<String>,
 }
 
 /// The records that a sweep would have for these datasets: complete runs, whose parameters are those
@@ -77,8 +85,16 @@ fn manifest(dataset: &Path) -> Result<Manifest, RecordError> {
         Ok(file) => file,
         Err(source) => return Err(RecordError::Read { path, source }),
     };
-    serde_json::from_reader(BufReader::new(file))
-        .map_err(|source| RecordError::Format { path, source })
+    let manifest: Manifest = serde_json::from_reader(BufReader::new(file))
+        .map_err(|source| RecordError::Format { path, source })?;
+    // The rows of one part would pass for those of a whole run.
+    match manifest.options.shard {
+        Some(shard) => Err(RecordError::Part {
+            path: dataset.to_owned(),
+            shard,
+        }),
+        None => Ok(manifest),
+    }
 }
 
 /// The parameters in one line: `cc=reno rate_mbps=2`.

@@ -235,6 +235,14 @@ pub enum RecordError {
         /// Why.
         source: serde_json::Error,
     },
+    /// The dataset has the flows of one part only.
+    #[error("{} is part {shard} of a dataset: join all parts with `tcpexp merge`", path.display())]
+    Part {
+        /// The dataset.
+        path: PathBuf,
+        /// The part.
+        shard: String,
+    },
     /// A later version of the program wrote the record.
     #[error("{} has schema {found}, but this program reads at most {SCHEMA}", path.display())]
     Schema {

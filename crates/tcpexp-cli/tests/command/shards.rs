@@ -248,6 +248,8 @@ fn foreign_and_missing_parts_are_refused_by_name() {
     assert_snapshot!(desk.failure("merge whole -o all"), @"whole is a whole dataset and no part of one: parts are made with --shard");
     assert_snapshot!(desk.failure("merge nothing -o all"), @"cannot open nothing/manifest.json: No such file or directory (os error 2)");
     assert!(!desk.path("all").exists());
+    // The flows of one part would pass for those of a whole run.
+    assert_snapshot!(desk.failure("compare ."), @"./fourth is part 2/4 of a dataset: join all parts with `tcpexp merge`");
     desk.bytes("merge part3 part1 moved -o all -q");
     assert_eq!(manifest(&desk, "all"), manifest(&desk, "whole"));
 }
