@@ -6,6 +6,7 @@
 //! - [`one_capture`]: flows, rates, round-trip times and congestion windows
 //! - [`sweeps`]: plans, runs, comparison of cells, reports
 //! - [`datasets`]: all results of a run as tables, and SQL over them
+//! - [`dividing`]: one analysis in parts
 //! - [`charts`]: time series, distributions, sequence diagrams
 //! - [`lab`]: the virtual testbed
 //! - [`bottlenecks`]: rate, delay, queue and loss on a router
@@ -37,6 +38,10 @@ pub mod sweeps {
 
 pub mod datasets {
     #![doc = include_str!("datasets.md")]
+}
+
+pub mod dividing {
+    #![doc = include_str!("dividing.md")]
 }
 
 pub mod charts {
