@@ -1,7 +1,6 @@
 //! Error messages and exit codes.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use tcpexp_sweep::SweepError;
 
@@ -12,25 +11,29 @@ use crate::shown;
 #[error("the command in the guest exited with {0}")]
 pub(crate) struct EndedInGuest(pub(crate) u8);
 
+const SUCCESS: u8 = 0;
+const FAILURE: u8 = 1;
+const WRONG_USAGE: u8 = 2;
+
 /// Maps an outcome to the exit code: 0 for success or a closed pipe, 1 for a failure, 2 for wrong
 /// arguments. A command in a guest determines its own exit code.
-pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
+pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> u8 {
     let Err(error) = outcome else {
-        return ExitCode::SUCCESS;
+        return SUCCESS;
     };
     if is_closed_pipe(&error) {
-        return ExitCode::SUCCESS;
+        return SUCCESS;
     }
     if let Some(wrong) = error.downcast_ref::<clap::Error>() {
         print_usage(wrong);
         // Requested help is not a failure.
-        return ExitCode::from(if wrong.use_stderr() { 2 } else { 0 });
+        return if wrong.use_stderr() { WRONG_USAGE } else { SUCCESS };
     }
     if let Some(EndedInGuest(code)) = error.downcast_ref() {
-        return ExitCode::from(*code);
+        return *code;
     }
     report(&error);
-    ExitCode::FAILURE
+    FAILURE
 }
 
 /// Prints an argument error without control characters.

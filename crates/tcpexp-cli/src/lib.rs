@@ -1,0 +1,104 @@
+//! The `tcpexp` command as a library, for its binary and for bindings to other languages.
+//!
+//! To analyse captures in Rust, use the crate `tcpexp`.
+
+mod analyze;
+mod analyze_args;
+mod analyze_runs;
+mod args;
+mod compare;
+mod compat;
+mod cwnd;
+mod cwnd_chart;
+mod diff_packets;
+mod diff_rule;
+mod explain;
+mod failure;
+mod flows;
+mod import;
+mod info;
+mod kernel_args;
+mod lab;
+mod lab_diff;
+mod merge;
+mod netem;
+mod output;
+mod page;
+mod path;
+mod path_args;
+mod picture;
+mod places;
+mod plot;
+mod points;
+mod progress;
+mod rate_chart;
+mod report;
+mod results;
+mod rtt;
+mod rtt_args;
+mod schema;
+mod score;
+mod score_pairs;
+mod sender_args;
+mod shared_args;
+mod sheet;
+mod shown;
+mod side_table;
+mod single_rtt;
+mod survey;
+mod sweep;
+mod sweep_lab;
+mod sweep_netns;
+mod sweep_progress;
+mod throughput;
+mod values;
+mod warnings;
+mod why;
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::args::{Args, Command};
+
+/// Runs the command with the arguments of a process, the first of which is the program's name.
+///
+/// Prints to standard output and standard error. Returns the exit code: 0 for success or a closed
+/// pipe, 1 for a failure, 2 for wrong arguments.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    failure::exit_code(run(arguments))
+}
+
+fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
+    let matches = Args::command().try_get_matches_from(arguments)?;
+    // The raw arguments have the same names in all commands, so one check serves all.
+    places::check(&matches)?;
+    match Args::from_arg_matches(&matches)?.command {
+        Command::Rtt(args) => rtt::run(&args),
+        Command::Flows(args) => flows::run(&args),
+        Command::Path(args) => path::run(&args),
+        Command::Throughput(args) => throughput::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Cwnd(args) => cwnd::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Why(args) => why::run(&args),
+        Command::Import(args) => import::run(&args),
+        Command::Score(args) => score::run(&args),
+        Command::Lab(args) => lab::run(&args),
+        Command::Plot(args) => plot::run(&args),
+        Command::Netem(args) => netem::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
+        Command::Survey(args) => survey::run(&args),
+        Command::Merge(args) => merge::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Report(args) => page::run(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);
+            output::print_raw(&script)
+        }
+        Command::Man { command } => args::man_page(&command),
+    }
+}
