@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use tcpexp_sweep::SweepError;
 
+use crate::caller::caller;
 use crate::shown;
 
 /// The command in the guest failed and has already printed its own message.
@@ -27,7 +28,11 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> u8 {
     if let Some(wrong) = error.downcast_ref::<clap::Error>() {
         print_usage(wrong);
         // Requested help is not a failure.
-        return if wrong.use_stderr() { WRONG_USAGE } else { SUCCESS };
+        return if wrong.use_stderr() {
+            WRONG_USAGE
+        } else {
+            SUCCESS
+        };
     }
     if let Some(EndedInGuest(code)) = error.downcast_ref() {
         return *code;
@@ -72,6 +77,9 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
 
 /// Prints one line to standard error.
 pub(crate) fn print_line(line: &str) {
+    if let Some(caller) = caller() {
+        return caller.warn(&shown::line(line));
+    }
     // `eprintln!` panics if standard error is closed or its disk is full.
     drop(writeln!(io::stderr(), "tcpexp: {}", shown::line(line)));
 }

@@ -6,6 +6,7 @@ mod analyze;
 mod analyze_args;
 mod analyze_runs;
 mod args;
+mod caller;
 mod compare;
 mod compat;
 mod cwnd;
@@ -58,6 +59,8 @@ mod why;
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
+
+pub use crate::caller::{CallError, Handed, Printed, Wanted, call};
 
 use crate::args::{Args, Command};
 

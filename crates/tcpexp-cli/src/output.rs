@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, anyhow, bail};
 use tcpexp::partial;
 use tempfile::NamedTempFile;
 
+use crate::caller::{Caller, caller};
 use crate::shown;
 
 /// An output: standard output, a device, a pipe or a file. A file has a temporary name until it is
@@ -22,6 +23,8 @@ enum Target {
     Stdout(io::Stdout),
     /// Standard output on a terminal: control characters in rows are escaped.
     Terminal(io::Stdout),
+    /// Text for the program that called the command.
+    Caller(Arc<Caller>),
     Device(File),
     /// The temporary file, and the lock that marks it as in use.
     File(NamedTempFile, File),
@@ -34,6 +37,10 @@ impl Write for Target {
         match self {
             Self::Stdout(stdout) => stdout.write(bytes),
             Self::Terminal(stdout) => write_shown(stdout, bytes),
+            Self::Caller(caller) => {
+                caller.print(&String::from_utf8_lossy(bytes));
+                Ok(bytes.len())
+            }
             Self::Device(file) => file.write(bytes),
             // Errors of the wrapper name the temporary file.
             Self::File(file, _) => file.as_file_mut().write(bytes),
@@ -46,7 +53,7 @@ impl Write for Target {
             Self::Stdout(stdout) | Self::Terminal(stdout) => stdout.flush(),
             Self::Device(file) => file.flush(),
             Self::File(file, _) => file.as_file_mut().flush(),
-            Self::Nowhere => Ok(()),
+            Self::Caller(_) | Self::Nowhere => Ok(()),
         }
     }
 }
@@ -66,10 +73,10 @@ impl Output {
     pub(crate) fn create(path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             let stdout = io::stdout();
-            let target = if stdout.is_terminal() {
-                Target::Terminal(stdout)
-            } else {
-                Target::Stdout(stdout)
+            let target = match caller() {
+                Some(caller) => Target::Caller(caller),
+                None if stdout.is_terminal() => Target::Terminal(stdout),
+                None => Target::Stdout(stdout),
             };
             return Ok(Self::new(target, Path::new("standard output")));
         };
@@ -161,6 +168,10 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 
 /// Prints output for another program to standard output, unescaped.
 pub(crate) fn print_raw(text: &[u8]) -> anyhow::Result<()> {
+    if let Some(caller) = caller() {
+        caller.print(&String::from_utf8_lossy(text));
+        return Ok(());
+    }
     // Flushing reports a closed pipe or a full disk here. At exit, the error would be lost.
     let mut stdout = io::stdout().lock();
     stdout
@@ -171,7 +182,8 @@ pub(crate) fn print_raw(text: &[u8]) -> anyhow::Result<()> {
 
 /// True if binary output would go to a terminal.
 pub(crate) fn is_terminal(path: Option<&Path>) -> bool {
-    path.is_none_or(|path| path.as_os_str() == "-") && io::stdout().is_terminal()
+    let is_stdout = path.is_none_or(|path| path.as_os_str() == "-");
+    is_stdout && caller().is_none() && io::stdout().is_terminal()
 }
 
 /// Creates a file with a temporary name in the folder of `path`, and the lock that marks it as in
@@ -248,6 +260,10 @@ fn forget(temporary: &Path) {
 /// Destructors do not run on Ctrl-C or `kill`, so a signal handler removes the files.
 fn remove_on_interrupt() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
+    // The signals of a program that calls the command are its own. Its errors drop the files.
+    if caller().is_some() {
+        return;
+    }
     // `ctrlc` accepts one handler per process.
     INSTALLED.get_or_init(|| {
         let installed = ctrlc::set_handler(|| {

@@ -10,9 +10,12 @@ use tcpexp_chart::rtt_figure;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_pair::compat::{Columns, Pair};
 use tcpexp_pair::spp::{Batch, Point, RttSample};
-use tcpexp_table::{FLOW_TABLE_WIDTH, RttFlowRow, RttWriter, TopFlows, rtt_flow_columns};
+use tcpexp_table::{
+    FLOW_TABLE_WIDTH, RttFlowRow, RttWriter, TopFlows, rtt_columns, rtt_flow_columns,
+};
 use tcpexp_units::TimeDelta;
 
+use crate::caller::{Wanted, taker};
 use crate::output::{self, Output, without_wrapping};
 use crate::picture::Chart;
 use crate::report::{self, Seen};
@@ -56,17 +59,23 @@ impl Results {
         let samples = |format, out| -> anyhow::Result<Out> {
             Ok(Out::Samples(Box::new(RttWriter::new(format, out)?)))
         };
-        Ok(Self {
-            wanted: args.select.flow.clone(),
-            unwanted: BTreeSet::new(),
-            out: match format {
+        let out = if let Some(caller) = taker(Wanted::Rows) {
+            let each = caller.table(rtt_columns().schema())?;
+            Out::Samples(Box::new(RttWriter::handing(each, out)))
+        } else {
+            match format {
                 Format::Table => Out::Table(out),
                 Format::Spp => Out::Spp(out),
                 Format::Json => samples(tcpexp_table::Format::Json, out)?,
                 Format::Csv => samples(tcpexp_table::Format::Csv, out)?,
                 Format::Parquet => samples(tcpexp_table::Format::Parquet, out)?,
                 Format::Arrow => samples(tcpexp_table::Format::Arrow, out)?,
-            },
+            }
+        };
+        Ok(Self {
+            wanted: args.select.flow.clone(),
+            unwanted: BTreeSet::new(),
+            out,
             out_name,
             table: TopFlows::new(args.select.limit),
             flows: args

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use tcpexp_table::{Columns, RowsWriter};
 
+use crate::caller::{Wanted, taker};
 use crate::output::{self, Output, without_wrapping};
 use crate::shared_args::{Format, OutputArgs, wrong_usage};
 use crate::shown;
@@ -26,6 +27,14 @@ enum Out<R> {
 impl<R> Sheet<R> {
     /// Creates the output that `args` specify.
     pub(crate) fn create(args: &OutputArgs, columns: Columns<R>) -> anyhow::Result<Self> {
+        if let Some(caller) = taker(Wanted::Rows) {
+            let (each, out) = (caller.table(columns.schema())?, Output::create(None)?);
+            return Ok(Self {
+                name: out.name().to_owned(),
+                out: Out::Rows(Box::new(RowsWriter::handing(columns, each, out))),
+                quiet: args.quiet,
+            });
+        }
         let format = match args.format()? {
             Format::Table => None,
             Format::Json => Some(tcpexp_table::Format::Json),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tcpexp_table::{Columns, RowsWriter};
 
+use crate::caller::{Wanted, taker};
 use crate::output::{Output, without_wrapping};
 use crate::shared_args::Format;
 
@@ -17,10 +18,16 @@ pub(crate) struct SideTable<R> {
 impl<R> SideTable<R> {
     /// Creates the table; fails immediately if the file cannot be created.
     pub(crate) fn create(path: &Path, columns: Columns<R>) -> anyhow::Result<Self> {
-        let format = Format::of_table(path)?;
+        let table = if let Some(caller) = taker(Wanted::SideRows) {
+            let each = caller.table(columns.schema())?;
+            RowsWriter::handing(columns, each, Output::create(None)?)
+        } else {
+            let format = Format::of_table(path)?;
+            RowsWriter::new(format, columns, Output::create(Some(path))?)?
+        };
         Ok(Self {
             name: path.to_owned(),
-            table: RowsWriter::new(format, columns, Output::create(Some(path))?)?,
+            table,
         })
     }
 

@@ -102,4 +102,4 @@ pub use throughput_text::TopThroughput;
 pub use top::TopFlows;
 pub use verdict_text::{verdict_lines, verdict_pages};
 pub use verdicts::{CauseRow, cause_columns, cause_rows};
-pub use writer::{BATCH_ROWS, Format, TableWriter};
+pub use writer::{BATCH_ROWS, BatchSink, Format, TableWriter};

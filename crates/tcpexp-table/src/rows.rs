@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::Error;
 use crate::columns::Columns;
-use crate::writer::{BATCH_ROWS, Format, TableWriter};
+use crate::writer::{BATCH_ROWS, BatchSink, Format, TableWriter};
 
 /// Writes rows as a table, in memory that does not grow with the number of rows.
 ///
@@ -23,6 +23,15 @@ impl<R, W: Write + Send> RowsWriter<R, W> {
             columns,
             pending: Vec::new(),
         })
+    }
+
+    /// Starts a table whose batches `each` takes; nothing is written to `out`.
+    pub fn handing(columns: Columns<R>, each: BatchSink, out: W) -> Self {
+        Self {
+            table: TableWriter::handing(each, out),
+            columns,
+            pending: Vec::new(),
+        }
     }
 
     /// Appends rows.

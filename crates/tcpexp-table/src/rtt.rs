@@ -10,7 +10,7 @@ use crate::Error;
 use crate::columns::Columns;
 use crate::labels::{FlowLabel, Labelled, label_at_source_columns};
 use crate::rows::RowsWriter;
-use crate::writer::Format;
+use crate::writer::{BatchSink, Format};
 
 /// The columns of `tcpexp rtt SRC DST`: a row per round-trip time between two points.
 pub fn rtt_columns() -> Columns<Labelled<RttSample>> {
@@ -41,6 +41,14 @@ impl<W: Write + Send> RttWriter<W> {
             rows: RowsWriter::new(format, rtt_columns(), out)?,
             flows: HashMap::new(),
         })
+    }
+
+    /// Starts a table whose batches `each` takes; nothing is written to `out`.
+    pub fn handing(each: BatchSink, out: W) -> Self {
+        Self {
+            rows: RowsWriter::handing(rtt_columns(), each, out),
+            flows: HashMap::new(),
+        }
     }
 
     /// Registers the endpoints of a flow; call it before the flow's first sample.

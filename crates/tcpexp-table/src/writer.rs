@@ -1,7 +1,7 @@
 //! Writes record batches in any format.
 
 use std::fmt::{self, Write as _};
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, StringBuilder, TimestampNanosecondArray};
@@ -72,6 +72,9 @@ pub struct TableWriter<W: Write + Send> {
     sink: Sink<W>,
 }
 
+/// Takes the record batches of a table. An error ends the writing.
+pub type BatchSink = Box<dyn FnMut(RecordBatch) -> io::Result<()> + Send>;
+
 enum Sink<W: Write + Send> {
     Text {
         format: TextFormat,
@@ -80,6 +83,10 @@ enum Sink<W: Write + Send> {
     },
     Parquet(Box<ArrowWriter<W>>),
     Arrow(Box<FileWriter<W>>),
+    Batches {
+        each: BatchSink,
+        out: W,
+    },
 }
 
 #[derive(Clone, Copy)]
@@ -109,6 +116,12 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(Self { sink })
     }
 
+    /// Hands the batches to `each` as they are, and writes nothing to `out`.
+    pub fn handing(each: BatchSink, out: W) -> Self {
+        let sink = Sink::Batches { each, out };
+        Self { sink }
+    }
+
     /// Appends the rows of `batch`.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         match &mut self.sink {
@@ -123,13 +136,14 @@ impl<W: Write + Send> TableWriter<W> {
             }
             Sink::Parquet(writer) => Ok(writer.write(batch)?),
             Sink::Arrow(writer) => Ok(writer.write(&with_plain_text(batch)?)?),
+            Sink::Batches { each, .. } => each(batch.clone()).map_err(Error::Write),
         }
     }
 
     /// Completes the table, flushes it and returns the output.
     pub fn finish(self) -> Result<W, Error> {
         let mut out = match self.sink {
-            Sink::Text { out, .. } => out,
+            Sink::Text { out, .. } | Sink::Batches { out, .. } => out,
             Sink::Parquet(mut writer) => {
                 // `into_inner` converts an I/O error of the output to text, so only the footer may
                 // remain to be written by it.

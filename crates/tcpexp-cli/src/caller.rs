@@ -1,0 +1,251 @@
+//! Commands called by a program in its own process: it takes their rows and their text.
+//!
+//! A command prints and creates its tables on the thread that runs it, so the caller is known by the
+//! thread. Tables keep their caller, because measurements fill them on other threads.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use tcpexp_table::BatchSink;
+use thiserror::Error;
+
+thread_local! {
+    static CALLER: RefCell<Option<Arc<Caller>>> = const { RefCell::new(None) };
+}
+
+/// The table of a command whose rows its caller takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// None: the caller takes the text only.
+    Text,
+    /// The main table, which the command writes with `-o`.
+    Rows,
+    /// The other table, which the command writes with `--flows`, `--events` or `--runs`.
+    SideRows,
+}
+
+/// A part of the wanted table.
+#[derive(Clone, Debug)]
+pub enum Handed {
+    /// The schema, once, before the rows. Most commands have not read their input yet.
+    Schema(SchemaRef),
+    /// The next rows.
+    Rows(RecordBatch),
+}
+
+/// What a command printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// Text for standard output.
+    pub text: String,
+    /// Lines for standard error.
+    pub warnings: Vec<String>,
+}
+
+/// Why a called command ended early.
+#[derive(Debug, Error)]
+pub enum CallError {
+    /// The arguments are wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// The caller refused a part of the table.
+    #[error("stopped by its caller")]
+    Stopped,
+    /// The command failed. The error has its causes as a chain.
+    #[error(transparent)]
+    Failed(#[from] anyhow::Error),
+}
+
+/// Runs a command for a program. `arguments` are those of a process, the first of which is the
+/// program's name.
+///
+/// Prints nothing: text is returned, and the rows of the `wanted` table go to `take`, batch by
+/// batch, as long as it returns true. Files that the arguments name are written, and are complete or
+/// absent. Handles no signals.
+pub fn call(
+    arguments: impl IntoIterator<Item = OsString>,
+    wanted: Wanted,
+    take: impl FnMut(Handed) -> bool + Send + 'static,
+) -> Result<Printed, CallError> {
+    let caller = Arc::new(Caller {
+        wanted,
+        state: Mutex::new(State {
+            take: Box::new(take),
+            schema_is_handed: false,
+            handed_rows: 0,
+            is_stopped: false,
+            printed: Printed::default(),
+        }),
+    });
+    let before = CALLER.replace(Some(Arc::clone(&caller)));
+    let outcome = crate::run(arguments);
+    CALLER.set(before);
+    let mut state = caller.state();
+    match outcome {
+        // Stopping shows as a failed write.
+        Err(_) if state.is_stopped => Err(CallError::Stopped),
+        Err(error) => match error.downcast::<clap::Error>() {
+            Ok(wrong) if wrong.use_stderr() => Err(CallError::Usage(wrong.to_string())),
+            // Requested help.
+            Ok(help) => Ok(Printed {
+                text: help.to_string(),
+                ..Printed::default()
+            }),
+            Err(error) => Err(CallError::Failed(error)),
+        },
+        Ok(()) => Ok(std::mem::take(&mut state.printed)),
+    }
+}
+
+/// The caller of the command that runs on this thread, if it is called by a program.
+pub(crate) fn caller() -> Option<Arc<Caller>> {
+    CALLER.with_borrow(Clone::clone)
+}
+
+/// The caller, if it takes the rows of the `wanted` table.
+pub(crate) fn taker(wanted: Wanted) -> Option<Arc<Caller>> {
+    caller().filter(|caller| caller.wanted == wanted)
+}
+
+/// The program that called a command.
+pub(crate) struct Caller {
+    wanted: Wanted,
+    state: Mutex<State>,
+}
+
+struct State {
+    take: Box<dyn FnMut(Handed) -> bool + Send>,
+    schema_is_handed: bool,
+    handed_rows: usize,
+    is_stopped: bool,
+    printed: Printed,
+}
+
+impl Caller {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds text for standard output.
+    pub(crate) fn print(&self, text: &str) {
+        self.state().printed.text.push_str(text);
+    }
+
+    /// Adds a line for standard error.
+    pub(crate) fn warn(&self, line: &str) {
+        self.state().printed.warnings.push(line.to_owned());
+    }
+
+    /// Hands the schema of a table to the caller, and returns what hands its batches.
+    pub(crate) fn table(self: &Arc<Self>, schema: SchemaRef) -> io::Result<BatchSink> {
+        let mut state = self.state();
+        // `throughput` begins its table again after a first attempt, with the same first rows.
+        let mut again = state.handed_rows;
+        if !state.schema_is_handed {
+            state.schema_is_handed = true;
+            state.hand(Handed::Schema(schema))?;
+        }
+        drop(state);
+        let caller = Arc::clone(self);
+        Ok(Box::new(move |batch: RecordBatch| {
+            let known = again.min(batch.num_rows());
+            again -= known;
+            let new = batch.num_rows() - known;
+            if new == 0 {
+                return Ok(());
+            }
+            let mut state = caller.state();
+            state.handed_rows += new;
+            state.hand(Handed::Rows(batch.slice(known, new)))
+        }))
+    }
+}
+
+impl State {
+    fn hand(&mut self, part: Handed) -> io::Result<()> {
+        if !self.is_stopped {
+            self.is_stopped = !(self.take)(part);
+        }
+        if self.is_stopped {
+            return Err(io::Error::other(CallError::Stopped));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn arguments(line: &str) -> Vec<OsString> {
+        let fixture = |name: &str| {
+            let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+            fixtures.join("reno-2mbit-40ms-50p").join(name)
+        };
+        let words = line.split_whitespace().map(|word| match word {
+            "SRC" => fixture("src.pcap.gz").into_os_string(),
+            "DST" => fixture("dst.pcap.gz").into_os_string(),
+            word => word.into(),
+        });
+        [OsString::from("tcpexp")]
+            .into_iter()
+            .chain(words)
+            .collect()
+    }
+
+    /// Number of rows, and what the command printed.
+    fn rows(line: &str, wanted: Wanted) -> (usize, Printed) {
+        let (send, receive) = mpsc::channel();
+        let take = move |part| send.send(part).is_ok();
+        let printed = call(arguments(line), wanted, take).unwrap();
+        let mut parts = receive.into_iter();
+        assert!(matches!(parts.next(), Some(Handed::Schema(_))));
+        let rows = parts.map(|part| match part {
+            Handed::Rows(batch) => batch.num_rows(),
+            Handed::Schema(_) => panic!("a second schema"),
+        });
+        (rows.sum(), printed)
+    }
+
+    #[test]
+    fn a_caller_takes_the_rows_and_the_text_of_a_command() {
+        let (of_rtt, printed) = rows("rtt SRC DST", Wanted::Rows);
+        let text = call(arguments("rtt SRC DST"), Wanted::Text, |_| false).unwrap();
+        assert_eq!(printed, text);
+        assert!(text.text.contains("RTT in ms"), "{}", text.text);
+        assert!(of_rtt > 5_000, "{of_rtt}");
+        let (of_flows, _) = rows("rtt SRC DST --flows x.arrow", Wanted::SideRows);
+        assert_eq!(of_flows, 4);
+    }
+
+    #[test]
+    fn rows_of_a_repeated_measurement_are_handed_once() {
+        // Nearly all bins of 10 µs are empty, so the measurement is repeated.
+        let line = "throughput SRC --bin 10us --to 1s";
+        let (all, _) = rows(&format!("{line} --empty-bins"), Wanted::Rows);
+        let (handed, _) = rows(line, Wanted::Rows);
+        assert!(handed > 10_000, "{handed}");
+        assert_eq!(handed, all);
+    }
+
+    #[test]
+    fn a_caller_that_refuses_the_schema_stops_the_command() {
+        let stopped = call(arguments("rtt SRC missing.pcap"), Wanted::Rows, |_| false);
+        assert!(matches!(stopped, Err(CallError::Stopped)), "{stopped:?}");
+    }
+
+    #[test]
+    fn wrong_arguments_and_failures_differ() {
+        let outcome = |line| call(arguments(line), Wanted::Text, |_| true);
+        assert!(matches!(outcome("rtt --no"), Err(CallError::Usage(_))));
+        assert!(matches!(outcome("rtt missing"), Err(CallError::Failed(_))));
+        assert!(outcome("rtt --help").unwrap().text.contains("Usage"));
+    }
+}
