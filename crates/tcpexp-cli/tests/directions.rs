@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate, after all crates that it may use, with the workspace crates that it may use.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("tcpexp-units", &[]),
     ("tcpexp-host", &[]),
     ("tcpexp-capture", &["tcpexp-units"]),
@@ -112,6 +112,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
             "tcpexp-sweep",
         ],
     ),
+    ("tcpexp-python", &["tcpexp-cli"]),
 ];
 
 /// The crate for tests; no other code may use it.

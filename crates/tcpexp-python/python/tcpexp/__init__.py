@@ -1,0 +1,360 @@
+"""Round-trip times, losses, rates and congestion windows from packet captures.
+
+>>> import polars, tcpexp
+>>> rtt = tcpexp.rtt("src.pcap", "dst.pcap")
+>>> rtt.summary()
+>>> polars.DataFrame(rtt)
+
+A function has the name and the options of a command: `tcpexp rtt --help` explains those of
+`tcpexp.rtt`. Times in tables are nanoseconds where the column ends in `_ns`; rates are bits per second.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack, cast
+
+from tcpexp._inputs import Capture, Flow, Inputs, Moment, Span, StrPath, flags, path as _path
+from tcpexp._native import CaptureWarning, Error
+from tcpexp._options import (
+    Kind,
+    LogFormat,
+    PlotOptions,
+    ReadOptions,
+    ReadSenderOptions,
+    SelectOptions,
+    SelectSenderOptions,
+)
+from tcpexp._table import (
+    Command,
+    Comparison,
+    Dataset,
+    Figure,
+    LogTable,
+    PairTable,
+    Plotted,
+    SenderTable,
+    SideTable,
+    Table,
+)
+
+__all__ = [
+    "CaptureWarning",
+    "Comparison",
+    "Dataset",
+    "Error",
+    "Figure",
+    "LogTable",
+    "PairTable",
+    "Plotted",
+    "SenderTable",
+    "SideTable",
+    "Table",
+    "analyze",
+    "compare",
+    "cwnd",
+    "explain",
+    "flows",
+    "import_log",
+    "path",
+    "plot",
+    "report",
+    "rtt",
+    "schema",
+    "score",
+    "throughput",
+    "why",
+]
+
+
+def rtt(
+    src: Capture,
+    dst: Capture | None = None,
+    *,
+    max_owd: Span | None = None,
+    symmetric: bool = False,
+    **options: Unpack[SelectOptions],
+) -> PairTable:
+    """Round-trip times between two captures without synchronised clocks, or of one capture.
+
+    Between two captures, a row is a pair of packets; the receiver's delay is not in `rtt_ns`. Of one
+    capture, a row is a segment and its ACK, or a timestamp and its echo.
+
+    - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
+    - `symmetric`: assume that the smallest delays of both directions are equal.
+    """
+    inputs = Inputs()
+    return PairTable(
+        _command("rtt", inputs, [src, dst], SelectOptions, options, max_owd=max_owd, symmetric=symmetric)
+    )
+
+
+def path(
+    src: Capture,
+    dst: Capture,
+    *,
+    max_owd: Span | None = None,
+    symmetric: bool = False,
+    **options: Unpack[SelectOptions],
+) -> PairTable:
+    """The fate and the delays of each packet between two captures.
+
+    - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
+    - `symmetric`: assume that the smallest delays of both directions are equal.
+    """
+    inputs = Inputs()
+    return PairTable(
+        _command("path", inputs, [src, dst], SelectOptions, options, max_owd=max_owd, symmetric=symmetric)
+    )
+
+
+def flows(
+    *captures: Capture,
+    sort: Literal["payload", "packets", "duration", "retransmitted", "rtt", "start"] = "payload",
+    **options: Unpack[SelectOptions],
+) -> Table:
+    """A row per connection of each capture: sizes, rates, retransmissions, round-trip times.
+
+    - `sort`: the order of the summary.
+    """
+    return Table(_command("flows", Inputs(), captures, SelectOptions, options, sort=sort))
+
+
+def throughput(
+    capture: Capture,
+    *,
+    bin: Span | None = None,
+    empty_bins: bool = False,
+    origin: str | float | None = None,
+    rate: str | int | None = None,
+    **options: Unpack[SelectOptions],
+) -> Plotted:
+    """Wire rate, throughput and goodput in time bins, in bits per second.
+
+    - `bin`: the width of a bin. Default: 1 s.
+    - `empty_bins`: write every empty bin, even if nearly all rows are empty.
+    - `origin`: the start of the first bin: `"first"` packet, or seconds since 1970.
+    - `rate`: the rate of the link for its utilisation, in bits per second or as `"10Mbit"`.
+    """
+    command = _command(
+        "throughput", Inputs(), [capture], SelectOptions, options,
+        bin=bin, empty_bins=empty_bins, origin=origin, rate=_rate(rate),
+    )  # fmt: skip
+    return Plotted(command)
+
+
+def cwnd(
+    src: Capture,
+    dst: Capture | None = None,
+    *,
+    truth: StrPath | None = None,
+    truth_format: LogFormat | None = None,
+    **options: Unpack[SelectSenderOptions],
+) -> SenderTable:
+    """Congestion window and state of TCP senders, a row per acknowledgment. Windows are in bytes.
+
+    - `dst`: the capture at the other end, to find packets lost on the path.
+    - `truth`: a kernel's log, or a table of `import_log`, to compare with in the summary.
+    """
+    log = None if truth is None else _path(truth)
+    command = _command(
+        "cwnd", Inputs(), [src, dst], SelectSenderOptions, options,
+        truth=log, truth_format=truth_format,
+    )  # fmt: skip
+    return SenderTable(command)
+
+
+def why(
+    src: Capture, dst: Capture | None = None, **options: Unpack[SelectSenderOptions]
+) -> Table:
+    """What limited the large flows of a capture, and for how long."""
+    return Table(_command("why", Inputs(), [src, dst], SelectSenderOptions, options))
+
+
+def explain(
+    capture: Capture,
+    flow: Flow | Sequence[Flow],
+    *,
+    at: Moment | None = None,
+    event: str | None = None,
+    **options: Unpack[ReadSenderOptions],
+) -> Table:
+    """The packets behind a number, with what was inferred from each.
+
+    - `at`: only the packets within one round-trip time of this moment.
+    - `event`: only the packets of this event, by the column `event_id` of `cwnd(...).events`.
+    """
+    command = _command(
+        "explain", Inputs(), [capture], ReadSenderOptions, options, flow=flow, at=at, event=event
+    )
+    return Table(command)
+
+
+def analyze(
+    src: Capture,
+    dst: Capture | None = None,
+    *,
+    output: StrPath | None = None,
+    jobs: int | None = None,
+    log: Iterable[tuple[str, StrPath]] = (),
+    param: Mapping[str, str | float | bool] | None = None,
+    bin: Span | None = None,
+    rate: str | int | None = None,
+    max_owd: Span | None = None,
+    symmetric: bool = False,
+    **options: Unpack[ReadSenderOptions],
+) -> Dataset:
+    """All measurements as a directory of Parquet tables. An existing dataset is replaced.
+
+    - `src`: a capture, or the directory of a run or a sweep.
+    - `output`: the directory. Default for a run: `data` in its directory.
+    - `jobs`: runs of a sweep to analyse in parallel.
+    - `log`: kinds and paths of logs, such as `[("ss", "ss.txt")]`.
+    - `param`: columns with one value in all tables, such as `{"cc": "cubic"}`.
+    - `bin`: the width of a bin of throughput and queueing delay. Default: 100 ms.
+    - `rate`: the rate of the link, in bits per second or as `"10Mbit"`.
+    """
+    inputs = Inputs()
+    logs = [f"{kind}={_path(file)}" for kind, file in log]
+    params = [f"{name}={_param(value)}" for name, value in (param or {}).items()]
+    command = _command(
+        "analyze", inputs, [src, dst], ReadSenderOptions, options,
+        output=output, jobs=jobs, log=logs, param=params, bin=bin, rate=_rate(rate), max_owd=max_owd,
+        symmetric=symmetric,
+    )  # fmt: skip
+    text = command.call("none").text()
+    if output is None and isinstance(src, (str, PathLike)):
+        output = Path(src, "data") if Path(src, "data").is_dir() else src
+    return Dataset(Path(fspath(cast(StrPath, output))), text)
+
+
+def import_log(format: LogFormat, log: StrPath, *, limit: int | None = None) -> LogTable:
+    """The log of a kernel or a tool as the table of `cwnd`, or of intervals for iperf3.
+
+    - `limit`: show at most this many senders in the summary.
+    """
+    inputs = Inputs()
+    return LogTable(Command(["import", *flags([("limit", limit)]), format, _path(log)], inputs))
+
+
+def score(
+    *inputs: StrPath,
+    truth_format: LogFormat | None = None,
+    **options: Unpack[ReadSenderOptions],
+) -> Table:
+    """How far reconstructed sender state is from a kernel's log.
+
+    - `inputs`: pairs of a reconstruction and its truth, or folders with both.
+    """
+    held = Inputs()
+    return Table(_command("score", held, inputs, ReadSenderOptions, options, truth_format=truth_format))
+
+
+def compare(
+    dir: StrPath,
+    *,
+    warmup: Span | None = None,
+    baseline: Mapping[str, str | float] | None = None,
+    window: Span | None = None,
+    delta: float | None = None,
+    hold: Span | None = None,
+    counts: Literal["frames", "packets"] = "frames",
+    seed: int | None = None,
+) -> Comparison:
+    """The cells of a sweep, or of a folder of datasets, with bootstrap intervals.
+
+    - `warmup`: ignore this time after the start of the traffic of each run.
+    - `baseline`: the cell to compute friendliness and harm against, such as `{"cc": "reno"}`.
+    - `window`: for shares and rates over time. Default: 1 s.
+    - `delta`: the tolerance of convergence, a fraction. Default: 0.1.
+    - `hold`: the time for which convergence must last. Default: 5 s.
+    - `counts`: what the bottleneck counts: Ethernet frames, or IP packets.
+    - `seed`: of the bootstrap.
+    """
+    settings = [f"{name}={value}" for name, value in (baseline or {}).items()]
+    options = flags([
+        ("warmup", warmup), ("baseline", settings), ("window", window), ("delta", delta),
+        ("hold", hold), ("counts", counts), ("seed", seed),
+    ])  # fmt: skip
+    return Comparison(Command(["compare", *options, _path(dir)], Inputs()))
+
+
+def plot(kind: Kind, *data: StrPath, **options: Unpack[PlotOptions]) -> Figure:
+    """A chart of datasets, sweeps, tables or, for `"sequence"`, a capture.
+
+    The options are those of `tcpexp plot KIND --help`.
+    """
+    _check(PlotOptions, options)
+    given = [_plot_flag(name, value) for name, value in options.items()]
+    return Figure(Command(["plot", kind, *flags(given), *map(_path, data)], Inputs()), "output")
+
+
+def report(dir: StrPath, *, output: StrPath = "report.html") -> Path:
+    """An interactive page of runs or datasets, in one HTML file. Returns its path."""
+    Command(["report", _path(dir)], Inputs()).write("output", output)
+    return Path(output)
+
+
+class Column(TypedDict):
+    """The definition of a column."""
+
+    name: str
+    type: str
+    unit: str | None
+    nullable: bool
+    description: str
+
+
+class TableSchema(TypedDict):
+    """The definition of a table."""
+
+    name: str
+    description: str
+    command: str
+    version: str
+    columns: list[Column]
+
+
+def schema(table: str | None = None) -> list[TableSchema]:
+    """The definitions of the columns of all tables, or of one, such as `"command:rtt"`."""
+    names = [] if table is None else [table]
+    text = Command(["schema", "--format=json", *names], Inputs()).call("none").text()
+    return cast("list[TableSchema]", json.loads(text))
+
+
+def _command(
+    name: str,
+    inputs: Inputs,
+    captures: Iterable[Capture | None],
+    known: type[Any],
+    options: Mapping[str, Any],
+    **own: Any,
+) -> Command:
+    """A command with captures, and with options of its own and those of `known`."""
+    _check(known, options)
+    paths = [inputs.capture(capture) for capture in captures if capture is not None]
+    return Command([name, *flags([*own.items(), *options.items()]), *paths], inputs)
+
+
+def _check(known: type[Any], options: Mapping[str, Any]) -> None:
+    """Refuses options that do not exist, as Python refuses other keyword arguments."""
+    for name in options:
+        if name not in known.__annotations__:
+            raise TypeError(f"unexpected keyword argument {name!r}")
+
+
+def _plot_flag(name: str, value: Any) -> tuple[str, Any]:
+    """Columns and panels are lists with commas; filters and flows are repeated."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    return (name, ",".join(value) if is_list and name not in ("filter", "flow") else value)
+
+
+def _rate(rate: str | int | None) -> str | None:
+    return f"{rate}bit" if isinstance(rate, int) else rate
+
+
+def _param(value: str | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,37 @@
+"""The extension module: calls of the command, and their rows."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+class Error(Exception):
+    """A measurement failed. The text names the file and the place; `__cause__` is the cause."""
+
+class CaptureWarning(UserWarning):
+    """What may limit the use of a result, such as packets that a capture missed."""
+
+class Held:
+    """A temporary directory that exists as long as a table or a stream reads from it."""
+
+    @property
+    def path(self) -> str: ...
+
+class Call:
+    """A call of the command: its arguments, and the table to take from it."""
+
+    def __new__(
+        cls,
+        arguments: Sequence[str],
+        rows: Literal["main", "side", "none"],
+        held: Sequence[Held],
+    ) -> Call: ...
+    def schema(self) -> object:
+        """The schema of the table, as an `arrow_schema` capsule."""
+
+    def stream(self) -> object:
+        """The rows of a new run, as an `arrow_array_stream` capsule."""
+
+    def text(self) -> str:
+        """What the command prints. Runs it, unless a stream was read to its end."""
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command with the arguments of a process, and returns its exit code."""

@@ -1,0 +1,99 @@
+"""Options that several functions share. They are named as the flags of the command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, TypedDict
+
+from tcpexp._inputs import Flow, Moment
+
+LogFormat: TypeAlias = Literal["tcp_probe", "tcpinfo", "ss", "siftr", "web10g", "iperf3"]
+"""Formats of the logs of kernels and tools."""
+Kind: TypeAlias = Literal[
+    "timeseries", "ecdf", "box", "violin", "heatmap", "bar", "fairness", "sequence",
+    "throughput-delay",
+]  # fmt: skip
+"""Kinds of charts."""
+
+
+class ReadOptions(TypedDict, total=False):
+    """How captures are read."""
+
+    inner: bool
+    """Measure the packets inside IP-in-IP, GRE and VXLAN tunnels."""
+    filter: str
+    """Use only the packets that this expression of pcap-filter(7) selects."""
+    from_: Moment
+    """Use only the packets at and after this moment; of two captures, a moment of the first."""
+    to: Moment
+    """Use only the packets before this moment."""
+    no_mmap: bool
+    """Do not map captures into memory: slower, but safe if another program truncates the file."""
+    max_flows: int
+    """Keep at most this many flows in memory at once."""
+
+
+class SelectOptions(ReadOptions, total=False):
+    """Which flows are measured, and how captures are read."""
+
+    flow: Flow | Sequence[Flow]
+    """Select flows by number or port, or by a part of `"address:port > address:port"`."""
+    limit: int
+    """Show at most this many flows in the summary."""
+
+
+class SenderOptions(TypedDict, total=False):
+    """How senders are replayed."""
+
+    position: Literal["sender", "receiver", "between"]
+    """Position of the capture relative to the data's sender. Default: detected."""
+    profile: Literal["linux", "old-linux", "freebsd"]
+    """Operating system of the sender. Default: Linux 4.0 or later."""
+
+
+class SelectSenderOptions(SelectOptions, SenderOptions, total=False):
+    """Which flows are measured, how captures are read, and how senders are replayed."""
+
+
+class ReadSenderOptions(ReadOptions, SenderOptions, total=False):
+    """How captures are read, and how senders are replayed."""
+
+
+class PlotOptions(TypedDict, total=False):
+    """Options of charts. Each kind of chart has some: see `tcpexp plot KIND --help`."""
+
+    filter: str | Sequence[str]
+    """Draw only the rows that meet these conditions, such as `"cc=cubic"`; of a capture, use only
+    the packets that an expression of pcap-filter(7) selects."""
+    inner: bool
+    from_: Moment
+    to: Moment
+    no_mmap: bool
+    max_flows: int
+    table: str
+    panel: str | Sequence[str]
+    flow: Flow | Sequence[Flow]
+    group: str | Sequence[str]
+    colour: str | Sequence[str]
+    x: str | Sequence[str]
+    y: str
+    value: str
+    measure: str
+    statistic: str
+    per: Literal["flow", "bin"]
+    flows: str
+    direction: str
+    x_unit: str
+    y_unit: str
+    value_unit: str
+    value_limits: str
+    width: str | int
+    height: int
+    theme: Literal["paper", "dark", "grey"]
+    title: str
+    x_limits: str
+    y_limits: str
+    x_name: str
+    y_name: str
+    x_log: bool
+    y_log: bool

@@ -1,0 +1,182 @@
+"""Results: tables and figures."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from tcpexp import _native
+from tcpexp._inputs import Inputs, StrPath
+
+
+class Command:
+    """The arguments of a command, with the inputs that it reads."""
+
+    def __init__(self, arguments: Sequence[str], inputs: Inputs) -> None:
+        self._arguments = ["tcpexp", *arguments]
+        self._inputs = inputs
+
+    def call(self, rows: Literal["main", "side", "none"], *more: str) -> _native.Call:
+        """A call with more arguments, which takes these rows."""
+        return _native.Call([*self._arguments, *more], rows, self._inputs.held)
+
+    def write(self, flag: str, place: StrPath) -> None:
+        """Runs the command with an output."""
+        # An output that exists is replaced, and `-` is a name like any other.
+        self.call("none", f"--{flag}={os.path.join('.', os.fspath(place))}").text()
+
+    def __repr__(self) -> str:
+        return " ".join(self._arguments)
+
+
+class Table:
+    """Rows that are computed when they are read, as a stream of Arrow record batches.
+
+    Any library that takes the Arrow PyCapsule interface reads it, such as `polars.DataFrame(table)`,
+    `pandas.DataFrame.from_arrow(table)`, `pyarrow.table(table)` and `duckdb.sql("from table")`. Each
+    reader starts a new run over the captures; memory does not grow with their length. The columns
+    are those of the command: `tcpexp.schema("command:rtt")` defines them with their units.
+    """
+
+    def __init__(self, command: Command, side: str | None = None) -> None:
+        self._command = command
+        # The side table has a file at the command line, whose name is of no use here.
+        self._call = command.call("side", f"--{side}=side.arrow") if side else command.call("main")
+
+    def __arrow_c_schema__(self) -> object:
+        return self._call.schema()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        # A producer may ignore the requested schema.
+        return self._call.stream()
+
+    @property
+    def text(self) -> str:
+        """What the command prints: a text table and remarks. Runs it, unless the rows were read."""
+        return self._call.text()
+
+    def summary(self) -> None:
+        """Prints what the command prints."""
+        print(self.text, end="")
+
+    def write(self, output: StrPath) -> None:
+        """Writes the rows to a file: .parquet, .csv, .json or .arrow. It is complete or absent."""
+        self._command.write("output", output)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+    def __repr__(self) -> str:
+        return f"<tcpexp.{type(self).__name__}: {self._command}>"
+
+
+class SideTable(Table):
+    """Rows of the second table of a command."""
+
+    def __init__(self, command: Command, side: str) -> None:
+        super().__init__(command, side)
+        self._side = side
+
+    def write(self, output: StrPath) -> None:
+        self._command.write(self._side, output)
+
+
+class Plotted(Table):
+    """A table with a chart."""
+
+    def plot(self) -> Figure:
+        """The chart of the command's `--plot`."""
+        return Figure(self._command, "plot")
+
+
+class PairTable(Plotted):
+    """A row per round trip or packet between two captures."""
+
+    @property
+    def flows(self) -> SideTable:
+        """A row per flow and direction: packet counts and quantiles."""
+        return SideTable(self._command, "flows")
+
+
+class SenderTable(Plotted):
+    """A row per acknowledgment that a sender received."""
+
+    @property
+    def events(self) -> SideTable:
+        """A row per recovery and per retransmission."""
+        return SideTable(self._command, "events")
+
+
+class LogTable(Table):
+    """Rows of an imported log."""
+
+    @property
+    def events(self) -> SideTable:
+        """A row per retransmission and per change of the congestion state."""
+        return SideTable(self._command, "events")
+
+
+class Comparison(Table):
+    """A row per cell and traffic class."""
+
+    @property
+    def runs(self) -> SideTable:
+        """A row per run and traffic class, including excluded runs."""
+        return SideTable(self._command, "runs")
+
+
+class Figure:
+    """A chart, which a notebook shows."""
+
+    def __init__(self, command: Command, flag: str) -> None:
+        self._command = command
+        self._flag = flag
+        self._svg: str | None = None
+
+    @property
+    def svg(self) -> str:
+        """The chart as SVG text."""
+        if self._svg is None:
+            held = _native.Held()
+            place = Path(held.path) / "figure.svg"
+            self._command.write(self._flag, place)
+            self._svg = place.read_text(encoding="utf-8")
+        return self._svg
+
+    def save(self, output: StrPath) -> None:
+        """Writes the chart to a file: .svg or .png."""
+        self._command.write(self._flag, output)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<tcpexp.Figure: {self._command}>"
+
+
+class Dataset:
+    """A directory of Parquet tables, written by `tcpexp.analyze`."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        """The directory."""
+        self.text = text
+        """What the command printed: the tables with their rows and bytes."""
+
+    @property
+    def tables(self) -> dict[str, Path]:
+        """The file of each table, by its name."""
+        return {file.stem: file for file in sorted(self.path.glob("*.parquet"))}
+
+    def summary(self) -> None:
+        """Prints what the command prints."""
+        print(self.text, end="")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+    def __repr__(self) -> str:
+        return f"<tcpexp.Dataset: {self.path}>"

@@ -1,0 +1,110 @@
+//! Calls of the command from Python.
+
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::datatypes::SchemaRef;
+use arrow::ffi::FFI_ArrowSchema;
+use arrow::ffi_stream::FFI_ArrowArrayStream;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use tcpexp_cli::{Handed, Printed, Wanted};
+use tempfile::TempDir;
+
+use crate::held::Held;
+use crate::interpreter::{self, Error, exception};
+use crate::running::{Arguments, Part, Running};
+use crate::stream::{Batches, KnownPrint};
+
+/// A call of the command: its arguments, and the table to take from it.
+#[pyclass(frozen, module = "tcpexp._native")]
+pub(crate) struct Call {
+    of: Arguments,
+    wanted: Wanted,
+    printed: KnownPrint,
+}
+
+#[pymethods]
+impl Call {
+    /// `rows` is `main`, `side`, or `none` for the text only. `held` are the directories of inputs.
+    #[new]
+    fn new(arguments: Vec<OsString>, rows: &str, held: Vec<PyRef<'_, Held>>) -> PyResult<Self> {
+        let held: Vec<Arc<TempDir>> = held.into_iter().map(|held| Arc::clone(&held.0)).collect();
+        Ok(Self {
+            of: Arguments { arguments, held },
+            wanted: match rows {
+                "main" => Wanted::Rows,
+                "side" => Wanted::SideRows,
+                "none" => Wanted::Text,
+                _ => return Err(PyValueError::new_err("rows is main, side or none")),
+            },
+            printed: KnownPrint::default(),
+        })
+    }
+
+    /// The schema of the table, as an `arrow_schema` capsule.
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let (_, schema) = self.start(py)?;
+        let schema = FFI_ArrowSchema::try_from(schema.as_ref())
+            .map_err(|error| Error::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The rows of a new run, as an `arrow_array_stream` capsule.
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let (running, schema) = self.start(py)?;
+        let batches = Batches::new(running, schema, Arc::clone(&self.printed));
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// What the command prints. Runs it, unless a stream was read to its end.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        if let Some(printed) = &*self.known() {
+            return Ok(printed.text.clone());
+        }
+        let running = self.run(Wanted::Text, py)?;
+        loop {
+            if let Part::End(printed) = next(&running, py)? {
+                interpreter::warn(py, &printed.warnings)?;
+                return Ok(self.known().insert(printed).text.clone());
+            }
+        }
+    }
+}
+
+impl Call {
+    fn known(&self) -> std::sync::MutexGuard<'_, Option<Printed>> {
+        self.printed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, wanted: Wanted, py: Python<'_>) -> PyResult<Mutex<Running>> {
+        let running = Running::start(self.of.clone(), wanted);
+        Ok(Mutex::new(running.map_err(|error| exception(py, &error))?))
+    }
+
+    /// Starts the command, which waits after its schema.
+    fn start(&self, py: Python<'_>) -> PyResult<(Running, SchemaRef)> {
+        let running = self.run(self.wanted, py)?;
+        let Part::Table(Handed::Schema(schema)) = next(&running, py)? else {
+            return Err(Error::new_err("the command has no table"));
+        };
+        let running = running.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((running, schema))
+    }
+}
+
+/// The next part, without the interpreter's lock while it waits.
+fn next(running: &Mutex<Running>, py: Python<'_>) -> PyResult<Part> {
+    loop {
+        let part = py.detach(|| {
+            let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            running.next()
+        });
+        if let Some(part) = part.map_err(|error| exception(py, &error))? {
+            return Ok(part);
+        }
+        py.check_signals()?;
+    }
+}

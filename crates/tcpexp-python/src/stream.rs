@@ -1,0 +1,101 @@
+//! The rows of a running command as an Arrow stream.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
+use arrow::array::RecordBatchReader;
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use arrow::record_batch::RecordBatch;
+use pyo3::prelude::*;
+use tcpexp_cli::{Handed, Printed};
+
+use crate::interpreter;
+use crate::running::{Part, Running};
+
+/// What a command printed, once it is known.
+pub(crate) type KnownPrint = Arc<Mutex<Option<Printed>>>;
+
+/// Reads the rows of one run of a command.
+pub(crate) struct Batches {
+    /// None after the end.
+    running: Option<Running>,
+    schema: SchemaRef,
+    printed: KnownPrint,
+    /// The thread that asked for the stream, and so may ask the interpreter without waiting for
+    /// another thread that waits for rows.
+    opener: ThreadId,
+}
+
+impl Batches {
+    pub(crate) fn new(running: Running, schema: SchemaRef, printed: KnownPrint) -> Self {
+        running.go();
+        Self {
+            running: Some(running),
+            schema,
+            printed,
+            opener: thread::current().id(),
+        }
+    }
+
+    fn is_at_opener(&self) -> bool {
+        thread::current().id() == self.opener
+    }
+
+    fn next_part(&self, running: &Running) -> Result<Part, ArrowError> {
+        loop {
+            let next = running.next();
+            let next =
+                next.map_err(|error| ArrowError::ExternalError(interpreter::text(&error).into()));
+            match next? {
+                Some(part) => return Ok(part),
+                None if self.is_at_opener() && interpreter::is_interrupted() => {
+                    return Err(ArrowError::ExternalError("interrupted".into()));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn end(&self, printed: Printed) -> Result<(), ArrowError> {
+        let warned = if self.is_at_opener() {
+            Python::try_attach(|py| interpreter::warn(py, &printed.warnings)).transpose()
+        } else {
+            for line in &printed.warnings {
+                // No other place can show that standard error is closed.
+                drop(writeln!(io::stderr(), "tcpexp: {line}"));
+            }
+            Ok(None)
+        };
+        let mut known = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some(printed);
+        // A warning that a filter makes an error.
+        warned.map_err(|error| ArrowError::ExternalError(error.to_string().into()))?;
+        Ok(())
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let running = self.running.take()?;
+        match self.next_part(&running) {
+            Ok(Part::Table(Handed::Rows(batch))) => {
+                self.running = Some(running);
+                Some(Ok(batch))
+            }
+            // The schema was taken before.
+            Ok(Part::Table(Handed::Schema(_))) => None,
+            Ok(Part::End(printed)) => self.end(printed).err().map(Err),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
