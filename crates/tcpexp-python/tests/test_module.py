@@ -1,0 +1,261 @@
+"""The module without any other library: inputs, options, texts, charts, errors, signals."""
+
+import contextlib
+import gzip
+import inspect
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import tcpexp
+from tcpexp import _options
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+RENO = REPOSITORY / "fixtures" / "reno-2mbit-40ms-50p"
+SRC, DST = RENO / "src.pcap.gz", RENO / "dst.pcap.gz"
+
+OPTIONS = {
+    "ReadOptions": _options.ReadOptions,
+    "SelectOptions": _options.SelectOptions,
+    "SelectSenderOptions": _options.SelectSenderOptions,
+    "ReadSenderOptions": _options.ReadSenderOptions,
+}
+# Outputs are methods of results. `compat` replaces SPP, which is no table.
+NO_KEYWORDS = {
+    "output", "format", "quiet", "plot", "flows", "events", "runs", "help", "live", "compat", "mask",
+    "src_host", "dst_host",
+}  # fmt: skip
+
+
+def command(*arguments: str | Path) -> str:
+    """What the installed command prints."""
+    found = subprocess.run(["tcpexp", *arguments], capture_output=True, text=True, check=True)
+    return found.stdout
+
+
+class Inputs(unittest.TestCase):
+    def test_bytes_files_and_parts_are_read_as_paths_are(self) -> None:
+        expected = tcpexp.rtt(SRC, DST).text
+        self.assertEqual(tcpexp.rtt(SRC.read_bytes(), DST.read_bytes()).text, expected)
+        with SRC.open("rb") as src, gzip.open(DST) as dst:
+            self.assertEqual(tcpexp.rtt(src, dst).text, expected)
+        self.assertEqual(tcpexp.rtt([str(SRC)], DST).text, expected)
+        with tempfile.TemporaryDirectory() as folder:
+            halves = [Path(folder, name) for name in ("a.pcap", "b.pcap")]
+            for half, edge in zip(halves, ("--to=15s", "--from=15s")):
+                cut(SRC, half, edge)
+            parts = tcpexp.rtt(halves, DST).text
+        self.assertEqual(parts.splitlines()[2], expected.splitlines()[2])
+
+    def test_inputs_that_cannot_be_read_are_refused_at_once(self) -> None:
+        with self.assertRaisesRegex(FileNotFoundError, "missing.pcap"):
+            tcpexp.rtt("missing.pcap")
+        with self.assertRaisesRegex(ValueError, "cannot read s3://captures/a.pcap"):
+            tcpexp.rtt("s3://captures/a.pcap")
+        with self.assertRaisesRegex(ValueError, "sys.stdin.buffer"):
+            tcpexp.rtt("-")
+        with self.assertRaisesRegex(TypeError, "not int"):
+            tcpexp.rtt(3)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(ValueError, "empty list"):
+            tcpexp.rtt([])
+
+    def test_options_have_types(self) -> None:
+        first = datetime(2026, 1, 1, 0, 0, 9, 710001, tzinfo=timezone.utc)
+        texts = {
+            tcpexp.rtt(SRC, to="5s").text,
+            tcpexp.rtt(SRC, to=timedelta(seconds=5)).text,
+            tcpexp.rtt(SRC, to=first + timedelta(seconds=5)).text,
+        }
+        self.assertEqual(len(texts), 1)
+        of_flow = tcpexp.flows(SRC, flow=[54048, ":54058"], limit=1, inner=False).text
+        self.assertEqual(of_flow, command("flows", SRC, "--flow=54048", "--flow=:54058", "--limit=1"))
+        with self.assertRaisesRegex(ValueError, "has no time zone"):
+            tcpexp.rtt(SRC, to=datetime(2026, 1, 1))
+        with self.assertRaisesRegex(TypeError, "'fitler'"):
+            tcpexp.rtt(SRC, fitler="tcp")  # type: ignore[call-arg]
+
+    def test_every_flag_is_a_keyword(self) -> None:
+        functions = ["rtt", "path", "flows", "throughput", "cwnd", "why", "explain", "analyze"]
+        for name in [*functions, "score", "compare"]:
+            with self.subTest(name):
+                expected = flags(name) - NO_KEYWORDS
+                if name == "analyze":
+                    expected.add("output")
+                self.assertEqual(keywords(getattr(tcpexp, name)), expected)
+
+    def test_every_flag_of_a_chart_is_a_keyword(self) -> None:
+        known = {name.strip("_") for name in _options.PlotOptions.__annotations__}
+        used = {flag for kind in get_args(_options.Kind) for flag in flags("plot", kind)}
+        self.assertEqual(known, used - {"output", "help"})
+
+
+def flags(*name: str) -> set[str]:
+    """Flags of a command, as keywords."""
+    found = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command(*name, "--help"), re.MULTILINE)
+    return {flag.replace("-", "_") for flag in found}
+
+
+def keywords(function: Any) -> set[str]:
+    """Names of the keyword arguments of a function, without its inputs."""
+    inputs = {"src", "dst", "captures", "capture", "inputs", "dir"}
+    names = set()
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            names.add(name)
+            continue
+        held = re.search(r"Unpack\[(\w+)\]", str(parameter.annotation))
+        assert held, parameter
+        names |= set(OPTIONS[held[1]].__annotations__)
+    return {name.strip("_") for name in names - inputs}
+
+
+def cut(capture: Path, part: Path, edge: str) -> None:
+    """Writes a part of a pcap file with records in microseconds, before or after 15 s."""
+    data = gzip.decompress(capture.read_bytes())
+    order: Literal["little", "big"] = "little" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else "big"
+
+    def read(at: int) -> int:
+        return int.from_bytes(data[at : at + 4], order)
+
+    kept, at = [data[:24]], 24
+    edge_at = read(at) + 15
+    while at < len(data):
+        end = at + 16 + read(at + 8)
+        if (read(at) < edge_at) == edge.startswith("--to"):
+            kept.append(data[at:end])
+        at = end
+    part.write_bytes(b"".join(kept))
+
+
+class Results(unittest.TestCase):
+    def test_summaries_are_what_the_command_prints(self) -> None:
+        for table, arguments in [
+            (tcpexp.rtt(SRC, DST), ["rtt", SRC, DST]),
+            (tcpexp.path(SRC, DST, symmetric=True), ["path", SRC, DST, "--symmetric"]),
+            (tcpexp.flows(SRC), ["flows", SRC]),
+            (tcpexp.cwnd(SRC), ["cwnd", SRC]),
+            (tcpexp.throughput(SRC), ["throughput", SRC]),
+            (tcpexp.why(SRC), ["why", SRC]),
+        ]:
+            with self.subTest(arguments[0]):
+                self.assertEqual(table.text, command(*arguments))
+                self.assertIn("<pre>", table._repr_html_())
+
+    def test_files_are_those_of_the_command(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            ours, theirs = Path(folder, "ours.parquet"), Path(folder, "theirs.parquet")
+            tcpexp.rtt(SRC, DST).write(ours)
+            command("rtt", SRC, DST, "-o", theirs)
+            self.assertEqual(ours.read_bytes(), theirs.read_bytes())
+            figure = tcpexp.rtt(SRC, DST).plot()
+            chart = Path(folder, "chart.svg")
+            command("rtt", SRC, DST, "--plot", chart)
+            self.assertEqual(figure._repr_svg_(), chart.read_text())
+            figure.save(Path(folder, "chart.png"))
+            self.assertEqual(Path(folder, "chart.png").read_bytes()[1:4], b"PNG")
+
+    def test_datasets_are_drawn_compared_and_reported(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cells = Path(folder, "cells")
+            cells.mkdir()
+            output = cells / "one"
+            dataset = tcpexp.analyze(SRC, DST, output=output, param={"cc": "reno", "rate_mbps": 2.0})
+            self.assertEqual(dataset.path, output)
+            self.assertIn("rtt", dataset.tables)
+            self.assertTrue(tcpexp.plot("ecdf", output, x="rtt").svg.startswith("<svg"))
+            compared = tcpexp.compare(cells)
+            self.assertEqual(compared.text, command("compare", cells))
+            page = tcpexp.report(output, output=Path(folder, "page.html"))
+            self.assertIn("<html", page.read_text())
+
+    def test_schemas_define_every_table(self) -> None:
+        [rtt] = tcpexp.schema("command:rtt")
+        self.assertIn("rtt_ns", [column["name"] for column in rtt["columns"]])
+        self.assertGreater(len(tcpexp.schema()), 20)
+
+    def test_warnings_are_those_of_python(self) -> None:
+        cut_off = gzip.decompress(SRC.read_bytes())[:-7]
+        with self.assertWarnsRegex(tcpexp.CaptureWarning, "all records before it were used"):
+            self.assertIn("RTT", tcpexp.rtt(cut_off).text)
+
+
+class Errors(unittest.TestCase):
+    def test_a_failure_has_its_place_and_its_cause(self) -> None:
+        with self.assertRaisesRegex(tcpexp.Error, "cannot read .*: not a capture") as raised:
+            tcpexp.rtt(b"no capture, but some text").summary()
+        self.assertRegex(str(raised.exception.__cause__), "^not a capture")
+
+    def test_an_error_of_the_system_is_the_cause(self) -> None:
+        with self.assertRaises(tcpexp.Error) as raised:
+            tcpexp.rtt("missing*.pcap").summary()
+        self.assertIn("cannot open", str(raised.exception))
+
+    def test_wrong_options_are_value_errors(self) -> None:
+        with self.assertRaisesRegex(ValueError, "expected a time with its unit"):
+            tcpexp.rtt(SRC, max_owd="5 parsecs").summary()
+        with self.assertRaisesRegex(ValueError, "expected a time with its unit"):
+            tcpexp.rtt(SRC, max_owd="5 parsecs").__arrow_c_schema__()
+
+    def test_a_failure_leaves_no_file(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(tcpexp.Error):
+                tcpexp.rtt(b"no capture, but some text").write(Path(folder, "a.csv"))
+            self.assertEqual(os.listdir(folder), [])
+
+
+class Interpreter(unittest.TestCase):
+    def test_other_threads_run_during_a_measurement(self) -> None:
+        ran = threading.Event()
+        table = tcpexp.cwnd(SRC, DST)
+        thread = threading.Thread(target=ran.set)
+        # The thread has to run while this one waits for the measurement.
+        switch = sys.getswitchinterval()
+        sys.setswitchinterval(1000)
+        try:
+            thread.start()
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                table.summary()
+        finally:
+            sys.setswitchinterval(switch)
+        self.assertTrue(ran.is_set())
+        self.assertEqual(printed.getvalue(), table.text)
+
+    def test_ctrl_c_ends_a_measurement(self) -> None:
+        # Reading never ends: the other end of the pipe stays open.
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            code = (
+                "import sys, tcpexp\n"
+                "try:\n"
+                "    table = tcpexp.rtt(sys.argv[1])\n"
+                "    print('ready', flush=True)\n"
+                "    table.summary()\n"
+                "except KeyboardInterrupt:\n"
+                "    print('interrupted', flush=True)\n"
+                "    import os; os._exit(0)\n"
+            )
+            child = subprocess.Popen([sys.executable, "-c", code, pipe], stdout=subprocess.PIPE, text=True)
+            assert child.stdout
+            self.assertEqual(child.stdout.readline(), "ready\n")
+            with open(pipe, "wb"):
+                # The measurement has opened the pipe.
+                child.send_signal(signal.SIGINT)
+                self.assertEqual(child.stdout.read(), "interrupted\n")
+            child.stdout.close()
+            self.assertEqual(child.wait(), 0)
+
+    def test_the_command_is_installed(self) -> None:
+        self.assertRegex(command("--version"), r"^tcpexp \d")
+        wrong = subprocess.run(["tcpexp", "rtt"], capture_output=True, text=True)
+        self.assertEqual(wrong.returncode, 2)
+

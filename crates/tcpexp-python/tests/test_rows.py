@@ -1,0 +1,92 @@
+"""Rows of the module against the command's Parquet files, in each library that reads Arrow."""
+
+import subprocess
+import tempfile
+import unittest
+from datetime import timedelta
+from pathlib import Path
+
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+
+import tcpexp
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+FIXTURES = REPOSITORY / "fixtures"
+RENO = FIXTURES / "reno-2mbit-40ms-50p"
+SRC, DST = RENO / "src.pcap.gz", RENO / "dst.pcap.gz"
+# More rows than a record batch has, so that dictionaries differ from batch to batch.
+FINE = {"bin": "1ms", "empty_bins": True}
+
+
+def tables() -> dict[str, tuple[tcpexp.Table, list[str]]]:
+    """Each table of the module, and the command that writes it, with OUT as the file."""
+    src, dst, reno = str(SRC), str(DST), str(RENO)
+    log = str(RENO / "probe.csv.gz")
+    events = ["--events", "OUT"]
+    return {
+        "rtt": (tcpexp.rtt(SRC, DST), ["rtt", src, dst, "-o", "OUT"]),
+        "rtt of one capture": (tcpexp.rtt(SRC), ["rtt", src, "-o", "OUT"]),
+        "flows of rtt": (tcpexp.rtt(SRC, DST).flows, ["rtt", src, dst, "--flows", "OUT"]),
+        "path": (tcpexp.path(SRC, DST), ["path", src, dst, "-o", "OUT"]),
+        "flows of path": (tcpexp.path(SRC, DST).flows, ["path", src, dst, "--flows", "OUT"]),
+        "flows": (tcpexp.flows(SRC, DST), ["flows", src, dst, "-o", "OUT"]),
+        "cwnd": (tcpexp.cwnd(SRC, DST), ["cwnd", src, dst, "-o", "OUT"]),
+        "events of cwnd": (tcpexp.cwnd(SRC).events, ["cwnd", src, *events]),
+        "throughput": (
+            tcpexp.throughput(SRC, rate=2_000_000, **FINE),
+            ["throughput", src, "--bin=1ms", "--empty-bins", "--rate=2Mbit", "-o", "OUT"],
+        ),
+        "why": (tcpexp.why(SRC), ["why", src, "-o", "OUT"]),
+        "explain": (
+            tcpexp.explain(SRC, ":54058", at=timedelta(seconds=10)),
+            ["explain", src, "--flow=:54058", "--at=10s", "-o", "OUT"],
+        ),
+        "import": (tcpexp.import_log("tcp_probe", log), ["import", "tcp_probe", log, "-o", "OUT"]),
+        "score": (tcpexp.score(RENO), ["score", reno, "-o", "OUT"]),
+    }
+
+
+def command(*arguments: str) -> str:
+    """What the installed command prints."""
+    found = subprocess.run(["tcpexp", *arguments], capture_output=True, text=True, check=True)
+    return found.stdout
+
+
+class Rows(unittest.TestCase):
+    def test_every_library_reads_the_rows_of_the_command(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for number, (name, (table, arguments)) in enumerate(tables().items()):
+                with self.subTest(name):
+                    file = str(Path(folder, f"{number}.parquet"))
+                    command(*[file if word == "OUT" else word for word in arguments])
+                    self.same_in_all(table, file)
+
+    def test_a_stream_keeps_the_copies_of_its_inputs(self) -> None:
+        stream = tcpexp.rtt(SRC.read_bytes(), DST.read_bytes()).__arrow_c_stream__()
+        reader = pyarrow.RecordBatchReader._import_from_c_capsule(stream)
+        self.assertEqual(len(reader.read_all()), len(polars.DataFrame(tcpexp.rtt(SRC, DST))))
+
+    def same_in_all(self, table: tcpexp.Table, file: str) -> None:
+        expected = polars.read_parquet(file)
+        self.assertGreater(len(expected), 0)
+        self.assertTrue(polars.DataFrame(table).equals(expected, null_equal=True))
+        self.assertTrue(plain(pyarrow.table(table)).equals(plain(pyarrow.parquet.read_table(file))))
+        self.assertTrue(pandas.DataFrame.from_arrow(table).equals(pandas.read_parquet(file)))
+        connection = duckdb.connect()
+        connection.register("held", table)
+        for one, other in [("held", f"'{file}'"), (f"'{file}'", "held")]:
+            differing = f"select * from {one} except all select * from {other}"
+            self.assertEqual(connection.execute(differing).fetchall(), [])
+
+
+def plain(table: pyarrow.Table) -> pyarrow.Table:
+    """The table with text in place of dictionaries, which differ from batch to batch."""
+    text = [
+        field.with_type(pyarrow.string()) if pyarrow.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pyarrow.schema(text)).combine_chunks()
