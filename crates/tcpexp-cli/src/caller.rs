@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::SchemaRef;
@@ -52,7 +53,7 @@ pub enum CallError {
     /// The arguments are wrong.
     #[error("{0}")]
     Usage(String),
-    /// The caller refused a part of the table.
+    /// The caller stopped the command or refused a part of the table.
     #[error("stopped by its caller")]
     Stopped,
     /// The command failed. The error has its causes as a chain.
@@ -64,30 +65,31 @@ pub enum CallError {
 /// program's name.
 ///
 /// Prints nothing: text is returned, and the rows of the `wanted` table go to `take`, batch by
-/// batch, as long as it returns true. Files that the arguments name are written, and are complete or
-/// absent. Handles no signals.
+/// batch. Files that the arguments name are written, and are complete or absent. Handles no signals.
+/// The command ends with [`CallError::Stopped`] if `take` returns false, and soon after `stop` is set
+/// to true.
 pub fn call(
     arguments: impl IntoIterator<Item = OsString>,
     wanted: Wanted,
+    stop: Arc<AtomicBool>,
     take: impl FnMut(Handed) -> bool + Send + 'static,
 ) -> Result<Printed, CallError> {
     let caller = Arc::new(Caller {
         wanted,
+        stop,
         state: Mutex::new(State {
             take: Box::new(take),
             schema_is_handed: false,
             handed_rows: 0,
-            is_stopped: false,
             printed: Printed::default(),
         }),
     });
     let before = CALLER.replace(Some(Arc::clone(&caller)));
     let outcome = crate::run(arguments);
     CALLER.set(before);
-    let mut state = caller.state();
     match outcome {
-        // Stopping shows as a failed write.
-        Err(_) if state.is_stopped => Err(CallError::Stopped),
+        // Stopping shows as a failed read or write.
+        Err(_) if caller.is_stopped() => Err(CallError::Stopped),
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(wrong) if wrong.use_stderr() => Err(CallError::Usage(wrong.to_string())),
             // Requested help.
@@ -97,7 +99,7 @@ pub fn call(
             }),
             Err(error) => Err(CallError::Failed(error)),
         },
-        Ok(()) => Ok(std::mem::take(&mut state.printed)),
+        Ok(()) => Ok(std::mem::take(&mut caller.state().printed)),
     }
 }
 
@@ -114,6 +116,7 @@ pub(crate) fn taker(wanted: Wanted) -> Option<Arc<Caller>> {
 /// The program that called a command.
 pub(crate) struct Caller {
     wanted: Wanted,
+    stop: Arc<AtomicBool>,
     state: Mutex<State>,
 }
 
@@ -121,13 +124,32 @@ struct State {
     take: Box<dyn FnMut(Handed) -> bool + Send>,
     schema_is_handed: bool,
     handed_rows: usize,
-    is_stopped: bool,
     printed: Printed,
 }
 
 impl Caller {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The flag that stops the command.
+    pub(crate) fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Hands a part of the table to the program.
+    fn hand(&self, state: &mut State, part: Handed) -> io::Result<()> {
+        if !self.is_stopped() && !(state.take)(part) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        if self.is_stopped() {
+            return Err(io::Error::other(CallError::Stopped));
+        }
+        Ok(())
     }
 
     /// Adds text for standard output.
@@ -147,7 +169,7 @@ impl Caller {
         let mut again = state.handed_rows;
         if !state.schema_is_handed {
             state.schema_is_handed = true;
-            state.hand(Handed::Schema(schema))?;
+            self.hand(&mut state, Handed::Schema(schema))?;
         }
         drop(state);
         let caller = Arc::clone(self);
@@ -160,20 +182,8 @@ impl Caller {
             }
             let mut state = caller.state();
             state.handed_rows += new;
-            state.hand(Handed::Rows(batch.slice(known, new)))
+            caller.hand(&mut state, Handed::Rows(batch.slice(known, new)))
         }))
-    }
-}
-
-impl State {
-    fn hand(&mut self, part: Handed) -> io::Result<()> {
-        if !self.is_stopped {
-            self.is_stopped = !(self.take)(part);
-        }
-        if self.is_stopped {
-            return Err(io::Error::other(CallError::Stopped));
-        }
-        Ok(())
     }
 }
 
@@ -204,7 +214,7 @@ mod tests {
     fn rows(line: &str, wanted: Wanted) -> (usize, Printed) {
         let (send, receive) = mpsc::channel();
         let take = move |part| send.send(part).is_ok();
-        let printed = call(arguments(line), wanted, take).unwrap();
+        let printed = call(arguments(line), wanted, Arc::default(), take).unwrap();
         let mut parts = receive.into_iter();
         assert!(matches!(parts.next(), Some(Handed::Schema(_))));
         let rows = parts.map(|part| match part {
@@ -214,10 +224,43 @@ mod tests {
         (rows.sum(), printed)
     }
 
+    fn text(line: &str) -> Result<Printed, CallError> {
+        call(arguments(line), Wanted::Text, Arc::default(), |_| true)
+    }
+
+    #[test]
+    fn a_stopped_command_leaves_no_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let lines = [
+            ("rtt SRC DST", "-o"),
+            ("rtt SRC", "--plot"),
+            ("path SRC DST", "--flows"),
+            ("flows SRC", "-o"),
+            ("throughput SRC", "-o"),
+            ("cwnd SRC DST", "-o"),
+            ("why SRC", "-o"),
+            ("explain SRC --flow 1", "-o"),
+            ("analyze SRC DST", "-o"),
+            ("info SRC", ""),
+        ];
+        for (line, output) in lines {
+            let mut line = arguments(line);
+            if !output.is_empty() {
+                let ending = if output == "--plot" { "svg" } else { "csv" };
+                line.extend([output.into(), out.with_extension(ending).into_os_string()]);
+            }
+            let stop = Arc::new(AtomicBool::new(true));
+            let stopped = call(line.clone(), Wanted::Text, stop, |_| true);
+            assert!(matches!(stopped, Err(CallError::Stopped)), "{line:?}");
+            assert_eq!(folder.path().read_dir().unwrap().count(), 0, "{line:?}");
+        }
+    }
+
     #[test]
     fn a_caller_takes_the_rows_and_the_text_of_a_command() {
         let (of_rtt, printed) = rows("rtt SRC DST", Wanted::Rows);
-        let text = call(arguments("rtt SRC DST"), Wanted::Text, |_| false).unwrap();
+        let text = text("rtt SRC DST").unwrap();
         assert_eq!(printed, text);
         assert!(text.text.contains("RTT in ms"), "{}", text.text);
         assert!(of_rtt > 5_000, "{of_rtt}");
@@ -237,15 +280,15 @@ mod tests {
 
     #[test]
     fn a_caller_that_refuses_the_schema_stops_the_command() {
-        let stopped = call(arguments("rtt SRC missing.pcap"), Wanted::Rows, |_| false);
+        let line = arguments("rtt SRC missing.pcap");
+        let stopped = call(line, Wanted::Rows, Arc::default(), |_| false);
         assert!(matches!(stopped, Err(CallError::Stopped)), "{stopped:?}");
     }
 
     #[test]
     fn wrong_arguments_and_failures_differ() {
-        let outcome = |line| call(arguments(line), Wanted::Text, |_| true);
-        assert!(matches!(outcome("rtt --no"), Err(CallError::Usage(_))));
-        assert!(matches!(outcome("rtt missing"), Err(CallError::Failed(_))));
-        assert!(outcome("rtt --help").unwrap().text.contains("Usage"));
+        assert!(matches!(text("rtt --no"), Err(CallError::Usage(_))));
+        assert!(matches!(text("rtt missing"), Err(CallError::Failed(_))));
+        assert!(text("rtt --help").unwrap().text.contains("Usage"));
     }
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow, bail};
 use tcpexp::partial;
 use tempfile::NamedTempFile;
 
-use crate::caller::{Caller, caller};
+use crate::caller::{CallError, Caller, caller};
 use crate::shown;
 
 /// An output: standard output, a device, a pipe or a file. A file has a temporary name until it is
@@ -122,6 +122,9 @@ impl Output {
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         let path = self.path.clone();
         let cannot = || format!("cannot write {}", path.display());
+        if caller().is_some_and(|caller| caller.is_stopped()) {
+            return Err(CallError::Stopped.into());
+        }
         // The buffer must reach the file before the file is taken out of the writer.
         self.writer.flush().with_context(cannot)?;
         if let Target::File(file, _lock) = self.take() {

@@ -9,6 +9,8 @@ use tcpexp::{CaptureOptions, Filter, FlowName, FlowShard, Moment, PacketSelectio
 use tcpexp_flow::{FlowId, MAX_FLOWS};
 use tcpexp_wire::Tunnels;
 
+use crate::caller::caller;
+
 /// Selection of flows.
 #[derive(clap::Args)]
 pub(crate) struct SelectArgs {
@@ -116,7 +118,10 @@ pub(crate) enum Format {
 impl ReadArgs {
     /// The capture at `path`.
     pub(crate) fn open(&self, path: &Path) -> Result<Recording, tcpexp::Error> {
-        let recording = Recording::open(path)?.with_max_flows(self.max_flows);
+        let mut recording = Recording::open(path)?.with_max_flows(self.max_flows);
+        if let Some(caller) = caller() {
+            recording = recording.stopped_by(caller.stop());
+        }
         Ok(if self.no_mmap {
             recording.streamed()
         } else {

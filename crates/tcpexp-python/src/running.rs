@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -42,8 +43,9 @@ pub(crate) enum RunError {
     Vanished,
 }
 
-/// A running command. Dropping it stops the command at its next rows.
+/// A running command. Dropping it stops the command.
 pub(crate) struct Running {
+    stop: Arc<AtomicBool>,
     parts: Receiver<Result<Part, CallError>>,
     /// Lets the command go on after its schema.
     go: Sender<()>,
@@ -54,6 +56,8 @@ impl Running {
     pub(crate) fn start(of: Arguments, wanted: Wanted) -> Result<Self, RunError> {
         let (send, parts) = sync_channel(AHEAD);
         let (go, may_go) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
         let run = move || {
             let Arguments { arguments, held } = of;
             let hand = send.clone();
@@ -62,14 +66,14 @@ impl Running {
                 let is_taken = hand.send(Ok(Part::Table(part))).is_ok();
                 is_taken && (!is_schema || may_go.recv().is_ok())
             };
-            let outcome = call(arguments, wanted, take);
+            let outcome = call(arguments, wanted, stopped, take);
             // Nobody waits for the end of a command that was stopped.
             drop(send.send(outcome.map(Part::End)));
             drop(held);
         };
         let thread = thread::Builder::new().name("tcpexp".to_owned());
         thread.spawn(run).map_err(RunError::Thread)?;
-        Ok(Self { parts, go })
+        Ok(Self { stop, parts, go })
     }
 
     /// Lets the command go on after its schema.
@@ -85,5 +89,11 @@ impl Running {
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(RunError::Vanished),
         }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
     }
 }

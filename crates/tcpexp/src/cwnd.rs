@@ -209,6 +209,7 @@ fn replay<E: From<Error> + Send>(
         });
         sink(labelled.collect())
     })?;
+    view.recording().require_whole_passes()?;
     Ok(())
 }
 

@@ -43,6 +43,12 @@ pub enum Error {
         /// Description of the skipped records and the damage.
         why: String,
     },
+    /// The flag of [`Recording::stopped_by`](crate::Recording::stopped_by) is set.
+    #[error("stopped while reading {}", path.display())]
+    Stopped {
+        /// Path of the file.
+        path: PathBuf,
+    },
     /// The log cannot be read or contains nothing usable.
     #[error("cannot read {}", path.display())]
     Log {

@@ -77,6 +77,7 @@ pub fn explain(
         Explained::Event(id) => pass.find(id)?,
     };
     let Some(focus) = focus else {
+        recording.require_whole_passes()?;
         return Ok(Explanation {
             flows: Vec::new(),
             packets: Vec::new(),
@@ -84,6 +85,7 @@ pub fn explain(
         });
     };
     let (flows, packets) = pass.collect(&focus)?.finish(&focus);
+    recording.require_whole_passes()?;
     Ok(Explanation {
         flows,
         packets,

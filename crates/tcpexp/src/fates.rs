@@ -28,6 +28,7 @@ pub(crate) fn each(
     mut show: impl FnMut(&PathBatch) + Send,
 ) -> Result<[CaptureInfo; 2], Error> {
     let alignment = align(src, dst)?;
+    let recordings = [src, dst].map(|view| view.recording());
     let (mut src, mut dst) = (src.walk_once()?, dst.walk_once()?);
     // The empty first pass omits the smallest delays, which only queueing delays need.
     let (first, options) = (FirstPass::default(), spp::Options::default());
@@ -35,6 +36,9 @@ pub(crate) fn each(
         show(&batch);
         Ok::<(), Error>(())
     })?;
+    for recording in recordings {
+        recording.require_whole_passes()?;
+    }
     Ok([CaptureInfo::of(&src), CaptureInfo::of(&dst)])
 }
 

@@ -54,6 +54,7 @@ impl CaptureInfo {
     pub fn read(recording: &Recording, options: &CaptureOptions) -> Result<Self, Error> {
         let mut walk = View::of(recording, &options.reading)?.walk_once()?;
         while walk.show(usize::MAX, |_| ()) > 0 {}
+        recording.require_whole_passes()?;
         Ok(Self::of(&walk))
     }
 
@@ -114,6 +115,7 @@ impl CaptureInfo {
 
     /// Returns an error with the reasons if the capture has no usable packet.
     pub(crate) fn require_packets(&self, recording: &Recording) -> Result<(), Error> {
+        recording.require_whole_passes()?;
         self.require_packets_in(recording.name())
     }
 

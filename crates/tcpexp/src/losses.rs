@@ -76,6 +76,7 @@ pub fn loss_score(
             });
         }
     });
+    src.recording().require_whole_passes()?;
     Ok((LossScore::of(&sent, drops), infos))
 }
 

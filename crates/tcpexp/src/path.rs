@@ -72,6 +72,9 @@ pub fn path<E: From<Error> + Send>(
             sink(batch)
         },
     )?;
+    for view in [src, dst] {
+        view.recording().require_whole_passes()?;
+    }
     Ok(PathReport {
         captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.totals.flows_shed),
         identification,

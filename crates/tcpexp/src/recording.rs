@@ -30,6 +30,7 @@ pub struct Recording {
     /// True once the probe or a pass has found records out of order.
     out_of_order: OnceLock<AtomicBool>,
     max_flows: NonZeroUsize,
+    stop: Option<Arc<AtomicBool>>,
     /// Description of the files of which this is a merged copy.
     copied: Option<Described>,
 }
@@ -77,6 +78,7 @@ impl Recording {
             progress: Arc::default(),
             out_of_order: OnceLock::new(),
             max_flows: MAX_FLOWS,
+            stop: None,
             copied: None,
         }
     }
@@ -104,6 +106,25 @@ impl Recording {
     pub fn with_max_flows(mut self, max_flows: NonZeroUsize) -> Self {
         self.max_flows = max_flows;
         self
+    }
+
+    /// Ends measurements with [`Error::Stopped`] soon after `stop` is set to true, from any thread.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Returns an error if the flag of [`stopped_by`](Self::stopped_by) is set, so that a pass may
+    /// have ended early. Measurements ask after their last pass.
+    pub(crate) fn require_whole_passes(&self) -> Result<(), Error> {
+        let stop = self.stop.as_ref();
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(Error::Stopped {
+                path: self.name.clone(),
+            });
+        }
+        Ok(())
     }
 
     /// Copies `input` to a temporary file.
@@ -229,6 +250,7 @@ impl Recording {
         }
         walk.out_of_order = Some(out_of_order);
         walk.max_flows = self.max_flows;
+        walk.stop = self.stop.as_deref();
         // A later pass sorts from its first record, because a late record looks like a
         // retransmission.
         if out_of_order.load(Ordering::Relaxed) {

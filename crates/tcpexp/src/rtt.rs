@@ -52,6 +52,9 @@ pub fn rtt<E: From<Error> + Send>(
             sink(batch)
         },
     )?;
+    for view in [src, dst] {
+        view.recording().require_whole_passes()?;
+    }
     Ok(RttReport {
         captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.flows_shed),
         identification,

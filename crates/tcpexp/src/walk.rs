@@ -34,6 +34,8 @@ pub struct Walk<'a> {
     records: u64,
     reported: u64,
     progress: Arc<AtomicU64>,
+    /// Ends the pass early once it is true.
+    pub(crate) stop: Option<&'a AtomicBool>,
     /// Set to true once a record is out of order. `None` for a live capture, which is never sorted:
     /// its records must not wait for later ones.
     pub(crate) out_of_order: Option<&'a AtomicBool>,
@@ -105,6 +107,7 @@ impl<'a> Walk<'a> {
             records: 0,
             reported: 0,
             progress,
+            stop: None,
             out_of_order: None,
             window: None,
             moved_records: 0,
@@ -183,6 +186,21 @@ impl Walk<'_> {
         if let Some((file, passage)) = &mut self.mapped {
             file.passes(position, passage);
         }
+        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            self.end();
+        }
+    }
+
+    /// Ends the pass. The loop over records has no check of its own: it meets an empty capture.
+    fn end(&mut self) {
+        /// The header of a pcap file of Ethernet frames.
+        const EMPTY: &[u8] = &[
+            0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0,
+        ];
+        self.capture = Capture::from_bytes(EMPTY).expect("a pcap file without records");
+        self.reported = self.capture.position();
+        self.mapped = None;
+        self.next_part = None;
     }
 }
 

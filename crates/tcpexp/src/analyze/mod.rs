@@ -109,6 +109,9 @@ pub fn analyze(
     // The manifest has the rows and bytes of each table, so it comes after them.
     manifest.set_tables(&tables.finish()?);
     manifest.write(&out)?;
+    for view in [Some(src), dst].into_iter().flatten() {
+        view.recording().require_whole_passes()?;
+    }
     out.finish()?;
     Ok(manifest)
 }
