@@ -14,6 +14,7 @@ use tcpexp::{
 use tcpexp_runs::record::{RunRecord, Status};
 
 use crate::analyze_args::{self, AnalyzeArgs};
+use crate::caller::{CallError, caller, on_behalf_of};
 use crate::output::{self, RemovedOnInterrupt};
 use crate::shared_args::wrong_usage;
 use crate::{failure, report};
@@ -51,17 +52,24 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let analysed = Mutex::new(BTreeMap::new());
     let jobs = args.jobs.or(std::thread::available_parallelism().ok());
     let jobs = jobs.map_or(1, NonZeroUsize::get).min(complete.len());
+    let caller = caller();
+    let is_stopped = || caller.as_ref().is_some_and(|caller| caller.is_stopped());
+    let analyse_next = || {
+        let (dir, record) = complete.get(next.fetch_add(1, Ordering::Relaxed))?;
+        let made = one_run(dir, record, &columns, &options);
+        let mut analysed = analysed.lock().unwrap_or_else(PoisonError::into_inner);
+        analysed.insert(record.run.clone(), made);
+        Some(())
+    };
+    let work = || while !is_stopped() && analyse_next().is_some() {};
     std::thread::scope(|scope| {
         for _ in 0..jobs {
-            scope.spawn(|| {
-                while let Some((dir, record)) = complete.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let made = one_run(dir, record, &columns, &options);
-                    let mut analysed = analysed.lock().unwrap_or_else(PoisonError::into_inner);
-                    analysed.insert(record.run.clone(), made);
-                }
-            });
+            scope.spawn(|| on_behalf_of(caller.clone(), work));
         }
     });
+    if is_stopped() {
+        return Err(CallError::Stopped.into());
+    }
     let analysed = analysed
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);

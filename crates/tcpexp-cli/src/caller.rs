@@ -84,9 +84,7 @@ pub fn call(
             printed: Printed::default(),
         }),
     });
-    let before = CALLER.replace(Some(Arc::clone(&caller)));
-    let outcome = crate::run(arguments);
-    CALLER.set(before);
+    let outcome = on_behalf_of(Some(Arc::clone(&caller)), || crate::run(arguments));
     match outcome {
         // Stopping shows as a failed read or write.
         Err(_) if caller.is_stopped() => Err(CallError::Stopped),
@@ -101,6 +99,14 @@ pub fn call(
         },
         Ok(()) => Ok(std::mem::take(&mut caller.state().printed)),
     }
+}
+
+/// Runs a part of a command on another thread than its caller's, with its caller.
+pub(crate) fn on_behalf_of<T>(caller: Option<Arc<Caller>>, run: impl FnOnce() -> T) -> T {
+    let before = CALLER.replace(caller);
+    let outcome = run();
+    CALLER.set(before);
+    outcome
 }
 
 /// The caller of the command that runs on this thread, if it is called by a program.
