@@ -1,11 +1,9 @@
 //! `tcpexp lab`.
 
-use std::env;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Subcommand;
 use tcpexp_lab::doctor::{self, Finding};
 use tcpexp_lab::{Cache, Guest, Image, Job, MAX_HOSTS, Shape};
@@ -13,7 +11,7 @@ use tcpexp_lab::{Cache, Guest, Image, Job, MAX_HOSTS, Shape};
 use crate::failure::EndedInGuest;
 use crate::kernel_args::{KernelArgs, users_cache};
 use crate::lab_diff::{self, DiffArgs};
-use crate::shown;
+use crate::{program, shown};
 
 /// Run commands in a virtual testbed, in virtual time
 ///
@@ -197,7 +195,7 @@ impl GuestArgs {
         job.shape = Shape::new(self.sources.into(), self.sinks.into())?;
         job.memory_mib = self.memory;
         // The guest gets a copy of this program, so that commands in it can call tcpexp.
-        job.programs = vec![env::current_exe().context("cannot find the tcpexp program")?];
+        job.programs = vec![program::itself()?];
         job.share.clone_from(&self.share);
         job.out.clone_from(&self.out);
         Ok(job)

@@ -31,6 +31,7 @@ mod picture;
 mod places;
 mod plot;
 mod points;
+mod program;
 mod progress;
 mod rate_chart;
 mod report;
@@ -70,6 +71,12 @@ use crate::args::{Args, Command};
 /// pipe, 1 for a failure, 2 for wrong arguments.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     failure::exit_code(run(arguments))
+}
+
+/// As [`main`], for an interpreter that runs the command in its own process.
+pub fn main_in_interpreter(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    program::is_interpreted();
+    main(arguments)
 }
 
 fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {

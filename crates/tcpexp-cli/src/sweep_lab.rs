@@ -3,7 +3,6 @@
 //! Each run thus begins with the same machine in the same state. Earlier and parallel runs do not
 //! affect its results.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +14,7 @@ use tcpexp_runs::record::RunRecord;
 use tcpexp_sweep::plan::Plan;
 use tcpexp_sweep::schedule::Planned;
 
-use crate::shown;
+use crate::{program, shown};
 
 /// Settings that all machines of a sweep share.
 pub(crate) struct Testbeds {
@@ -37,7 +36,7 @@ impl Testbeds {
         let image = crate::kernel_args::image(kernel)?;
         let mut job = Job::new(Vec::new());
         job.shape = Shape::new(plan.lab.sources.into(), plan.lab.sinks.into())?;
-        let itself = env::current_exe().context("cannot find the tcpexp program")?;
+        let itself = program::itself()?;
         let program = itself.file_name().unwrap_or_default();
         let program = program.to_string_lossy().into_owned();
         job.programs = vec![itself];

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 /// Runs the command with the arguments of a process, and returns its exit code.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| tcpexp_cli::main(arguments))
+    py.detach(|| tcpexp_cli::main_in_interpreter(arguments))
 }
 
 #[pymodule]

@@ -1,0 +1,26 @@
+//! The program file of the command, of which guests of the testbed get a copy.
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, bail};
+
+/// True if an interpreter runs the command, so that the program of this process is no tcpexp.
+static IS_INTERPRETED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that an interpreter runs the command.
+pub(crate) fn is_interpreted() {
+    IS_INTERPRETED.store(true, Ordering::Relaxed);
+}
+
+/// Path of the program of this process.
+pub(crate) fn itself() -> anyhow::Result<PathBuf> {
+    if IS_INTERPRETED.load(Ordering::Relaxed) {
+        bail!(
+            "the testbed copies the tcpexp program into its guests, and the command of the Python \
+             package is none: install it with `cargo install --path crates/tcpexp-cli`"
+        );
+    }
+    env::current_exe().context("cannot find the tcpexp program")
+}
