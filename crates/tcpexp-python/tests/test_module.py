@@ -254,8 +254,40 @@ class Interpreter(unittest.TestCase):
             child.stdout.close()
             self.assertEqual(child.wait(), 0)
 
+    def test_ctrl_c_ends_the_first_pass_of_a_long_measurement(self) -> None:
+        # The first pass, which finds no row, takes seconds.
+        with tempfile.TemporaryDirectory() as folder:
+            data = gzip.decompress(SRC.read_bytes())
+            long = Path(folder, "long.pcap")
+            with long.open("wb") as file:
+                file.write(data[:24])
+                for _ in range(200):
+                    file.write(data[24:])
+            code = (
+                "import sys, threading, tcpexp\n"
+                "table = tcpexp.cwnd(sys.argv[1])\n"
+                "threading.Timer(0.2, lambda: print('reading', flush=True)).start()\n"
+                "try:\n"
+                "    table.write(sys.argv[1] + '.csv')\n"
+                "except KeyboardInterrupt:\n"
+                "    print('interrupted', flush=True)\n"
+            )
+            child = subprocess.Popen([sys.executable, "-c", code, long], stdout=subprocess.PIPE, text=True)
+            assert child.stdout
+            self.assertEqual(child.stdout.readline(), "reading\n")
+            child.send_signal(signal.SIGINT)
+            self.assertEqual(child.stdout.read(), "interrupted\n")
+            child.stdout.close()
+            self.assertEqual(child.wait(), 0)
+            self.assertNotIn("long.pcap.csv", os.listdir(folder))
+
     def test_the_command_is_installed(self) -> None:
         self.assertRegex(command("--version"), r"^tcpexp \d")
         wrong = subprocess.run(["tcpexp", "rtt"], capture_output=True, text=True)
         self.assertEqual(wrong.returncode, 2)
+
+    def test_the_testbed_asks_for_the_program(self) -> None:
+        lab = subprocess.run(["tcpexp", "lab", "run", "--", "true"], capture_output=True, text=True)
+        self.assertEqual(lab.returncode, 1)
+        self.assertIn("cargo install", lab.stderr)
 

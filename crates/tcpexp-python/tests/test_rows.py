@@ -1,5 +1,8 @@
 """Rows of the module against the command's Parquet files, in each library that reads Arrow."""
 
+import contextlib
+import io
+import re
 import subprocess
 import tempfile
 import unittest
@@ -69,6 +72,17 @@ class Rows(unittest.TestCase):
         stream = tcpexp.rtt(SRC.read_bytes(), DST.read_bytes()).__arrow_c_stream__()
         reader = pyarrow.RecordBatchReader._import_from_c_capsule(stream)
         self.assertEqual(len(reader.read_all()), len(polars.DataFrame(tcpexp.rtt(SRC, DST))))
+
+    def test_programs_of_the_guide_run(self) -> None:
+        guide = (REPOSITORY / "crates/tcpexp/src/guide/python.md").read_text()
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            Path("fixtures").symlink_to(FIXTURES)
+            names: dict[str, object] = {}
+            for program in re.findall(r"^```py\n(.*?)^```", guide, re.DOTALL | re.MULTILINE):
+                with contextlib.redirect_stdout(io.StringIO()) as printed:
+                    exec(program, names)
+                self.assertIn("direction", printed.getvalue())
+            self.assertTrue(Path("cwnd.png").exists())
 
     def same_in_all(self, table: tcpexp.Table, file: str) -> None:
         expected = polars.read_parquet(file)

@@ -7,6 +7,7 @@
 //! - [`sweeps`]: plans, runs, comparison of cells, reports
 //! - [`datasets`]: all results of a run as tables, and SQL over them
 //! - [`dividing`]: one analysis in parts
+//! - [`python`]: the same from Python, as Arrow streams
 //! - [`charts`]: time series, distributions, sequence diagrams
 //! - [`lab`]: the virtual testbed
 //! - [`bottlenecks`]: rate, delay, queue and loss on a router
@@ -42,6 +43,10 @@ pub mod datasets {
 
 pub mod dividing {
     #![doc = include_str!("dividing.md")]
+}
+
+pub mod python {
+    #![doc = include_str!("python.md")]
 }
 
 pub mod charts {
