@@ -11,11 +11,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use tcpexp_table::BatchSink;
+use tcpexp_table::{BatchSink, Columns};
 use thiserror::Error;
 
 thread_local! {
     static CALLER: RefCell<Option<Arc<Caller>>> = const { RefCell::new(None) };
+}
+
+/// What a program takes from a command.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The table whose rows it takes.
+    pub wanted: Wanted,
+    /// The names of the columns that it takes, at least one; all columns if `None`.
+    pub columns: Option<Vec<String>>,
+    /// Stops the command soon after it is set to true.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Request {
+    /// All columns of the `wanted` table.
+    pub fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            columns: None,
+            stop: Arc::default(),
+        }
+    }
 }
 
 /// The table of a command whose rows its caller takes.
@@ -64,19 +86,16 @@ pub enum CallError {
 /// Runs a command for a program. `arguments` are those of a process, the first of which is the
 /// program's name.
 ///
-/// Prints nothing: text is returned, and the rows of the `wanted` table go to `take`, batch by
-/// batch. Files that the arguments name are written, and are complete or absent. Handles no signals.
-/// The command ends with [`CallError::Stopped`] if `take` returns false, and soon after `stop` is set
-/// to true.
+/// Prints nothing: text is returned, and the requested rows go to `take`, batch by batch. Files that
+/// the arguments name are written, and are complete or absent. Handles no signals. The command ends
+/// with [`CallError::Stopped`] if `take` returns false, and soon after the request's flag is set.
 pub fn call(
     arguments: impl IntoIterator<Item = OsString>,
-    wanted: Wanted,
-    stop: Arc<AtomicBool>,
+    request: Request,
     take: impl FnMut(Handed) -> bool + Send + 'static,
 ) -> Result<Printed, CallError> {
     let caller = Arc::new(Caller {
-        wanted,
-        stop,
+        request,
         state: Mutex::new(State {
             take: Box::new(take),
             schema_is_handed: false,
@@ -116,13 +135,12 @@ pub(crate) fn caller() -> Option<Arc<Caller>> {
 
 /// The caller, if it takes the rows of the `wanted` table.
 pub(crate) fn taker(wanted: Wanted) -> Option<Arc<Caller>> {
-    caller().filter(|caller| caller.wanted == wanted)
+    caller().filter(|caller| caller.request.wanted == wanted)
 }
 
 /// The program that called a command.
 pub(crate) struct Caller {
-    wanted: Wanted,
-    stop: Arc<AtomicBool>,
+    request: Request,
     state: Mutex<State>,
 }
 
@@ -140,17 +158,17 @@ impl Caller {
 
     /// The flag that stops the command.
     pub(crate) fn stop(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.stop)
+        Arc::clone(&self.request.stop)
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.request.stop.load(Ordering::Relaxed)
     }
 
     /// Hands a part of the table to the program.
     fn hand(&self, state: &mut State, part: Handed) -> io::Result<()> {
         if !self.is_stopped() && !(state.take)(part) {
-            self.stop.store(true, Ordering::Relaxed);
+            self.request.stop.store(true, Ordering::Relaxed);
         }
         if self.is_stopped() {
             return Err(io::Error::other(CallError::Stopped));
@@ -168,18 +186,26 @@ impl Caller {
         self.state().printed.warnings.push(line.to_owned());
     }
 
-    /// Hands the schema of a table to the caller, and returns what hands its batches.
-    pub(crate) fn table(self: &Arc<Self>, schema: SchemaRef) -> io::Result<BatchSink> {
+    /// Hands the schema of a table to the caller. Returns the columns to compute, and what hands their
+    /// batches.
+    pub(crate) fn table<R>(
+        self: &Arc<Self>,
+        columns: Columns<R>,
+    ) -> io::Result<(Columns<R>, BatchSink)> {
+        let columns = match &self.request.columns {
+            Some(names) => columns.only(|name| names.iter().any(|wanted| wanted == name)),
+            None => columns,
+        };
         let mut state = self.state();
         // `throughput` begins its table again after a first attempt, with the same first rows.
         let mut again = state.handed_rows;
         if !state.schema_is_handed {
             state.schema_is_handed = true;
-            self.hand(&mut state, Handed::Schema(schema))?;
+            self.hand(&mut state, Handed::Schema(columns.schema()))?;
         }
         drop(state);
         let caller = Arc::clone(self);
-        Ok(Box::new(move |batch: RecordBatch| {
+        let each = Box::new(move |batch: RecordBatch| {
             let known = again.min(batch.num_rows());
             again -= known;
             let new = batch.num_rows() - known;
@@ -189,7 +215,8 @@ impl Caller {
             let mut state = caller.state();
             state.handed_rows += new;
             caller.hand(&mut state, Handed::Rows(batch.slice(known, new)))
-        }))
+        });
+        Ok((columns, each))
     }
 }
 
@@ -220,7 +247,7 @@ mod tests {
     fn rows(line: &str, wanted: Wanted) -> (usize, Printed) {
         let (send, receive) = mpsc::channel();
         let take = move |part| send.send(part).is_ok();
-        let printed = call(arguments(line), wanted, Arc::default(), take).unwrap();
+        let printed = call(arguments(line), Request::new(wanted), take).unwrap();
         let mut parts = receive.into_iter();
         assert!(matches!(parts.next(), Some(Handed::Schema(_))));
         let rows = parts.map(|part| match part {
@@ -231,7 +258,7 @@ mod tests {
     }
 
     fn text(line: &str) -> Result<Printed, CallError> {
-        call(arguments(line), Wanted::Text, Arc::default(), |_| true)
+        call(arguments(line), Request::new(Wanted::Text), |_| true)
     }
 
     #[test]
@@ -256,8 +283,9 @@ mod tests {
                 let ending = if output == "--plot" { "svg" } else { "csv" };
                 line.extend([output.into(), out.with_extension(ending).into_os_string()]);
             }
-            let stop = Arc::new(AtomicBool::new(true));
-            let stopped = call(line.clone(), Wanted::Text, stop, |_| true);
+            let request = Request::new(Wanted::Text);
+            request.stop.store(true, Ordering::Relaxed);
+            let stopped = call(line.clone(), request, |_| true);
             assert!(matches!(stopped, Err(CallError::Stopped)), "{line:?}");
             assert_eq!(folder.path().read_dir().unwrap().count(), 0, "{line:?}");
         }
@@ -275,6 +303,27 @@ mod tests {
     }
 
     #[test]
+    fn a_caller_takes_some_columns() {
+        for line in ["rtt SRC DST", "flows SRC"] {
+            let names = ["direction", "flow_id"];
+            let request = Request {
+                columns: Some(names.map(str::to_owned).into()),
+                ..Request::new(Wanted::Rows)
+            };
+            let take = move |part| {
+                let schema = match part {
+                    Handed::Schema(schema) => schema,
+                    Handed::Rows(batch) => batch.schema(),
+                };
+                let mut taken: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+                taken.sort_unstable();
+                taken == names
+            };
+            call(arguments(line), request, take).unwrap();
+        }
+    }
+
+    #[test]
     fn rows_of_a_repeated_measurement_are_handed_once() {
         // Nearly all bins of 10 µs are empty, so the measurement is repeated.
         let line = "throughput SRC --bin 10us --to 1s";
@@ -287,7 +336,7 @@ mod tests {
     #[test]
     fn a_caller_that_refuses_the_schema_stops_the_command() {
         let line = arguments("rtt SRC missing.pcap");
-        let stopped = call(line, Wanted::Rows, Arc::default(), |_| false);
+        let stopped = call(line, Request::new(Wanted::Rows), |_| false);
         assert!(matches!(stopped, Err(CallError::Stopped)), "{stopped:?}");
     }
 

@@ -61,7 +61,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
-pub use crate::caller::{CallError, Handed, Printed, Wanted, call};
+pub use crate::caller::{CallError, Handed, Printed, Request, Wanted, call};
 
 use crate::args::{Args, Command};
 

@@ -60,8 +60,8 @@ impl Results {
             Ok(Out::Samples(Box::new(RttWriter::new(format, out)?)))
         };
         let out = if let Some(caller) = taker(Wanted::Rows) {
-            let each = caller.table(rtt_columns().schema())?;
-            Out::Samples(Box::new(RttWriter::handing(each, out)))
+            let (columns, each) = caller.table(rtt_columns())?;
+            Out::Samples(Box::new(RttWriter::handing(columns, each, out)))
         } else {
             match format {
                 Format::Table => Out::Table(out),

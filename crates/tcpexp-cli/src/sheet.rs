@@ -28,7 +28,8 @@ impl<R> Sheet<R> {
     /// Creates the output that `args` specify.
     pub(crate) fn create(args: &OutputArgs, columns: Columns<R>) -> anyhow::Result<Self> {
         if let Some(caller) = taker(Wanted::Rows) {
-            let (each, out) = (caller.table(columns.schema())?, Output::create(None)?);
+            let (columns, each) = caller.table(columns)?;
+            let out = Output::create(None)?;
             return Ok(Self {
                 name: out.name().to_owned(),
                 out: Out::Rows(Box::new(RowsWriter::handing(columns, each, out))),

@@ -19,7 +19,7 @@ impl<R> SideTable<R> {
     /// Creates the table; fails immediately if the file cannot be created.
     pub(crate) fn create(path: &Path, columns: Columns<R>) -> anyhow::Result<Self> {
         let table = if let Some(caller) = taker(Wanted::SideRows) {
-            let each = caller.table(columns.schema())?;
+            let (columns, each) = caller.table(columns)?;
             RowsWriter::handing(columns, each, Output::create(None)?)
         } else {
             let format = Format::of_table(path)?;

@@ -9,27 +9,36 @@ use arrow::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use tcpexp_cli::{Handed, Printed, Wanted};
+use tcpexp_cli::{Handed, Printed, Request, Wanted};
 use tempfile::TempDir;
 
+use crate::batches::{Batches, next};
 use crate::held::Held;
 use crate::interpreter::{self, Error, exception};
 use crate::running::{Arguments, Part, Running};
-use crate::stream::{Batches, KnownPrint};
+use crate::stream::{KnownPrint, RowStream};
 
 /// A call of the command: its arguments, and the table to take from it.
 #[pyclass(frozen, module = "tcpexp._native")]
 pub(crate) struct Call {
     of: Arguments,
     wanted: Wanted,
+    columns: Option<Vec<String>>,
     printed: KnownPrint,
 }
 
 #[pymethods]
 impl Call {
     /// `rows` is `main`, `side`, or `none` for the text only. `held` are the directories of inputs.
+    /// Without `columns`, all are taken.
     #[new]
-    fn new(arguments: Vec<OsString>, rows: &str, held: Vec<PyRef<'_, Held>>) -> PyResult<Self> {
+    #[pyo3(signature = (arguments, rows, held, columns = None))]
+    fn new(
+        arguments: Vec<OsString>,
+        rows: &str,
+        held: Vec<PyRef<'_, Held>>,
+        columns: Option<Vec<String>>,
+    ) -> PyResult<Self> {
         let held: Vec<Arc<TempDir>> = held.into_iter().map(|held| Arc::clone(&held.0)).collect();
         Ok(Self {
             of: Arguments { arguments, held },
@@ -39,6 +48,7 @@ impl Call {
                 "none" => Wanted::Text,
                 _ => return Err(PyValueError::new_err("rows is main, side or none")),
             },
+            columns,
             printed: KnownPrint::default(),
         })
     }
@@ -54,9 +64,16 @@ impl Call {
     /// The rows of a new run, as an `arrow_array_stream` capsule.
     fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let (running, schema) = self.start(py)?;
-        let batches = Batches::new(running, schema, Arc::clone(&self.printed));
-        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        let rows = RowStream::new(running, schema, Arc::clone(&self.printed));
+        let stream = FFI_ArrowArrayStream::new(Box::new(rows));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The rows of a new run, batch by batch.
+    fn batches(&self, py: Python<'_>) -> PyResult<Batches> {
+        let (running, _) = self.start(py)?;
+        running.go();
+        Ok(Batches::new(running, Arc::clone(&self.printed)))
     }
 
     /// What the command prints. Runs it, unless a stream was read to its end.
@@ -80,7 +97,11 @@ impl Call {
     }
 
     fn run(&self, wanted: Wanted, py: Python<'_>) -> PyResult<Mutex<Running>> {
-        let running = Running::start(self.of.clone(), wanted);
+        let request = Request {
+            columns: self.columns.clone(),
+            ..Request::new(wanted)
+        };
+        let running = Running::start(self.of.clone(), request);
         Ok(Mutex::new(running.map_err(|error| exception(py, &error))?))
     }
 
@@ -92,19 +113,5 @@ impl Call {
         };
         let running = running.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok((running, schema))
-    }
-}
-
-/// The next part, without the interpreter's lock while it waits.
-fn next(running: &Mutex<Running>, py: Python<'_>) -> PyResult<Part> {
-    loop {
-        let part = py.detach(|| {
-            let running = running.lock().unwrap_or_else(PoisonError::into_inner);
-            running.next()
-        });
-        if let Some(part) = part.map_err(|error| exception(py, &error))? {
-            return Ok(part);
-        }
-        py.check_signals()?;
     }
 }

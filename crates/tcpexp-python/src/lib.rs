@@ -4,6 +4,7 @@
 //! arguments to arguments, and this module hands the rows to Python as an Arrow stream. So both have
 //! the same options, checks, columns and texts.
 
+mod batches;
 mod call;
 mod held;
 mod interpreter;
@@ -22,6 +23,8 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::batches::{Batch, Batches};
     #[pymodule_export]
     use super::call::Call;
     #[pymodule_export]

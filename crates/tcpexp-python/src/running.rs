@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread;
 use std::time::Duration;
 
-use tcpexp_cli::{CallError, Handed, Printed, Wanted, call};
+use tcpexp_cli::{CallError, Handed, Printed, Request, call};
 use tempfile::TempDir;
 use thiserror::Error;
 
@@ -53,11 +53,10 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts the command. It waits after its schema until [`go`](Self::go) is called.
-    pub(crate) fn start(of: Arguments, wanted: Wanted) -> Result<Self, RunError> {
+    pub(crate) fn start(of: Arguments, request: Request) -> Result<Self, RunError> {
         let (send, parts) = sync_channel(AHEAD);
         let (go, may_go) = channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
+        let stop = Arc::clone(&request.stop);
         let run = move || {
             let Arguments { arguments, held } = of;
             let hand = send.clone();
@@ -66,7 +65,7 @@ impl Running {
                 let is_taken = hand.send(Ok(Part::Table(part))).is_ok();
                 is_taken && (!is_schema || may_go.recv().is_ok())
             };
-            let outcome = call(arguments, wanted, stopped, take);
+            let outcome = call(arguments, request, take);
             // Nobody waits for the end of a command that was stopped.
             drop(send.send(outcome.map(Part::End)));
             drop(held);

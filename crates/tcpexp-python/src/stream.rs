@@ -18,7 +18,7 @@ use crate::running::{Part, Running};
 pub(crate) type KnownPrint = Arc<Mutex<Option<Printed>>>;
 
 /// Reads the rows of one run of a command.
-pub(crate) struct Batches {
+pub(crate) struct RowStream {
     /// None after the end.
     running: Option<Running>,
     schema: SchemaRef,
@@ -28,7 +28,7 @@ pub(crate) struct Batches {
     opener: ThreadId,
 }
 
-impl Batches {
+impl RowStream {
     pub(crate) fn new(running: Running, schema: SchemaRef, printed: KnownPrint) -> Self {
         running.go();
         Self {
@@ -76,7 +76,7 @@ impl Batches {
     }
 }
 
-impl Iterator for Batches {
+impl Iterator for RowStream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -94,7 +94,7 @@ impl Iterator for Batches {
     }
 }
 
-impl RecordBatchReader for Batches {
+impl RecordBatchReader for RowStream {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

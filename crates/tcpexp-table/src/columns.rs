@@ -7,7 +7,7 @@ use arrow::array::{
     UInt64Array,
 };
 use arrow::compute::take;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -71,6 +71,19 @@ impl<R> Columns<R> {
         Self {
             schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
             arrays: constant.chain(self.arrays).collect(),
+        }
+    }
+
+    /// Keeps the columns whose names are `wanted`; the others are not computed.
+    #[must_use]
+    pub fn only(self, wanted: impl Fn(&str) -> bool) -> Self {
+        let (metadata, fields) = (self.schema.metadata().clone(), self.schema.fields().iter());
+        let all = fields.map(Arc::clone).zip(self.arrays);
+        let (fields, arrays): (Vec<FieldRef>, Vec<_>) =
+            all.filter(|(field, _)| wanted(field.name())).unzip();
+        Self {
+            schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
+            arrays,
         }
     }
 

@@ -43,10 +43,11 @@ impl<W: Write + Send> RttWriter<W> {
         })
     }
 
-    /// Starts a table whose batches `each` takes; nothing is written to `out`.
-    pub fn handing(each: BatchSink, out: W) -> Self {
+    /// Starts a table of some of [`rtt_columns`], whose batches `each` takes; nothing is written to
+    /// `out`.
+    pub fn handing(columns: Columns<Labelled<RttSample>>, each: BatchSink, out: W) -> Self {
         Self {
-            rows: RowsWriter::handing(rtt_columns(), each, out),
+            rows: RowsWriter::handing(columns, each, out),
             flows: HashMap::new(),
         }
     }
