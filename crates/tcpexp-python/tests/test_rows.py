@@ -73,6 +73,19 @@ class Rows(unittest.TestCase):
         reader = pyarrow.RecordBatchReader._import_from_c_capsule(stream)
         self.assertEqual(len(reader.read_all()), len(polars.DataFrame(tcpexp.rtt(SRC, DST))))
 
+    def test_lazy_frames_take_what_a_query_needs(self) -> None:
+        table = tcpexp.throughput(SRC, **FINE)
+        rows, lazy = polars.DataFrame(table), table.scan()
+        self.assertTrue(lazy.collect().equals(rows))
+        query = polars.col("direction") == "forward"
+        few = [polars.col("packets").sum(), polars.col("packets").max().alias("most")]
+        self.assertTrue(lazy.filter(query).select(few).collect().equals(rows.filter(query).select(few)))
+        self.assertTrue(lazy.head(70_000).collect().equals(rows.head(70_000)))
+        first = lazy.filter(query).head(7).select("start_time", "packets")
+        self.assertTrue(first.collect().equals(rows.filter(query).head(7)["start_time", "packets"]))
+        self.assertEqual(lazy.select(polars.len()).collect().item(), len(rows))
+        self.assertEqual(sum(len(polars.DataFrame(batch)) for batch in table), len(rows))
+
     def test_programs_of_the_guide_run(self) -> None:
         guide = (REPOSITORY / "crates/tcpexp/src/guide/python.md").read_text()
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

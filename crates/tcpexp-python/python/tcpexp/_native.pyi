@@ -1,6 +1,6 @@
 """The extension module: calls of the command, and their rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 class Error(Exception):
@@ -15,6 +15,11 @@ class Held:
     @property
     def path(self) -> str: ...
 
+class Batch:
+    """Rows in memory, which libraries read through the Arrow PyCapsule interface."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+
 class Call:
     """A call of the command: its arguments, and the table to take from it."""
 
@@ -23,12 +28,16 @@ class Call:
         arguments: Sequence[str],
         rows: Literal["main", "side", "none"],
         held: Sequence[Held],
+        columns: Sequence[str] | None = None,
     ) -> Call: ...
     def schema(self) -> object:
         """The schema of the table, as an `arrow_schema` capsule."""
 
     def stream(self) -> object:
         """The rows of a new run, as an `arrow_array_stream` capsule."""
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows of a new run, batch by batch. Dropping the iterator stops the run."""
 
     def text(self) -> str:
         """What the command prints. Runs it, unless a stream was read to its end."""

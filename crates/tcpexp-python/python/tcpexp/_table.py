@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tcpexp import _native
 from tcpexp._inputs import Inputs, StrPath
+
+if TYPE_CHECKING:
+    import polars
 
 
 class Command:
@@ -19,9 +22,14 @@ class Command:
         self._arguments = ["tcpexp", *arguments]
         self._inputs = inputs
 
-    def call(self, rows: Literal["main", "side", "none"], *more: str) -> _native.Call:
-        """A call with more arguments, which takes these rows."""
-        return _native.Call([*self._arguments, *more], rows, self._inputs.held)
+    def call(
+        self,
+        rows: Literal["main", "side", "none"],
+        *more: str,
+        columns: Sequence[str] | None = None,
+    ) -> _native.Call:
+        """A call with more arguments, which takes these rows and columns."""
+        return _native.Call([*self._arguments, *more], rows, self._inputs.held, columns)
 
     def write(self, flag: str, place: StrPath) -> None:
         """Runs the command with an output."""
@@ -43,8 +51,15 @@ class Table:
 
     def __init__(self, command: Command, side: str | None = None) -> None:
         self._command = command
-        # The side table has a file at the command line, whose name is of no use here.
-        self._call = command.call("side", f"--{side}=side.arrow") if side else command.call("main")
+        self._side = side
+        self._call = self._taking(None)
+
+    def _taking(self, columns: Sequence[str] | None) -> _native.Call:
+        """A call that takes these columns."""
+        if self._side is None:
+            return self._command.call("main", columns=columns)
+        # At the command line the side table has a file, whose name is of no use here.
+        return self._command.call("side", f"--{self._side}=side.arrow", columns=columns)
 
     def __arrow_c_schema__(self) -> object:
         return self._call.schema()
@@ -52,6 +67,41 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         # A producer may ignore the requested schema.
         return self._call.stream()
+
+    def __iter__(self) -> Iterator[_native.Batch]:
+        """Iterates over the record batches of a new run, of which each library reads one."""
+        return self._call.batches()
+
+    def scan(self) -> polars.LazyFrame:
+        """The rows as a lazy frame of polars, which computes and keeps only what a query needs.
+
+        Columns that a query does not use are not computed, its filters apply to each batch of rows,
+        and the run ends after the rows of a `head`. Filters by time do not become `from_` and `to`:
+        a measurement that begins later gives other rows.
+        """
+        import polars
+        from polars.io.plugins import register_io_source
+
+        def rows(
+            columns: list[str] | None,
+            predicate: polars.Expr | None,
+            count: int | None,
+            _batch_rows: int | None,
+        ) -> Iterator[polars.DataFrame]:
+            left = count
+            for batch in self._taking(columns).batches():
+                frame = polars.DataFrame(batch)
+                if columns is not None:
+                    frame = frame.select(columns)
+                # The limit counts rows of the source, before the filter.
+                if left is not None:
+                    frame = frame.head(left)
+                    left -= len(frame)
+                yield frame if predicate is None else frame.filter(predicate)
+                if left == 0:
+                    return
+
+        return register_io_source(rows, schema=polars.Schema(self))
 
     @property
     def text(self) -> str:
@@ -78,10 +128,10 @@ class SideTable(Table):
 
     def __init__(self, command: Command, side: str) -> None:
         super().__init__(command, side)
-        self._side = side
+        self._flag = side
 
     def write(self, output: StrPath) -> None:
-        self._command.write(self._side, output)
+        self._command.write(self._flag, output)
 
 
 class Plotted(Table):
