@@ -36,7 +36,9 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     }
     if !args.more.is_empty() {
         if args.part.shard.is_some() || args.learned.is_given() {
-            return Err(wrong_usage("--shard and --survey need exactly two captures"));
+            return Err(wrong_usage(
+                "--shard and --survey need exactly two captures",
+            ));
         }
         return points::run(args);
     }

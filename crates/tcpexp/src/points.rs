@@ -8,7 +8,7 @@ use tcpexp_pair::path::{
 use tcpexp_pair::spp::{Alignment, ClockModel, JointClocks, Options, PathClocks};
 use tcpexp_units::TimeDelta;
 
-use crate::alignment::{align, both};
+use crate::alignment::{align, both, first_pass};
 use crate::numbering::{Numbering, OfSegment};
 use crate::selection::Reading;
 use crate::view::View;
@@ -120,6 +120,9 @@ pub fn path_along<E: From<Error> + Send>(
             report.whole = report.whole.or(is_whole.then_some(measured));
         }
     }
+    for point in points {
+        point.require_whole_passes()?;
+    }
     Ok(report)
 }
 
@@ -147,8 +150,7 @@ fn settled(
 ) -> Result<(Alignment, ClockModel), Error> {
     let [src, dst] = ends(views, segment);
     let alignment = align(src, dst)?;
-    let (mut src, mut dst) = (src.walk()?, dst.walk()?);
-    let first = path::first_pass(&mut src, &mut dst, alignment.clone(), spp);
+    let first = first_pass([src.walk()?, dst.walk()?], &alignment, spp, |_| ());
     let clock = alignment.clock.settled(first.least_owd, spp.symmetric);
     Ok((alignment, clock))
 }
