@@ -51,6 +51,8 @@ pub struct SegmentReport {
 /// - A packet that the next capture lacks and a later one shows is [`Missed`](crate::Fate::Missed).
 ///   This assumes that every packet passes all points.
 ///
+/// The options of a part of the flows and of a survey have no effect: both are for two captures.
+///
 /// Reads each capture up to four times for each pair of points, since each pair shows packets that
 /// the captures between them missed. Memory grows by one bit per record and pair.
 pub fn path_along<E: From<Error> + Send>(
