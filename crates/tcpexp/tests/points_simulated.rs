@@ -329,6 +329,30 @@ fn packets_that_a_middle_capture_missed_are_not_lost() {
 }
 
 #[test]
+fn losses_of_super_packets_are_within_their_bounds_on_each_segment() {
+    for missed_ppm in [0, 10_000] {
+        let mut scenario = three_hops();
+        scenario.src.tso_segments = 8;
+        scenario.dst.gro_segments = 4;
+        scenario.middles[1].missed_ppm = missed_ppm;
+        let found = along(&scenario);
+        for way in PathDirection::BOTH {
+            for segment in found.segments().chain([found.whole()]) {
+                let (totals, lost) = (found.totals(segment, way), found.lost(segment, way));
+                // What a capture missed at one end may be lost behind it.
+                let most = totals.lost() + totals.unknown() + totals.missed();
+                assert!(totals.lost() <= lost, "{segment} {way:?} {lost} {totals:?}");
+                let is_certain = missed_ppm == 0;
+                assert!(
+                    !is_certain || lost <= most,
+                    "{segment} {way:?} {lost} {totals:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn counts_of_each_flow_are_those_of_its_rows() {
     let mut scenario = three_hops();
     scenario.middles[1].missed_ppm = 10_000;
