@@ -58,8 +58,8 @@ class Table:
         """A call that takes these columns."""
         if self._side is None:
             return self._command.call("main", columns=columns)
-        # At the command line the side table has a file, whose name is of no use here.
-        return self._command.call("side", f"--{self._side}=side.arrow", columns=columns)
+        # At the command line the side table has a file. No check of files applies to a device.
+        return self._command.call("side", f"--{self._side}={os.devnull}", columns=columns)
 
     def __arrow_c_schema__(self) -> object:
         return self._call.schema()
