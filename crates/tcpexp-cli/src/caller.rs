@@ -275,6 +275,8 @@ mod tests {
             ("why SRC", "-o"),
             ("explain SRC --flow 1", "-o"),
             ("analyze SRC DST", "-o"),
+            ("path SRC SRC DST", "-o"),
+            ("survey SRC DST", "-o"),
             ("info SRC", ""),
         ];
         for (line, output) in lines {

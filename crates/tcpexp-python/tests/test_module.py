@@ -26,6 +26,7 @@ SRC, DST = RENO / "src.pcap.gz", RENO / "dst.pcap.gz"
 OPTIONS = {
     "ReadOptions": _options.ReadOptions,
     "SelectOptions": _options.SelectOptions,
+    "PartOptions": _options.PartOptions,
     "SelectSenderOptions": _options.SelectSenderOptions,
     "ReadSenderOptions": _options.ReadSenderOptions,
 }
@@ -85,10 +86,10 @@ class Inputs(unittest.TestCase):
 
     def test_every_flag_is_a_keyword(self) -> None:
         functions = ["rtt", "path", "flows", "throughput", "cwnd", "why", "explain", "analyze"]
-        for name in [*functions, "score", "compare"]:
+        for name in [*functions, "score", "compare", "survey", "merge"]:
             with self.subTest(name):
                 expected = flags(name) - NO_KEYWORDS
-                if name == "analyze":
+                if name in ("analyze", "survey", "merge"):
                     expected.add("output")
                 self.assertEqual(keywords(getattr(tcpexp, name)), expected)
 
@@ -106,7 +107,7 @@ def flags(*name: str) -> set[str]:
 
 def keywords(function: Any) -> set[str]:
     """Names of the keyword arguments of a function, without its inputs."""
-    inputs = {"src", "dst", "captures", "capture", "inputs", "dir"}
+    inputs = {"src", "dst", "more", "captures", "capture", "inputs", "parts", "dir"}
     names = set()
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
@@ -176,6 +177,20 @@ class Results(unittest.TestCase):
             self.assertEqual(compared.text, command("compare", cells))
             page = tcpexp.report(output, output=Path(folder, "page.html"))
             self.assertIn("<html", page.read_text())
+
+    def test_parts_of_an_analysis_are_joined(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            learned = tcpexp.survey(SRC, DST, output=Path(folder, "survey.json"))
+            self.assertEqual(tcpexp.rtt(SRC, DST, survey=learned).text, tcpexp.rtt(SRC, DST).text)
+            parts = [
+                tcpexp.analyze(SRC, DST, output=Path(folder, f"part{part}"), shard=f"{part}/2").path
+                for part in (1, 2)
+            ]
+            whole = tcpexp.analyze(SRC, DST, output=Path(folder, "whole"))
+            joined = tcpexp.merge(*parts, output=Path(folder, "joined"))
+            self.assertEqual(
+                joined.tables["rtt"].read_bytes(), whole.tables["rtt"].read_bytes()
+            )
 
     def test_schemas_define_every_table(self) -> None:
         [rtt] = tcpexp.schema("command:rtt")

@@ -27,6 +27,9 @@ pub fn survey(
     let first_pass = first_pass(walks, &alignment, *spp, |flows| {
         translated_flows.extend(flows.iter().filter_map(TranslatedFlow::of));
     });
+    for recording in [src, dst] {
+        recording.require_whole_passes()?;
+    }
     let [of_src, of_dst] = files;
     Ok(PairSurvey::new(
         [surveyed(views[0], of_src)?, surveyed(views[1], of_dst)?],

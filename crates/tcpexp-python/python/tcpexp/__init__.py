@@ -22,10 +22,10 @@ from tcpexp._native import CaptureWarning, Error
 from tcpexp._options import (
     Kind,
     LogFormat,
+    PartOptions,
     PlotOptions,
     ReadOptions,
     ReadSenderOptions,
-    SelectOptions,
     SelectSenderOptions,
 )
 from tcpexp._table import (
@@ -59,12 +59,14 @@ __all__ = [
     "explain",
     "flows",
     "import_log",
+    "merge",
     "path",
     "plot",
     "report",
     "rtt",
     "schema",
     "score",
+    "survey",
     "throughput",
     "why",
 ]
@@ -76,7 +78,8 @@ def rtt(
     *,
     max_owd: Span | None = None,
     symmetric: bool = False,
-    **options: Unpack[SelectOptions],
+    survey: StrPath | None = None,
+    **options: Unpack[PartOptions],
 ) -> PairTable:
     """Round-trip times between two captures without synchronised clocks, or of one capture.
 
@@ -85,42 +88,50 @@ def rtt(
 
     - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
     - `symmetric`: assume that the smallest delays of both directions are equal.
+    - `survey`: a file of `survey`, in place of the first passes.
     """
     inputs = Inputs()
-    return PairTable(
-        _command("rtt", inputs, [src, dst], SelectOptions, options, max_owd=max_owd, symmetric=symmetric)
-    )
+    command = _command(
+        "rtt", inputs, [src, dst], PartOptions, options,
+        max_owd=max_owd, symmetric=symmetric, survey=_known(survey),
+    )  # fmt: skip
+    return PairTable(command)
 
 
 def path(
     src: Capture,
     dst: Capture,
-    *,
+    *more: Capture,
     max_owd: Span | None = None,
     symmetric: bool = False,
-    **options: Unpack[SelectOptions],
+    survey: StrPath | None = None,
+    **options: Unpack[PartOptions],
 ) -> PairTable:
-    """The fate and the delays of each packet between two captures.
+    """The fate and the delays of each packet between two captures, or along more.
 
+    - `more`: captures at points further along the path. Rows then have a `segment`.
     - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
     - `symmetric`: assume that the smallest delays of both directions are equal.
+    - `survey`: a file of `survey`, in place of the first passes.
     """
     inputs = Inputs()
-    return PairTable(
-        _command("path", inputs, [src, dst], SelectOptions, options, max_owd=max_owd, symmetric=symmetric)
-    )
+    command = _command(
+        "path", inputs, [src, dst, *more], PartOptions, options,
+        max_owd=max_owd, symmetric=symmetric, survey=_known(survey),
+    )  # fmt: skip
+    return PairTable(command)
 
 
 def flows(
     *captures: Capture,
     sort: Literal["payload", "packets", "duration", "retransmitted", "rtt", "start"] = "payload",
-    **options: Unpack[SelectOptions],
+    **options: Unpack[PartOptions],
 ) -> Table:
     """A row per connection of each capture: sizes, rates, retransmissions, round-trip times.
 
     - `sort`: the order of the summary.
     """
-    return Table(_command("flows", Inputs(), captures, SelectOptions, options, sort=sort))
+    return Table(_command("flows", Inputs(), captures, PartOptions, options, sort=sort))
 
 
 def throughput(
@@ -130,7 +141,7 @@ def throughput(
     empty_bins: bool = False,
     origin: str | float | None = None,
     rate: str | int | None = None,
-    **options: Unpack[SelectOptions],
+    **options: Unpack[PartOptions],
 ) -> Plotted:
     """Wire rate, throughput and goodput in time bins, in bits per second.
 
@@ -140,7 +151,7 @@ def throughput(
     - `rate`: the rate of the link for its utilisation, in bits per second or as `"10Mbit"`.
     """
     command = _command(
-        "throughput", Inputs(), [capture], SelectOptions, options,
+        "throughput", Inputs(), [capture], PartOptions, options,
         bin=bin, empty_bins=empty_bins, origin=origin, rate=_rate(rate),
     )  # fmt: skip
     return Plotted(command)
@@ -152,17 +163,18 @@ def cwnd(
     *,
     truth: StrPath | None = None,
     truth_format: LogFormat | None = None,
+    shard: str | None = None,
     **options: Unpack[SelectSenderOptions],
 ) -> SenderTable:
     """Congestion window and state of TCP senders, a row per acknowledgment. Windows are in bytes.
 
     - `dst`: the capture at the other end, to find packets lost on the path.
     - `truth`: a kernel's log, or a table of `import_log`, to compare with in the summary.
+    - `shard`: report only the flows of a part, such as `"1/4"`.
     """
-    log = None if truth is None else _path(truth)
     command = _command(
         "cwnd", Inputs(), [src, dst], SelectSenderOptions, options,
-        truth=log, truth_format=truth_format,
+        truth=_known(truth), truth_format=truth_format, shard=shard,
     )  # fmt: skip
     return SenderTable(command)
 
@@ -205,6 +217,8 @@ def analyze(
     rate: str | int | None = None,
     max_owd: Span | None = None,
     symmetric: bool = False,
+    shard: str | None = None,
+    survey: StrPath | None = None,
     **options: Unpack[ReadSenderOptions],
 ) -> Dataset:
     """All measurements as a directory of Parquet tables. An existing dataset is replaced.
@@ -216,6 +230,8 @@ def analyze(
     - `param`: columns with one value in all tables, such as `{"cc": "cubic"}`.
     - `bin`: the width of a bin of throughput and queueing delay. Default: 100 ms.
     - `rate`: the rate of the link, in bits per second or as `"10Mbit"`.
+    - `shard`: write only the flows of a part, such as `"1/4"`; `merge` joins all parts.
+    - `survey`: a file of `survey`, in place of the first passes.
     """
     inputs = Inputs()
     logs = [f"{kind}={_path(file)}" for kind, file in log]
@@ -223,12 +239,36 @@ def analyze(
     command = _command(
         "analyze", inputs, [src, dst], ReadSenderOptions, options,
         output=output, jobs=jobs, log=logs, param=params, bin=bin, rate=_rate(rate), max_owd=max_owd,
-        symmetric=symmetric,
+        symmetric=symmetric, shard=shard, survey=_known(survey),
     )  # fmt: skip
     text = command.call("none").text()
     if output is None and isinstance(src, (str, PathLike)):
         output = Path(src, "data") if Path(src, "data").is_dir() else src
     return Dataset(Path(fspath(cast(StrPath, output))), text)
+
+
+def survey(
+    src: Capture,
+    dst: Capture,
+    *,
+    output: StrPath,
+    max_owd: Span | None = None,
+    **options: Unpack[ReadOptions],
+) -> Path:
+    """Writes what all measurements of two captures share, as JSON. Returns the path.
+
+    - `max_owd`: the longest plausible one-way delay. Default: 30 s.
+    """
+    command = _command("survey", Inputs(), [src, dst], ReadOptions, options, max_owd=max_owd)
+    command.write("output", output)
+    return Path(output)
+
+
+def merge(*parts: StrPath, output: StrPath) -> Dataset:
+    """Joins the datasets of all parts of an analysis to one dataset."""
+    inputs = Inputs()
+    command = Command(["merge", *flags([("output", output)]), *map(_path, parts)], inputs)
+    return Dataset(Path(output), command.call("none").text())
 
 
 def import_log(format: LogFormat, log: StrPath, *, limit: int | None = None) -> LogTable:
@@ -350,6 +390,11 @@ def _plot_flag(name: str, value: Any) -> tuple[str, Any]:
     """Columns and panels are lists with commas; filters and flows are repeated."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     return (name, ",".join(value) if is_list and name not in ("filter", "flow") else value)
+
+
+def _known(file: StrPath | None) -> str | None:
+    """The path of a file that exists, if one is given."""
+    return None if file is None else _path(file)
 
 
 def _rate(rate: str | int | None) -> str | None:

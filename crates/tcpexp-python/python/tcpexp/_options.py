@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, TypedDict
 
-from tcpexp._inputs import Flow, Moment
+from tcpexp._inputs import Flow, Moment, Span
 
 LogFormat: TypeAlias = Literal["tcp_probe", "tcpinfo", "ss", "siftr", "web10g", "iperf3"]
 """Formats of the logs of kernels and tools."""
@@ -42,6 +42,13 @@ class SelectOptions(ReadOptions, total=False):
     """Show at most this many flows in the summary."""
 
 
+class PartOptions(SelectOptions, total=False):
+    """Which flows are measured, in how many parts, and how captures are read."""
+
+    shard: str
+    """Report only the flows of a part, such as `"1/4"`, to divide a measurement."""
+
+
 class SenderOptions(TypedDict, total=False):
     """How senders are replayed."""
 
@@ -71,6 +78,7 @@ class PlotOptions(TypedDict, total=False):
     no_mmap: bool
     max_flows: int
     table: str
+    bin: Span
     panel: str | Sequence[str]
     flow: Flow | Sequence[Flow]
     group: str | Sequence[str]
