@@ -30,7 +30,6 @@
 //! that are not visible. [`parts`] has these, for charts that this crate does not have.
 
 mod axis;
-mod bands;
 mod bars;
 mod bins;
 mod boxes;
@@ -48,6 +47,7 @@ mod font;
 mod group;
 mod heat;
 mod heatmap;
+mod labels;
 mod layer;
 mod legend;
 mod levels;

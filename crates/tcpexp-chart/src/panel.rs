@@ -2,30 +2,18 @@
 
 use crate::Error;
 use crate::axis::{Axis, AxisSpec, Scale};
-use crate::bands::Bands;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::clip::{At, Point};
-use crate::legend::{shortened, shortened_inside};
+use crate::labels::{Bands, GAP, Labels, ROW, widest};
+use crate::legend::shortened;
 use crate::stroke::Stroke;
 use crate::theme::Ink;
 
 const GRID: Stroke = Stroke::solid(Ink::Grid, 1);
 const RULE: Stroke = Stroke::solid(Ink::Black, 2);
 const TICK_LENGTH: i32 = 8;
-/// Gap between a tick and its label, and between the labels and the axis' name.
-pub(crate) const GAP: i32 = 10;
-/// Height of a line of text with its gap.
-pub(crate) const ROW: i32 = TEXT_HEIGHT + GAP;
 /// Room of a tick with its label, along a horizontal and along a vertical axis.
 const TICK_ROOM: (i32, i32) = (110, 70);
-
-/// Maximum number of lines of a wrapped tick label.
-const MAX_LINES: usize = 3;
-/// Gap between the labels of neighbouring slots: twice the space between words, so that they do not
-/// read as one text.
-pub(crate) const BETWEEN_LABELS: i32 = 16;
-/// Maximum height of an upright label: 26 mm, half of a panel at the default size.
-pub(crate) const MAX_UPRIGHT: i32 = 260;
 
 /// Length of a mark. A mark shows the time of an event; its length has no meaning.
 const MARK_LENGTH: i32 = 20;
@@ -250,85 +238,6 @@ impl Panel {
     fn x_name_start(&self) -> i32 {
         self.labels_end() + self.bands.room()
     }
-}
-
-/// Layout of the tick labels of a horizontal axis.
-struct Labels {
-    /// The lines of each tick's label.
-    lines: Vec<Vec<String>>,
-    /// True if the labels read from bottom to top, as they would overlap otherwise.
-    are_upright: bool,
-    /// Height of the labels.
-    room: i32,
-}
-
-impl Labels {
-    /// Lays out the labels of a panel that is `outer_width` wide with its axes.
-    fn of(canvas: &Canvas<'_>, axis: &Axis, outer_width: i32) -> Self {
-        let each = slot_width(axis, outer_width) - BETWEEN_LABELS;
-        let names = || axis.ticks.iter().map(|(_, name)| name.as_str());
-        let whole = || names().map(|name| vec![name.to_owned()]).collect();
-        if axis.scale != Scale::Slots || widest(canvas, axis) <= each {
-            return Self {
-                lines: whole(),
-                are_upright: false,
-                room: ROW,
-            };
-        }
-        let fits = |text: &str| canvas.text_width(text) <= each;
-        let wrapped: Option<Vec<Vec<String>>> = names().map(|name| wrapped(name, fits)).collect();
-        if let Some(lines) = wrapped {
-            let most = lines.iter().map(Vec::len).max().unwrap_or(1);
-            let more = i32::try_from(most).unwrap_or(1) - 1;
-            return Self {
-                lines,
-                are_upright: false,
-                room: ROW + more * (TEXT_HEIGHT + 2),
-            };
-        }
-        let fits = |text: &str| canvas.text_width(text) <= MAX_UPRIGHT;
-        let lines: Vec<Vec<String>> = names()
-            .map(|name| vec![shortened_inside(name, fits)])
-            .collect();
-        let longest = lines
-            .iter()
-            .flatten()
-            .map(|line| canvas.text_width(line))
-            .max();
-        Self {
-            lines,
-            are_upright: true,
-            room: longest.unwrap_or(0) + 2 * GAP,
-        }
-    }
-}
-
-/// Approximate width of each slot of a panel that is `outer_width` wide with its axes.
-pub(crate) fn slot_width(axis: &Axis, outer_width: i32) -> i32 {
-    /// Approximate width of the vertical axis.
-    const BESIDE: i32 = 130;
-    let slots = i32::try_from(axis.ticks.len()).unwrap_or(i32::MAX).max(1);
-    (outer_width - BESIDE) / slots
-}
-
-/// Wraps `text` into at most [`MAX_LINES`] lines that fit; `None` if a word is too long or the
-/// text needs more lines.
-pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        let longer = lines.last().map(|line| format!("{line} {word}"));
-        match longer.filter(|longer| fits(longer)) {
-            Some(longer) => *lines.last_mut()? = longer,
-            None if fits(word) => lines.push(word.to_owned()),
-            None => return None,
-        }
-    }
-    (lines.len() <= MAX_LINES).then_some(lines)
-}
-
-fn widest(canvas: &Canvas<'_>, axis: &Axis) -> i32 {
-    let widths = axis.ticks.iter().map(|(_, label)| canvas.text_width(label));
-    widths.max().unwrap_or(0)
 }
 
 /// Number of ticks that an axis has room for, from 1 to 20.

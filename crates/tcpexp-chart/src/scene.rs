@@ -3,9 +3,10 @@
 use crate::axis::AxisSpec;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT, UNITS_PER_MM};
 use crate::heat::HeatScale;
+use crate::labels::wrapped;
 use crate::layer::Layer;
 use crate::legend::{Key, Legend, shortened};
-use crate::panel::{Frame, Panel, wrapped};
+use crate::panel::{Frame, Panel};
 use crate::{Error, FigureSize, Style, Svg};
 
 /// Blank margin around the figure.

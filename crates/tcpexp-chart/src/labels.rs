@@ -1,0 +1,164 @@
+//! Labels below a horizontal axis: of its ticks, and of the bands that group its slots.
+
+use crate::axis::{Axis, BandRow, Scale};
+use crate::canvas::{Canvas, TEXT_HEIGHT};
+use crate::legend::shortened_inside;
+
+/// Gap between a tick and its label, and between the labels and the axis' name.
+pub(crate) const GAP: i32 = 10;
+/// Height of a line of text with its gap.
+pub(crate) const ROW: i32 = TEXT_HEIGHT + GAP;
+/// Maximum number of lines of a wrapped tick label.
+const MAX_LINES: usize = 3;
+/// Gap between the labels of neighbouring slots: twice the space between words, so that they do not
+/// read as one text.
+const BETWEEN_LABELS: i32 = 16;
+/// Maximum height of an upright label: 26 mm, half of a panel at the default size.
+const MAX_UPRIGHT: i32 = 260;
+
+/// Layout of the tick labels of a horizontal axis.
+pub(crate) struct Labels {
+    /// The lines of each tick's label.
+    pub(crate) lines: Vec<Vec<String>>,
+    /// True if the labels read from bottom to top, as they would overlap otherwise.
+    pub(crate) are_upright: bool,
+    /// Height of the labels.
+    pub(crate) room: i32,
+}
+
+impl Labels {
+    /// Lays out the labels of a panel that is `outer_width` wide with its axes.
+    pub(crate) fn of(canvas: &Canvas<'_>, axis: &Axis, outer_width: i32) -> Self {
+        let each = slot_width(axis, outer_width) - BETWEEN_LABELS;
+        let names = || axis.ticks.iter().map(|(_, name)| name.as_str());
+        let whole = || names().map(|name| vec![name.to_owned()]).collect();
+        if axis.scale != Scale::Slots || widest(canvas, axis) <= each {
+            return Self {
+                lines: whole(),
+                are_upright: false,
+                room: ROW,
+            };
+        }
+        let fits = |text: &str| canvas.text_width(text) <= each;
+        let wrapped: Option<Vec<Vec<String>>> = names().map(|name| wrapped(name, fits)).collect();
+        if let Some(lines) = wrapped {
+            let most = lines.iter().map(Vec::len).max().unwrap_or(1);
+            let more = i32::try_from(most).unwrap_or(1) - 1;
+            return Self {
+                lines,
+                are_upright: false,
+                room: ROW + more * (TEXT_HEIGHT + 2),
+            };
+        }
+        let fits = |text: &str| canvas.text_width(text) <= MAX_UPRIGHT;
+        let lines: Vec<Vec<String>> = names()
+            .map(|name| vec![shortened_inside(name, fits)])
+            .collect();
+        let longest = lines
+            .iter()
+            .flatten()
+            .map(|line| canvas.text_width(line))
+            .max();
+        Self {
+            lines,
+            are_upright: true,
+            room: longest.unwrap_or(0) + 2 * GAP,
+        }
+    }
+}
+
+/// Approximate width of each slot of a panel that is `outer_width` wide with its axes.
+fn slot_width(axis: &Axis, outer_width: i32) -> i32 {
+    /// Approximate width of the vertical axis.
+    const BESIDE: i32 = 130;
+    let slots = i32::try_from(axis.ticks.len()).unwrap_or(i32::MAX).max(1);
+    (outer_width - BESIDE) / slots
+}
+
+/// Wraps `text` into at most [`MAX_LINES`] lines that fit; `None` if a word is too long or the
+/// text needs more lines.
+pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let longer = lines.last().map(|line| format!("{line} {word}"));
+        match longer.filter(|longer| fits(longer)) {
+            Some(longer) => *lines.last_mut()? = longer,
+            None if fits(word) => lines.push(word.to_owned()),
+            None => return None,
+        }
+    }
+    (lines.len() <= MAX_LINES).then_some(lines)
+}
+
+/// Width of the widest tick label.
+pub(crate) fn widest(canvas: &Canvas<'_>, axis: &Axis) -> i32 {
+    let widths = axis.ticks.iter().map(|(_, label)| canvas.text_width(label));
+    widths.max().unwrap_or(0)
+}
+
+/// The rows of band names below an axis, from the top.
+pub(crate) struct Bands {
+    pub(crate) rows: Vec<BandNames>,
+}
+
+/// One row of bands.
+pub(crate) struct BandNames {
+    /// Number of slots and name of each band.
+    pub(crate) names: Vec<(usize, String)>,
+    /// True if the names read from bottom to top, as they would overlap otherwise.
+    pub(crate) are_upright: bool,
+    /// Height of the row.
+    pub(crate) room: i32,
+}
+
+impl Bands {
+    /// Lays out the bands of a panel that is `outer_width` wide with its axes.
+    pub(crate) fn of(canvas: &Canvas<'_>, axis: &Axis, outer_width: i32) -> Self {
+        let slot = slot_width(axis, outer_width);
+        let rows = axis
+            .bands
+            .iter()
+            .map(|row| BandNames::of(canvas, row, slot));
+        Self {
+            rows: rows.collect(),
+        }
+    }
+
+    /// Height of all rows.
+    pub(crate) fn room(&self) -> i32 {
+        self.rows.iter().map(|row| row.room).sum()
+    }
+}
+
+impl BandNames {
+    fn of(canvas: &Canvas<'_>, row: &BandRow, slot: i32) -> Self {
+        let fits = |length: usize| {
+            row.iter().all(|(slots, names)| {
+                let width = i32::try_from(*slots)
+                    .unwrap_or(i32::MAX)
+                    .saturating_mul(slot);
+                canvas.text_width(&names[length]) <= width - BETWEEN_LABELS
+            })
+        };
+        let named = |name: &dyn Fn(&[String; 3]) -> String| {
+            let names = row.iter().map(|(slots, names)| (*slots, name(names)));
+            names.collect()
+        };
+        if let Some(length) = (0..3).find(|length| fits(*length)) {
+            return Self {
+                names: named(&|names| names[length].clone()),
+                are_upright: false,
+                room: ROW,
+            };
+        }
+        let fits = |text: &str| canvas.text_width(text) <= MAX_UPRIGHT;
+        let upright: Vec<(usize, String)> = named(&|names| shortened_inside(&names[1], fits));
+        let widths = upright.iter().map(|(_, name)| canvas.text_width(name));
+        let room = widths.max().unwrap_or(0) + 2 * GAP;
+        Self {
+            names: upright,
+            are_upright: true,
+            room,
+        }
+    }
+}
