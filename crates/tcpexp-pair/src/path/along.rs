@@ -40,7 +40,7 @@ pub struct FromPath {
     pub clocks: JointClocks,
     /// The minimum delays on the timeline of the path: see [`first_pass_along`].
     pub least: LeastDelays,
-    /// The packets that captures beyond the downstream point show, by [`PathDirection::index`].
+    /// The packets that captures beyond the downstream point show: on the way out, then back.
     pub beyond: [SeenBeyond; 2],
 }
 
