@@ -97,10 +97,15 @@ pub(in crate::spp) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> 
     let significant = combined.rate.abs() > SIGNIFICANT * combined.uncertainty;
     let plausible =
         combined.rate.abs() < PLAUSIBLE || (agreed == Some(true) && combined.rate.abs() < POSSIBLE);
+    let detected = significant && plausible && agreed != Some(false);
+    if !detected && combined.uncertainty > PLAUSIBLE {
+        // Every oscillator is within such a bound, so the packets show nothing.
+        return SkewEstimate::default();
+    }
     SkewEstimate {
         skew: in_ppt(combined.rate),
         uncertainty: Some(in_ppt(combined.uncertainty)),
-        detected: significant && plausible && agreed != Some(false),
+        detected,
     }
 }
 
@@ -357,6 +362,12 @@ mod tests {
             let error_ppm = estimate.skew.as_ppm_f64() - 50.0;
             assert!(error_ppm.abs() < 0.5, "{lucky}: {estimate:?}");
         }
+    }
+
+    #[test]
+    fn bound_wider_than_the_error_of_any_oscillator_is_no_measurement() {
+        let brief = every_millisecond(200, |i| random_below(i, 50_000_000));
+        assert_eq!(estimate(&[brief, Vec::new()], 0.0), SkewEstimate::default());
     }
 
     #[test]
