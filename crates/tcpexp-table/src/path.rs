@@ -76,6 +76,7 @@ fn delays<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Bui
     columns
         .maybe_span_twice("one_way_delay", "received_time less sent_time, in nanoseconds. Off by the error of the clocks' offset: by as much for all packets of the run, with the other sign for those that go the other way, and by no more than half the sum of the smallest delays both ways; with packets one way only there is no bound. Null if the packet was not seen at both points, or a clock was set in between.", |row| of(row).one_way_delay)
         .maybe_span_twice("queueing_delay", "one_way_delay_ns less the smallest of all packets that go the same way between the points, in nanoseconds; an error of the clocks' offset cancels. In it are the queues, and what a large packet takes longer to send than the smallest. Null where one_way_delay_ns is.", |row| of(row).queueing_delay)
+        .maybe_flag("ce_marked", "True if the packet left without the ECN codepoint CE and arrived with it: a queue between the points marked it (RFC 3168, section 5). Null if the packet was not captured at both points.", |row| of(row).ce_marked)
 }
 
 fn reordering<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Builder<R> {

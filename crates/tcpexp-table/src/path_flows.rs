@@ -104,6 +104,7 @@ fn counts<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builder<R> {
         .count("unseen_upstream_packets", "Packets captured on arrival but not on departure, although that capture was running.", |row| of(row).path().counts.unseen_upstream)
         .count("reordered_packets", "Of delivered_packets, those overtaken by a later packet of the flow (RFC 4737, section 3).", |row| of(row).path().reordered)
         .maybe_count("largest_extent_packets", "Largest reordering extent, in packets (RFC 4737, section 4.2). Null if no packet is reordered.", |row| of(row).path().largest_extent_packets)
+        .count("ce_marked_packets", "Of delivered_packets, those that left without the ECN codepoint CE and arrived with it: a queue between the points marked them (RFC 3168, section 5).", |row| of(row).path().ce_marked)
         .count("loss_runs", "Runs of consecutively sent packets that were all lost; the missing part of a super-packet is a separate run.", |row| of(row).path().losses.runs)
         .maybe_count("longest_loss_run_packets", "Packets in the longest loss run. Null without losses.", |row| of(row).path().losses.longest)
 }

@@ -332,6 +332,7 @@ mod tests {
             counts,
             reordered: 12,
             largest_extent_packets: Some(3),
+            ce_marked: 0,
             losses: LossRuns {
                 runs: 9,
                 packets: 28,
@@ -349,6 +350,7 @@ mod tests {
             counts,
             reordered: 0,
             largest_extent_packets: None,
+            ce_marked: 0,
             losses: LossRuns::default(),
             one_way_delay: Some(rtt_micros(13_340, delays.map(|micros| micros + 20_016))),
             queueing_delay: Some(rtt_micros(13_340, delays)),

@@ -223,6 +223,7 @@ mod tests {
             counts,
             reordered: 0,
             largest_extent_packets: None,
+            ce_marked: 0,
             losses: LossRuns {
                 runs: lost,
                 packets: lost,

@@ -40,6 +40,7 @@ pub(crate) fn rates<R: 'static>(columns: Builder<R>, of: fn(&R) -> &ThroughputBi
         .count("wire_bytes", "Bytes on the wire, link headers included; without preamble, frame check sequence and inter-frame gap, which are not captured.", move |row| of(row).volume.wire_bytes)
         .count("ip_bytes", "Bytes of the IP packets, headers included.", move |row| of(row).volume.ip_bytes)
         .count("goodput_bytes", "Bytes of TCP or UDP payload; for TCP only bytes not captured earlier in the same direction.", move |row| of(row).volume.goodput_bytes)
+        .count("ce_packets", "Packets in the bin with the ECN codepoint CE, which a queue before the capture point marked (RFC 3168, section 5).", move |row| of(row).volume.ce_packets)
         .maybe_count("wire_rate_bps", &format!("wire_bytes over covered_ns, {ROUNDED}. {NULL}"), move |row| of(row).wire_rate_bps())
         .maybe_count("throughput_bps", &format!("ip_bytes over covered_ns, {ROUNDED}. {NULL}"), move |row| of(row).throughput_bps())
         .maybe_count("goodput_bps", &format!("goodput_bytes over covered_ns, {ROUNDED}. {NULL}"), move |row| of(row).goodput_bps())

@@ -300,6 +300,7 @@ mod tests {
             wire_bytes,
             ip_bytes: wire_bytes - 14 * packets,
             goodput_bytes: wire_bytes.saturating_sub(66 * packets),
+            ce_packets: 0,
         }
     }
 

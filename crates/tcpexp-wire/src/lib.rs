@@ -47,7 +47,7 @@ pub use filter::{Filter, FilterError, FilterProblem};
 pub use flags::TcpFlags;
 pub use link::{LinkType, ip_bytes};
 pub use options::TcpOptions;
-pub use packet::{Addresses, Packet, Ports, Tcp, Transport, Udp};
+pub use packet::{Addresses, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced};
 pub use seq::SeqNum;
 pub use skipped::{Skipped, Tally};
 pub use tunnel::Tunnels;

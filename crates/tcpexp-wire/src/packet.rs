@@ -29,6 +29,15 @@ pub struct Packet<'a> {
     pub payload: &'a [u8],
 }
 
+/// ECN field of a packet that a queue marked: the codepoint CE (RFC 3168, section 5).
+const CONGESTION_EXPERIENCED: u8 = 0b11;
+
+/// True if the ECN field of `traffic_class` is the codepoint CE (RFC 3168, section 5).
+#[inline]
+pub const fn is_congestion_experienced(traffic_class: u8) -> bool {
+    traffic_class & CONGESTION_EXPERIENCED == CONGESTION_EXPERIENCED
+}
+
 /// Source and destination address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addresses {

@@ -8,10 +8,11 @@ use std::collections::{HashMap, HashSet};
 
 use common::path::Measurement;
 use common::spooled;
+use tcpexp::Recording;
 use tcpexp_pair::path::PathPacket;
 use tcpexp_pair::spp::{Fate, PathDirection};
 use tcpexp_testkit::{
-    CaptureSpec, Path as SimulatedPath, Point, Scenario, TcpLoad, Truth, UdpLoad, simulate,
+    CaptureSpec, Path as SimulatedPath, Point, Scenario, TcpLoad, Truth, UdpLoad, script, simulate,
 };
 use tcpexp_units::{Skew, TimeDelta};
 
@@ -238,4 +239,32 @@ fn without_reverse_packets_the_offset_has_no_bound() {
     });
     assert_eq!(found.report.clock.offset().error(), None);
     assert_eq!(found.flows.len(), found.ended.len());
+}
+
+#[test]
+fn a_mark_stands_beside_the_queueing_delay_of_its_packet() {
+    // Every fourth packet waits 20 ms in a queue, which marks it.
+    let is_queued = |number: u32| number % 4 == 3;
+    let capture = |is_at_dst: bool| {
+        let mut lines = Vec::new();
+        for number in 0..40 {
+            let is_marked = is_at_dst && is_queued(number);
+            let delay = if is_at_dst { 10 } else { 0 } + if is_marked { 20 } else { 0 };
+            let (start, ecn) = (1 + 1000 * number, if is_marked { 3 } else { 2 });
+            let at = f64::from(50 * number + delay) / 1e3;
+            // An IP ID of 0 identifies nothing.
+            let (end, id) = (start + 1000, number + 1);
+            lines.push(format!("{at:.3} > {start}:{end}(1000) id {id} tos {ecn}"));
+        }
+        let file = script::capture(&lines.join("\n"));
+        Recording::spool("capture".into(), file.as_slice()).unwrap()
+    };
+    let found = Measurement::of(&capture(false), &capture(true));
+    for packet in &found.packets {
+        let number = u32::try_from(packet.sent_record.unwrap()).unwrap();
+        assert_eq!(packet.ce_marked, Some(is_queued(number)), "{packet:?}");
+        let queued = TimeDelta::from_millis(if is_queued(number) { 20 } else { 0 });
+        assert_eq!(packet.queueing_delay, Some(queued), "{packet:?}");
+    }
+    assert_eq!(found.path_direction(PathDirection::Out).ce_marked, 10);
 }

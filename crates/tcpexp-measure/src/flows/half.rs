@@ -6,13 +6,11 @@ use tcpexp_flow::{
 };
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::is_congestion_experienced;
 
 use super::out_of_sequence::OutOfSequence;
 use super::outstanding::Outstanding;
 use crate::rto::LinuxRto;
-
-/// ECN field of a marked packet (RFC 3168, section 5).
-const CONGESTION_EXPERIENCED: u8 = 3;
 
 /// Counters of one direction.
 #[derive(Debug, Default)]
@@ -143,7 +141,7 @@ impl Half {
     #[inline]
     pub(super) fn count(&mut self, seen: &Seen) {
         self.counts.add(seen);
-        if seen.traffic_class & CONGESTION_EXPERIENCED == CONGESTION_EXPERIENCED {
+        if is_congestion_experienced(seen.traffic_class) {
             let rare = self.rare();
             rare.ce_packets += 1;
             rare.ce_bytes += u64::from(seen.ip_bytes);

@@ -62,6 +62,8 @@ pub struct Volume {
     pub ip_bytes: u64,
     /// Bytes of payload captured for the first time.
     pub goodput_bytes: u64,
+    /// Number of packets with the ECN codepoint CE (RFC 3168, section 5).
+    pub ce_packets: u64,
 }
 
 /// Totals of a flow that has ended.
@@ -151,5 +153,6 @@ impl AddAssign for Volume {
         self.wire_bytes += other.wire_bytes;
         self.ip_bytes += other.ip_bytes;
         self.goodput_bytes += other.goodput_bytes;
+        self.ce_packets += other.ce_packets;
     }
 }

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 
 use tcpexp_flow::{Direction, FirstCopies, FlowId, FlowPacket, FlowTable, Slot};
 use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::is_congestion_experienced;
 
 use super::bin::{rated, utilisation_ppm};
 use super::clock::{Clock, LONGEST_SILENCE};
@@ -258,6 +259,7 @@ impl FlowBins {
             wire_bytes: seen.wire_bytes.into(),
             ip_bytes: seen.ip_bytes.into(),
             goodput_bytes: goodput_bytes.into(),
+            ce_packets: is_congestion_experienced(seen.traffic_class).into(),
         }
     }
 }

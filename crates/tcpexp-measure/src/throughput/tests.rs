@@ -46,6 +46,7 @@ fn bins_with(trace: &str, options: &ThroughputOptions) -> String {
             wire_bytes,
             ip_bytes,
             goodput_bytes,
+            ce_packets: _,
         } = bin.volume;
         write!(lines, "{start:.3} {flow} {direction}: ").unwrap();
         writeln!(lines, "{packets} {wire_bytes} {ip_bytes} {goodput_bytes}").unwrap();
@@ -78,6 +79,28 @@ fn packets_are_counted_by_flow_and_direction_and_in_total() {
     0.000 all reverse: 1 54 40 0
     0.000 all both: 3 1262 1220 1100
     ");
+}
+
+#[test]
+fn marked_packets_are_counted_in_their_bins() {
+    let trace = "
+        0.0 > 1:101(100) tos 2
+        0.1 > 101:201(100) tos 3
+        0.2 > 201:301(100) tos 1
+        1.0 > 301:401(100) tos 3
+        1.1 > 401:501(100) tos 7
+    ";
+    let (rows, _) = run(script::packets(trace), &millis(1000));
+    let marked: Vec<u64> = rows
+        .into_iter()
+        .filter_map(|row| match row {
+            ThroughputRow::Bin(bin) if bin.flow.is_none() && bin.direction.is_none() => {
+                Some(bin.volume.ce_packets)
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(marked, [1, 2]);
 }
 
 #[test]
@@ -338,6 +361,7 @@ fn rates_are_exact() {
             wire_bytes: bytes,
             ip_bytes: bytes / 2,
             goodput_bytes: 1,
+            ce_packets: 0,
         },
         utilisation_ppm: super::bin::utilisation_ppm(bytes, width, link),
     };

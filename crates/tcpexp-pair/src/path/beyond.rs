@@ -140,6 +140,7 @@ mod tests {
             record,
             time: Timestamp::MIN,
             at: Timestamp::MIN,
+            is_ce: false,
         };
         PacketOutcome {
             flow: FlowId(0),

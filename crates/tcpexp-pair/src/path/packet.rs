@@ -42,6 +42,9 @@ pub struct PathPacket {
     /// offset cancels. Contains the time in queues and the additional transmission time of larger
     /// packets.
     pub queueing_delay: Option<TimeDelta>,
+    /// True if the packet left without the codepoint CE and arrived with it (RFC 3168, section 5):
+    /// a queue between the points marked it. `None` if the packet was not captured at both points.
+    pub ce_marked: Option<bool>,
     /// True if a later packet of the flow arrived before this packet (RFC 4737, section 3); `None`
     /// if the packet did not arrive or arrived as a duplicate.
     pub reordered: Option<bool>,
@@ -81,6 +84,10 @@ impl PathPacket {
             received_at: outcome.received.map(|received| received.at),
             one_way_delay: outcome.one_way_delay,
             queueing_delay: outcome.one_way_delay.and_then(queueing),
+            ce_marked: outcome
+                .sent
+                .zip(outcome.received)
+                .map(|(sent, received)| received.is_ce && !sent.is_ce),
             reordered: order.map(|order| order != Order::Kept),
             reordering_extent_packets: order.and_then(Order::extent_packets),
             packets: outcome.packets,

@@ -292,8 +292,8 @@ impl Books {
         });
         let packet = PathPacket::new(outcome, least, order);
         if let Some(order) = order {
-            direction.tally.arrive(packet.queueing_delay, order);
-            path_direction.tally.arrive(packet.queueing_delay, order);
+            direction.tally.arrive(&packet, order);
+            path_direction.tally.arrive(&packet, order);
         }
         if packet.received_at.is_some() {
             // An arrival without a known departure leaves `None`: no spacing may span it.

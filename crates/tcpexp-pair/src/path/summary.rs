@@ -6,6 +6,7 @@ use tcpexp_units::TimeDelta;
 
 use super::bottleneck::Bottleneck;
 use super::losses::LossRuns;
+use super::packet::PathPacket;
 use super::reordering::Order;
 use crate::spp::{DirectionCounts, FlowSummary, PathDirection};
 
@@ -32,6 +33,9 @@ pub struct PathSummary {
     pub reordered: u64,
     /// Maximum reordering extent in packets (RFC 4737, section 4.2); `None` without reordering.
     pub largest_extent_packets: Option<u64>,
+    /// Number of arrived packets that a queue between the points marked: see
+    /// [`PathPacket::ce_marked`].
+    pub ce_marked: u64,
     /// Runs of consecutive losses, within each flow.
     pub losses: LossRuns,
     /// One-way delays, including the error of the clock offset. `None` if no packet has one.
@@ -103,13 +107,17 @@ pub(super) struct Tally {
     pub(super) bottleneck: Bottleneck,
     pub(super) reordered: u64,
     pub(super) largest_extent_packets: Option<u64>,
+    pub(super) ce_marked: u64,
 }
 
 impl Tally {
-    /// Records an arrived packet and its delay above the minimum.
-    pub(super) fn arrive(&mut self, queueing_delay: Option<TimeDelta>, order: Order) {
-        if let Some(delay) = queueing_delay {
+    /// Records an arrived packet.
+    pub(super) fn arrive(&mut self, packet: &PathPacket, order: Order) {
+        if let Some(delay) = packet.queueing_delay {
             self.queueing_delays.add(delay);
+        }
+        if packet.ce_marked == Some(true) {
+            self.ce_marked += packet.packets;
         }
         self.reordered += u64::from(order != Order::Kept);
         self.largest_extent_packets = self.largest_extent_packets.max(order.extent_packets());
@@ -127,6 +135,7 @@ impl Tally {
             counts,
             reordered: self.reordered,
             largest_extent_packets: self.largest_extent_packets,
+            ce_marked: self.ce_marked,
             losses,
             // Both delays differ by a constant, so the quantiles of one give those of the other.
             one_way_delay: queueing_delay

@@ -123,6 +123,8 @@ fn assert_sums_are_of(rows: &[&PathPacket], sums: &PathSummary) {
     assert_eq!(reordered.clone().count() as u64, sums.reordered);
     let extents = reordered.map(|row| row.reordering_extent_packets.unwrap());
     assert_eq!(extents.max(), sums.largest_extent_packets);
+    let is_marked = |row: &PathPacket| row.ce_marked == Some(true);
+    assert_eq!(packets(&is_marked), sums.ce_marked);
     let delays: Vec<TimeDelta> = rows.iter().filter_map(|row| row.queueing_delay).collect();
     let largest = sums.queueing_delay.map(|delay| delay.max);
     assert_eq!(delays.iter().max().copied(), largest);

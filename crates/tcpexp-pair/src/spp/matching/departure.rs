@@ -55,6 +55,8 @@ pub(in crate::spp) struct Departure {
     pub(in crate::spp) seq: SeqNum,
     /// Bytes of all headers from the IP header on.
     pub(in crate::spp) header_bytes: u16,
+    /// True if the ECN field is CE.
+    pub(in crate::spp) is_ce: bool,
     /// True if the capture records each packet twice and its second record has been found.
     pub(in crate::spp) has_twin: bool,
 }
@@ -73,6 +75,7 @@ impl Departure {
             number: low_half(number),
             payload_bytes: event.sighting.mark.length,
             header_bytes: event.sighting.header_bytes,
+            is_ce: event.sighting.is_ce,
             has_twin: false,
         }
     }

@@ -71,6 +71,8 @@ pub struct Passing {
     pub time: Timestamp,
     /// Time on the common timeline: the source clock without steps.
     pub at: Timestamp,
+    /// True if the ECN field is CE (RFC 3168, section 5).
+    pub is_ce: bool,
 }
 
 /// Outcome of one packet.
@@ -136,6 +138,7 @@ impl PacketOutcome {
                 record: setting.record(downstream, sighting.record),
                 time: sighting.time,
                 at: sighting.at,
+                is_ce: sighting.is_ce,
             }),
             // The size of a clock step between the two records would be part of the delay.
             one_way_delay: departure
@@ -200,6 +203,7 @@ impl Departure {
             record: setting.record(self.path_direction.upstream(), self.record),
             time: self.time,
             at: self.at,
+            is_ce: self.is_ce,
         }
     }
 }
