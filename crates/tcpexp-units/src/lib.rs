@@ -25,6 +25,7 @@
 //! ```
 
 mod clock;
+mod date;
 mod decimal;
 mod quantity;
 mod rate;

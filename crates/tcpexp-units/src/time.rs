@@ -33,42 +33,6 @@ impl Timestamp {
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
-
-    /// Date and time in UTC with nine decimals, as RFC 3339 writes them:
-    /// `2026-01-01T00:00:12.799459000Z`.
-    pub fn rfc3339(self) -> String {
-        let (seconds, nanos) = (
-            self.0.div_euclid(1_000_000_000),
-            self.0.rem_euclid(1_000_000_000),
-        );
-        let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-        let (year, month, day) = civil(days);
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}Z")
-    }
-}
-
-/// Returns year, month and day of a day number since 1970-01-01, in the Gregorian calendar.
-///
-/// Counts years from March, so that the leap day is the last day of a year, in eras of 400 years.
-fn civil(days: i64) -> (i64, i64, i64) {
-    // Days from 0000-03-01 to 1970-01-01.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    // Without the leap days before it, each year has 365 days.
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // From March on, five months have 153 days: 31, 30, 31, 30, 31.
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
 }
 
 impl TimeDelta {

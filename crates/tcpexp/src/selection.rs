@@ -135,7 +135,7 @@ fn moment(text: &str) -> Option<Moment> {
         ("s", NANOS),
         ("", NANOS),
     ];
-    if let Some(at) = date(text) {
+    if let Some(at) = Timestamp::from_rfc3339(text) {
         return Some(Moment::At(at));
     }
     let (number, is_before_end) = match text.strip_prefix('-') {
@@ -167,67 +167,6 @@ fn scaled(number: &str, nanos: i64) -> Option<i64> {
     let digits: i128 = format!("{whole}{decimals}").parse().ok()?;
     let product = digits.checked_mul(nanos.into())?;
     (product % divisor == 0).then(|| i64::try_from(product / divisor).ok())?
-}
-
-/// A date and time of RFC 3339: `2026-01-31T10:00:00.5Z` or `2026-01-31 11:00:00.5+01:00`.
-fn date(text: &str) -> Option<Timestamp> {
-    const DAY: i64 = 86_400;
-    let (day, time) = text.split_at_checked(10)?;
-    let time = time.strip_prefix(['T', 't', ' '])?;
-    let mut parts = day.split('-').map(|part| field(part, part.len()));
-    let (year, month, day_of_month) = (parts.next()??, parts.next()??, parts.next()??);
-    let (clock, offset_seconds) = zone(time)?;
-    let (clock, decimals) = clock.split_once('.').unwrap_or((clock, "0"));
-    let mut parts = clock.split(':').map(|part| field(part, 2));
-    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    // Second 60 is a leap second.
-    if parts.next().is_some() || hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    let days = days_since_1970(year, month, day_of_month)?;
-    let seconds = days * DAY + hour * 3_600 + minute * 60 + second - offset_seconds;
-    let nanos = scaled(&format!("0.{decimals}"), 1_000_000_000)?;
-    let nanos = i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
-    i64::try_from(nanos).ok().map(Timestamp::from_nanos)
-}
-
-/// Splits the zone from a time of day: `Z` or `+01:00`, in seconds east of UTC.
-fn zone(time: &str) -> Option<(&str, i64)> {
-    if let Some(clock) = time.strip_suffix(['Z', 'z']) {
-        return Some((clock, 0));
-    }
-    let (clock, offset) = time.split_at_checked(time.len().checked_sub(6)?)?;
-    let sign = match offset.as_bytes()[0] {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
-    };
-    let (hours, minutes) = offset[1..].split_once(':')?;
-    let (hours, minutes) = (field(hours, 2)?, field(minutes, 2)?);
-    (hours <= 23 && minutes <= 59).then_some((clock, sign * (hours * 3_600 + minutes * 60)))
-}
-
-/// A number of exactly `digits` digits.
-fn field(text: &str, digits: usize) -> Option<i64> {
-    let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| is_number)
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar.
-fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
-    let is_leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
-    let february = if is_leap { 29 } else { 28 };
-    let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let before = usize::try_from(month).ok()?.checked_sub(1)?;
-    let length = *lengths.get(before)?;
-    if !(1..=length).contains(&day) {
-        return None;
-    }
-    let last = year - 1;
-    let leap_days = last / 4 - last / 100 + last / 400;
-    // 719,162 days lie between year 1 and 1970.
-    let days = 365 * last + leap_days - 719_162;
-    Some(days + lengths[..before].iter().sum::<i64>() + day - 1)
 }
 
 #[cfg(test)]
