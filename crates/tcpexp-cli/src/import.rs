@@ -6,11 +6,11 @@ use std::sync::Arc;
 use anyhow::bail;
 use tcpexp::LogFile;
 use tcpexp_flow::FlowId;
-use tcpexp_logs::import::{Batch, Format, ImportedFlow, Report};
+use tcpexp_logs::import::{Batch, Format, ImportedFlow, Report, SeriesSample};
 use tcpexp_table::{
     FLOW_TABLE_WIDTH, ImportTable, IntervalRow, IntervalTable, Labelled, SenderEvent,
-    SenderEventRow, SenderLabel, SenderSampleRow, interval_columns, sender_columns,
-    sender_event_columns,
+    SenderEventRow, SenderLabel, SenderSampleRow, SeriesTable, interval_columns, sender_columns,
+    sender_event_columns, series_columns,
 };
 
 use crate::output::Output;
@@ -23,6 +23,7 @@ use crate::{report, warnings};
 pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     match args.log_format.of_import() {
         Format::Iperf3 => intervals(args),
+        Format::Flent => series(args),
         format => senders(args, format),
     }
 }
@@ -117,6 +118,26 @@ fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
     if report.lines.used == 0 {
         bail!("{name} has no intervals");
     }
+    warnings::of_log(&report, &name);
+    let text = table.into_text(args.limit, FLOW_TABLE_WIDTH);
+    sheet.finish(&with_remarks(args, text, &report.lines))
+}
+
+/// Imports the series of a test tool.
+fn series(args: &ImportArgs) -> anyhow::Result<()> {
+    if args.events.is_some() {
+        return Err(wrong_usage("a data file of Flent contains no events"));
+    }
+    let mut sheet: Sheet<SeriesSample> = Sheet::create(&args.output, series_columns())?;
+    let mut table = SeriesTable::default();
+    let log = LogFile::open(&args.log)?;
+    let name = log.name().display().to_string();
+    let report = log.read(Format::Flent, |batch| {
+        for row in &batch.series {
+            table.add(row);
+        }
+        sheet.add(batch.series)
+    })?;
     warnings::of_log(&report, &name);
     let text = table.into_text(args.limit, FLOW_TABLE_WIDTH);
     sheet.finish(&with_remarks(args, text, &report.lines))

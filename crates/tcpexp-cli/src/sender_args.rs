@@ -194,6 +194,8 @@ pub(crate) enum LogFormat {
     Web10g,
     /// iperf3 (JSON)
     Iperf3,
+    /// Data file of Flent: the series of its test
+    Flent,
 }
 
 impl LogFormat {
@@ -206,6 +208,7 @@ impl LogFormat {
             Self::Siftr => import::Format::Siftr,
             Self::Web10g => import::Format::Web10g,
             Self::Iperf3 => import::Format::Iperf3,
+            Self::Flent => import::Format::Flent,
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn read<E: From<Error>>(
     Ok(report)
 }
 
-fn failure(source: serde_json::Error) -> Error {
+pub(super) fn failure(source: serde_json::Error) -> Error {
     let (line, column) = (source.line() as u64, source.column() as u64);
     if source.is_io() {
         let source = io::Error::from(source);
@@ -163,7 +163,7 @@ impl Test {
 }
 
 /// Seconds with a fraction, in the microseconds that iperf3 measures.
-fn span(seconds: &Value) -> Option<TimeDelta> {
+pub(super) fn span(seconds: &Value) -> Option<TimeDelta> {
     // iperf3 measures whole microseconds: rounding removes the error of the binary fraction.
     let micros = (seconds.as_f64()? * 1e6).round();
     // No test lasts thirty years.

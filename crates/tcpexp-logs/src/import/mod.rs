@@ -30,6 +30,7 @@
 mod drops;
 mod error;
 mod fields;
+mod flent;
 mod flows;
 mod iperf3;
 mod lines;
@@ -54,6 +55,6 @@ pub use drops::LoggedDrop;
 pub use error::{Error, FirstUnusable, Report, Unusable};
 pub use rows::{
     Batch, CongestionState, ImportedFlow, IntervalSample, RetransmitEvent, SenderCounters,
-    StateChange,
+    SeriesSample, StateChange,
 };
 pub use run::{Format, import};

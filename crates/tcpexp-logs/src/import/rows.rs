@@ -1,6 +1,7 @@
 //! The rows that a log yields.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -23,6 +24,8 @@ pub struct Batch {
     pub counters: Vec<SenderCounters>,
     /// Intervals of load generators.
     pub intervals: Vec<IntervalSample>,
+    /// Series of a test.
+    pub series: Vec<SeriesSample>,
 }
 
 /// A connection of a log.
@@ -137,6 +140,26 @@ pub struct IntervalSample {
     pub omitted: bool,
 }
 
+/// One value of a series that a test tool reports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesSample {
+    /// Name of the test.
+    pub test: Arc<str>,
+    /// Title that the user gave to the test; may be empty.
+    pub title: Arc<str>,
+    /// Name of the series.
+    pub series: Arc<str>,
+    /// Time of the value; counted from 1970 if the file does not state the start of the test in a
+    /// known time zone.
+    pub at: Timestamp,
+    /// Time since the start of the test.
+    pub elapsed: TimeDelta,
+    /// The value.
+    pub value: f64,
+    /// Unit of the value, as the file states it.
+    pub unit: Option<Arc<str>>,
+}
+
 impl Batch {
     /// True if the batch has no rows.
     pub const fn is_empty(&self) -> bool {
@@ -149,7 +172,8 @@ impl Batch {
             && self.state_changes.is_empty()
             && self.retransmits.is_empty()
             && self.counters.is_empty()
-            && self.intervals.is_empty())
+            && self.intervals.is_empty()
+            && self.series.is_empty())
     }
 }
 

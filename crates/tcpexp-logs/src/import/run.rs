@@ -12,7 +12,7 @@ use super::rows::Batch;
 use super::siftr::Siftr;
 use super::ss::Ss;
 use super::web10g::Web10g;
-use super::{iperf3, tcp_info};
+use super::{flent, iperf3, tcp_info};
 
 /// Lines per batch.
 const BATCH_LINES: u64 = 4_096;
@@ -48,17 +48,20 @@ pub enum Format {
     Web10g,
     /// The JSON of iperf3, which yields intervals instead of samples.
     Iperf3,
+    /// A data file of Flent, which yields series instead of samples.
+    Flent,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::TcpProbe,
         Self::TcpInfo,
         Self::Ss,
         Self::Siftr,
         Self::Web10g,
         Self::Iperf3,
+        Self::Flent,
     ];
 
     /// The name on the command line.
@@ -70,17 +73,23 @@ impl Format {
             Self::Siftr => "siftr",
             Self::Web10g => "web10g",
             Self::Iperf3 => "iperf3",
+            Self::Flent => "flent",
         }
     }
 }
 
 impl Format {
+    /// True if a log is one JSON document, and not read by line.
+    pub(super) const fn is_document(self) -> bool {
+        matches!(self, Self::Iperf3 | Self::Flent)
+    }
+
     /// Guesses the format of a log from its `beginning`: the format that can use most lines. `None` if no
     /// format can use a line.
     pub fn guess(beginning: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(beginning);
-        // Only iperf3 writes JSON. Its parser rejects a document cut short, so it cannot try a
-        // beginning.
+        // Of the logs with sender state and intervals, only iperf3's is JSON. Its parser rejects a
+        // document cut short, so it cannot try a beginning.
         if text.trim_start().starts_with('{') {
             return Some(Self::Iperf3);
         }
@@ -89,9 +98,7 @@ impl Format {
             let report = import(format, beginning, |_| Ok::<_, Error>(()));
             report.map_or(0, |report| report.used)
         };
-        let by_line = Self::ALL
-            .into_iter()
-            .filter(|format| *format != Self::Iperf3);
+        let by_line = Self::ALL.into_iter().filter(|format| !format.is_document());
         let (used, format) = by_line
             .map(|format| (used(format), format))
             // On a tie, the first format wins.
@@ -121,6 +128,7 @@ pub fn import<E: From<Error>>(
         Format::Siftr => by_line(Parser::Siftr(Siftr::default()), log, counted),
         Format::Web10g => by_line(Parser::Web10g(Web10g::default()), log, counted),
         Format::Iperf3 => iperf3::read(log, counted),
+        Format::Flent => flent::read(log, counted),
     }?;
     if gave_rows {
         return Ok(report);

@@ -1,0 +1,169 @@
+//! Data files of Flent: the series of one test, as Flent itself reports them.
+//!
+//! A data file is a JSON document with the values of each series (`results`) at common times
+//! (`x_values`, seconds since the start of the test), and `metadata` with the name of the test and
+//! the unit of each series. Flent interpolates what its tools print to these times. The samples of the
+//! tools (`raw_values`) are not read: their units depend on the tool, and the file does not state
+//! them.
+
+use std::io::BufRead;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::error::{Error, Report, Unusable};
+use super::iperf3::{failure, span};
+use super::rows::{Batch, SeriesSample};
+
+/// Reads all values and passes them to `sink`, one batch per series in the order of their names.
+pub(super) fn read<E: From<Error>>(
+    log: impl BufRead,
+    mut sink: impl FnMut(Batch) -> Result<(), E>,
+) -> Result<Report, E> {
+    let file: Value = serde_json::from_reader(log).map_err(failure)?;
+    let mut report = Report::default();
+    let metadata = &file["metadata"];
+    let text = |name: &str| Arc::from(metadata[name].as_str().unwrap_or_default());
+    let (test, title): (Arc<str>, Arc<str>) = (text("NAME"), text("TITLE"));
+    // Early versions state a local time without its zone.
+    let start = metadata["T0"].as_str().and_then(Timestamp::from_rfc3339);
+    let times = file["x_values"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut series: Vec<(&String, &Value)> =
+        file["results"].as_object().into_iter().flatten().collect();
+    series.sort_unstable_by_key(|(name, _)| *name);
+    for (name, values) in series {
+        let unit = metadata["SERIES_META"][name]["UNITS"]
+            .as_str()
+            .map(Arc::from);
+        let name: Arc<str> = Arc::from(name.as_str());
+        let values = values.as_array().map_or(&[][..], Vec::as_slice);
+        let mut batch = Batch::default();
+        for place in 0..values.len().max(times.len()) {
+            report.lines += 1;
+            let (time, value) = (times.get(place), values.get(place));
+            match sample(time, value) {
+                Ok(None) => report.passed_over += 1,
+                Ok(Some((elapsed, value))) => {
+                    report.used += 1;
+                    batch.series.push(SeriesSample {
+                        test: Arc::clone(&test),
+                        title: Arc::clone(&title),
+                        series: Arc::clone(&name),
+                        at: start.unwrap_or_default() + elapsed,
+                        elapsed,
+                        value,
+                        unit: unit.clone(),
+                    });
+                }
+                Err(reason) => report.refuse(reason, &name),
+            }
+        }
+        if !batch.series.is_empty() {
+            sink(batch)?;
+        }
+    }
+    Ok(report)
+}
+
+/// Time since the start and value of a sample; `None` for a time at which the series has no value.
+fn sample(
+    time: Option<&Value>,
+    value: Option<&Value>,
+) -> Result<Option<(TimeDelta, f64)>, Unusable> {
+    let time = time.ok_or(Unusable::Missing("time of a value"))?;
+    let value = match value.ok_or(Unusable::Missing("value of a time"))? {
+        Value::Null => return Ok(None),
+        // NaN and infinities are not JSON, but Flent writes them.
+        value => value.as_f64().ok_or(Unusable::Unreadable("value"))?,
+    };
+    let elapsed = span(time).ok_or(Unusable::Unreadable("time"))?;
+    Ok(Some((elapsed, value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Format, import};
+    use super::*;
+
+    const FILE: &str = r#"{
+        "version": 4,
+        "metadata": {
+            "NAME": "tcp_upload", "TITLE": "qdisc:fifo", "T0": "2017-02-21T20:55:11.5Z",
+            "SERIES_META": {"TCP upload": {"UNITS": "Mbits/s"}, "Ping (ms) ICMP": {"UNITS": "ms"}}
+        },
+        "x_values": [0.0, 0.2, 0.4],
+        "results": {
+            "TCP upload": [null, 9.5, 10],
+            "Ping (ms) ICMP": [20.25, 21, "x"],
+            "short": [1]
+        },
+        "raw_values": {"TCP upload": [{"t": 1487710511.9, "val": 9.4, "dur": 0.2}]}
+    }"#;
+
+    fn read_all(text: &str) -> (Vec<SeriesSample>, Result<Report, Error>) {
+        let mut samples = Vec::new();
+        let report = import(Format::Flent, text.as_bytes(), |batch| {
+            samples.extend(batch.series);
+            Ok::<_, Error>(())
+        });
+        (samples, report)
+    }
+
+    #[test]
+    fn values_have_the_times_and_units_of_the_file() {
+        let (samples, report) = read_all(FILE);
+        let report = report.unwrap();
+        assert_eq!(
+            (
+                report.lines,
+                report.used,
+                report.passed_over,
+                report.unusable()
+            ),
+            (9, 5, 1, 3)
+        );
+        let shown: Vec<_> = samples
+            .iter()
+            .map(|sample| {
+                let unit = sample.unit.as_deref().unwrap_or("-");
+                format!(
+                    "{} {} {} {unit}",
+                    sample.series,
+                    sample.at.rfc3339(),
+                    sample.value
+                )
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "Ping (ms) ICMP 2017-02-21T20:55:11.500000000Z 20.25 ms",
+                "Ping (ms) ICMP 2017-02-21T20:55:11.700000000Z 21 ms",
+                "TCP upload 2017-02-21T20:55:11.700000000Z 9.5 Mbits/s",
+                "TCP upload 2017-02-21T20:55:11.900000000Z 10 Mbits/s",
+                "short 2017-02-21T20:55:11.500000000Z 1 -",
+            ]
+        );
+        assert_eq!(&*samples[0].test, "tcp_upload");
+        assert_eq!(&*samples[0].title, "qdisc:fifo");
+    }
+
+    #[test]
+    fn a_start_without_a_zone_is_unknown() {
+        let (samples, _) = read_all(&FILE.replace("11.5Z", "11.5"));
+        assert_eq!(samples[1].at, Timestamp::from_nanos(200_000_000));
+        assert_eq!(samples[1].elapsed, TimeDelta::from_millis(200));
+    }
+
+    #[test]
+    fn other_json_has_nothing_usable() {
+        for text in ["{}", "[]", r#"{"x_values": [], "results": {}}"#] {
+            let (samples, report) = read_all(text);
+            assert!(samples.is_empty());
+            assert!(matches!(report, Err(Error::NothingUsable { .. })), "{text}");
+        }
+        let (_, broken) = read_all(&FILE[..FILE.len() - 20]);
+        assert!(matches!(broken, Err(Error::Json { .. })));
+    }
+}

@@ -1,0 +1,103 @@
+//! The table of series that a test tool reports.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tcpexp_logs::import::SeriesSample;
+use tcpexp_metrics::quantile::percentiles;
+
+use crate::cells::{NO_VALUE, columns, count, four_digits};
+use crate::columns::Columns;
+
+/// The columns of `tcpexp import flent`.
+pub fn series_columns() -> Columns<SeriesSample> {
+    Columns::named("series")
+        .name("test", "Name of the test.", |row: &SeriesSample| &row.test)
+        .name("title", "Title that the user gave to the test; may be empty.", |row| &row.title)
+        .name("series", "Name of the series.", |row| &row.series)
+        .time("time", "Time of the value. The test of a file that states no start in a known time zone starts at 1970-01-01.", |row| row.at)
+        .span("elapsed_ns", "Time since the start of the test, in nanoseconds.", |row| row.elapsed)
+        .float("value", "The value, as the tool reports it: interpolated by the tool to common times of all series.", |row| row.value)
+        .maybe_name("unit", "Unit of the value, as the file states it. Null if it does not.", |row| row.unit.as_deref())
+        .done()
+}
+
+/// Summarises the values of each series.
+#[derive(Clone, Debug, Default)]
+pub struct SeriesTable {
+    series: BTreeMap<Arc<str>, Values>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Values {
+    unit: Option<Arc<str>>,
+    values: Vec<f64>,
+}
+
+/// Headings, after the name of the series.
+const HEADS: [&str; 7] = ["values", "mean", "min", "p5", "median", "p95", "max"];
+/// Width of a number, with the space before it.
+const NUMBER: usize = 7;
+
+impl SeriesTable {
+    /// Adds a value.
+    pub fn add(&mut self, row: &SeriesSample) {
+        let values = self.series.entry(Arc::clone(&row.series)).or_default();
+        values.unit.clone_from(&row.unit);
+        values.values.push(row.value);
+    }
+
+    /// Formats the table for a terminal of `width` columns, at least 80. At most `most` series are
+    /// shown, in the order of their names.
+    pub fn into_text(self, most: usize, width: usize) -> String {
+        let room = width.max(80) - HEADS.len() * NUMBER;
+        let all = self.series.len();
+        let shown: Vec<(String, Values)> = self
+            .series
+            .into_iter()
+            .take(most)
+            .map(|(name, values)| match &values.unit {
+                Some(unit) => (format!("{name} [{unit}]"), values),
+                None => (name.to_string(), values),
+            })
+            .collect();
+        let widest = shown.iter().map(|(name, _)| columns(name)).max();
+        let label = widest.unwrap_or(0).max(6).min(room);
+        let mut text = line("series", label, HEADS.map(str::to_owned));
+        let rest = all - shown.len();
+        for (name, values) in shown {
+            let cells = values.cells();
+            if columns(&name) > label {
+                // A long name has a line of its own.
+                text += &format!("{name}\n");
+                text += &line("", label, cells);
+            } else {
+                text += &line(&name, label, cells);
+            }
+        }
+        if rest > 0 {
+            text += &format!("and {rest} more series\n");
+        }
+        text
+    }
+}
+
+impl Values {
+    fn cells(mut self) -> [String; 7] {
+        let number = self.values.len();
+        #[expect(clippy::cast_precision_loss, reason = "a count below 2^52")]
+        let mean = self.values.iter().sum::<f64>() / number as f64;
+        let quantiles = percentiles(&mut self.values, [0.0, 0.05, 0.5, 0.95, 1.0]);
+        let [min, p5, median, p95, max] = match quantiles {
+            Some(quantiles) => quantiles.map(four_digits),
+            None => [(); 5].map(|()| NO_VALUE.to_owned()),
+        };
+        let number = count(number as u64, NUMBER - 1);
+        [number, four_digits(mean), min, p5, median, p95, max]
+    }
+}
+
+fn line(name: &str, label: usize, cells: [String; 7]) -> String {
+    let numbers: String = cells.map(|cell| format!("{cell:>NUMBER$}")).concat();
+    format!("{name:label$}{numbers}\n")
+}
