@@ -3,6 +3,7 @@
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::analyze_args::AnalyzeArgs;
+use crate::check::CheckArgs;
 use crate::compare::CompareArgs;
 use crate::explain::ExplainArgs;
 use crate::flows::FlowsArgs;
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     Sweep(SweepArgs),
     Compare(CompareArgs),
+    Check(CheckArgs),
     Report(ReportArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = "Example for bash:\n\

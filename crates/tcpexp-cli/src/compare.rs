@@ -2,18 +2,16 @@
 
 use std::path::PathBuf;
 
-use tcpexp_metrics::compare::Options;
-use tcpexp_metrics::repetition::Bootstrap;
-use tcpexp_runs::compare::{CompareOptions, Comparison, Counts};
+use tcpexp_runs::compare::Comparison;
 use tcpexp_table::FLOW_TABLE_WIDTH;
 use tcpexp_table::compare::{CompareText, compare_columns, compare_run_columns, compare_text};
 use tcpexp_units::TimeDelta;
 
+use crate::measure_args::MeasureArgs;
 use crate::report;
 use crate::shared_args::OutputArgs;
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
-use crate::values::parse_time;
 
 /// Compare the cells of a sweep, or datasets of your own captures
 ///
@@ -33,38 +31,14 @@ pub(crate) struct CompareArgs {
     /// traffic class is "load": the flows with at least 1 % of the payload, in its direction.
     dir: PathBuf,
 
-    /// Ignore this time after the start of the traffic of each run (ms, s, min)
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_warmup)]
-    warmup: TimeDelta,
+    #[command(flatten)]
+    measures: MeasureArgs,
 
     /// Compute friendliness and harm against the cell with these values, such as cc=reno
     ///
     /// The baseline of a cell is the cell that has these values and is otherwise equal.
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parse_setting)]
     baseline: Vec<(String, String)>,
-
-    /// Window for shares and rates over time
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
-    window: TimeDelta,
-
-    /// Tolerance for convergence
-    ///
-    /// Flows have converged when each is within this fraction of its fair share. A rate has followed
-    /// a change when it is within this fraction of the capacity.
-    #[arg(long, value_name = "PART", default_value_t = 0.1, value_parser = parse_part)]
-    delta: f64,
-
-    /// Time for which convergence must last
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
-    hold: TimeDelta,
-
-    /// Bytes that the bottleneck counts against its rate
-    #[arg(long, value_name = "WHAT", default_value = "frames")]
-    counts: CountsArg,
-
-    /// Seed of the bootstrap
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    seed: u64,
 
     /// Write a table with one row per run and traffic class, including excluded runs
     #[arg(long, value_name = "FILE")]
@@ -74,32 +48,8 @@ pub(crate) struct CompareArgs {
     output: OutputArgs,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum CountsArg {
-    /// Ethernet frames without preamble, checksum and gap (Linux)
-    Frames,
-    /// IP packets (FreeBSD dummynet)
-    Packets,
-}
-
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
-    let options = CompareOptions {
-        measure: Options {
-            warmup: args.warmup,
-            window: args.window,
-            delta: args.delta,
-            hold: args.hold,
-        },
-        bootstrap: Bootstrap {
-            seed: args.seed,
-            ..Bootstrap::default()
-        },
-        baseline: args.baseline.clone(),
-        counts: match args.counts {
-            CountsArg::Frames => Counts::Frames,
-            CountsArg::Packets => Counts::Packets,
-        },
-    };
+    let options = args.measures.options(args.baseline.clone());
     let comparison = Comparison::of(&args.dir, &options)?;
     let parameters = comparison.parameters();
     let mut sheet = Sheet::create(&args.output, compare_columns(&parameters))?;
@@ -130,7 +80,7 @@ fn shown(args: &CompareArgs) -> CompareText {
 /// Returns the remarks under the table.
 fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
     let mut text = "\n".to_owned();
-    let warmup = match args.warmup {
+    let warmup = match args.measures.warmup {
         TimeDelta::ZERO => "from the start of traffic".to_owned(),
         warmup => format!("without the first {}", report::short(warmup)),
     };
@@ -159,27 +109,9 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
     text
 }
 
-/// Parses a time that may be zero.
-fn parse_warmup(text: &str) -> Result<TimeDelta, String> {
-    if text
-        .trim_end_matches(|c: char| c.is_ascii_alphabetic())
-        .trim()
-        == "0"
-    {
-        return Ok(TimeDelta::ZERO);
-    }
-    parse_time(text)
-}
-
 fn parse_setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
         .ok_or("expected NAME=VALUE, such as cc=reno")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
-}
-
-fn parse_part(text: &str) -> Result<f64, String> {
-    let part: Option<f64> = text.parse().ok();
-    part.filter(|part| *part > 0.0 && *part < 1.0)
-        .ok_or_else(|| "expected a fraction between 0 and 1, such as 0.1".to_owned())
 }

@@ -18,6 +18,7 @@ use crate::kernel_args::source_of;
 use crate::output;
 use crate::shared_args::wrong_usage;
 use crate::shown;
+use crate::sweep::selected;
 use crate::sweep_lab::Testbeds;
 use crate::sweep_progress::Progress;
 
@@ -45,9 +46,9 @@ pub(crate) struct DiffArgs {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
-    /// Run only these runs, by name
-    #[arg(long, value_name = "RUN", value_delimiter = ',')]
-    only: Option<Vec<String>>,
+    /// Run only these runs, by name or by the parameters of their cells, as `tcpexp sweep` does
+    #[arg(long, value_name = "RUNS")]
+    only: Option<String>,
 
     /// Number of parallel runs
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -103,11 +104,12 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<()> {
 /// Carries out the runs on one kernel.
 fn carry_out(args: &DiffArgs, plan: &Plan, testbeds: &Testbeds, dir: &Path) -> anyhow::Result<()> {
     let progress = Progress::new(args.quiet);
+    let only = selected(plan, args.only.as_deref())?;
     let run = |run: &Planned<'_>, out: &Path| testbeds.carry_out(run, out);
     let options = Options {
         dir,
         resume: false,
-        only: args.only.as_deref(),
+        only: only.as_deref(),
         on: On::Testbeds {
             jobs: args.jobs,
             carry_out: &run,

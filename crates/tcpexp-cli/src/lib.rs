@@ -7,6 +7,7 @@ mod analyze_args;
 mod analyze_runs;
 mod args;
 mod caller;
+mod check;
 mod compare;
 mod compat;
 mod cwnd;
@@ -21,6 +22,7 @@ mod info;
 mod kernel_args;
 mod lab;
 mod lab_diff;
+mod measure_args;
 mod merge;
 mod netem;
 mod output;
@@ -103,6 +105,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
         Command::Schema(args) => schema::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Report(args) => page::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

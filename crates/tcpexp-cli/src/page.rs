@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use tcpexp_runs::only::Only;
 
 use crate::output::Output;
 
@@ -18,13 +19,18 @@ pub(crate) struct ReportArgs {
     /// Directory of a sweep, a run, a dataset, or a folder of datasets
     dir: PathBuf,
 
+    /// Show only the cells with these parameter values, such as cc=cubic,reno,rate_mbps=10
+    #[arg(long, value_name = "NAME=VALUE")]
+    only: Option<Only>,
+
     /// File of the page; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 }
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
-    let page = tcpexp::report(&args.dir)?;
+    let only = args.only.clone().unwrap_or_default();
+    let page = tcpexp::report(&args.dir, &only)?;
     let html = page.html().context("cannot write the data of the page")?;
     let place = (args.output.as_os_str() != "-").then_some(args.output.as_path());
     let mut output = Output::create(place)?;

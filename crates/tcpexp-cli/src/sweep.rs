@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use netem_ctl::{Runner, Ssh, SshOptions};
 use tcpexp::{AnalyzeOptions, SweepColumns, analyze_run};
 use tcpexp_sweep::plan::{Host, Kind, Plan};
-use tcpexp_sweep::schedule::Planned;
+use tcpexp_sweep::schedule::{self, Planned};
 use tcpexp_sweep::{Analysis, On, Options, Summary, sweep};
 
 use crate::kernel_args::KernelArgs;
@@ -56,9 +56,12 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) ssh_config: Option<PathBuf>,
 
-    /// Run only these runs, by name
-    #[arg(long, value_name = "RUN", value_delimiter = ',')]
-    pub(crate) only: Option<Vec<String>>,
+    /// Run only these runs, by name or by the parameters of their cells
+    ///
+    /// A list of names, or values of parameters such as cc=cubic,reno,rate_mbps=10: the cells that
+    /// have one of the values of each parameter.
+    #[arg(long, value_name = "RUNS")]
+    pub(crate) only: Option<String>,
 
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
@@ -72,14 +75,21 @@ pub(crate) struct SweepArgs {
     pub(crate) quiet: bool,
 }
 
+/// The names of the runs that `--only` selects.
+pub(crate) fn selected(plan: &Plan, only: Option<&str>) -> anyhow::Result<Option<Vec<String>>> {
+    let selected = only.map(|only| schedule::selected(plan, only)).transpose();
+    selected.context("--only selects no run")
+}
+
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let plan = Plan::read(&args.plan)?;
     let plan = if args.lab { plan.in_lab()? } else { plan };
     if args.kernel.kernel.is_some() && plan.kind != Kind::Lab {
         bail!("--kernel is of the virtual testbed: add --lab");
     }
+    let only = selected(&plan, args.only.as_deref())?;
     if args.dry_run {
-        return output::print(&tcpexp_sweep::dry_run(&plan)?);
+        return output::print(&tcpexp_sweep::dry_run(&plan, only.as_deref())?);
     }
     let Some(dir) = &args.output else {
         bail!("no directory for results");
@@ -112,7 +122,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
         let options = Options {
             dir,
             resume: args.resume,
-            only: args.only.as_deref(),
+            only: only.as_deref(),
             on,
             interrupt: &interrupt,
             analyze,

@@ -1,6 +1,7 @@
 //! The record of one run: `run.json` in its directory.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -102,6 +103,29 @@ pub enum Parameter {
     Number(f64),
     /// A name.
     Text(String),
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Count(count) => count.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+/// The word for the value of a parameter that a cell does not have.
+pub const NULL: &str = "null";
+
+/// True if the value of a parameter is `wanted`, as text or as a number: `10` equals 10.0.
+pub fn is_value(value: Option<&str>, wanted: &str) -> bool {
+    let Some(value) = value else {
+        return wanted == NULL;
+    };
+    let numbers = value.parse::<f64>().ok().zip(wanted.parse::<f64>().ok());
+    value == wanted || numbers.is_some_and(|(a, b)| a.total_cmp(&b).is_eq())
 }
 
 /// One capture file.

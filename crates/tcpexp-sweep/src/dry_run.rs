@@ -18,18 +18,20 @@ pub struct DryRunError {
     source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// Prints the runs in their order, the estimated time, and all commands of the first run on every
+/// Prints the named runs (all by default) in their order, the estimated time, and all commands of the first run on every
 /// host. The commands of other runs differ in the varied parameters only.
-pub fn dry_run(plan: &Plan) -> Result<String, DryRunError> {
-    let runs = schedule::runs(plan);
+pub fn dry_run(plan: &Plan, only: Option<&[String]>) -> Result<String, DryRunError> {
+    let mut runs = schedule::runs(plan);
+    let all = runs.len();
+    runs.retain(|run| only.is_none_or(|only| only.contains(&run.name())));
     let mut text = String::new();
     let minutes = estimate(&runs).as_secs().div_ceil(60);
     let _ = writeln!(
         text,
-        "{} cells x {} = {} runs, about {} h {:02} min\nvaries: {}\n",
+        "{} cells x {} = {all} runs{}, about {} h {:02} min\nvaries: {}\n",
         plan.cells.len(),
         plan.run.repetitions,
-        runs.len(),
+        only.map_or_else(String::new, |_| format!(", of which {}", runs.len())),
         minutes / 60,
         minutes % 60,
         plan.varied.join(", "),

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
+use tcpexp_runs::only::{Only, OnlyError};
 use tcpexp_units::TimeDelta;
+use thiserror::Error;
 
 use crate::hash;
 use crate::plan::{Cell, Plan};
@@ -42,6 +44,42 @@ pub fn runs(plan: &Plan) -> Vec<Planned<'_>> {
         all.extend(runs);
     }
     all
+}
+
+/// Why no run is selected.
+#[derive(Debug, Error)]
+pub enum SelectError {
+    /// The plan has no run of this name.
+    #[error("the plan has no run {name}; its first run is {first}")]
+    Name {
+        /// The name.
+        name: String,
+        /// Name of the first run.
+        first: String,
+    },
+    /// The parameters select no cell.
+    #[error(transparent)]
+    Only(#[from] OnlyError),
+}
+
+/// The names of the runs that `only` selects: a list of names, or values of parameters as in [`Only`].
+pub fn selected(plan: &Plan, only: &str) -> Result<Vec<String>, SelectError> {
+    let runs = runs(plan);
+    if only.contains('=') {
+        let only: Only = only.parse()?;
+        only.check(plan.cells.iter().map(|cell| &cell.parameters))?;
+        let selected = runs.iter().filter(|run| only.takes(&run.cell.parameters));
+        return Ok(selected.map(Planned::name).collect());
+    }
+    let known: Vec<String> = runs.iter().map(Planned::name).collect();
+    let names: Vec<String> = only.split(',').map(|name| name.trim().to_owned()).collect();
+    match names.iter().find(|name| !known.contains(name)) {
+        None => Ok(names),
+        Some(name) => Err(SelectError::Name {
+            name: name.clone(),
+            first: known.first().cloned().unwrap_or_default(),
+        }),
+    }
 }
 
 /// The seed of one run. It depends only on the plan's seed, the cell and the repetition, so the same

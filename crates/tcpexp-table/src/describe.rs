@@ -2,13 +2,14 @@
 
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use crate::compare::{compare_columns, compare_run_columns};
+use crate::compare::{compare_columns, compare_run_columns, expected_columns};
 use crate::dataset::{DatasetTable, RunColumns};
 use crate::schema::{DESCRIPTION, SCHEMA_VERSION};
 use crate::{
     cause_columns, connection_columns, explained_columns, interval_columns, path_columns,
     path_flow_columns, points_columns, points_flow_columns, rtt_columns, rtt_flow_columns,
-    score_columns, sender_columns, sender_event_columns, single_rtt_columns, throughput_columns,
+    score_columns, sender_columns, sender_event_columns, series_columns, single_rtt_columns,
+    throughput_columns,
 };
 
 /// One table and its columns.
@@ -65,7 +66,7 @@ pub fn described_tables() -> Vec<TableDescription> {
 
 type OfCommand = (&'static str, &'static str, &'static str, SchemaRef);
 
-fn of_commands() -> [OfCommand; 15] {
+fn of_commands() -> [OfCommand; 16] {
     [
         (
             "flows",
@@ -152,6 +153,12 @@ fn of_commands() -> [OfCommand; 15] {
             interval_columns().schema(),
         ),
         (
+            "series",
+            "a row per value of a series of a test tool",
+            "tcpexp import flent -o",
+            series_columns().schema(),
+        ),
+        (
             "scores",
             "a row per sender and number",
             "tcpexp score -o",
@@ -161,7 +168,7 @@ fn of_commands() -> [OfCommand; 15] {
 }
 
 /// The comparison tables; the sweep's parameters add further columns.
-fn of_comparisons() -> [OfCommand; 2] {
+fn of_comparisons() -> [OfCommand; 3] {
     let parameters = RunColumns::default();
     [
         (
@@ -175,6 +182,12 @@ fn of_comparisons() -> [OfCommand; 2] {
             "a row per run and class of traffic",
             "tcpexp compare --runs",
             compare_run_columns(&parameters).schema(),
+        ),
+        (
+            "check",
+            "a row per expectation and cell",
+            "tcpexp check -o",
+            expected_columns(&parameters).schema(),
         ),
     ]
 }

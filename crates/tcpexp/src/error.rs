@@ -66,6 +66,10 @@ pub enum Error {
         /// Cause.
         source: tcpexp_table::Error,
     },
+    /// The selection of cells names no cell.
+    #[cfg(feature = "runs")]
+    #[error(transparent)]
+    Only(tcpexp_runs::only::OnlyError),
     /// The runs of a sweep cannot be compared.
     #[cfg(feature = "runs")]
     #[error("cannot compare the runs in {}", path.display())]

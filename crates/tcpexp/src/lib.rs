@@ -151,5 +151,7 @@ pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathTotals, Segment
 pub use tcpexp_pair::spp::{
     Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,
 };
+#[cfg(feature = "runs")]
+pub use tcpexp_runs::only::Only;
 pub use tcpexp_units::{TimeDelta, Timestamp};
 pub use tcpexp_wire::{Filter, FilterError, FilterProblem, Tunnels};

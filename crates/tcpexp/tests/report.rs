@@ -5,7 +5,7 @@ mod common;
 
 use std::path::Path;
 
-use tcpexp::{AnalyzeInputs, AnalyzeOptions, DatasetDir, Recording, analyze, report};
+use tcpexp::{AnalyzeInputs, AnalyzeOptions, DatasetDir, Only, Recording, analyze, report};
 use tcpexp_chart::page::Page;
 
 fn page_of(fixture: &str) -> Page {
@@ -21,7 +21,7 @@ fn page_of(fixture: &str) -> Page {
         DatasetDir::create(&data).unwrap(),
     )
     .unwrap();
-    report(&data).unwrap()
+    report(&data, &Only::default()).unwrap()
 }
 
 #[test]
@@ -89,6 +89,6 @@ fn the_same_dataset_yields_the_same_page() {
 
 #[test]
 fn a_folder_without_a_dataset_has_no_page() {
-    let error = report(Path::new("no-such-folder/at-all")).unwrap_err();
+    let error = report(Path::new("no-such-folder/at-all"), &Only::default()).unwrap_err();
     assert_eq!(error.to_string(), "cannot open no-such-folder/at-all");
 }

@@ -261,7 +261,7 @@ fn logs_fill_their_tables_and_unusable_logs_are_reported() {
 fn a_page_lists_unfinished_runs() {
     let sweep = Sweep::new();
     fs::create_dir_all(sweep.0.path().join("runs/0003")).unwrap();
-    let page = tcpexp::report(sweep.0.path()).unwrap();
+    let page = tcpexp::report(sweep.0.path(), &tcpexp::Only::default()).unwrap();
     let runs: Vec<_> = page
         .runs
         .iter()

@@ -16,7 +16,7 @@ const T0_NS: i64 = 1_700_000_000_000_000_000;
 const SECONDS: f64 = 8.0;
 
 /// One run of a sweep.
-struct Run {
+pub(crate) struct Run {
     name: &'static str,
     cell: &'static str,
     cc: &'static str,
@@ -59,7 +59,7 @@ impl Run {
         }
     }
 
-    fn record(&self) -> Value {
+    pub(crate) fn record(&self) -> Value {
         let mut traffic = Vec::new();
         let mut add = |class: &str, tool: &str, duration: Option<f64>| {
             traffic.push(json!({
@@ -99,7 +99,7 @@ impl Run {
     }
 }
 
-fn grid() -> Vec<Run> {
+pub(crate) fn grid() -> Vec<Run> {
     let run = |name, cell, cc, bulk, seed| Run {
         name,
         cell,
@@ -120,7 +120,7 @@ fn grid() -> Vec<Run> {
     ]
 }
 
-fn sweep(runs: &[Run]) -> Desk {
+pub(crate) fn sweep(runs: &[Run]) -> Desk {
     let desk = Desk::with(&simulate(&Scenario {
         max_packets: Some(1),
         ..Scenario::default()
@@ -132,7 +132,7 @@ fn sweep(runs: &[Run]) -> Desk {
 }
 
 /// Parses a CSV table without quoted cells; each row maps column names to values.
-fn rows(table: &str) -> Vec<BTreeMap<String, String>> {
+pub(crate) fn rows(table: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = table.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
     let row = |line: &str| {

@@ -7,6 +7,7 @@ mod desk;
 mod analyze;
 mod bad_inputs;
 mod bad_outputs;
+mod check;
 mod compare;
 mod compressed;
 #[cfg(unix)]

@@ -174,6 +174,19 @@ impl Measure {
         if unit.is_empty() { None } else { Some(unit) }
     }
 
+    /// Returns the name of the column: the stem and the unit.
+    pub fn name(self) -> String {
+        self.name_with("")
+    }
+
+    /// Returns the name of a column of this measure: `goodput_low_bps` for the infix `_low`.
+    pub fn name_with(self, infix: &str) -> String {
+        match self.unit() {
+            Some(unit) => format!("{}{infix}_{unit}", self.stem()),
+            None => format!("{}{infix}", self.stem()),
+        }
+    }
+
     /// Returns the definition, with its source.
     pub const fn definition(self) -> &'static str {
         self.about().2

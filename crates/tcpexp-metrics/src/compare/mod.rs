@@ -5,6 +5,7 @@
 
 mod cells;
 mod delays;
+mod expectation;
 mod group;
 mod measures;
 mod rates;
@@ -17,6 +18,7 @@ mod tests;
 mod window;
 
 pub use cells::{CellClass, RunOfCell, compare};
+pub use expectation::{Bound, Expectation, ExpectationError, Relation, Verdict};
 pub use group::Options;
 pub use measures::{Measure, Values};
 pub use run::{ClassRun, measure_run};

@@ -8,7 +8,7 @@ use tcpexp_table::compare::is_compare_column;
 use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
 
 use super::CompareError;
-use crate::record::{Parameter, RunRecord, Status};
+use crate::record::{Parameter, RunRecord, Status, is_value};
 
 /// A run's directory and record.
 pub(super) struct RunDir {
@@ -155,7 +155,7 @@ impl Cell {
             .text()
     }
 
-    fn varied(&self) -> impl Iterator<Item = (&str, Option<String>)> {
+    pub(super) fn varied(&self) -> impl Iterator<Item = (&str, Option<String>)> {
         let varied = self.parameters.columns().iter().take(self.varied);
         varied.map(|column| (column.name.as_str(), column.value.text()))
     }
@@ -186,13 +186,8 @@ pub(super) fn baselines(
             });
         }
     }
-    let has_all = |cell: &Cell| {
-        wanted
-            .iter()
-            .all(|(name, value)| is_value(cell.parameter(name), value))
-    };
     let candidates: Vec<usize> = (0..cells.len())
-        .filter(|cell| has_all(&cells[*cell]))
+        .filter(|cell| has_values(&cells[*cell], wanted))
         .collect();
     if candidates.is_empty() {
         let wanted: Vec<String> = wanted
@@ -214,22 +209,20 @@ pub(super) fn baselines(
     Ok(cells.iter().map(of).collect())
 }
 
-fn known(cells: &[Cell]) -> String {
+/// True if the cell has all parameter values.
+fn has_values(cell: &Cell, wanted: &[(String, String)]) -> bool {
+    wanted
+        .iter()
+        .all(|(name, value)| is_value(cell.parameter(name).as_deref(), value))
+}
+
+/// The names of all parameters.
+pub(super) fn known(cells: &[Cell]) -> String {
     let columns = cells
         .first()
         .map_or(&[][..], |cell| cell.parameters.columns());
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     names.join(", ")
-}
-
-/// True if the values are equal as text or as numbers: `10` equals 10.0.
-fn is_value(value: Option<String>, wanted: &str) -> bool {
-    let Some(value) = value else {
-        // A record states a missing parameter as null, so a baseline names it by this word.
-        return wanted == "null";
-    };
-    let numbers = value.parse::<f64>().ok().zip(wanted.parse::<f64>().ok());
-    value == wanted || numbers.is_some_and(|(a, b)| a.total_cmp(&b).is_eq())
 }
 
 fn fits(cells: &[Cell], cell: &Cell, base: &Cell, wanted: &[(String, String)]) -> bool {

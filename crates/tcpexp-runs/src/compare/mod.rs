@@ -8,6 +8,7 @@ mod bins;
 mod cells;
 mod columns;
 mod dataset;
+mod expected;
 mod flows;
 mod rows;
 mod samples;
@@ -25,9 +26,11 @@ use thiserror::Error;
 use self::cells::RunDir;
 use crate::captured::records_of_datasets;
 use crate::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
+use crate::only::{Only, OnlyError};
 use crate::record::{FILE_NAME, RecordError, RunRecord, Status};
 
 pub use self::cells::{Cell, Fault};
+pub use self::expected::{ExpectError, Expected};
 
 /// The tool whose logs hold round-trip times and whose traffic is excluded from all sums.
 const PING: &str = "ping";
@@ -42,6 +45,8 @@ pub struct CompareOptions {
     pub measure: Options,
     /// Options of the confidence intervals.
     pub bootstrap: Bootstrap,
+    /// The cells to compare.
+    pub only: Only,
     /// Parameter values that define the baseline cells; empty for no baseline.
     pub baseline: Vec<(String, String)>,
     /// The bytes that count against the rate of the bottleneck.
@@ -139,6 +144,9 @@ pub enum CompareError {
         /// Those that there are.
         known: String,
     },
+    /// The selection of cells names no cell.
+    #[error(transparent)]
+    Only(#[from] OnlyError),
     /// No cell has the values of the baseline.
     #[error("no cell has {wanted}, so there is no baseline")]
     NoBaseline {
@@ -154,6 +162,9 @@ impl Comparison {
     /// ([`tcpexp_metrics::pooling`]), each in the direction of its payload.
     pub fn of(folder: &Path, options: &CompareOptions) -> Result<Self, CompareError> {
         let (mut runs, unfinished) = runs(folder)?;
+        let parameters = runs.iter().map(|run| &run.record.parameters);
+        options.only.check(parameters)?;
+        runs.retain(|run| options.only.takes(&run.record.parameters));
         let measured: Result<Vec<Vec<ClassRun>>, CompareError> = runs
             .par_iter_mut()
             .map(|run| measured(run, options))

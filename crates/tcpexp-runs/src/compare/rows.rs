@@ -64,7 +64,7 @@ impl Comparison {
         rows
     }
 
-    fn compared_cells(&self) -> Vec<Arc<ComparedCell>> {
+    pub(super) fn compared_cells(&self) -> Vec<Arc<ComparedCell>> {
         let compared = |(place, cell): (usize, &super::Cell)| {
             let failed = cell
                 .faults

@@ -7,7 +7,7 @@ use crate::plan::Plan;
 
 fn dry_run_of(plan: &str) -> String {
     let plan = Plan::parse(Path::new("plan.toml"), plan).unwrap_or_else(|error| panic!("{error}"));
-    dry_run(&plan).unwrap()
+    dry_run(&plan, None).unwrap()
 }
 
 /// The part of a dry run that is about one host in one phase.

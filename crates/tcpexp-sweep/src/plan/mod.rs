@@ -6,6 +6,7 @@ mod cell;
 mod change;
 mod commands;
 mod error;
+mod expect;
 mod host;
 mod matrix;
 mod parameters;
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 use netem_ctl::Bottleneck;
 use serde::{Deserialize, Serialize};
+use tcpexp_runs::compare::Expected;
 use tcpexp_runs::record::Role;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -31,6 +33,7 @@ pub use cell::Cell;
 pub use change::Change;
 pub(crate) use commands::{Ends, seconds, text};
 pub use error::PlanError;
+pub use expect::Expect;
 pub use host::{Host, Os};
 pub(crate) use path::{change_steps, lines, os, path_plan, queue_time, router};
 pub use settings::{Calibrate, Capture, Lab, Loggers, OnFailure, Prepare, RunSettings};
@@ -58,6 +61,8 @@ pub struct Plan {
     pub lab: Lab,
     /// The cells of its grid, in the grid's order.
     pub cells: Vec<Cell>,
+    /// What is expected of its results.
+    pub expected: Vec<Expected>,
     /// Names of the parameters that differ between cells, in the order of the matrix.
     pub varied: Vec<String>,
 }
@@ -111,6 +116,9 @@ pub struct Setup {
     /// Settings of runs, the same for all cells.
     #[serde(default, skip_serializing)]
     pub run: RunSettings,
+    /// What is expected of the results, the same for all cells.
+    #[serde(default, skip_serializing)]
+    pub expect: Vec<Expect>,
 }
 
 impl Plan {
@@ -159,6 +167,13 @@ impl Plan {
                 "expected another key, because all cells share run",
             ));
         }
+        if cells.iter().any(|cell| cell.setup.expect != setup.expect) {
+            let span = place::span(root, &["matrix"]);
+            return Err(Fault::new(
+                span,
+                "expected another key, because all cells share expect",
+            ));
+        }
         Ok(Self {
             path: source.path.to_owned(),
             text: source.text.to_owned(),
@@ -167,6 +182,7 @@ impl Plan {
             run: setup.run.clone(),
             lab: setup.lab,
             varied,
+            expected: expect::all(&cells, root)?,
             cells,
         })
     }

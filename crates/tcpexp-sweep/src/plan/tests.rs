@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use tcpexp_runs::record::Parameter;
 
 use super::*;
+use crate::schedule;
 
 const PLAN: &str = r#"kind = "lab"
 
@@ -238,4 +239,52 @@ fn traffic_that_cannot_run_concurrently_is_refused() {
 fn impossible_path_is_refused_before_any_change() {
     assert_snapshot!(refusal_of("buffer = \"30p\"", "rate = \"2mbit\""), @r#"plan.toml:7: path: forward.queue needs a buffer, such as buffer = "1bdp""#);
     assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: forward.queue needs a rate, because no queue forms without one");
+}
+
+#[test]
+fn an_expectation_is_about_traffic_and_cells_of_the_plan() {
+    let with = |expect: &str| format!("{PLAN}\n[[expect]]\n{expect}\n");
+    let expected = plan(&with(
+        "that = \"rtt_p95_ms < 80\"\nof = \"bulk\"\nonly = { cc = \"reno\", rate_mbps = 10 }",
+    ))
+    .expected;
+    let [one] = expected.as_slice() else {
+        panic!("{expected:?}");
+    };
+    assert_eq!(one.expectation.to_string(), "rtt_p95_ms < 80");
+    assert_eq!(one.class.as_deref(), Some("bulk"));
+    assert_eq!(one.only.to_string(), "cc=reno rate_mbps=10");
+    assert_snapshot!(refusal(&with("that = \"rtt_p95_ms ~ 80\"")), @r#"plan.toml:17: expect[1].that: expected MEASURE < NUMBER, with <, <=, > or >=, such as "rtt_p95_ms < 80""#);
+    assert_snapshot!(refusal(&with("that = \"jain > 0.9\"\nof = \"bluk\"")), @r#"plan.toml:18: expect[1].of: no traffic is named bluk"#);
+    assert_snapshot!(refusal(&with("that = \"jain > 0.9\"\nonly = { cca = \"reno\" }")), @r#"plan.toml:18: expect[1].only: no cell has a parameter cca; there are base_rtt_ms, buffer_packets, cc, delay_ms, duration_s, generators, queue, rate_mbps"#);
+    assert_snapshot!(refusal(&with("that = \"jain > 0.9\"\nonly = { cc = \"bbr\" }")), @r#"plan.toml:18: expect[1].only: no cell has cc=bbr"#);
+}
+
+#[test]
+fn expectations_change_no_cell() {
+    let hashes = |text: &str| -> Vec<String> {
+        plan(text).cells.into_iter().map(|cell| cell.hash).collect()
+    };
+    let expecting = format!("{PLAN}\n[[expect]]\nthat = \"jain > 0.9\"\n");
+    assert_eq!(hashes(PLAN), hashes(&expecting));
+}
+
+#[test]
+fn runs_are_selected_by_name_or_by_the_parameters_of_their_cells() {
+    let plan = plan(PLAN);
+    let all: Vec<String> = schedule::runs(&plan)
+        .iter()
+        .map(schedule::Planned::name)
+        .collect();
+    let selected = |only: &str| schedule::selected(&plan, only).map_err(|error| error.to_string());
+    assert_eq!(selected(&all[1]), Ok(vec![all[1].clone()]));
+    assert_eq!(selected(&all.join(",")), Ok(all.clone()));
+    assert_eq!(selected("cc=reno").map(|names| names.len()), Ok(2));
+    assert_eq!(
+        selected("cc=reno,cubic,rate_mbps=2").map(|names| names.len()),
+        Ok(2)
+    );
+    assert!(selected("0001").is_err_and(|why| why.contains("no run 0001")));
+    assert!(selected("cc=bbr").is_err_and(|why| why.contains("cc=bbr")));
+    assert!(selected("rate=2").is_err_and(|why| why.contains("rate_mbps")));
 }

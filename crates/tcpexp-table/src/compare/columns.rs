@@ -7,7 +7,8 @@ use super::{ALL_CLASSES, CompareRow, CompareRunRow, ComparedCell, MAIN};
 use crate::columns::{Builder, Columns};
 use crate::dataset::{RunColumns, RunValue};
 
-const CELL: &str = "Hash of the cell's parameters, in hex: the same for its repetitions.";
+pub(super) const CELL: &str =
+    "Hash of the cell's parameters, in hex: the same for its repetitions.";
 const CLASS: &str = "Class of traffic in the plan, or all for all classes except probes. Null if the cell has no valid run.";
 const SENDERS: &str = "Generators of traffic of the class in one run.";
 const TRANSFERS: &str =
@@ -71,7 +72,7 @@ pub fn is_compare_column(name: &str) -> bool {
 }
 
 /// Adds one column per parameter of a row's cell.
-fn of_cell<R: 'static>(
+pub(super) fn of_cell<R: 'static>(
     columns: Builder<R>,
     parameters: &RunColumns,
     cell: fn(&R) -> &ComparedCell,
@@ -107,7 +108,7 @@ type End = fn(Estimate) -> Option<f64>;
 
 /// Adds the median over runs and the bounds of its interval.
 fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareRow> {
-    let name = column_name(measure, "");
+    let name = measure.name();
     let estimate = move |row: &CompareRow| row.class.as_ref()?.estimate(measure);
     let ends: [(&str, &str, End); 2] = [
         ("_low", "Lower", |estimate| Some(estimate.interval?.0)),
@@ -122,7 +123,7 @@ fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareR
     let columns = columns.maybe_float(&name, &about, move |row| finite(estimate(row)?.median));
     let columns = ends.into_iter().fold(columns, |columns, (infix, which, end)| {
         let about = format!("{which} end of the 95 % interval of {name}, by bootstrap over runs. Null for fewer than two runs, and if the value was not reached.");
-        columns.maybe_float(&column_name(measure, infix), &about, move |row| {
+        columns.maybe_float(&measure.name_with(infix), &about, move |row| {
             end(estimate(row)?).and_then(finite)
         })
     });
@@ -146,7 +147,7 @@ fn value(columns: Builder<CompareRunRow>, measure: Measure) -> Builder<CompareRu
     };
     let about = format!("{}{null}", measure.definition());
     let value = move |class: &ClassRun| class.values.value(measure).and_then(finite);
-    columns.maybe_float(&column_name(measure, ""), &about, move |row| {
+    columns.maybe_float(&measure.name(), &about, move |row| {
         value(row.class.as_ref()?)
     })
 }
@@ -154,21 +155,13 @@ fn value(columns: Builder<CompareRunRow>, measure: Measure) -> Builder<CompareRu
 /// The columns that a reader looks at first: class, number of runs, and the measures of the text
 /// table.
 pub fn main_compare_columns() -> Vec<String> {
-    let measures = MAIN.map(|measure| column_name(measure, ""));
+    let measures = MAIN.map(Measure::name);
     let first = ["class", "runs"].map(str::to_owned);
     first.into_iter().chain(measures).collect()
 }
 
-/// Name of a measure's column: `goodput_low_bps` for the infix `_low`.
-fn column_name(measure: Measure, infix: &str) -> String {
-    match measure.unit() {
-        Some(unit) => format!("{}{infix}_{unit}", measure.stem()),
-        None => format!("{}{infix}", measure.stem()),
-    }
-}
-
 /// `None` for an infinite value: the flows did not reach the target.
-fn finite(value: f64) -> Option<f64> {
+pub(super) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
@@ -178,8 +171,8 @@ mod tests {
 
     #[test]
     fn a_unit_is_the_last_word_of_a_column() {
-        assert_eq!(column_name(Measure::Goodput, "_low"), "goodput_low_bps");
-        assert_eq!(column_name(Measure::Jain, "_high"), "jain_high");
+        assert_eq!(Measure::Goodput.name_with("_low"), "goodput_low_bps");
+        assert_eq!(Measure::Jain.name_with("_high"), "jain_high");
         assert!(is_compare_column("rtt_median_low_ms") && is_compare_column("repetition"));
         assert!(!is_compare_column("delay_ms"));
     }

@@ -1,6 +1,7 @@
 //! The tables of `tcpexp compare`.
 
 mod columns;
+mod expected;
 mod text;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use tcpexp_metrics::compare::{CellClass, ClassRun, Measure, Options};
 use crate::dataset::RunColumns;
 
 pub use columns::{compare_columns, compare_run_columns, is_compare_column, main_compare_columns};
+pub use expected::{ExpectedRow, expected_columns, expected_text};
 pub use text::{CompareText, compare_text};
 
 /// The measures that a reader looks at first, in order.

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tcpexp_chart::page::{PageParameter, PageRow, PageRun, PageTable, TableColumn};
 use tcpexp_runs::compare::{CompareOptions, Comparison};
+use tcpexp_runs::only::Only;
 use tcpexp_table::compare::{compare_columns, main_compare_columns};
 use tcpexp_table::{Format, RowsWriter};
 
@@ -13,10 +14,17 @@ use crate::Error;
 /// The rows of `tcpexp compare` for the sweep in `dir` with these runs, without empty columns.
 pub(super) fn cell_table(
     dir: &Path,
+    only: &Only,
     varied: &[PageParameter],
     runs: &[PageRun],
 ) -> Result<PageTable, Error> {
-    let comparison = Comparison::of(dir, &CompareOptions::default());
+    let comparison = Comparison::of(
+        dir,
+        &CompareOptions {
+            only: only.clone(),
+            ..CompareOptions::default()
+        },
+    );
     let comparison = comparison.map_err(|source| Error::CompareRuns {
         path: dir.to_owned(),
         source,

@@ -4,13 +4,14 @@ mod cells;
 mod flows;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde_json::Value;
 use tcpexp_chart::page::{Page, PageAxis, PageParameter, PageRow, PageRun, PageTable, TableColumn};
 use tcpexp_runs::captured::records_of_datasets;
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
+use tcpexp_runs::only::Only;
 use tcpexp_runs::record::{FILE_NAME, Parameter, RunRecord, Status};
 use tcpexp_table::dataset::MANIFEST_FILE_NAME;
 
@@ -25,9 +26,9 @@ const LINE_POINTS: usize = 4_000;
 
 /// Builds the report page of `dir`: a sweep, a run of a sweep, a folder of datasets, or a dataset.
 ///
-/// The tables of runs come from their datasets. The page lists incomplete runs with the reason and
+/// `only` selects the cells to show. The tables of runs come from their datasets. The page lists incomplete runs with the reason and
 /// does not draw them.
-pub fn report(dir: &Path) -> Result<Page, Error> {
+pub fn report(dir: &Path, only: &Only) -> Result<Page, Error> {
     let is_sweep = dir.join(RUNS).is_dir();
     let datasets = if is_sweep {
         Vec::new()
@@ -51,6 +52,7 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
     } else {
         (vec![dir.to_owned()], vec![record(dir)?])
     };
+    let (runs, records) = selected(runs, records, only)?;
     // A run has four panels.
     let most_points = (MAX_POINTS / (4 * runs.len().max(1))).clamp(200, LINE_POINTS);
     let pages: Result<Vec<_>, Error> = runs
@@ -71,7 +73,7 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
     let flow_rule = Vec::from_iter(rules).join("; ");
     let flows = flow_table(&pages, flows);
     let parameters = parameters(records.iter().flatten());
-    let cells_table = has_cells.then(|| cell_table(dir, &parameters, &pages));
+    let cells_table = has_cells.then(|| cell_table(dir, only, &parameters, &pages));
     let cells_table = cells_table.transpose()?;
     let cells: BTreeSet<_> = pages.iter().filter_map(|run| run.cell.as_ref()).collect();
     let summary = match (pages.len(), cells.len()) {
@@ -88,6 +90,26 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
         tables: cells_table.into_iter().chain([flows]).collect(),
         runs: pages,
     })
+}
+
+/// The runs whose cells are selected, with their records.
+fn selected(
+    runs: Vec<PathBuf>,
+    records: Vec<Option<RunRecord>>,
+    only: &Only,
+) -> Result<(Vec<PathBuf>, Vec<Option<RunRecord>>), Error> {
+    if only.is_all() {
+        return Ok((runs, records));
+    }
+    let parameters = records.iter().flatten().map(|record| &record.parameters);
+    only.check(parameters).map_err(Error::Only)?;
+    // A run without a record is of an unknown cell.
+    let is_selected = |record: &Option<RunRecord>| {
+        let record = record.as_ref();
+        record.is_some_and(|record| only.takes(&record.parameters))
+    };
+    let runs = runs.into_iter().zip(records);
+    Ok(runs.filter(|(_, record)| is_selected(record)).unzip())
 }
 
 /// Reads the record of a run that ended; `None` for an unfinished run or a dataset.

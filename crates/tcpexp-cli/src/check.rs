@@ -1,0 +1,147 @@
+//! `tcpexp check DIR`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use tcpexp_metrics::compare::Verdict;
+use tcpexp_runs::compare::{Comparison, Expected};
+use tcpexp_sweep::plan::Plan;
+use tcpexp_table::FLOW_TABLE_WIDTH;
+use tcpexp_table::compare::{ExpectedRow, expected_columns, expected_text};
+
+use crate::measure_args::MeasureArgs;
+use crate::output::Output;
+use crate::report;
+use crate::shared_args::{OutputArgs, wrong_usage};
+use crate::sheet::Sheet;
+
+/// The copy of the plan in the directory of a sweep.
+const PLAN: &str = "plan.toml";
+
+/// Check the results of a sweep against what is expected of them
+///
+/// Expectations are the `[[expect]]` tables of the sweep's plan, or those of --expect. Each names a
+/// measure of tcpexp compare, a relation (<, <=, > or >=) and a bound. A bound is a number in the unit
+/// of the measure, or a share of what the same cell measured in an earlier sweep:
+/// "goodput_bps >= 0.95 * baseline". The value is the median over the cell's runs.
+///
+/// The exit code is 1 if a value is not as expected, or unknown.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp check results\n\
+\x20 tcpexp check results --expect 'rtt_p95_ms < 80' --expect 'jain > 0.9'\n\
+\x20 tcpexp check results --expect 'goodput_bps >= 0.95 * baseline' --baseline before\n\
+\x20 tcpexp check results --junit verdicts.xml")]
+pub(crate) struct CheckArgs {
+    /// Directory of the sweep, or a folder of datasets
+    dir: PathBuf,
+
+    /// Check this instead of the expectations of the plan, for all traffic in all cells (repeatable)
+    #[arg(long, value_name = "EXPECTATION", value_parser = parse_expected)]
+    expect: Vec<Expected>,
+
+    /// Earlier sweep whose values are the baseline
+    ///
+    /// The baseline of a cell is the cell with the same varied parameters.
+    #[arg(long, value_name = "DIR")]
+    baseline: Option<PathBuf>,
+
+    #[command(flatten)]
+    measures: MeasureArgs,
+
+    /// Write the verdicts as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
+    let expected = match args.expect.as_slice() {
+        [] => of_plan(&args.dir)?,
+        given => given.to_vec(),
+    };
+    let options = args.measures.options(Vec::new());
+    let comparison = Comparison::of(&args.dir, &options)?;
+    let baseline = args.baseline.as_deref();
+    let baseline = baseline
+        .map(|dir| Comparison::of(dir, &options))
+        .transpose()?;
+    let rows = comparison.check(&expected, baseline.as_ref())?;
+    let mut sheet = Sheet::create(&args.output, expected_columns(&comparison.parameters()))?;
+    let junit = args.junit.as_deref();
+    let junit = junit.map(|path| written(path, &rows)).transpose()?;
+    let count = |verdict| rows.iter().filter(|row| row.verdict() == verdict).count();
+    let [met, not_met, unknown] = [Verdict::Met, Verdict::NotMet, Verdict::Unknown].map(count);
+    let mut text = expected_text(&rows, FLOW_TABLE_WIDTH);
+    if !args.output.quiet {
+        text.push('\n');
+        let counts = format!("{met} met, {not_met} not met, {unknown} unknown");
+        report::line(&mut text, "verdicts", &counts);
+    }
+    sheet.add(rows)?;
+    sheet.finish(&text)?;
+    junit.map_or(Ok(()), Output::finish)?;
+    match (not_met, unknown) {
+        (0, 0) => Ok(()),
+        (0, _) => bail!("{unknown} of {} results are unknown", met + unknown),
+        _ => bail!(
+            "{not_met} of {} results are not as expected",
+            met + not_met + unknown
+        ),
+    }
+}
+
+/// The expectations of the sweep's plan.
+fn of_plan(dir: &Path) -> anyhow::Result<Vec<Expected>> {
+    let path = dir.join(PLAN);
+    if !path.exists() {
+        return Err(wrong_usage(&format!(
+            "{} has no {PLAN} with expectations: use --expect",
+            dir.display()
+        )));
+    }
+    let plan = Plan::read(&path)?;
+    if plan.expected.is_empty() {
+        return Err(wrong_usage(&format!(
+            "{} has no [[expect]]: use --expect",
+            path.display()
+        )));
+    }
+    Ok(plan.expected)
+}
+
+fn parse_expected(text: &str) -> Result<Expected, String> {
+    Expected::parse(text).map_err(|error| error.to_string())
+}
+
+/// Writes a test suite with one test case per row. The file gets its final name when it is finished.
+fn written(path: &Path, rows: &[ExpectedRow]) -> anyhow::Result<Output> {
+    let mut output = Output::create(Some(path))?;
+    let mut report = Report::new("tcpexp check");
+    let mut suite = TestSuite::new("expectations");
+    suite.add_test_cases(rows.iter().map(case));
+    report.add_test_suite(suite);
+    report
+        .serialize(&mut output)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(output)
+}
+
+fn case(row: &ExpectedRow) -> TestCase {
+    let status = match row.verdict() {
+        Verdict::Met => TestCaseStatus::success(),
+        Verdict::NotMet => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Verdict::Unknown => TestCaseStatus::non_success(NonSuccessKind::Error),
+    };
+    let mut status = status;
+    if row.verdict() != Verdict::Met {
+        status.set_message(row.found());
+    }
+    let name = format!("{} ({})", row.expectation, row.class_name());
+    let mut case = TestCase::new(name, status);
+    case.set_classname(row.cell_name());
+    case
+}

@@ -1,0 +1,157 @@
+//! Checks the cells of a comparison against what is expected of them.
+
+use std::sync::Arc;
+
+use tcpexp_metrics::compare::{CellClass, Expectation, ExpectationError};
+use tcpexp_metrics::repetition::Estimate;
+use tcpexp_table::compare::ExpectedRow;
+use thiserror::Error;
+
+use super::Comparison;
+use super::cells::known;
+use crate::only::Only;
+use crate::record::NULL;
+
+/// An expectation, and the results that it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// The expectation.
+    pub expectation: Expectation,
+    /// The class of traffic; `None` for all classes together.
+    pub class: Option<String>,
+    /// The cells that it is about.
+    pub only: Only,
+}
+
+impl Expected {
+    /// The expectation that a text states of all classes together, in all cells.
+    pub fn parse(text: &str) -> Result<Self, ExpectationError> {
+        Ok(Self {
+            expectation: text.parse()?,
+            class: None,
+            only: Only::default(),
+        })
+    }
+}
+
+/// Why expectations cannot be checked.
+#[derive(Debug, Error)]
+pub enum ExpectError {
+    /// An expectation is about no cell.
+    #[error("\"{expectation}\" is about no result: {why}")]
+    Nothing {
+        /// The expectation.
+        expectation: String,
+        /// What it names and what there is.
+        why: String,
+    },
+    /// An expectation needs the results of an earlier sweep.
+    #[error("\"{expectation}\" needs the results of an earlier sweep as its baseline")]
+    NoBaseline {
+        /// The expectation.
+        expectation: String,
+    },
+}
+
+impl Comparison {
+    /// A row for each expectation and each cell that it is about.
+    ///
+    /// The baseline of a cell is the cell of `baseline` with equal varied parameters. A value or a
+    /// baseline that does not exist makes the verdict unknown; an expectation about no cell at all is
+    /// an error.
+    pub fn check(
+        &self,
+        expected: &[Expected],
+        baseline: Option<&Self>,
+    ) -> Result<Vec<ExpectedRow>, ExpectError> {
+        let cells = self.compared_cells();
+        let mut rows = Vec::new();
+        for one in expected {
+            if one.expectation.needs_baseline() && baseline.is_none() {
+                let expectation = one.expectation.to_string();
+                return Err(ExpectError::NoBaseline { expectation });
+            }
+            self.assert_is_about_results(one)?;
+            let measure = one.expectation.measure;
+            for place in self.cells_of(one) {
+                let class = self.class_of(place, one.class.as_deref());
+                let base = baseline.and_then(|base| self.value_before(place, one, base));
+                let estimate = class.and_then(|class| class.estimate(measure));
+                rows.push(ExpectedRow {
+                    cell: Arc::clone(&cells[place]),
+                    class: one.class.clone(),
+                    expectation: one.expectation.clone(),
+                    estimate,
+                    bound: one.expectation.bound(base),
+                });
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Refuses an expectation that no cell could fail.
+    fn assert_is_about_results(&self, one: &Expected) -> Result<(), ExpectError> {
+        let nothing = |why: String| {
+            let expectation = one.expectation.to_string();
+            Err(ExpectError::Nothing { expectation, why })
+        };
+        if self.cells_of(one).next().is_none() {
+            let parameters = known(&self.cells);
+            return nothing(format!(
+                "no cell has {}; the parameters are {parameters}",
+                one.only
+            ));
+        }
+        let is_known = |class: &CellClass| class.class.as_deref() == one.class.as_deref();
+        if one.class.is_some() && !self.classes.is_empty() && !self.classes.iter().any(is_known) {
+            let mut known: Vec<&str> = self
+                .classes
+                .iter()
+                .filter_map(|c| c.class.as_deref())
+                .collect();
+            known.sort_unstable();
+            known.dedup();
+            let class = one.class.as_deref().unwrap_or_default();
+            return nothing(format!(
+                "no traffic is named {class}; there is {}",
+                known.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    fn cells_of<'a>(&'a self, one: &'a Expected) -> impl Iterator<Item = usize> + 'a {
+        let cells = self.cells.iter().enumerate();
+        cells
+            .filter(|(_, cell)| one.only.takes_values(|name| cell.parameter(name)))
+            .map(|(place, _)| place)
+    }
+
+    fn class_of(&self, cell: usize, class: Option<&str>) -> Option<&CellClass> {
+        self.classes
+            .iter()
+            .find(|row| row.cell == cell && row.class.as_deref() == class)
+    }
+
+    /// The value of the same cell in `before`; `None` unless exactly one cell is the same.
+    fn value_before(&self, place: usize, one: &Expected, before: &Self) -> Option<f64> {
+        let wanted: Only = self.cells[place]
+            .varied()
+            .map(|(name, value)| (name.to_owned(), value.unwrap_or_else(|| NULL.to_owned())))
+            .collect();
+        let mut same = before
+            .cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| wanted.takes_values(|name| cell.parameter(name)));
+        let ((cell, _), others) = (same.next()?, same.next());
+        let class = before
+            .class_of(cell, one.class.as_deref())
+            .filter(|_| others.is_none())?;
+        median(class.estimate(one.expectation.measure))
+    }
+}
+
+fn median(estimate: Option<Estimate>) -> Option<f64> {
+    estimate.map(|estimate| estimate.median)
+}

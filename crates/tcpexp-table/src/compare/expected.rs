@@ -1,0 +1,153 @@
+//! The table of `tcpexp check`: a row per expectation and cell.
+
+use std::sync::Arc;
+
+use tcpexp_metrics::compare::{Expectation, Verdict};
+use tcpexp_metrics::repetition::Estimate;
+
+use super::columns::{CELL, finite, of_cell};
+use super::{ALL_CLASSES, ComparedCell};
+use crate::cells::{count, four_digits, wrapped};
+use crate::columns::Columns;
+use crate::dataset::RunColumns;
+
+/// An expectation of one cell, and what the cell measured.
+#[derive(Clone, Debug)]
+pub struct ExpectedRow {
+    /// The cell.
+    pub cell: Arc<ComparedCell>,
+    /// The class of traffic; `None` for all classes together.
+    pub class: Option<String>,
+    /// The expectation.
+    pub expectation: Expectation,
+    /// The median over the cell's runs; `None` without a run that has the measure.
+    pub estimate: Option<Estimate>,
+    /// The bound; `None` if the baseline has no value.
+    pub bound: Option<f64>,
+}
+
+impl ExpectedRow {
+    /// The median over the cell's runs; infinite for a goal that most runs did not reach.
+    fn value(&self) -> Option<f64> {
+        self.estimate.map(|estimate| estimate.median)
+    }
+
+    /// Whether the value is as expected.
+    pub fn verdict(&self) -> Verdict {
+        self.expectation.verdict(self.value(), self.bound)
+    }
+
+    /// Whether the whole 95 % interval of the median has the same verdict; `None` for fewer than two
+    /// runs.
+    pub fn is_certain(&self) -> Option<bool> {
+        self.expectation.is_certain(&self.estimate?, self.bound)
+    }
+
+    /// The name of the class in tables.
+    pub fn class_name(&self) -> &str {
+        self.class.as_deref().unwrap_or(ALL_CLASSES)
+    }
+
+    /// The cell's varied parameters: `cc=reno rate=10mbit`, or its hash if nothing varies.
+    pub fn cell_name(&self) -> String {
+        let columns = self.cell.parameters.columns();
+        let varied = columns.iter().take(self.cell.varied).map(|column| {
+            let value = column.value.text();
+            format!("{}={}", column.name, value.as_deref().unwrap_or("null"))
+        });
+        let name = varied.collect::<Vec<_>>().join(" ");
+        if name.is_empty() {
+            self.cell.hash.clone()
+        } else {
+            name
+        }
+    }
+
+    /// The value in words, with its interval and its bound if that comes from a baseline.
+    pub fn found(&self) -> String {
+        let mut found = match self.estimate {
+            None => match &self.cell.left_out {
+                Some(why) => format!("no value; left out: {why}"),
+                None => "no value".to_owned(),
+            },
+            Some(estimate) => {
+                let value = number(estimate.median);
+                match estimate.interval {
+                    Some((low, high)) => format!("{value} ({} to {})", number(low), number(high)),
+                    None => value,
+                }
+            }
+        };
+        if self.expectation.needs_baseline() {
+            let bound = self.bound.map_or_else(|| "unknown".to_owned(), number);
+            found += &format!(", bound {bound}");
+        }
+        if self.is_certain() == Some(false) {
+            found += ", uncertain";
+        }
+        found
+    }
+}
+
+/// Values from here on are shown as whole numbers.
+const WHOLE: f64 = 1e4;
+
+/// A value with four digits or to the unit; infinity stands for a goal that was not reached.
+fn number(value: f64) -> String {
+    if value.is_infinite() {
+        return "never".to_owned();
+    }
+    if value < WHOLE {
+        return four_digits(value);
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at least `WHOLE`; a value beyond 2^64 saturates"
+    )]
+    let whole = value.round() as u64;
+    count(whole, usize::MAX)
+}
+
+/// The columns of `tcpexp check`, after the columns of the cells' `parameters`.
+pub fn expected_columns(parameters: &RunColumns) -> Columns<ExpectedRow> {
+    let columns = Columns::named("check").text(
+        "expectation",
+        "The expectation: a measure of tcpexp compare, a relation and a bound.",
+        |row: &ExpectedRow| row.expectation.to_string(),
+    );
+    let columns = columns.text("cell", CELL, |row| row.cell.hash.clone());
+    of_cell(columns, parameters, |row| &row.cell)
+        .text("class", "Class of traffic in the plan, or all for all classes except probes.", |row| row.class_name().to_owned())
+        .name("verdict", "met, not met, or unknown (the cell has no value, or its baseline has none).", |row| row.verdict().name())
+        .maybe_flag("certain", "True if the whole 95 % interval of the median has the same verdict. Null for fewer than two runs, and if the verdict is unknown.", ExpectedRow::is_certain)
+        .maybe_float("value", "Median over runs of the measure, in its unit. Null if no run has a value, or most runs did not reach the goal.", |row| finite(row.value()?))
+        .maybe_float("low", "Lower end of the 95 % interval of value. Null for fewer than two runs, and if the goal was not reached.", |row| finite(row.estimate?.interval?.0))
+        .maybe_float("high", "Upper end of the 95 % interval of value. Null for fewer than two runs, and if the goal was not reached.", |row| finite(row.estimate?.interval?.1))
+        .maybe_float("bound", "The bound, in the unit of the measure. Null if it comes from a baseline that has no value.", |row| row.bound)
+        .done()
+}
+
+/// Formats the verdicts, grouped by expectation in order of appearance.
+pub fn expected_text(rows: &[ExpectedRow], width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (place, row) in rows.iter().enumerate() {
+        let is_same =
+            |other: &ExpectedRow| other.expectation == row.expectation && other.class == row.class;
+        if place == 0 || !is_same(&rows[place - 1]) {
+            let alike = rows[place..].iter().take_while(|other| is_same(other));
+            let (mut met, mut all) = (0, 0);
+            for other in alike {
+                met += u64::from(other.verdict() == Verdict::Met);
+                all += 1;
+            }
+            let (what, class) = (&row.expectation, row.class_name());
+            lines.push(format!("{what} ({class}): met in {met} of {all} cells"));
+        }
+        let first = format!("  {:<7}", row.verdict().name());
+        let rest = format!("{}: {}", row.cell_name(), row.found());
+        let parts = std::iter::once(first).chain(rest.split(' ').map(str::to_owned));
+        lines.extend(wrapped(&parts.collect::<Vec<_>>(), width));
+    }
+    lines.join("\n") + "\n"
+}
