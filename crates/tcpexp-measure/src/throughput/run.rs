@@ -75,8 +75,9 @@ pub struct ThroughputCounter {
     /// Indexed by slot.
     flows: Vec<Option<FlowBins>>,
     all: Series,
-    /// Non-empty bins with the slots of their flows, earliest first.
-    pending: BinaryHeap<Reverse<(Index, Slot)>>,
+    /// Non-empty bins with their flows, earliest first. The slot does not order them, because it
+    /// depends on the flows that ended before.
+    pending: BinaryHeap<Reverse<(Index, FlowId, Slot)>>,
     totals: ThroughputTotals,
 }
 
@@ -151,7 +152,7 @@ impl ThroughputCounter {
         // The heap names the flows with open bins; a scan of all live flows would cost more per
         // bin.
         if bins.series.add(index, direction, volume) {
-            self.pending.push(Reverse((index, slot)));
+            self.pending.push(Reverse((index, bins.flow, slot)));
         }
         self.all.add(index, direction, volume);
         Ok(())
@@ -184,7 +185,7 @@ impl ThroughputCounter {
     ) -> Result<(), E> {
         self.closed_before = Some(bound);
         let mut rows = Rows::new(grid, self.span, &self.options, sink);
-        while let Some(Reverse((index, slot))) = self.pending.peek().copied() {
+        while let Some(Reverse((index, _, slot))) = self.pending.peek().copied() {
             if index >= bound {
                 break;
             }

@@ -1,4 +1,4 @@
-//! One table from the parts of a divided analysis.
+//! One table from the parts of a divided analysis, or from sorted runs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,8 +10,10 @@ use arrow::compute::{cast, interleave_record_batch};
 use arrow::datatypes::{DataType, Int64Type, SchemaRef, UInt32Type};
 use arrow::error::ArrowError;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use tcpexp_pair::spp::Point;
 
 use super::DatasetTable;
+use super::order::{NO_FLOW, RowKey, section};
 use crate::Error;
 use crate::schema::check_version;
 use crate::writer::{BATCH_ROWS, Format, TableWriter};
@@ -22,76 +24,87 @@ const READ_ROWS: usize = 8_192;
 /// Writes the rows of a table's parts to one Parquet table, in the order of the undivided table,
 /// and returns the output and the number of rows.
 ///
-/// Rows of equal time are in order of their flows' numbers. The rows of one flow keep their order.
-/// `parts` are Parquet tables with the same columns. Memory grows with the number of parts, but not
-/// with their length.
+/// `parts` are Parquet tables with the same columns, each in this order. Of rows with equal
+/// positions, those of the earlier part come first. The bytes are those of the undivided table. Memory
+/// grows with the number of parts, but not with their length.
 pub fn merge_tables<W: Write + Send>(
     table: DatasetTable,
     parts: Vec<File>,
     out: W,
 ) -> Result<(W, u64), Error> {
-    let mut parts: Vec<Part> = parts
-        .into_iter()
-        .map(|file| Part::open(table, file))
-        .collect::<Result<_, Error>>()?;
-    let schema = match parts.first() {
-        Some(first) => first.schema.clone(),
-        None => table.schema(),
-    };
-    if parts.iter().any(|part| part.schema != schema) {
-        return Err(Error::OtherColumns {
-            table: table.name(),
-        });
-    }
-    let mut merged = Merged {
-        out: TableWriter::new(Format::Parquet, &schema, out)?,
-        batches: Vec::new(),
-        rows: Vec::new(),
-        written: 0,
-    };
-    let mut heads = BinaryHeap::new();
-    for (number, part) in parts.iter_mut().enumerate() {
-        if let Some(key) = part.next(&mut merged.batches)? {
-            heads.push(Reverse((key, number)));
-        }
-    }
-    let mut section = None;
-    while let Some(Reverse((key, number))) = heads.pop() {
-        // The undivided table begins a new batch where a new section begins.
-        let is_new = section.replace(key.section) != Some(key.section);
-        if is_new || merged.rows.len() == BATCH_ROWS {
-            merged.flush(&mut parts)?;
-        }
-        let part = &mut parts[number];
-        merged.rows.push((part.place, part.row));
-        part.row += 1;
-        if let Some(key) = part.next(&mut merged.batches)? {
-            heads.push(Reverse((key, number)));
-        }
-    }
-    merged.flush(&mut parts)?;
-    let Merged { out, written, .. } = merged;
-    Ok((out.finish()?, written))
+    let mut merged = MergedTable::new(table, parts.first(), out)?;
+    merged.append(parts)?;
+    merged.finish()
 }
 
-/// Position of a row in a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    /// The rows of the source's capture come first, then those of the destination's, then those of
-    /// neither.
-    section: u8,
-    time: i64,
-    /// A total over all flows comes after the flows.
-    flow: u32,
+/// A table of one run after the other, each merged from parts.
+pub struct MergedTable<W: Write + Send> {
+    table: DatasetTable,
+    schema: SchemaRef,
+    out: TableWriter<W>,
+    rows: u64,
 }
 
-impl Key {
-    fn of(keys: &Keys, row: usize) -> Self {
-        Self {
-            section: keys.sections.as_ref().map_or(0, |sections| sections[row]),
-            time: keys.times[row],
-            flow: keys.flows.as_ref().map_or(u32::MAX, |flows| flows[row]),
+impl<W: Write + Send> MergedTable<W> {
+    /// Starts a table in `out`, with the columns of `first`; without a part, those of a run without
+    /// parameters.
+    pub fn new(table: DatasetTable, first: Option<&File>, out: W) -> Result<Self, Error> {
+        let unread = |source: std::io::Error| Error::Read(source.into());
+        let schema = match first {
+            Some(file) => Part::open(table, file.try_clone().map_err(unread)?)?.schema,
+            None => table.schema(),
+        };
+        Ok(Self {
+            table,
+            out: TableWriter::new(Format::Parquet, &schema, out)?,
+            schema,
+            rows: 0,
+        })
+    }
+
+    /// Adds the rows of the parts of a run, as [`merge_tables`].
+    pub fn append(&mut self, parts: Vec<File>) -> Result<(), Error> {
+        let mut parts: Vec<Part> = parts
+            .into_iter()
+            .map(|file| Part::open(self.table, file))
+            .collect::<Result<_, Error>>()?;
+        if parts.iter().any(|part| part.schema != self.schema) {
+            return Err(Error::OtherColumns {
+                table: self.table.name(),
+            });
         }
+        let mut merged = Merged {
+            out: &mut self.out,
+            batches: Vec::new(),
+            rows: Vec::new(),
+            written: 0,
+        };
+        let mut heads = BinaryHeap::new();
+        for (number, part) in parts.iter_mut().enumerate() {
+            if let Some(key) = part.next(&mut merged.batches)? {
+                heads.push(Reverse((key, number)));
+            }
+        }
+        while let Some(Reverse((_, number))) = heads.pop() {
+            if merged.rows.len() == BATCH_ROWS {
+                merged.flush(&mut parts)?;
+            }
+            let part = &mut parts[number];
+            merged.rows.push((part.place, part.row));
+            part.row += 1;
+            if let Some(key) = part.next(&mut merged.batches)? {
+                heads.push(Reverse((key, number)));
+            }
+        }
+        merged.flush(&mut parts)?;
+        let written = merged.written;
+        self.rows += written;
+        Ok(())
+    }
+
+    /// Completes the table and returns its output and the number of rows.
+    pub fn finish(self) -> Result<(W, u64), Error> {
+        Ok((self.out.finish()?, self.rows))
     }
 }
 
@@ -106,6 +119,14 @@ struct Keys {
 }
 
 impl Keys {
+    fn key(&self, row: usize) -> RowKey {
+        RowKey {
+            section: self.sections.as_ref().map_or(0, |sections| sections[row]),
+            time: self.times[row],
+            flow: self.flows.as_ref().map_or(NO_FLOW, |flows| flows[row]),
+        }
+    }
+
     fn of(table: DatasetTable, batch: &RecordBatch) -> Result<Self, Error> {
         let column = |name: &str, to: &DataType| {
             let array = batch.column_by_name(name);
@@ -116,17 +137,14 @@ impl Keys {
             table: table.name(),
         })?;
         let flows = column("flow_id", &DataType::UInt32).map_err(Error::Read)?;
-        let flow = |flow: Option<u32>| flow.unwrap_or(u32::MAX);
+        let flow = |flow: Option<u32>| flow.unwrap_or(NO_FLOW);
         let sections = if table.is_by_capture() {
             column("capture", &DataType::Utf8).map_err(Error::Read)?
         } else {
             None
         };
-        let section = |capture: Option<&str>| match capture {
-            Some("src") => 0,
-            Some(_) => 1,
-            None => 2,
-        };
+        let point = |name: &str| Point::BOTH.into_iter().find(|point| point.name() == name);
+        let section = |capture: Option<&str>| section(capture.and_then(point));
         Ok(Self {
             sections: sections.map(|names| names.as_string::<i32>().iter().map(section).collect()),
             times: times.as_primitive::<Int64Type>().values().to_vec(),
@@ -170,7 +188,7 @@ impl Part {
     }
 
     /// The key of the next row; `None` after the last. Adds a batch that is read to `batches`.
-    fn next(&mut self, batches: &mut Vec<RecordBatch>) -> Result<Option<Key>, Error> {
+    fn next(&mut self, batches: &mut Vec<RecordBatch>) -> Result<Option<RowKey>, Error> {
         while self.row == self.batch.num_rows() {
             let Some(batch) = self.reader.next() else {
                 return Ok(None);
@@ -181,20 +199,20 @@ impl Part {
             self.place = batches.len();
             batches.push(self.batch.clone());
         }
-        Ok(Some(Key::of(&self.keys, self.row)))
+        Ok(Some(self.keys.key(self.row)))
     }
 }
 
 /// The table that is being written.
-struct Merged<W: Write + Send> {
-    out: TableWriter<W>,
+struct Merged<'a, W: Write + Send> {
+    out: &'a mut TableWriter<W>,
     batches: Vec<RecordBatch>,
     /// The next rows: index of the batch, and row of it.
     rows: Vec<(usize, usize)>,
     written: u64,
 }
 
-impl<W: Write + Send> Merged<W> {
+impl<W: Write + Send> Merged<'_, W> {
     /// Writes the collected rows, and forgets the batches that have been read to their ends.
     fn flush(&mut self, parts: &mut [Part]) -> Result<(), Error> {
         if !self.rows.is_empty() {

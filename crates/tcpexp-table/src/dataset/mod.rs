@@ -6,6 +6,9 @@
 //!
 //! All times are on the source's clock; times of the destination are converted to it. Each time has
 //! two columns: a timestamp to the nanosecond, and seconds since the run's origin.
+//!
+//! The rows of a table are in order of time, and of their flows' numbers at equal times; in the tables
+//! [by capture](DatasetTable::is_by_capture), those of the source precede those of the destination.
 
 mod events;
 mod flow;
@@ -13,6 +16,7 @@ mod flows;
 mod logs;
 mod losses;
 mod merge;
+mod order;
 mod owd;
 mod queue;
 mod rtt;
@@ -31,12 +35,13 @@ pub use flow::DatasetFlow;
 pub use flows::FlowRow;
 pub use logs::{LogRow, LogSample};
 pub use losses::LossRow;
-pub use merge::merge_tables;
+pub use merge::{MergedTable, merge_tables};
+pub use order::DatasetRow;
 pub use owd::OwdRow;
 pub use queue::{QueueRow, QueueSource, QueueState};
 pub use rtt::{RttRow, RttSource};
 pub use sender::SenderStateRow;
-pub use sorted::SortedWriter;
+pub use sorted::{NewRun, SortedWriter};
 pub use tables::{DatasetTable, Layout};
 pub use text::written_text;
 pub use throughput::ThroughputBinRow;

@@ -1,79 +1,175 @@
-//! Sorting of nearly sorted rows by time.
+//! Writes nearly sorted rows in the order of their table.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use tcpexp_units::Timestamp;
-
+use super::DatasetRow;
+use super::order::{RowKey, compare};
 use crate::writer::{BATCH_ROWS, Format, TableWriter};
 use crate::{Columns, Error};
 
-/// Writes rows in order of time to a Parquet table, from rows that arrive nearly in that order.
+/// Writes rows to a Parquet table in its order, from rows that arrive nearly in this order.
 ///
-/// The writer holds back up to 2 × [`BATCH_ROWS`] rows, so a row may arrive [`BATCH_ROWS`] rows
-/// late. A later row is written out of order. In a sorted file the statistics of each row group
-/// give its time range, and a reader skips the row groups it does not need. Rows with the same time
-/// keep their order, so that the same rows give the same bytes.
+/// The writer holds back up to 2 × [`BATCH_ROWS`] rows, so a row may arrive [`BATCH_ROWS`] rows late.
+/// Later rows go to further sorted tables, which [`merge_tables`](super::merge_tables) joins to the
+/// first. In a sorted file the statistics of each row group give its time range, and a reader skips
+/// the row groups it does not need.
+///
+/// The order has no exceptions, so the rows of a part of the flows are in the order of the whole.
 pub struct SortedWriter<R, W: Write + Send> {
-    table: TableWriter<W>,
     columns: Columns<R>,
-    at: fn(&R) -> Timestamp,
+    table: TableWriter<W>,
     pending: Vec<R>,
+    /// The last written row.
+    last: Option<RowKey>,
+    /// Rows whose place in the table has been passed.
+    late: Vec<R>,
+    /// Complete tables of late rows.
+    runs: Vec<W>,
+    new_run: NewRun<W>,
     rows: u64,
 }
 
-impl<R, W: Write + Send> SortedWriter<R, W> {
-    /// Starts a table in `out`; rows are sorted by `at`.
-    pub fn new(columns: Columns<R>, at: fn(&R) -> Timestamp, out: W) -> Result<Self, Error> {
+/// Opens an output for late rows.
+pub type NewRun<W> = Box<dyn FnMut() -> io::Result<W> + Send>;
+
+impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
+    /// Starts a table in `out`. Tables of late rows go to outputs of `new_run`.
+    pub fn new(columns: Columns<R>, out: W, new_run: NewRun<W>) -> Result<Self, Error> {
         Ok(Self {
             table: TableWriter::new(Format::Parquet, &columns.schema(), out)?,
             columns,
-            at,
             pending: Vec::new(),
+            last: None,
+            late: Vec::new(),
+            runs: Vec::new(),
+            new_run,
             rows: 0,
         })
     }
 
     /// Adds a row.
     pub fn add(&mut self, row: R) -> Result<(), Error> {
+        self.rows += 1;
         self.pending.push(row);
         if self.pending.len() < 2 * BATCH_ROWS {
             return Ok(());
         }
-        self.write(BATCH_ROWS)
-    }
-
-    /// Adds rows.
-    pub fn add_all(&mut self, rows: impl IntoIterator<Item = R>) -> Result<(), Error> {
-        rows.into_iter().try_for_each(|row| self.add(row))
+        self.write()
     }
 
     /// Number of rows added so far.
     pub fn rows(&self) -> u64 {
-        self.rows + self.pending.len() as u64
+        self.rows
     }
 
-    /// Writes all pending rows. Later rows are sorted among themselves only.
-    pub fn end_part(&mut self) -> Result<(), Error> {
+    /// Completes the table and returns its output, and the outputs of the tables of late rows.
+    pub fn finish(mut self) -> Result<(W, Vec<W>), Error> {
         while !self.pending.is_empty() {
-            self.write(self.pending.len().min(BATCH_ROWS))?;
+            self.write()?;
         }
-        Ok(())
+        if !self.late.is_empty() {
+            self.write_late()?;
+        }
+        Ok((self.table.finish()?, self.runs))
     }
 
-    /// Completes the table and returns its output.
-    pub fn finish(mut self) -> Result<W, Error> {
-        self.end_part()?;
-        self.table.finish()
-    }
-
-    /// Writes the earliest `rows` of the pending rows.
-    fn write(&mut self, rows: usize) -> Result<(), Error> {
-        let at = self.at;
+    /// Writes the first of the pending rows.
+    fn write(&mut self) -> Result<(), Error> {
         // The rows are nearly sorted, which the stable sort exploits.
-        self.pending.sort_by_key(at);
+        self.pending.sort_by(compare);
+        let is_late = |row: &R| self.last.is_some_and(|last| RowKey::of(row) < last);
+        let late = self.pending.partition_point(is_late);
+        self.late.extend(self.pending.drain(..late));
+        if self.late.len() >= BATCH_ROWS {
+            self.write_late()?;
+        }
+        let rows = self.pending.len().min(BATCH_ROWS);
+        let Some(last) = self.pending[..rows].last() else {
+            return Ok(());
+        };
+        self.last = Some(RowKey::of(last));
         let batch = self.columns.batch(&self.pending[..rows])?;
         self.pending.drain(..rows);
-        self.rows += rows as u64;
         self.table.write(&batch)
+    }
+
+    /// Writes the late rows as a table of their own.
+    fn write_late(&mut self) -> Result<(), Error> {
+        let mut late = std::mem::take(&mut self.late);
+        late.sort_by(compare);
+        let out = (self.new_run)().map_err(Error::Write)?;
+        let mut run = TableWriter::new(Format::Parquet, &self.columns.schema(), out)?;
+        for rows in late.chunks(BATCH_ROWS) {
+            run.write(&self.columns.batch(rows)?)?;
+        }
+        self.runs.push(run.finish()?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use tcpexp_pair::spp::PathDirection;
+    use tcpexp_units::{TimeDelta, Timestamp};
+
+    use super::*;
+    use crate::dataset::{DatasetTable, Layout, QueueRow, QueueSource, merge_tables};
+
+    const ROWS: i64 = 300_000;
+
+    fn row(at: i64, packets: u64) -> QueueRow {
+        QueueRow {
+            at: Timestamp::from_nanos(at),
+            source: QueueSource::Packets {
+                path_direction: PathDirection::Out,
+                width: TimeDelta::from_nanos(1),
+                packets,
+                min: TimeDelta::ZERO,
+                mean: TimeDelta::ZERO,
+                max: TimeDelta::ZERO,
+            },
+        }
+    }
+
+    /// The bytes of the table, and the number of tables of late rows.
+    fn written(rows: impl Iterator<Item = QueueRow>) -> (Vec<u8>, usize) {
+        let new_run = Box::new(tempfile::tempfile);
+        let out = tempfile::NamedTempFile::new().unwrap();
+        let columns = Layout::default().queue();
+        let mut table =
+            SortedWriter::new(columns, out.reopen().unwrap(), new_run as NewRun<File>).unwrap();
+        rows.for_each(|row| table.add(row).unwrap());
+        assert_eq!(table.rows(), ROWS.unsigned_abs());
+        let (_, late) = table.finish().unwrap();
+        let count = late.len();
+        if count == 0 {
+            return (std::fs::read(out.path()).unwrap(), count);
+        }
+        let first = out.reopen().unwrap();
+        let runs = std::iter::once(first).chain(late).collect();
+        let (bytes, rows) = merge_tables(DatasetTable::Queue, runs, Vec::new()).unwrap();
+        assert_eq!(rows, ROWS.unsigned_abs());
+        (bytes, count)
+    }
+
+    #[test]
+    fn order_of_arrival_does_not_change_the_bytes() {
+        // Three rows of each time, in order of their arrival.
+        let in_order = (0..ROWS).map(|n| row(n / 3, n.unsigned_abs() % 3));
+        let (expected, late) = written(in_order);
+        assert_eq!(late, 0);
+        // The earliest rows arrive last.
+        let turned = (0..ROWS).map(|n| (n + 30_000) % ROWS);
+        let (bytes, late) = written(turned.map(|n| row(n / 3, n.unsigned_abs() % 3)));
+        assert!(late > 0);
+        assert!(bytes == expected);
+        // Multiples of a prime number reach each time once.
+        let times = (0..ROWS / 3).map(|n| n * 7_919 % (ROWS / 3));
+        let mixed = times.flat_map(|at| (0..3).map(move |packets| row(at, packets)));
+        let (bytes, late) = written(mixed);
+        assert!(late > 1);
+        assert!(bytes == expected);
     }
 }

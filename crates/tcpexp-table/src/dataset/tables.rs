@@ -76,7 +76,8 @@ impl DatasetTable {
         }
     }
 
-    /// True if the rows of the first capture precede those of the second, each sorted by time.
+    /// True if the rows of the first capture precede those of the second, and rows of neither capture
+    /// follow.
     pub const fn is_by_capture(self) -> bool {
         matches!(self, Self::Throughput | Self::Sender | Self::Events)
     }

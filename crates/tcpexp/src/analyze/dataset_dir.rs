@@ -80,7 +80,7 @@ impl DatasetDir {
     }
 
     /// Creates a file in the directory.
-    pub(super) fn file(&self, name: &str) -> Result<File, Error> {
+    pub(crate) fn file(&self, name: &str) -> Result<File, Error> {
         // The original error would name the temporary path.
         File::create(self.temporary.path().join(name)).map_err(|source| Error::Write {
             path: self.path.join(name),
@@ -88,8 +88,18 @@ impl DatasetDir {
         })
     }
 
+    /// Opens a file of the directory to be read, and removes its name, which can then be used again.
+    pub(super) fn take(&self, name: &str) -> Result<File, Error> {
+        let path = self.temporary.path().join(name);
+        let taken = File::open(&path).and_then(|file| fs::remove_file(&path).map(|()| file));
+        taken.map_err(|source| Error::Write {
+            path: self.path.join(name),
+            source: source.kind().into(),
+        })
+    }
+
     /// Moves the directory to its final path.
-    pub(super) fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(self) -> Result<(), Error> {
         let Self {
             path, temporary, ..
         } = self;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use tcpexp_flow::FlowShard;
@@ -10,11 +9,16 @@ use tcpexp_table::dataset::{DatasetTable, merge_tables};
 
 use super::dataset_dir::DatasetDir;
 use super::manifest::{CaptureInput, Manifest};
-use super::tables::{WrittenTable, unwritten};
+use super::tables::{WrittenTable, buffered, file_name, unwritten};
 use crate::Error;
 
 /// The option of a manifest that names the part.
-pub(super) const SHARD: &str = "shard";
+pub(crate) const SHARD: &str = "shard";
+
+/// The part of a dataset; `None` for a whole one.
+pub(crate) fn shard_of(manifest: &Manifest) -> Option<FlowShard> {
+    manifest.options.get(SHARD)?.as_str()?.parse().ok()
+}
 
 /// Names of more missing parts are not listed.
 const MOST_NAMED: usize = 8;
@@ -30,18 +34,18 @@ struct Part {
 /// Joins the datasets of all parts of an analysis to the dataset of the whole.
 ///
 /// `parts` are the directories of the datasets, in any order. All must be of one analysis: the same
-/// captures, options and version of tcpexp. Each table has the rows of the undivided table; rows of
-/// equal time are in order of their flows' numbers. `out` contains the complete dataset on success,
-/// and nothing on failure. Memory does not grow with the length of the tables.
+/// captures, options and version of tcpexp. The files of the result are those of the undivided
+/// analysis, byte for byte. `out` contains the complete dataset on success, and nothing on failure.
+/// Memory does not grow with the length of the tables.
 pub fn merge(parts: &[PathBuf], out: DatasetDir) -> Result<Manifest, Error> {
     let parts = complete(parts)?;
     let mut written = Vec::new();
     for table in DatasetTable::ALL {
-        let name = format!("{}.parquet", table.name());
+        let name = file_name(table);
         let files = parts.values().map(|part| open(&part.path.join(&name)));
         let files = files.collect::<Result<Vec<File>, Error>>()?;
         let path = out.path().join(&name);
-        let file = BufWriter::with_capacity(1 << 16, out.file(&name)?);
+        let file = buffered(out.file(&name)?);
         let (file, rows) =
             merge_tables(table, files, file).map_err(|error| unwritten(path.clone(), error))?;
         written.push(WrittenTable::of(table, rows, file, path)?);
@@ -99,11 +103,8 @@ fn missing(count: u32, absent: &[u32]) -> Error {
 impl Part {
     fn read(path: &Path) -> Result<Self, Error> {
         let mut manifest = Manifest::read(path)?;
-        let shard = manifest.options.remove(SHARD);
-        let shard = shard
-            .as_ref()
-            .and_then(|shard| shard.as_str())
-            .and_then(|shard| shard.parse().ok());
+        let shard = shard_of(&manifest);
+        manifest.options.remove(SHARD);
         manifest.tables.clear();
         Ok(Self {
             path: path.to_owned(),

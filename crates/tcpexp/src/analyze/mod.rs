@@ -107,7 +107,7 @@ pub fn analyze(
     };
     let mut manifest = run.measure(&mut tables)?;
     // The manifest has the rows and bytes of each table, so it comes after them.
-    manifest.set_tables(&tables.finish()?);
+    manifest.set_tables(&tables.finish(&out)?);
     manifest.write(&out)?;
     for view in [Some(src), dst].into_iter().flatten() {
         view.recording().require_whole_passes()?;

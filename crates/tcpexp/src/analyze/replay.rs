@@ -88,12 +88,7 @@ impl Replay<'_> {
             },
         )?;
         outcome?;
-        let totals = counter.end(&mut |row| self.bin(&row, throughput))?;
-        // The next capture begins at its own first packet, before the last row of this capture.
-        throughput.end_part()?;
-        sender.end_part()?;
-        events.end_part()?;
-        Ok(totals)
+        counter.end(&mut |row| self.bin(&row, throughput))
     }
 
     fn bin(&self, row: &ThroughputRow, table: &mut Table<ThroughputBinRow>) -> Result<(), Error> {

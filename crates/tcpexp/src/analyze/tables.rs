@@ -6,11 +6,10 @@ use std::path::PathBuf;
 
 use tcpexp_flow::FlowShard;
 use tcpexp_table::dataset::{
-    DatasetFlow, DatasetTable, EventRow, FlowRow, Layout, LogRow, LossRow, OwdRow, QueueRow,
-    RttRow, SenderStateRow, SortedWriter, ThroughputBinRow,
+    DatasetRow, DatasetTable, EventRow, FlowRow, Layout, LogRow, LossRow, OwdRow, QueueRow, RttRow,
+    SenderStateRow, SortedWriter, ThroughputBinRow, merge_tables,
 };
 use tcpexp_table::{self as table, Columns};
-use tcpexp_units::Timestamp;
 
 use super::dataset_dir::DatasetDir;
 use crate::Error;
@@ -30,11 +29,9 @@ pub(super) struct Tables {
 
 /// Writer of one table.
 pub(super) struct Table<R> {
-    which: DatasetTable,
     /// Final path of its file.
     path: PathBuf,
     rows: SortedWriter<R, BufWriter<File>>,
-    flow: fn(&R) -> Option<&DatasetFlow>,
     /// True if the rows that belong to no flow are written.
     has_rest: bool,
     /// Number of rows so far, with those of other parts.
@@ -65,64 +62,30 @@ impl Tables {
             has_rest: shard.is_none_or(FlowShard::is_first),
         };
         Ok(Self {
-            flows: place.table(
-                DatasetTable::Flows,
-                layout.flows(),
-                |row| row.at,
-                |row| Some(&row.flow),
-            )?,
-            rtt: place.table(
-                DatasetTable::Rtt,
-                layout.rtt(),
-                |row| row.at,
-                |row| Some(&row.flow),
-            )?,
-            owd: place.table(
-                DatasetTable::Owd,
-                layout.owd(),
-                |row| row.at,
-                |row| Some(&row.flow),
-            )?,
-            loss: place.table(
-                DatasetTable::Loss,
-                layout.loss(),
-                |row| row.at,
-                |row| Some(&row.flow),
-            )?,
-            throughput: place.table(
-                DatasetTable::Throughput,
-                layout.throughput(),
-                |row| row.at,
-                |row| row.flow.as_deref(),
-            )?,
-            sender: place.table(
-                DatasetTable::Sender,
-                layout.sender(),
-                |row| row.sample.at,
-                |row| Some(&row.flow),
-            )?,
-            events: place.table(DatasetTable::Events, layout.events(), EventRow::at, |row| {
-                row.flow.as_deref()
-            })?,
-            queue: place.table(DatasetTable::Queue, layout.queue(), |row| row.at, |_| None)?,
-            logs: place.table(DatasetTable::Logs, layout.logs(), LogRow::at, |row| {
-                row.flow.as_deref()
-            })?,
+            flows: place.table(layout.flows())?,
+            rtt: place.table(layout.rtt())?,
+            owd: place.table(layout.owd())?,
+            loss: place.table(layout.loss())?,
+            throughput: place.table(layout.throughput())?,
+            sender: place.table(layout.sender())?,
+            events: place.table(layout.events())?,
+            queue: place.table(layout.queue())?,
+            logs: place.table(layout.logs())?,
         })
     }
 
-    /// Completes all tables.
-    pub(super) fn finish(self) -> Result<Vec<WrittenTable>, Error> {
+    /// Completes all tables in `dir`, where they were created.
+    pub(super) fn finish(self, dir: &DatasetDir) -> Result<Vec<WrittenTable>, Error> {
         Ok(vec![
-            self.flows.finish()?,
-            self.rtt.finish()?,
-            self.owd.finish()?,
-            self.loss.finish()?,
-            self.throughput.finish()?,
-            self.sender.finish()?,
-            self.events.finish()?,
-            self.queue.finish()?,
-            self.logs.finish()?,
+            self.flows.finish(dir)?,
+            self.rtt.finish(dir)?,
+            self.owd.finish(dir)?,
+            self.loss.finish(dir)?,
+            self.throughput.finish(dir)?,
+            self.sender.finish(dir)?,
+            self.events.finish(dir)?,
+            self.queue.finish(dir)?,
+            self.logs.finish(dir)?,
         ])
     }
 }
@@ -134,33 +97,36 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn table<R>(
-        &self,
-        which: DatasetTable,
-        columns: Columns<R>,
-        at: fn(&R) -> Timestamp,
-        flow: fn(&R) -> Option<&DatasetFlow>,
-    ) -> Result<Table<R>, Error> {
-        let name = format!("{}.parquet", which.name());
+    fn table<R: DatasetRow>(&self, columns: Columns<R>) -> Result<Table<R>, Error> {
+        let name = file_name(R::TABLE);
         let path = self.dir.path().join(&name);
-        let file = BufWriter::with_capacity(1 << 16, self.dir.file(&name)?);
-        let rows = SortedWriter::new(columns, at, file);
+        let file = buffered(self.dir.file(&name)?);
+        let folder = self.dir.temporary().to_owned();
+        let new_run = Box::new(move || tempfile::tempfile_in(&folder).map(buffered));
+        let rows = SortedWriter::new(columns, file, new_run);
         Ok(Table {
-            which,
             rows: rows.map_err(|error| unwritten(path.clone(), error))?,
             path,
-            flow,
             has_rest: self.has_rest,
             seen: 0,
         })
     }
 }
 
-impl<R> Table<R> {
+/// Name of a table's file.
+pub(crate) fn file_name(table: DatasetTable) -> String {
+    format!("{}.parquet", table.name())
+}
+
+pub(crate) fn buffered(file: File) -> BufWriter<File> {
+    BufWriter::with_capacity(1 << 16, file)
+}
+
+impl<R: DatasetRow> Table<R> {
     /// Adds a row, unless another part of the analysis has it.
     pub(super) fn add(&mut self, row: R) -> Result<(), Error> {
         self.seen += 1;
-        let flow = (self.flow)(&row);
+        let flow = row.flow();
         if !flow.map_or(self.has_rest, |flow| flow.is_own) {
             return Ok(());
         }
@@ -168,26 +134,27 @@ impl<R> Table<R> {
         added.map_err(|error| unwritten(self.path.clone(), error))
     }
 
-    /// Ends a part: the rows that follow are sorted separately.
-    pub(super) fn end_part(&mut self) -> Result<(), Error> {
-        let ended = self.rows.end_part();
-        ended.map_err(|error| unwritten(self.path.clone(), error))
-    }
-
     /// Number of rows so far, with those of other parts of the analysis.
     pub(super) fn seen(&self) -> u64 {
         self.seen
     }
 
-    fn finish(self) -> Result<WrittenTable, Error> {
-        let Self {
-            which, path, rows, ..
-        } = self;
+    fn finish(self, dir: &DatasetDir) -> Result<WrittenTable, Error> {
+        let Self { path, rows, .. } = self;
         let count = rows.rows();
-        let file = rows
-            .finish()
-            .map_err(|error| unwritten(path.clone(), error))?;
-        WrittenTable::of(which, count, file, path)
+        let unmerged = |error| unwritten(path.clone(), error);
+        let (file, late) = rows.finish().map_err(unmerged)?;
+        if late.is_empty() {
+            return WrittenTable::of(R::TABLE, count, file, path);
+        }
+        let name = file_name(R::TABLE);
+        let late = late.into_iter().map(BufWriter::into_inner);
+        let late = late.collect::<Result<Vec<File>, _>>();
+        let late = late.map_err(|error| unmerged(table::Error::Write(error.into_error())))?;
+        let runs = [dir.take(&name)?].into_iter().chain(late).collect();
+        let out = buffered(dir.file(&name)?);
+        let (file, count) = merge_tables(R::TABLE, runs, out).map_err(unmerged)?;
+        WrittenTable::of(R::TABLE, count, file, path)
     }
 }
 
@@ -219,7 +186,7 @@ impl WrittenTable {
 }
 
 /// Returns the I/O error itself if the table's error only wraps it.
-pub(super) fn unwritten(path: PathBuf, error: table::Error) -> Error {
+pub(crate) fn unwritten(path: PathBuf, error: table::Error) -> Error {
     match error {
         table::Error::Write(source) => Error::Write { path, source },
         source => Error::Encode { path, source },
