@@ -6,10 +6,10 @@ use crate::compare::{compare_columns, compare_run_columns, expected_columns};
 use crate::dataset::{DatasetTable, RunColumns};
 use crate::schema::{DESCRIPTION, SCHEMA_VERSION};
 use crate::{
-    cause_columns, connection_columns, explained_columns, interval_columns, path_columns,
-    path_flow_columns, points_columns, points_flow_columns, rtt_columns, rtt_flow_columns,
-    score_columns, sender_columns, sender_event_columns, series_columns, single_rtt_columns,
-    throughput_columns,
+    cause_columns, connection_columns, explained_columns, failed_pair_columns, interval_columns,
+    pair_columns, path_columns, path_flow_columns, points_columns, points_flow_columns,
+    rtt_columns, rtt_flow_columns, score_columns, sender_columns, sender_event_columns,
+    series_columns, single_rtt_columns, throughput_columns,
 };
 
 /// One table and its columns.
@@ -53,14 +53,15 @@ pub fn described_tables() -> Vec<TableDescription> {
         )
     });
     let of_commands = of_commands();
+    let of_pairs = of_pairs();
     let of_comparisons = of_comparisons();
-    let commands =
-        of_commands
-            .iter()
-            .chain(&of_comparisons)
-            .map(|(name, description, command, schema)| {
-                describe(format!("command:{name}"), description, command, schema)
-            });
+    let commands = of_commands
+        .iter()
+        .chain(&of_pairs)
+        .chain(&of_comparisons)
+        .map(|(name, description, command, schema)| {
+            describe(format!("command:{name}"), description, command, schema)
+        });
     dataset.chain(commands).collect()
 }
 
@@ -163,6 +164,24 @@ fn of_commands() -> [OfCommand; 16] {
             "a row per sender and number",
             "tcpexp score -o",
             score_columns().schema(),
+        ),
+    ]
+}
+
+/// The tables of many pairs of captures.
+fn of_pairs() -> [OfCommand; 2] {
+    [
+        (
+            "pairs",
+            "a row per capture file, with the pair that it belongs to",
+            "tcpexp pairs -o",
+            pair_columns().schema(),
+        ),
+        (
+            "errors",
+            "a row per pair of captures that could not be analysed",
+            "tcpexp merge --pairs",
+            failed_pair_columns().schema(),
         ),
     ]
 }

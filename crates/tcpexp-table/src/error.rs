@@ -26,7 +26,7 @@ pub enum Error {
     #[error("cannot read the table")]
     Read(#[source] ArrowError),
     /// A table lacks a column, or the column has another type.
-    #[error("the table has no column {column} as `tcpexp cwnd` and `tcpexp import` write it")]
+    #[error("the table has no column {column} of the type that tcpexp writes")]
     NoColumn {
         /// Name of the column.
         column: &'static str,

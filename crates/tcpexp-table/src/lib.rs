@@ -34,7 +34,10 @@ mod frame;
 mod import_text;
 mod intervals;
 mod intervals_text;
+mod known_columns;
 mod labels;
+mod pairs;
+mod pairs_text;
 mod path;
 mod path_flows;
 mod path_text;
@@ -81,6 +84,10 @@ pub use import_text::ImportTable;
 pub use intervals::{IntervalRow, interval_columns};
 pub use intervals_text::IntervalTable;
 pub use labels::{FlowLabel, Labelled, SenderLabel};
+pub use pairs::{
+    FailedPairRow, PairFileRow, PairName, failed_pair_columns, pair_columns, read_pairs,
+};
+pub use pairs_text::pairs_text;
 pub use path::{PointsRow, path_columns, points_columns};
 pub use path_flows::{PathFlowRow, PointsFlowRow, path_flow_columns, points_flow_columns};
 pub use path_text::TopPath;

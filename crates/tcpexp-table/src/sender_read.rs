@@ -2,30 +2,15 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Seek;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray};
-use arrow::compute::cast;
-use arrow::csv::ReaderBuilder as CsvReader;
-use arrow::csv::reader::Format as CsvFormat;
-use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Field, Int64Type, Schema, TimestampNanosecondType, UInt32Type,
-    UInt64Type,
-};
-use arrow::error::ArrowError;
-use arrow::ipc::reader::FileReader;
-use arrow::json::ReaderBuilder as JsonReader;
-use arrow::record_batch::RecordBatch;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tcpexp_flow::{Direction, FlowId, Protocol, SeqNum, StreamOffset};
 use tcpexp_measure::sender::{CwndSource, Limit, Phase, SenderSample};
 use tcpexp_pair::spp::Point;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::TimeDelta;
 
+use crate::known_columns::{Cells, each_row};
 use crate::labels::{Labelled, SenderLabel};
-use crate::schema::{check_version, with_types};
 use crate::sender::{SenderSampleRow, sender_columns};
 use crate::{Error, Format};
 
@@ -45,63 +30,10 @@ pub fn table_format(start: &[u8]) -> Option<Format> {
 /// Reads a table written with [`sender_columns`]; further columns are ignored.
 pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, Error> {
     let mut rows = Rows::default();
-    let schema = plain_schema(&sender_columns().schema());
-    match format {
-        Format::Parquet => {
-            let reader = ParquetRecordBatchReaderBuilder::try_new(file);
-            let reader = reader.map_err(|source| Error::Read(source.into()))?;
-            check_version(reader.schema())?;
-            let reader = reader.build();
-            let reader = reader.map_err(|source| Error::Read(source.into()))?;
-            reader.into_iter().try_for_each(|batch| rows.add(batch))?;
-        }
-        Format::Arrow => {
-            let reader = FileReader::try_new(file, None).map_err(Error::Read)?;
-            check_version(&reader.schema())?;
-            reader.into_iter().try_for_each(|batch| rows.add(batch))?;
-        }
-        // CSV and JSON do not state types, and inference would give an empty column another one.
-        Format::Csv => {
-            let schema = Arc::new(csv_schema(&file, &schema).map_err(Error::Read)?);
-            let reader = CsvReader::new(schema).with_header(true).build(file);
-            let reader = reader.map_err(Error::Read)?;
-            reader.into_iter().try_for_each(|batch| rows.add(batch))?;
-        }
-        Format::Json => {
-            let lines = std::io::BufReader::new(file);
-            let reader = JsonReader::new(Arc::new(schema))
-                .build(lines)
-                .map_err(Error::Read)?;
-            reader.into_iter().try_for_each(|batch| rows.add(batch))?;
-        }
-    }
+    each_row(format, file, &sender_columns().schema(), |cells| {
+        rows.row(cells)
+    })?;
     Ok(rows.read)
-}
-
-/// The type of the cells that [`Cells`] reads in place of dictionaries and times.
-fn plain_type(data_type: &DataType) -> DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => values.as_ref().clone(),
-        DataType::Timestamp(unit, _) => DataType::Timestamp(*unit, None),
-        other => other.clone(),
-    }
-}
-
-fn plain_schema(schema: &Schema) -> Schema {
-    with_types(schema, |data_type| Some(plain_type(data_type)))
-}
-
-/// The columns of a CSV file: those of `known` with their types, and any others as text.
-fn csv_schema(mut file: &File, known: &Schema) -> Result<Schema, ArrowError> {
-    let header = CsvFormat::default().with_header(true);
-    let (found, _) = header.infer_schema(&mut file, Some(0))?;
-    file.rewind()?;
-    let field = |found: &Arc<Field>| match known.field_with_name(found.name()) {
-        Ok(field) => field.clone(),
-        Err(_) => Field::new(found.name(), DataType::Utf8, true),
-    };
-    let fields: Vec<Field> = found.fields().iter().map(field).collect();
-    Ok(Schema::new(fields))
 }
 
 /// Rows read so far.
@@ -115,22 +47,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn add(&mut self, batch: Result<RecordBatch, ArrowError>) -> Result<(), Error> {
-        let batch = plain(&batch.map_err(Error::Read)?)?;
-        let first = self.read.len();
-        for row in 0..batch.num_rows() {
-            let cells = Cells {
-                batch: &batch,
-                row,
-                number: first + row,
-            };
-            let read = self.row(&cells)?;
-            self.read.push(read);
-        }
-        Ok(())
-    }
-
-    fn row(&mut self, cells: &Cells<'_>) -> Result<SenderSampleRow, Error> {
+    fn row(&mut self, cells: &Cells<'_>) -> Result<(), Error> {
         let flow = FlowId(cells.must("flow_id", Cells::id)?);
         let direction = cells.must_be("direction", &Direction::BOTH, Direction::name)?;
         let snd_una = cells.id("snd_una_seq")?.map(|una| {
@@ -173,7 +90,8 @@ impl Rows {
             Some(label) => Arc::clone(label),
             None => self.label(cells, flow, direction)?,
         };
-        Ok(Labelled { flow: label, row })
+        self.read.push(Labelled { flow: label, row });
+        Ok(())
     }
 
     fn label(
@@ -195,113 +113,11 @@ impl Rows {
     }
 }
 
-/// The batch without dictionaries and time zones.
-fn plain(batch: &RecordBatch) -> Result<RecordBatch, Error> {
-    let columns = batch.columns().iter();
-    let columns: Result<_, _> = columns
-        .map(|column| cast(column, &plain_type(column.data_type())))
-        .collect();
-    let schema = Arc::new(plain_schema(&batch.schema()));
-    RecordBatch::try_new(schema, columns.map_err(Error::Read)?).map_err(Error::Read)
-}
-
-/// One row of a batch.
-struct Cells<'a> {
-    batch: &'a RecordBatch,
-    row: usize,
-    /// Row number in the whole table.
-    number: usize,
-}
-
-impl<'a> Cells<'a> {
-    fn array(&self, column: &'static str) -> Result<&'a dyn Array, Error> {
-        let found = self.batch.column_by_name(column);
-        let array = found.ok_or(Error::NoColumn { column })?;
-        Ok(array.as_ref())
-    }
-
-    fn number<T: ArrowPrimitiveType>(
-        &self,
-        column: &'static str,
-    ) -> Result<Option<T::Native>, Error> {
-        let array = self.array(column)?.as_primitive_opt::<T>();
-        let array = array.ok_or(Error::NoColumn { column })?;
-        Ok(array.is_valid(self.row).then(|| array.value(self.row)))
-    }
-
-    fn id(&self, column: &'static str) -> Result<Option<u32>, Error> {
-        self.number::<UInt32Type>(column)
-    }
-
-    fn count(&self, column: &'static str) -> Result<Option<u64>, Error> {
-        self.number::<UInt64Type>(column)
-    }
-
-    fn signed(&self, column: &'static str) -> Result<Option<i64>, Error> {
-        self.number::<Int64Type>(column)
-    }
-
-    fn time(&self, column: &'static str) -> Result<Option<Timestamp>, Error> {
-        let nanos = self.number::<TimestampNanosecondType>(column)?;
-        Ok(nanos.map(Timestamp::from_nanos))
-    }
-
-    fn text(&self, column: &'static str) -> Result<Option<&'a str>, Error> {
-        let array = self.array(column)?.as_string_opt::<i32>();
-        let array = array.ok_or(Error::NoColumn { column })?;
-        Ok(array.is_valid(self.row).then(|| array.value(self.row)))
-    }
-
-    fn end(&self, column: &'static str) -> Result<Option<SocketAddr>, Error> {
-        let text = self.text(column)?;
-        text.map(|text| text.parse().map_err(|_| self.wrong(column, text)))
-            .transpose()
-    }
-
-    /// The value in `all` whose name is in the cell; `None` for null.
-    fn may_be<T: Copy>(
-        &self,
-        column: &'static str,
-        all: &[T],
-        name: impl Fn(T) -> &'static str,
-    ) -> Result<Option<T>, Error> {
-        let Some(text) = self.text(column)? else {
-            return Ok(None);
-        };
-        let named = all.iter().copied().find(|one| name(*one) == text);
-        named.map(Some).ok_or_else(|| self.wrong(column, text))
-    }
-
-    fn must_be<T: Copy>(
-        &self,
-        column: &'static str,
-        all: &[T],
-        name: impl Fn(T) -> &'static str,
-    ) -> Result<T, Error> {
-        let found = self.may_be(column, all, name)?;
-        found.ok_or_else(|| self.wrong(column, "nothing"))
-    }
-
-    fn must<T>(
-        &self,
-        column: &'static str,
-        read: impl Fn(&Self, &'static str) -> Result<Option<T>, Error>,
-    ) -> Result<T, Error> {
-        read(self, column)?.ok_or_else(|| self.wrong(column, "nothing"))
-    }
-
-    fn wrong(&self, column: &'static str, value: &str) -> Error {
-        Error::Cell {
-            row: self.number,
-            column,
-            value: value.to_owned(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Seek, Write};
+
+    use tcpexp_units::Timestamp;
 
     use super::*;
     use crate::RowsWriter;

@@ -145,7 +145,7 @@ fn incomparable_input_is_refused_by_name() {
     garbage is no log of a known format
     cannot read probe.csv: none of 2970 lines can be used; line 1 is not a line of this format
     cannot read cut.parquet: cannot read the table: Parquet argument error: Parquet error: Invalid Parquet file. Corrupt footer
-    cannot read rtt.parquet: the table has no column snd_una_seq as `tcpexp cwnd` and `tcpexp import` write it
+    cannot read rtt.parquet: the table has no column snd_una_seq of the type that tcpexp writes
     nothing to compare: reconstruction and truth have no sender in common
     folder and its subdirectories contain no capture with a log of a kernel or a bottleneck beside it
     "#);

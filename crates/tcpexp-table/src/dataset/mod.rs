@@ -43,5 +43,6 @@ pub use rtt::{RttRow, RttSource};
 pub use sender::SenderStateRow;
 pub use sorted::{NewRun, SortedWriter};
 pub use tables::{DatasetTable, Layout};
+pub(crate) use text::size;
 pub use text::written_text;
 pub use throughput::ThroughputBinRow;

@@ -18,7 +18,7 @@ pub fn written_text<'a>(tables: impl Iterator<Item = (&'a str, u64, u64)>) -> St
 }
 
 /// Bytes in the unit that leaves one to three digits before the decimal point.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let fitting = units.iter().find(|(unit, _)| bytes as f64 >= *unit);
     fitting.map_or(format!("{bytes} B"), |(unit, name)| {

@@ -1,0 +1,182 @@
+//! The table `pairs`: which capture files belong together, and the table of the pairs that failed.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+
+use tcpexp_pair::spp::Point;
+use tcpexp_units::Timestamp;
+
+use crate::columns::Columns;
+use crate::known_columns::{Cells, each_row};
+use crate::{Error, Format};
+
+/// A capture file, and the pair that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairFileRow {
+    /// The pair; `None` without a partner.
+    pub pair: Option<PairName>,
+    /// The point of the capture; `None` if its name does not say.
+    pub point: Option<Point>,
+    /// Path of the file.
+    pub file: String,
+    /// Length of the file in bytes.
+    pub bytes: u64,
+    /// Number of records; `None` if the file cannot be read.
+    pub records: Option<u64>,
+    /// Times of the first and the last packet, on the clock of the capture.
+    pub span: Option<(Timestamp, Timestamp)>,
+    /// Why the file is in no pair, or cannot be read.
+    pub reason: Option<String>,
+}
+
+/// Number and name of a pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairName {
+    /// From 1.
+    pub number: u64,
+    /// Unique name.
+    pub name: Arc<str>,
+}
+
+/// A pair that could not be analysed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedPairRow {
+    /// The pair.
+    pub pair: PairName,
+    /// Path of its first file at the source.
+    pub src: String,
+    /// Path of its first file at the destination.
+    pub dst: String,
+    /// Why.
+    pub error: String,
+}
+
+const NUMBER: &str = "Number of the pair, from 1.";
+const NAME: &str =
+    "Name of the pair: the part that the names of its files share. Never two pairs have one name.";
+
+/// The columns of `tcpexp pairs`.
+pub fn pair_columns() -> Columns<PairFileRow> {
+    const NO_PAIR: &str = "Null for a file in no pair.";
+    const NO_TIME: &str = "Null if the file cannot be read, or no record has a time.";
+    Columns::named("pairs")
+        .maybe_count("pair", &format!("{NUMBER} {NO_PAIR}"), |row: &PairFileRow| Some(row.pair.as_ref()?.number))
+        .maybe_name("name", &format!("{NAME} {NO_PAIR}"), |row| Some(&row.pair.as_ref()?.name))
+        .maybe_text("point", "Point of the capture: src or dst. Null if both are captured to one folder and the file's name has no word for a point.", |row| row.point.map(Point::name))
+        .name("file", "Path of the file, as found from the folder on the command line. Never null.", |row| &row.file)
+        .count("bytes", "Length of the file in bytes. Never null.", |row| row.bytes)
+        .maybe_count("records", "Number of records in the file. Null if it cannot be read.", |row| row.records)
+        .maybe_time("first_time", &format!("Time of the first packet, on the clock of the capture. {NO_TIME}"), |row| Some(row.span?.0))
+        .maybe_time("last_time", &format!("Time of the last packet, likewise. {NO_TIME}"), |row| Some(row.span?.1))
+        .maybe_name("reason", "Why the file is in no pair, or why it cannot be read. Null for other files.", |row| row.reason.as_deref())
+        .done()
+}
+
+/// The columns of the table `errors` in a dataset of many pairs.
+pub fn failed_pair_columns() -> Columns<FailedPairRow> {
+    Columns::named("errors")
+        .count(
+            "number",
+            &format!("{NUMBER} Never null."),
+            |row: &FailedPairRow| row.pair.number,
+        )
+        .name("pair", &format!("{NAME} Never null."), |row| &row.pair.name)
+        .name(
+            "src",
+            "Path of the first file at the source. Never null.",
+            |row| &row.src,
+        )
+        .name(
+            "dst",
+            "Path of the first file at the destination. Never null.",
+            |row| &row.dst,
+        )
+        .name(
+            "error",
+            "Why the pair could not be analysed. Never null.",
+            |row| &row.error,
+        )
+        .done()
+}
+
+/// Reads a table written with [`pair_columns`] in any format; further columns are ignored.
+pub fn read_pairs(mut file: File) -> Result<Vec<PairFileRow>, Error> {
+    let mut start = Vec::new();
+    let unread = |source: std::io::Error| Error::Read(source.into());
+    (&mut file)
+        .take(16)
+        .read_to_end(&mut start)
+        .map_err(unread)?;
+    file.rewind().map_err(unread)?;
+    let is = |magic: &[u8]| start.starts_with(magic);
+    let formats = [
+        (is(b"PAR1"), Format::Parquet),
+        (is(b"ARROW1"), Format::Arrow),
+        (is(b"pair,"), Format::Csv),
+        (is(b"{\"pair\":"), Format::Json),
+    ];
+    let format = formats.into_iter().find(|(is_it, _)| *is_it);
+    let (_, format) = format.ok_or(Error::NoTable)?;
+    let mut rows = Vec::new();
+    each_row(format, file, &pair_columns().schema(), |cells| {
+        let pair = match cells.count("pair")? {
+            Some(number) => Some(PairName {
+                number,
+                name: cells.must("name", Cells::text)?.into(),
+            }),
+            None => None,
+        };
+        let first = cells.time("first_time")?;
+        rows.push(PairFileRow {
+            pair,
+            point: cells.may_be("point", &Point::BOTH, Point::name)?,
+            file: cells.must("file", Cells::text)?.to_owned(),
+            bytes: cells.must("bytes", Cells::count)?,
+            records: cells.count("records")?,
+            span: first.zip(cells.time("last_time")?),
+            reason: cells.text("reason")?.map(str::to_owned),
+        });
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RowsWriter;
+
+    #[test]
+    fn every_format_is_read_back() {
+        let row = |number: Option<u64>, name: &str, reason: Option<&str>| PairFileRow {
+            pair: number.map(|number| PairName {
+                number,
+                name: name.into(),
+            }),
+            point: number.map(|_| Point::Dst),
+            file: "captures/0001.pcap".to_owned(),
+            bytes: 1 << 40,
+            records: Some(7),
+            span: number.map(|_| {
+                let at = Timestamp::from_nanos(1_767_225_609_778_130_001);
+                (at, at)
+            }),
+            reason: reason.map(str::to_owned),
+        };
+        // A name of digits is no number.
+        let rows = vec![
+            row(Some(1), "0001", None),
+            row(None, "", Some("why, \"so\"")),
+        ];
+        for format in Format::ALL {
+            let mut file = tempfile::tempfile().unwrap();
+            let out = file.try_clone().unwrap();
+            let mut table = RowsWriter::new(format, pair_columns(), out).unwrap();
+            table.write(rows.clone()).unwrap();
+            table.finish().unwrap();
+            file.rewind().unwrap();
+            assert_eq!(read_pairs(file).unwrap(), rows, "{format}");
+        }
+    }
+}
