@@ -274,6 +274,63 @@ pub enum Error {
         /// The missing parts.
         missing: String,
     },
+    /// The path of a capture is not text.
+    #[cfg(feature = "tables")]
+    #[error("{} is no UTF-8, so a table cannot name it", path.display())]
+    NoText {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The table of pairs has files of one point only.
+    #[cfg(feature = "tables")]
+    #[error("the pair {pair} has no file at {point}")]
+    HalfPair {
+        /// Name of the pair.
+        pair: String,
+        /// The point without a file.
+        point: &'static str,
+    },
+    /// Numbers and names of pairs do not correspond.
+    #[cfg(feature = "tables")]
+    #[error("the pairs {one} and {other} need a number and a name of their own each")]
+    PairNames {
+        /// Name of a pair.
+        one: String,
+        /// Name of another.
+        other: String,
+    },
+    /// The dataset is not that of a pair.
+    #[cfg(feature = "tables")]
+    #[error("{} is no part of an analysis of pairs: parts are made with `tcpexp analyze --pairs`", path.display())]
+    NoPairPart {
+        /// Path of the dataset.
+        path: PathBuf,
+    },
+    /// The part is of a pair that the table of pairs does not have.
+    #[cfg(feature = "tables")]
+    #[error("{} is of the pair {pair}, which is not in the table of pairs", path.display())]
+    OtherPair {
+        /// Path of the part.
+        path: PathBuf,
+        /// Its pair.
+        pair: String,
+    },
+    /// The part was made from other files than those of its pair.
+    #[cfg(feature = "tables")]
+    #[error("{} was made from other files than those of the pair {pair}", path.display())]
+    OtherFiles {
+        /// Path of the part.
+        path: PathBuf,
+        /// Its pair.
+        pair: String,
+    },
+    /// Pairs have not been analysed.
+    #[cfg(feature = "tables")]
+    #[error("missing parts of the pairs: {missing}")]
+    MissingPairs {
+        /// The missing pairs.
+        missing: String,
+    },
     /// The format of the log is not recognised.
     #[error("{} is no log of a known format", path.display())]
     UnknownLog {
@@ -298,4 +355,14 @@ pub enum Error {
         /// Path of the destination capture.
         dst: PathBuf,
     },
+}
+
+/// Joins an error's message with those of its causes.
+#[cfg(feature = "tables")]
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }

@@ -69,6 +69,8 @@ mod merged;
 mod numbering;
 mod options;
 mod order;
+#[cfg(feature = "tables")]
+mod pairs;
 mod path;
 mod points;
 mod recording;
@@ -119,6 +121,11 @@ pub use learned::PairSurvey;
 pub use log::{LogFile, LogReport};
 pub use losses::{logged_drops, loss_score};
 pub use options::{CaptureOptions, CwndOptions, PathOptions, RttOptions, ThroughputOptions};
+#[cfg(feature = "tables")]
+pub use pairs::{
+    CapturePair, MergedPair, PairTask, PairsManifest, TaskOutcome, find_pairs, merge_pairs,
+    pairs_of,
+};
 pub use path::{PathReport, path};
 pub use points::{PointsReport, SegmentReport, path_along};
 pub use recording::Recording;

@@ -19,6 +19,7 @@ use super::names::Names;
 use super::survey::Surveyed;
 use super::tables::Tables;
 use super::{ping_log, queue_log};
+use crate::error::chain;
 use crate::{Error, LogFile, checksum};
 
 /// A log of the run.
@@ -124,7 +125,7 @@ impl<'a> Logs<'a> {
                 // A dataset that cannot be written is an error, whichever log is being read.
                 Err(error @ (Error::Write { .. } | Error::Encode { .. })) => return Err(error),
                 Err(error) if log.is_optional => {
-                    let reason = super::warnings::chain(&error);
+                    let reason = chain(&error);
                     self.outcome
                         .warnings
                         .push(format!("{reason}; the log is left out"));

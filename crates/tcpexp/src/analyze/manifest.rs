@@ -7,10 +7,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tcpexp_table::TABLE_VERSION;
-use tcpexp_table::dataset::{RunColumns, RunValue};
+use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
 
 use super::dataset_dir::DatasetDir;
-use super::manifest_file::{FILE_NAME, KIND};
+use super::manifest_file::{FILE_NAME, KIND, Kind};
 use super::tables::WrittenTable;
 use crate::{CaptureInfo, Error};
 
@@ -181,17 +181,17 @@ impl Manifest {
             path: path.clone(),
             source,
         })?;
-        let manifest: Self =
-            serde_json::from_reader(BufReader::new(file)).map_err(|source| Error::Manifest {
-                path: path.clone(),
-                source,
-            })?;
-        if manifest.kind != KIND {
-            return Err(Error::OtherManifest {
-                path,
-                kind: manifest.kind,
-            });
+        let unread = |source| Error::Manifest {
+            path: path.clone(),
+            source,
+        };
+        let text: serde_json::Value =
+            serde_json::from_reader(BufReader::new(file)).map_err(unread)?;
+        let Kind { kind } = Kind::deserialize(&text).map_err(unread)?;
+        if kind != KIND {
+            return Err(Error::OtherManifest { path, kind });
         }
+        let manifest: Self = serde_json::from_value(text).map_err(unread)?;
         if manifest.schema_version != TABLE_VERSION {
             return Err(Error::DatasetVersion {
                 path,
@@ -204,15 +204,6 @@ impl Manifest {
 
     /// Creates a manifest with the run's columns and origin, and no inputs or tables.
     pub(super) fn new(run: &RunColumns, origin_ns: i64) -> Self {
-        let column = |column: &tcpexp_table::dataset::RunColumn| {
-            let value = match &column.value {
-                RunValue::Text(value) => value.clone().into(),
-                RunValue::Count(value) => (*value).into(),
-                RunValue::Number(value) => (*value).into(),
-                RunValue::Flag(value) => (*value).into(),
-            };
-            (column.name.clone(), value)
-        };
         Self {
             kind: KIND.to_owned(),
             schema_version: TABLE_VERSION,
@@ -220,7 +211,7 @@ impl Manifest {
             captures: Vec::new(),
             logs: Vec::new(),
             options: BTreeMap::new(),
-            run: run.columns().iter().map(column).collect(),
+            run: columns_of_run(run),
             origin_ns,
             comparison: None,
             tables: Vec::new(),
@@ -250,6 +241,20 @@ impl Manifest {
             .and_then(|()| file.flush())
             .map_err(cannot)
     }
+}
+
+/// Names and values of the columns that identify a run.
+pub(crate) fn columns_of_run(run: &RunColumns) -> BTreeMap<String, serde_json::Value> {
+    let column = |column: &RunColumn| {
+        let value = match &column.value {
+            RunValue::Text(value) => value.clone().into(),
+            RunValue::Count(value) => (*value).into(),
+            RunValue::Number(value) => (*value).into(),
+            RunValue::Flag(value) => (*value).into(),
+        };
+        (column.name.clone(), value)
+    };
+    run.columns().iter().map(column).collect()
 }
 
 impl CaptureInput {

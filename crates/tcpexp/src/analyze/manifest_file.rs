@@ -11,14 +11,19 @@ pub use tcpexp_table::dataset::MANIFEST_FILE_NAME as FILE_NAME;
 /// Value of the manifest's field `kind`.
 pub(super) const KIND: &str = "tcpexp dataset";
 
-/// True if `path` is the manifest of a dataset, of any version.
+/// The same for the dataset of many pairs of captures.
+pub(crate) const PAIRS_KIND: &str = "tcpexp dataset of pairs";
+
+/// The field that every manifest has. Other fields differ between versions.
+#[derive(Deserialize)]
+pub(super) struct Kind {
+    pub(super) kind: String,
+}
+
+/// True if `path` is the manifest of a dataset, of one run or of many pairs, of any version.
 pub(super) fn is_manifest(path: &Path) -> bool {
-    // Other fields differ between versions, so only `kind` is read.
-    #[derive(Deserialize)]
-    struct Kind {
-        kind: String,
-    }
     File::open(path).is_ok_and(|file| {
-        serde_json::from_reader::<_, Kind>(BufReader::new(file)).is_ok_and(|is| is.kind == KIND)
+        serde_json::from_reader::<_, Kind>(BufReader::new(file))
+            .is_ok_and(|is| [KIND, PAIRS_KIND].contains(&is.kind.as_str()))
     })
 }

@@ -9,6 +9,7 @@ mod manifest;
 mod manifest_file;
 mod merge;
 mod names;
+mod option_words;
 mod ping_log;
 mod queue_bins;
 mod queue_log;
@@ -23,15 +24,20 @@ mod warnings;
 pub use dataset_dir::DatasetDir;
 pub use inputs::{AnalyzeInputs, AnalyzeOptions};
 pub use logs::{LogKind, LogSource};
+pub(crate) use manifest::columns_of_run;
 pub use manifest::{CaptureInput, Checked, Comparison, LogInput, Manifest, TableEntry, Unpaired};
 pub use manifest_file::FILE_NAME as MANIFEST_FILE_NAME;
+pub(crate) use manifest_file::PAIRS_KIND;
 pub use merge::merge;
+pub(crate) use merge::{SHARD, shard_of};
+pub(crate) use option_words::option_words;
 #[cfg(feature = "runs")]
 pub use run_dir::{
     Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,
     recorded_runs,
 };
 pub use tables::WrittenTable;
+pub(crate) use tables::{buffered, file_name, unwritten};
 pub use traffic::Traffic;
 
 use std::sync::Arc;
@@ -43,7 +49,6 @@ use tcpexp_pair::path::FirstPass;
 use tcpexp_pair::spp::{self, Alignment, Identification, Point};
 use tcpexp_table::dataset::{EventRow, Layout, RunEvent};
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::Tunnels;
 
 use crate::alignment::{Aligned, both};
 use crate::selection::Reading;
@@ -206,7 +211,8 @@ impl Run<'_> {
         self.path_changes(tables)?;
         let logs = Logs::new(&names, captures, tables).read(self.inputs.logs)?;
         let mut manifest = Manifest::new(&self.options.run, self.origin.as_nanos());
-        self.describe(&mut manifest);
+        let range = self.views[0].and_then(|view| view.range());
+        manifest.options = option_words(self.options, range, self.inputs.dst.is_some());
         let inputs = checked.into_iter().zip(captures).zip(too_late);
         for (point, ((file, capture), too_late)) in Point::BOTH.into_iter().zip(inputs) {
             if let (Some(file), Some(capture)) = (file, capture) {
@@ -337,48 +343,6 @@ impl Run<'_> {
             too_late[point.index()] = totals.late.packets;
         }
         Ok((senders, too_late))
-    }
-
-    /// Writes the options to the manifest, in the words of the command line.
-    fn describe(&self, manifest: &mut Manifest) {
-        let options = self.options;
-        // With two captures, the positions are inferred from the packets.
-        let position = options
-            .sender
-            .position
-            .filter(|_| self.inputs.dst.is_none())
-            .map(|position| format!("{position:?}"));
-        let range = self.views[0].and_then(|view| view.range());
-        let nanos = |time: Timestamp| {
-            let is_open = time == Timestamp::MIN || time == Timestamp::MAX;
-            (!is_open).then(|| time.as_nanos())
-        };
-        let filter = options.selection.filter.as_deref();
-        let set = [
-            ("filter", filter.map(ToString::to_string).into()),
-            ("from_ns", range.and_then(|range| nanos(range.from)).into()),
-            ("to_ns", range.and_then(|range| nanos(range.to)).into()),
-            ("inner", (options.tunnels == Tunnels::Entered).into()),
-            ("max_owd_ns", options.max_owd.as_nanos().into()),
-            ("symmetric", options.symmetric.into()),
-            ("bin_ns", options.bin.get().as_nanos().into()),
-            ("link_rate_bps", options.link_rate_bps.into()),
-            ("position", position.map(|name| name.to_lowercase()).into()),
-            (
-                "profile",
-                format!("{:?}", options.sender.profile)
-                    .to_lowercase()
-                    .into(),
-            ),
-        ];
-        manifest.options = set
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
-        if let Some(shard) = options.shard {
-            let options = &mut manifest.options;
-            options.insert(merge::SHARD.to_owned(), shard.to_string().into());
-        }
     }
 }
 

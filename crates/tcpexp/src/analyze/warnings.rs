@@ -57,15 +57,6 @@ fn of_capture_loss(totals: &PathTotals) -> Vec<String> {
     missed.map(|loss| loss.to_string()).collect()
 }
 
-/// Joins an error's message with those of its causes.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
-}
-
 fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let path = &capture.file.path;
     let mut warnings = Vec::new();

@@ -64,7 +64,7 @@ fn matching(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBu
 }
 
 /// Compares names so that numbers in them are in order: `a2` before `a10`.
-fn natural(a: &OsStr, b: &OsStr) -> Ordering {
+pub(crate) fn natural(a: &OsStr, b: &OsStr) -> Ordering {
     let (a, b) = (a.to_string_lossy(), b.to_string_lossy());
     let key = |name: &str| -> Vec<(String, u128)> {
         let parts = super::gaps::numbers(name);

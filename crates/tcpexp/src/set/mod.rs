@@ -11,8 +11,11 @@ use rayon::prelude::*;
 
 use crate::capture_set::{CaptureSet, SetFile};
 use crate::{Error, Recording};
-use files::{FoundFiles, find};
-use scan::Scan;
+use files::FoundFiles;
+pub(crate) use files::find;
+#[cfg(feature = "tables")]
+pub(crate) use files::natural;
+pub(crate) use scan::Scan;
 
 impl Recording {
     /// Opens the capture at `path`; `-` is standard input.
@@ -26,6 +29,21 @@ impl Recording {
             Some(found) => open_all(path, found),
             None => Self::open_file(path),
         }
+    }
+}
+
+/// Opens the capture in these files, of which there is at least one.
+#[cfg(feature = "tables")]
+pub(crate) fn open_files(paths: &[PathBuf]) -> Result<Recording, Error> {
+    match paths {
+        [path] => Recording::open_file(path),
+        _ => open_all(
+            paths.first().map_or(Path::new(""), |path| path),
+            FoundFiles {
+                paths: paths.to_vec(),
+                is_directory: false,
+            },
+        ),
     }
 }
 

@@ -10,10 +10,10 @@ use crate::{Error, Recording};
 
 /// Times of the records of a file.
 #[derive(Clone, Debug)]
-pub(super) struct Scan {
-    pub(super) records: u64,
+pub(crate) struct Scan {
+    pub(crate) records: u64,
     /// Earliest and latest time; `None` if no record has a time.
-    pub(super) span: Option<(Timestamp, Timestamp)>,
+    pub(crate) span: Option<(Timestamp, Timestamp)>,
     /// Latest time of all but the last `MIXED` records.
     pub(super) latest_inside: Timestamp,
     /// Earliest time of all but the first `MIXED` records.
@@ -38,7 +38,7 @@ impl Scan {
     }
 
     /// Reads the file; `None` if it has no records.
-    pub(super) fn of(recording: &Recording) -> Result<Option<Self>, Error> {
+    pub(crate) fn of(recording: &Recording) -> Result<Option<Self>, Error> {
         let mut scan = Self {
             records: 0,
             span: None,

@@ -1,0 +1,54 @@
+//! The options of an analysis in the words of the command line.
+
+use std::collections::BTreeMap;
+
+use tcpexp_units::Timestamp;
+use tcpexp_wire::Tunnels;
+
+use super::AnalyzeOptions;
+use super::merge::SHARD;
+use crate::selection::Range;
+
+/// The options as the manifest has them. `range` has the selected times on the source's clock.
+pub(crate) fn option_words(
+    options: &AnalyzeOptions,
+    range: Option<Range>,
+    has_dst: bool,
+) -> BTreeMap<String, serde_json::Value> {
+    // With two captures, the positions are inferred from the packets.
+    let position = options.sender.position.filter(|_| !has_dst);
+    let lower_case = |name: String| name.to_lowercase();
+    let nanos = |time: Timestamp| {
+        let is_open = time == Timestamp::MIN || time == Timestamp::MAX;
+        (!is_open).then(|| time.as_nanos())
+    };
+    let filter = options.selection.filter.as_deref();
+    let words = [
+        ("filter", filter.map(ToString::to_string).into()),
+        ("from_ns", range.and_then(|range| nanos(range.from)).into()),
+        ("to_ns", range.and_then(|range| nanos(range.to)).into()),
+        ("inner", (options.tunnels == Tunnels::Entered).into()),
+        ("max_owd_ns", options.max_owd.as_nanos().into()),
+        ("symmetric", options.symmetric.into()),
+        ("bin_ns", options.bin.get().as_nanos().into()),
+        ("link_rate_bps", options.link_rate_bps.into()),
+        (
+            "position",
+            position
+                .map(|position| lower_case(format!("{position:?}")))
+                .into(),
+        ),
+        (
+            "profile",
+            lower_case(format!("{:?}", options.sender.profile)).into(),
+        ),
+    ];
+    let words = words.into_iter();
+    let mut words: BTreeMap<String, serde_json::Value> = words
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    if let Some(shard) = options.shard {
+        words.insert(SHARD.to_owned(), shard.to_string().into());
+    }
+    words
+}

@@ -1,0 +1,16 @@
+//! Analysis of many pairs of captures, in tasks that may run on many machines.
+//!
+//! [`find_pairs`] writes down which captures belong together. A [`PairTask`] analyses one pair to a
+//! dataset of its own, once. [`merge_pairs`] joins the datasets of all pairs to one. All of them are
+//! functions of their files: an engine that starts tasks, such as Slurm, needs to know nothing else.
+
+mod find;
+mod matching;
+mod merge;
+mod names;
+mod record;
+mod task;
+
+pub use find::find_pairs;
+pub use merge::{MergedPair, PairsManifest, merge_pairs};
+pub use task::{CapturePair, PairTask, TaskOutcome, pairs_of};

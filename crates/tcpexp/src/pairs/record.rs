@@ -1,0 +1,77 @@
+//! The file of a pair that could not be analysed.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, partial};
+
+/// Value of the field `kind`.
+const KIND: &str = "tcpexp failed pair";
+
+/// Ending of the file's name.
+pub(super) const ENDING: &str = ".error.json";
+
+/// A pair that could not be analysed: it has no dataset, and a later run does not try again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct FailedPart {
+    pub(super) kind: String,
+    pub(super) tcpexp_version: String,
+    pub(super) pair: String,
+    /// Paths of the files at the source.
+    pub(super) src: Vec<String>,
+    /// Paths of the files at the destination.
+    pub(super) dst: Vec<String>,
+    pub(super) options: BTreeMap<String, serde_json::Value>,
+    pub(super) error: String,
+}
+
+impl FailedPart {
+    pub(super) fn kind() -> String {
+        KIND.to_owned()
+    }
+
+    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|source| Error::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+        let read: Result<Self, _> = serde_json::from_reader(BufReader::new(file));
+        let no_part = || Error::NoPairPart {
+            path: path.to_owned(),
+        };
+        read.ok()
+            .filter(|part| part.kind == KIND)
+            .ok_or_else(no_part)
+    }
+
+    /// Writes the file, which appears complete or not at all.
+    pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
+        let cannot = |source| Error::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let mut text = serde_json::to_string_pretty(self).map_err(|error| cannot(error.into()))?;
+        text.push('\n');
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // The default mode of a new file, which the umask reduces.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let made = partial::locked(
+            || builder.tempfile_in(folder),
+            tempfile::NamedTempFile::path,
+        );
+        let (mut file, _lock) = made.map_err(|error| cannot(error.kind().into()))?;
+        file.write_all(text.as_bytes()).map_err(cannot)?;
+        file.persist(path).map_err(|error| cannot(error.error))?;
+        Ok(())
+    }
+}

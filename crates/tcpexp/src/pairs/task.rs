@@ -1,0 +1,240 @@
+//! The analysis of one pair to a dataset of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use tcpexp_pair::spp::Point;
+use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
+use tcpexp_table::{PairFileRow, PairName, TABLE_VERSION};
+
+use super::record::{ENDING, FailedPart};
+use crate::analyze::{MANIFEST_FILE_NAME, columns_of_run, option_words};
+use crate::error::chain;
+use crate::learned::Fingerprint;
+use crate::set::open_files;
+use crate::{
+    AnalyzeInputs, AnalyzeOptions, DatasetDir, Error, Manifest, Recording, analyze, checksum,
+};
+
+/// The column of all tables that names the pair.
+pub(super) const PAIR_COLUMN: &str = "pair";
+
+/// Hexadecimal digits of a part's name. With 64 bits, two of a million pairs have one name with a
+/// probability of 3 in 10⁸.
+const NAME_DIGITS: usize = 16;
+
+/// The captures of one path at two points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturePair {
+    /// Number and name.
+    pub pair: PairName,
+    /// The files of each capture, by [`Point::index`].
+    pub files: [Vec<PathBuf>; 2],
+    /// Their length in bytes, by [`Point::index`].
+    pub bytes: [u64; 2],
+}
+
+/// The pairs of a table of [`find_pairs`](super::find_pairs), in the order of their numbers. Rows of
+/// files without a partner are left out.
+pub fn pairs_of(rows: &[PairFileRow]) -> Result<Vec<CapturePair>, Error> {
+    let mut pairs: BTreeMap<u64, CapturePair> = BTreeMap::new();
+    for row in rows {
+        let Some((pair, point)) = row.pair.as_ref().zip(row.point) else {
+            continue;
+        };
+        let known = pairs.entry(pair.number).or_insert_with(|| CapturePair {
+            pair: pair.clone(),
+            files: [Vec::new(), Vec::new()],
+            bytes: [0; 2],
+        });
+        if known.pair != *pair {
+            return Err(Error::PairNames {
+                one: known.pair.name.to_string(),
+                other: pair.name.to_string(),
+            });
+        }
+        known.files[point.index()].push(PathBuf::from(&row.file));
+        known.bytes[point.index()] += row.bytes;
+    }
+    let mut names = BTreeSet::new();
+    for pair in pairs.values() {
+        let name = &pair.pair.name;
+        if let Some(point) = Point::BOTH
+            .into_iter()
+            .find(|point| pair.files[point.index()].is_empty())
+        {
+            return Err(Error::HalfPair {
+                pair: name.to_string(),
+                point: point.name(),
+            });
+        }
+        if !names.insert(Arc::clone(name)) {
+            return Err(Error::PairNames {
+                one: name.to_string(),
+                other: name.to_string(),
+            });
+        }
+    }
+    Ok(pairs.into_values().collect())
+}
+
+/// The analysis of one pair, which is done once.
+///
+/// Its dataset is a subdirectory of the folder of all parts. The name is a hash of the files, the
+/// options and the version of tcpexp, so a part that exists need not be computed again, and parts of
+/// other options do not mix. The first column of all tables, `pair`, has the name of the pair.
+#[derive(Clone, Debug)]
+pub struct PairTask {
+    pair: CapturePair,
+    options: AnalyzeOptions,
+    path: PathBuf,
+}
+
+/// How a task ended.
+#[derive(Debug)]
+pub enum TaskOutcome {
+    /// The dataset is complete.
+    Analyzed(Box<Manifest>),
+    /// The captures cannot be analysed. A file beside the datasets keeps the reason.
+    Failed(Error),
+}
+
+/// What the name of a part is a hash of.
+#[derive(Serialize)]
+struct Identity {
+    tcpexp_version: &'static str,
+    schema_version: u32,
+    run: BTreeMap<String, serde_json::Value>,
+    /// Of a file that cannot be read, the reason.
+    files: [Vec<Result<Fingerprint, String>>; 2],
+    options: BTreeMap<String, serde_json::Value>,
+    /// The limits in time as they were given: their moments depend on the captures.
+    range: String,
+    max_flows: usize,
+}
+
+impl PairTask {
+    /// Prepares the analysis of a pair to a subdirectory of `folder`. Reads samples of its files.
+    pub fn new(
+        pair: CapturePair,
+        options: &AnalyzeOptions,
+        max_flows: NonZeroUsize,
+        folder: &Path,
+    ) -> Self {
+        let column = RunColumn {
+            name: PAIR_COLUMN.to_owned(),
+            description: "Name of the pair of captures.".to_owned(),
+            value: RunValue::Text(Some(pair.pair.name.to_string())),
+        };
+        let others = options.run.columns().iter().cloned();
+        let columns = std::iter::once(column).chain(others).collect();
+        let options = AnalyzeOptions {
+            run: RunColumns::new(columns, DatasetTable::has_column),
+            ..options.clone()
+        };
+        let fingerprint = |path: &PathBuf| {
+            let identity = File::open(path).and_then(Fingerprint::of);
+            identity.map_err(|error| error.kind().to_string())
+        };
+        let selection = &options.selection;
+        let identity = Identity {
+            tcpexp_version: env!("CARGO_PKG_VERSION"),
+            schema_version: TABLE_VERSION,
+            run: columns_of_run(&options.run),
+            files: [0, 1].map(|point: usize| pair.files[point].iter().map(fingerprint).collect()),
+            options: option_words(&options, None, true),
+            range: format!("{:?} {:?}", selection.from, selection.to),
+            max_flows: max_flows.get(),
+        };
+        let text = serde_json::to_string(&identity).unwrap_or_default();
+        let (_, mut name) = checksum::of(text.as_bytes()).unwrap_or_default();
+        name.truncate(NAME_DIGITS);
+        Self {
+            pair,
+            options,
+            path: folder.join(name),
+        }
+    }
+
+    /// The pair.
+    pub fn pair(&self) -> &CapturePair {
+        &self.pair
+    }
+
+    /// Directory of the dataset.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// True if the dataset exists, or the pair has failed before.
+    pub fn is_done(&self) -> bool {
+        self.path.join(MANIFEST_FILE_NAME).is_file() || self.failure().is_file()
+    }
+
+    /// Analyses the pair to `out`, which is the directory at [`path`](Self::path). `prepare` sets
+    /// options of each capture.
+    ///
+    /// Captures that cannot be analysed are an outcome. A dataset that cannot be written, or a
+    /// measurement that is stopped, is an error.
+    pub fn run(
+        &self,
+        prepare: impl Fn(Recording) -> Recording,
+        out: DatasetDir,
+    ) -> Result<TaskOutcome, Error> {
+        match self.analyze(prepare, out) {
+            Ok(manifest) => Ok(TaskOutcome::Analyzed(Box::new(manifest))),
+            Err(error) if is_of_output(&error) => Err(error),
+            Err(error) => {
+                let paths = |files: &[PathBuf]| {
+                    let paths = files.iter().map(|file| file.display().to_string());
+                    paths.collect()
+                };
+                let [src, dst] = &self.pair.files;
+                let failed = FailedPart {
+                    kind: FailedPart::kind(),
+                    tcpexp_version: env!("CARGO_PKG_VERSION").to_owned(),
+                    pair: self.pair.pair.name.to_string(),
+                    src: paths(src),
+                    dst: paths(dst),
+                    options: option_words(&self.options, None, true),
+                    error: chain(&error),
+                };
+                failed.write(&self.failure())?;
+                Ok(TaskOutcome::Failed(error))
+            }
+        }
+    }
+
+    fn analyze(
+        &self,
+        prepare: impl Fn(Recording) -> Recording,
+        out: DatasetDir,
+    ) -> Result<Manifest, Error> {
+        let [src, dst] = &self.pair.files;
+        let (src, dst) = (prepare(open_files(src)?), prepare(open_files(dst)?));
+        analyze(AnalyzeInputs::new(&src, Some(&dst)), &self.options, out)
+    }
+
+    fn failure(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(ENDING);
+        name.into()
+    }
+}
+
+/// True for an error that is no fault of the captures.
+fn is_of_output(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Write { .. }
+            | Error::Encode { .. }
+            | Error::Spool { .. }
+            | Error::Stopped { .. }
+            | Error::NoFolder { .. }
+            | Error::NotOurs { .. }
+    )
+}
