@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tcpexp::{ANALYZE_PASSES, AnalyzeInputs, DatasetDir, Manifest, analyze};
+use tcpexp::{ANALYZE_PASSES, AnalyzeInputs, DatasetDir, Manifest, TableEntry, analyze};
 use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::FILE_NAME as RUN_RECORD;
 
@@ -10,23 +10,31 @@ use crate::analyze_args::{AnalyzeArgs, options};
 use crate::output::{self, RemovedOnInterrupt};
 use crate::progress::Progress;
 use crate::shared_args::wrong_usage;
-use crate::{analyze_runs, failure, report, shown};
+use crate::{analyze_pairs, analyze_runs, failure, report, shown};
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
-    let is_run = args.src.join(RUN_RECORD).is_file() || args.src.join(RUNS).is_dir();
+    if let Some((pairs, output)) = args.task.pairs.as_ref().zip(args.output.as_ref()) {
+        return analyze_pairs::run(args, pairs, output);
+    }
+    let Some(src) = &args.src else {
+        return Err(wrong_usage("name a capture, or a table with --pairs"));
+    };
+    let is_run = src.join(RUN_RECORD).is_file() || src.join(RUNS).is_dir();
     // A directory without runs holds the parts of one capture, whose dataset needs a place.
     let is_capture = args.output.is_some() || args.dst.is_some();
-    if args.src.is_dir() && (is_run || !is_capture) {
-        return analyze_runs::run(args);
+    if src.is_dir() && (is_run || !is_capture) {
+        return analyze_runs::run(args, src);
     }
     if args.jobs.is_some() {
-        return Err(wrong_usage("--jobs requires the directory of a sweep"));
+        return Err(wrong_usage(
+            "--jobs requires the directory of a sweep, or --pairs",
+        ));
     }
     let Some(output) = &args.output else {
         return Err(wrong_usage("the dataset needs a directory: use -o DIR"));
     };
     if let Some(dst) = &args.dst {
-        if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
+        if src.as_os_str() == "-" && dst.as_os_str() == "-" {
             return Err(wrong_usage(
                 "only one of the two captures can be standard input",
             ));
@@ -39,7 +47,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     // Creates the directory first, to report an error before standard input is read.
     let (dir, _removed) =
         RemovedOnInterrupt::make(|| DatasetDir::create(output), DatasetDir::temporary)?;
-    let src = args.reading.open(&args.src)?;
+    let src = args.reading.open(src)?;
     let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
     let dst = dst.transpose()?;
     let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
@@ -63,13 +71,19 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     output::print(&written(output, &manifest))
 }
 
-/// The list of written tables.
-pub(crate) fn written(output: &Path, manifest: &Manifest) -> String {
-    let tables = manifest.tables.iter();
+/// The list of tables in a dataset.
+pub(crate) fn written_tables(output: &Path, tables: &[TableEntry]) -> String {
+    let tables = tables.iter();
     let tables = tables.map(|table| (table.file.as_str(), table.rows, table.bytes));
     let mut text = tcpexp_table::dataset::written_text(tables);
     text.push('\n');
     report::line(&mut text, "dataset", &shown::path(output));
+    text
+}
+
+/// The list of written tables, and the records that were skipped.
+pub(crate) fn written(output: &Path, manifest: &Manifest) -> String {
+    let mut text = written_tables(output, &manifest.tables);
     for capture in &manifest.captures {
         let skipped: Vec<String> = capture
             .skipped

@@ -11,11 +11,13 @@ use tcpexp_units::TimeDelta;
 use crate::sender_args::SenderArgs;
 use crate::shared_args::{PartArgs, ReadArgs, wrong_usage};
 use crate::survey::LearnedArgs;
+use crate::task_args::TaskArgs;
 use crate::values::{parse_rate, parse_time};
 
 /// Write all measurements of a run as a directory of Parquet tables
 ///
-/// The input is one capture, two captures, a run of `tcpexp sweep`, or a sweep with all its runs.
+/// The input is one capture, two captures, a run of `tcpexp sweep`, a sweep with all its runs, or
+/// many pairs of captures.
 /// tcpexp makes the measurements of rtt, path, throughput, flows and cwnd in a few passes and writes
 /// the tables flows, rtt, owd, loss, throughput, sender, events, queue and logs, with a manifest. All
 /// times are on the source's clock, and a flow has the same number in all tables. With one capture,
@@ -25,12 +27,13 @@ use crate::values::{parse_rate, parse_time};
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp analyze src.pcap dst.pcap -o run1\n\
 \x20 tcpexp analyze src.pcap dst.pcap -o run1 --param cc=cubic --log ss=ss.txt\n\
-\x20 tcpexp analyze results")]
+\x20 tcpexp analyze results\n\
+\x20 tcpexp analyze --pairs pairs.parquet --task 3/10 -o parts")]
 pub(crate) struct AnalyzeArgs {
     /// Capture at the source point, or the only capture (`-` is standard input); or the directory of
     /// a run or a sweep
-    #[arg(value_name = "SRC|DIR")]
-    pub(crate) src: PathBuf,
+    #[arg(value_name = "SRC|DIR", required_unless_present = "pairs")]
+    pub(crate) src: Option<PathBuf>,
 
     /// Capture at the destination point; `-` is standard input
     pub(crate) dst: Option<PathBuf>,
@@ -39,7 +42,10 @@ pub(crate) struct AnalyzeArgs {
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Number of runs to analyse in parallel [default: number of processors]
+    #[command(flatten)]
+    pub(crate) task: TaskArgs,
+
+    /// Number of runs or pairs to analyse in parallel [default: number of processors]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
 

@@ -1,10 +1,7 @@
 //! `tcpexp analyze DIR`, for a run or a sweep.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::bail;
 use tcpexp::{
@@ -14,13 +11,12 @@ use tcpexp::{
 use tcpexp_runs::record::{RunRecord, Status};
 
 use crate::analyze_args::{self, AnalyzeArgs};
-use crate::caller::{CallError, caller, on_behalf_of};
 use crate::output::{self, RemovedOnInterrupt};
 use crate::shared_args::wrong_usage;
-use crate::{failure, report};
+use crate::{failure, jobs, report};
 
 /// Analyses all runs in a directory; each run gets its own dataset.
-pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
+pub(crate) fn run(args: &AnalyzeArgs, src: &Path) -> anyhow::Result<()> {
     // The record of a run names its captures, parameters and logs, and its dataset has a fixed
     // place.
     let takes_no = [
@@ -37,42 +33,21 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         )));
     }
     let options = analyze_args::options(args)?;
-    let runs = recorded_runs(&args.src)?;
+    let runs = recorded_runs(src)?;
     // The columns come from all runs of the sweep, so that a run analysed alone fits the others.
-    let columns = columns_beside(&args.src)?;
+    let columns = columns_beside(src)?;
     let (complete, others): (Vec<_>, Vec<_>) = runs
         .into_iter()
         .partition(|(_, record)| record.status == Status::Complete);
     if complete.is_empty() {
-        bail!("{} has no complete run", args.src.display());
+        bail!("{} has no complete run", src.display());
     }
-    // Runs differ in length, so each thread takes the next run when it is free.
-    let next = AtomicUsize::new(0);
-    // The map sorts by name, so messages do not depend on the order in which runs end.
-    let analysed = Mutex::new(BTreeMap::new());
-    let jobs = args.jobs.or(std::thread::available_parallelism().ok());
-    let jobs = jobs.map_or(1, NonZeroUsize::get).min(complete.len());
-    let caller = caller();
-    let is_stopped = || caller.as_ref().is_some_and(|caller| caller.is_stopped());
-    let analyse_next = || {
-        let (dir, record) = complete.get(next.fetch_add(1, Ordering::Relaxed))?;
-        let made = one_run(dir, record, &columns, &options);
-        let mut analysed = analysed.lock().unwrap_or_else(PoisonError::into_inner);
-        analysed.insert(record.run.clone(), made);
-        Some(())
-    };
-    let work = || while !is_stopped() && analyse_next().is_some() {};
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| on_behalf_of(caller.clone(), work));
-        }
-    });
-    if is_stopped() {
-        return Err(CallError::Stopped.into());
-    }
-    let analysed = analysed
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let analysed = jobs::each_of(&complete, args.jobs, |(dir, record)| {
+        one_run(dir, record, &columns, &options)
+    })?;
+    // The map sorts by name, so messages do not depend on the order of the directories.
+    let names = complete.iter().map(|(_, record)| record.run.clone());
+    let analysed: BTreeMap<_, _> = names.zip(analysed).collect();
     let mut manifests = Vec::new();
     let mut failed = 0;
     for (run, made) in analysed {

@@ -12,6 +12,7 @@ use crate::lab::LabArgs;
 use crate::merge::MergeArgs;
 use crate::netem::NetemArgs;
 use crate::page::ReportArgs;
+use crate::pairs::PairsArgs;
 use crate::path_args::PathArgs;
 use crate::plot::PlotArgs;
 use crate::rtt_args::RttArgs;
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Netem(NetemArgs),
     Analyze(AnalyzeArgs),
     Survey(SurveyArgs),
+    Pairs(PairsArgs),
     Merge(MergeArgs),
     Schema(SchemaArgs),
     Sweep(SweepArgs),

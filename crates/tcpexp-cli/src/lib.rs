@@ -4,6 +4,7 @@
 
 mod analyze;
 mod analyze_args;
+mod analyze_pairs;
 mod analyze_runs;
 mod args;
 mod caller;
@@ -19,6 +20,7 @@ mod failure;
 mod flows;
 mod import;
 mod info;
+mod jobs;
 mod kernel_args;
 mod lab;
 mod lab_diff;
@@ -27,6 +29,7 @@ mod merge;
 mod netem;
 mod output;
 mod page;
+mod pairs;
 mod path;
 mod path_args;
 mod picture;
@@ -54,6 +57,7 @@ mod sweep;
 mod sweep_lab;
 mod sweep_netns;
 mod sweep_progress;
+mod task_args;
 mod throughput;
 mod values;
 mod warnings;
@@ -101,6 +105,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
         Command::Netem(args) => netem::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Survey(args) => survey::run(&args),
+        Command::Pairs(args) => pairs::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Sweep(args) => sweep::run(&args),

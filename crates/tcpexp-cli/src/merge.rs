@@ -2,25 +2,31 @@
 
 use std::path::PathBuf;
 
-use tcpexp::{DatasetDir, merge};
+use tcpexp::{DatasetDir, merge, merge_pairs};
 
 use crate::output::{self, RemovedOnInterrupt};
-use crate::{analyze, failure};
+use crate::{analyze, analyze_pairs, failure, report};
 
 /// Join the datasets of all parts of an analysis to one dataset
 ///
-/// A part is a dataset of `tcpexp analyze --shard I/N`. Each table of the result has the rows of the
-/// undivided analysis. A part that is missing, given twice, or of other captures or options is
-/// refused.
+/// A part is a dataset of `tcpexp analyze --shard I/N`. The result is the dataset of the undivided
+/// analysis. With --pairs, the parts are those of all pairs of captures, and the column `pair` of each
+/// table names the pair of a row. A part that is missing, given twice, or of other captures or
+/// options is refused.
 #[derive(clap::Args)]
-#[command(after_long_help = "Example:\n\
+#[command(after_long_help = "Examples:\n\
 \x20 tcpexp analyze src.pcap dst.pcap --shard 1/2 -o part1\n\
 \x20 tcpexp analyze src.pcap dst.pcap --shard 2/2 -o part2\n\
-\x20 tcpexp merge part1 part2 -o run1")]
+\x20 tcpexp merge part1 part2 -o run1\n\
+\x20 tcpexp merge --pairs pairs.parquet parts -o all")]
 pub(crate) struct MergeArgs {
-    /// Directories of the parts, in any order
+    /// Directories of the parts, in any order; with --pairs, directories that hold them
     #[arg(required = true, value_name = "PART")]
     parts: Vec<PathBuf>,
+
+    /// Join the parts of all pairs in a table of `tcpexp pairs`
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
 
     /// Directory of the dataset
     #[arg(short, long, value_name = "DIR")]
@@ -34,6 +40,20 @@ pub(crate) struct MergeArgs {
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
     let (dir, _removed) =
         RemovedOnInterrupt::make(|| DatasetDir::create(&args.output), DatasetDir::temporary)?;
+    if let Some(pairs) = &args.pairs {
+        let manifest = merge_pairs(&analyze_pairs::rows(pairs)?, &args.parts, dir)?;
+        if args.quiet {
+            return Ok(());
+        }
+        let mut text = analyze::written_tables(&args.output, &manifest.tables);
+        let (merged, failed) = (manifest.pairs.len(), manifest.failed_pairs);
+        report::line(
+            &mut text,
+            "pairs",
+            &format!("{merged} merged, {failed} failed"),
+        );
+        return output::print(&text);
+    }
     let manifest = merge(&args.parts, dir)?;
     if args.quiet {
         return Ok(());

@@ -11,9 +11,9 @@ use crate::shared_args::wrong_usage;
 /// Arguments that name a file or directory to write.
 const OUTPUTS: [&str; 5] = ["output", "plot", "flows", "events", "runs"];
 /// Arguments that name files or directories to read.
-const INPUTS: [&str; 13] = [
+const INPUTS: [&str; 14] = [
     "src", "dst", "more", "capture", "captures", "log", "truth", "data", "inputs", "dir", "plan",
-    "parts", "survey",
+    "parts", "pairs", "survey",
 ];
 
 /// Rejects an output that is also an input, that another argument also writes, or that lies in a

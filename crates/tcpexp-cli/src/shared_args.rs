@@ -118,15 +118,20 @@ pub(crate) enum Format {
 impl ReadArgs {
     /// The capture at `path`.
     pub(crate) fn open(&self, path: &Path) -> Result<Recording, tcpexp::Error> {
-        let mut recording = Recording::open(path)?.with_max_flows(self.max_flows);
+        Recording::open(path).map(|recording| self.prepared(recording))
+    }
+
+    /// The capture with these options.
+    pub(crate) fn prepared(&self, recording: Recording) -> Recording {
+        let mut recording = recording.with_max_flows(self.max_flows);
         if let Some(caller) = caller() {
             recording = recording.stopped_by(caller.stop());
         }
-        Ok(if self.no_mmap {
+        if self.no_mmap {
             recording.streamed()
         } else {
             recording
-        })
+        }
     }
 
     /// Options of measurements on one capture.

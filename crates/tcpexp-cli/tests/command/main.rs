@@ -26,6 +26,7 @@ mod info;
 mod lab;
 mod netem;
 mod one_capture;
+mod pairs;
 mod path;
 mod pipes;
 mod plot;

@@ -7,6 +7,7 @@
 //! - [`sweeps`]: plans, runs, comparison of cells, reports
 //! - [`datasets`]: all results of a run as tables, and SQL over them
 //! - [`dividing`]: one analysis in parts
+//! - [`many_pairs`]: many pairs of captures, on one machine or many
 //! - [`python`]: the same from Python, as Arrow streams
 //! - [`charts`]: time series, distributions, sequence diagrams
 //! - [`lab`]: the virtual testbed
@@ -43,6 +44,10 @@ pub mod datasets {
 
 pub mod dividing {
     #![doc = include_str!("dividing.md")]
+}
+
+pub mod many_pairs {
+    #![doc = include_str!("many_pairs.md")]
 }
 
 pub mod python {

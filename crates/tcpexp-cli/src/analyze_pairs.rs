@@ -1,0 +1,109 @@
+//! `tcpexp analyze --pairs FILE -o DIR`.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use tcpexp::{AnalyzeOptions, CapturePair, DatasetDir, PairTask, TaskOutcome, pairs_of};
+use tcpexp_table::read_pairs;
+
+use crate::analyze_args::{self, AnalyzeArgs};
+use crate::output::{self, RemovedOnInterrupt};
+use crate::task_args::Task;
+use crate::{failure, jobs, report, shown};
+
+pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Result<()> {
+    let options = analyze_args::options(args)?;
+    let pairs = wanted(table, args.task.task)?;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot write {}", folder.display()))?;
+    let done = jobs::each_of(&pairs, args.jobs, |pair| {
+        one_pair(pair, args, &options, folder)
+    })?;
+    let [mut analysed, mut known, mut failed, mut unwritten] = [0; 4];
+    for (pair, outcome) in pairs.iter().zip(done) {
+        let name = &pair.pair.name;
+        match outcome {
+            Ok(None) => known += 1,
+            Ok(Some(TaskOutcome::Analyzed(manifest))) => {
+                analysed += 1;
+                for warning in manifest.warnings.iter().filter(|_| !args.quiet) {
+                    failure::print_line(&format!("warning: {name}: {warning}"));
+                }
+            }
+            // The reason is in a file, from which `merge` makes a table.
+            Ok(Some(TaskOutcome::Failed(error))) => {
+                failed += 1;
+                if !args.quiet {
+                    failure::print_line(&format!("{name}: {}", failure::chain(&error.into())));
+                }
+            }
+            Err(error) => {
+                unwritten += 1;
+                failure::print_line(&format!("{name}: {}", failure::chain(&error)));
+            }
+        }
+    }
+    if !args.quiet {
+        let mut text = String::new();
+        report::line(&mut text, "datasets", &shown::path(folder));
+        let known = format!("{analysed} analysed, {known} already there, {failed} failed");
+        report::line(&mut text, "pairs", &known);
+        output::print(&text)?;
+    }
+    if unwritten > 0 {
+        bail!("{unwritten} of {} pairs were not analysed", pairs.len());
+    }
+    Ok(())
+}
+
+/// The pairs of the task.
+fn wanted(table: &Path, task: Option<Task>) -> anyhow::Result<Vec<CapturePair>> {
+    let mut pairs = read(table)?;
+    match task {
+        None => {}
+        Some(Task::Pair(number)) => {
+            pairs.retain(|pair| pair.pair.number == number);
+            if pairs.is_empty() {
+                bail!("{} has no pair {number}", table.display());
+            }
+        }
+        Some(Task::Share { number, count }) => {
+            pairs = pairs.into_iter().skip(number - 1).step_by(count).collect();
+        }
+    }
+    Ok(pairs)
+}
+
+/// All pairs of a table.
+fn read(table: &Path) -> anyhow::Result<Vec<CapturePair>> {
+    let rows = rows(table)?;
+    let pairs = pairs_of(&rows).with_context(|| format!("cannot use {}", table.display()))?;
+    if pairs.is_empty() {
+        bail!("{} has no pairs", table.display());
+    }
+    Ok(pairs)
+}
+
+/// The rows of a table of pairs.
+pub(crate) fn rows(table: &Path) -> anyhow::Result<Vec<tcpexp_table::PairFileRow>> {
+    let file = File::open(table).with_context(|| format!("cannot open {}", table.display()))?;
+    read_pairs(file).with_context(|| format!("cannot read {}", table.display()))
+}
+
+/// Analyses one pair; `None` if this has been done before.
+fn one_pair(
+    pair: &CapturePair,
+    args: &AnalyzeArgs,
+    options: &AnalyzeOptions,
+    folder: &Path,
+) -> anyhow::Result<Option<TaskOutcome>> {
+    let task = PairTask::new(pair.clone(), options, args.reading.max_flows, folder);
+    if task.is_done() {
+        return Ok(None);
+    }
+    let (dir, _removed) =
+        RemovedOnInterrupt::make(|| DatasetDir::create(task.path()), DatasetDir::temporary)?;
+    let outcome = task.run(|recording| args.reading.prepared(recording), dir)?;
+    Ok(Some(outcome))
+}

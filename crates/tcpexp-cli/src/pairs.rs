@@ -1,0 +1,50 @@
+//! `tcpexp pairs SRC DST`.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use tcpexp::find_pairs;
+use tcpexp_table::{pair_columns, pairs_text};
+
+use crate::shared_args::OutputArgs;
+use crate::sheet::Sheet;
+
+/// Find the pairs of captures in two folders
+///
+/// Captures with the same name are a pair. The name counts without endings, without words for points
+/// (src, snd, sender, client; dst, rcv, receiver, server) and without the numbers of files that
+/// tcpdump and dumpcap rotate, which are one capture. Captures without a namesake are a pair if only
+/// these two were taken at the same time. The table has a row per file. A file without a partner has
+/// the reason.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp pairs client server -o pairs.parquet\n\
+\x20 tcpexp analyze --pairs pairs.parquet -o parts\n\
+\x20 tcpexp merge --pairs pairs.parquet parts -o all")]
+pub(crate) struct PairsArgs {
+    /// Folder with the captures at the source, and folders below it; or a quoted pattern
+    src: PathBuf,
+
+    /// The same for the destination; if both are one folder, the names tell the points
+    dst: PathBuf,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn run(args: &PairsArgs) -> anyhow::Result<()> {
+    let mut sheet = Sheet::create(&args.output, pair_columns())?;
+    let rows = find_pairs(&args.src, &args.dst)?;
+    if rows.iter().all(|row| row.pair.is_none()) {
+        let (src, dst) = (args.src.display(), args.dst.display());
+        let reasons = rows.iter().filter_map(|row| {
+            let reason = row.reason.as_deref()?;
+            Some(format!("{}: {reason}", row.file))
+        });
+        let first = reasons.take(1).collect::<String>();
+        bail!("{src} and {dst} have no pair of captures: {first}");
+    }
+    let text = pairs_text(&rows);
+    sheet.add(rows)?;
+    sheet.finish(&text)
+}
