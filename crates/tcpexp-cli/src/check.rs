@@ -24,7 +24,7 @@ const PLAN: &str = "plan.toml";
 /// Expectations are the `[[expect]]` tables of the sweep's plan, or those of --expect. Each names a
 /// measure of tcpexp compare, a relation (<, <=, > or >=) and a bound. A bound is a number in the unit
 /// of the measure, or a share of what the same cell measured in an earlier sweep:
-/// "goodput_bps >= 0.95 * baseline". The value is the median over the cell's runs.
+/// `goodput_bps >= 0.95 * baseline`. The value is the median over the cell's runs.
 ///
 /// The exit code is 1 if a value is not as expected, or unknown.
 #[derive(clap::Args)]
@@ -50,7 +50,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     measures: MeasureArgs,
 
-    /// Write the verdicts as JUnit XML
+    /// Write the verdicts as XML, in the format of `JUnit`
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 

@@ -11,7 +11,7 @@ use crate::values::parse_time;
 /// How each run is reduced to one number per quantity.
 #[derive(clap::Args)]
 pub(crate) struct MeasureArgs {
-    /// Use only the cells with these parameter values, such as cc=cubic,reno,rate_mbps=10
+    /// Use only the cells with these parameter values, such as `cc=cubic,reno,rate_mbps=10`
     #[arg(long, value_name = "NAME=VALUE")]
     only: Option<Only>,
 

@@ -19,7 +19,7 @@ pub(crate) struct ReportArgs {
     /// Directory of a sweep, a run, a dataset, or a folder of datasets
     dir: PathBuf,
 
-    /// Show only the cells with these parameter values, such as cc=cubic,reno,rate_mbps=10
+    /// Show only the cells with these parameter values, such as `cc=cubic,reno,rate_mbps=10`
     #[arg(long, value_name = "NAME=VALUE")]
     only: Option<Only>,
 

@@ -58,7 +58,7 @@ pub(crate) struct SweepArgs {
 
     /// Run only these runs, by name or by the parameters of their cells
     ///
-    /// A list of names, or values of parameters such as cc=cubic,reno,rate_mbps=10: the cells that
+    /// A list of names, or values of parameters such as `cc=cubic,reno,rate_mbps=10`: the cells that
     /// have one of the values of each parameter.
     #[arg(long, value_name = "RUNS")]
     pub(crate) only: Option<String>,

@@ -63,22 +63,22 @@ impl SeriesTable {
             .collect();
         let widest = shown.iter().map(|(name, _)| columns(name)).max();
         let label = widest.unwrap_or(0).max(6).min(room);
-        let mut text = line("series", label, HEADS.map(str::to_owned));
+        let mut lines = vec![line("series", label, HEADS.map(str::to_owned))];
         let rest = all - shown.len();
         for (name, values) in shown {
             let cells = values.cells();
             if columns(&name) > label {
                 // A long name has a line of its own.
-                text += &format!("{name}\n");
-                text += &line("", label, cells);
+                lines.push(name);
+                lines.push(line("", label, cells));
             } else {
-                text += &line(&name, label, cells);
+                lines.push(line(&name, label, cells));
             }
         }
         if rest > 0 {
-            text += &format!("and {rest} more series\n");
+            lines.push(format!("and {rest} more series"));
         }
-        text
+        lines.join("\n") + "\n"
     }
 }
 
@@ -99,5 +99,5 @@ impl Values {
 
 fn line(name: &str, label: usize, cells: [String; 7]) -> String {
     let numbers: String = cells.map(|cell| format!("{cell:>NUMBER$}")).concat();
-    format!("{name:label$}{numbers}\n")
+    format!("{name:label$}{numbers}")
 }

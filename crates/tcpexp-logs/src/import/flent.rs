@@ -24,8 +24,8 @@ pub(super) fn read<E: From<Error>>(
     let file: Value = serde_json::from_reader(log).map_err(failure)?;
     let mut report = Report::default();
     let metadata = &file["metadata"];
-    let text = |name: &str| Arc::from(metadata[name].as_str().unwrap_or_default());
-    let (test, title): (Arc<str>, Arc<str>) = (text("NAME"), text("TITLE"));
+    let described = |name: &str| Arc::from(metadata[name].as_str().unwrap_or_default());
+    let (test, title): (Arc<str>, Arc<str>) = (described("NAME"), described("TITLE"));
     // Early versions state a local time without its zone.
     let start = metadata["T0"].as_str().and_then(Timestamp::from_rfc3339);
     let times = file["x_values"].as_array().map_or(&[][..], Vec::as_slice);

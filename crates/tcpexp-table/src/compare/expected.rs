@@ -65,7 +65,7 @@ impl ExpectedRow {
 
     /// The value in words, with its interval and its bound if that comes from a baseline.
     pub fn found(&self) -> String {
-        let mut found = match self.estimate {
+        let found = match self.estimate {
             None => match &self.cell.left_out {
                 Some(why) => format!("no value; left out: {why}"),
                 None => "no value".to_owned(),
@@ -78,14 +78,15 @@ impl ExpectedRow {
                 }
             }
         };
+        let mut parts = vec![found];
         if self.expectation.needs_baseline() {
             let bound = self.bound.map_or_else(|| "unknown".to_owned(), number);
-            found += &format!(", bound {bound}");
+            parts.push(format!("bound {bound}"));
         }
         if self.is_certain() == Some(false) {
-            found += ", uncertain";
+            parts.push("uncertain".to_owned());
         }
-        found
+        parts.join(", ")
     }
 }
 
