@@ -2,7 +2,8 @@
 //!
 //! A [`Meter`] per flow receives the flow's packets in order and yields rows: summaries of
 //! connections ([`flows`]), round-trip times by ACKs and timestamps ([`rtt`]), rates in bins
-//! ([`throughput`]), and the sender's congestion state ([`sender`]). [`meter`] runs the meters of all
+//! ([`throughput`]), and the sender's congestion state ([`sender`]), which names its congestion
+//! control ([`naming`]). [`meter`] runs the meters of all
 //! flows of a capture. Everything here is a pure function of the packets.
 
 mod both;
@@ -13,6 +14,7 @@ mod labels;
 mod live;
 mod meter;
 mod metered;
+pub mod naming;
 pub mod packets;
 mod ring;
 pub mod rto;

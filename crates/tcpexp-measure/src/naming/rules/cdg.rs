@@ -1,0 +1,92 @@
+//! CDG: Reno, but rising delays reduce the window too, at random.
+
+use super::{Ack, Counter, MIN_THRESHOLD, Rule, per_1024};
+
+/// Factor of a reduction at rising delay: sqrt(0.5), in 1/1024.
+const BETA: u32 = 724;
+/// Rate of such reductions: per microsecond of the summed gradient, in millionths.
+const BACKOFF: f64 = 42e-6;
+/// Number of round trips whose gradients are summed.
+const WINDOW: usize = 8;
+/// Reductions without effect on the delay after which Linux makes no more of them.
+const INEFFECTIVE: u32 = 5;
+
+#[derive(Debug, Default)]
+pub(super) struct Cdg {
+    counter: Counter,
+    shadow: u32,
+    end: i64,
+    /// Least and greatest round-trip time of this round trip and of the one before.
+    times_us: Option<(i64, i64)>,
+    before_us: Option<(i64, i64)>,
+    gradients: [i64; WINDOW],
+    next: usize,
+    expected: f64,
+    made: f64,
+    ineffective: u32,
+}
+
+impl Cdg {
+    /// The chance that the control reduces the window after this round trip.
+    fn chance(&mut self) -> f64 {
+        let (Some(times), Some(before)) = (self.times_us, self.before_us) else {
+            return 0.0;
+        };
+        self.gradients[self.next] = times.0 - before.0;
+        self.next = (self.next + 1) % WINDOW;
+        let sum: i64 = self.gradients.iter().sum();
+        if sum <= -32 {
+            self.ineffective = 0;
+        }
+        if sum <= 0 || self.ineffective > INEFFECTIVE {
+            return 0.0;
+        }
+        1.0 - (-(sum as f64) * BACKOFF).exp()
+    }
+}
+
+impl Rule for Cdg {
+    fn observe(&mut self, ack: &Ack) {
+        if let Some(rtt_us) = ack.rtt_us {
+            let (least, most) = self.times_us.unwrap_or((rtt_us, rtt_us));
+            self.times_us = Some((least.min(rtt_us), most.max(rtt_us)));
+        }
+        if ack.is_open && ack.una > self.end {
+            self.end = ack.nxt;
+            self.expected += self.chance();
+            self.before_us = self.times_us.take();
+        }
+    }
+
+    fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32 {
+        let grown = self.counter.grow(cwnd, cwnd, ack.segments);
+        self.shadow = self.shadow.max(cwnd) + (grown - cwnd);
+        grown
+    }
+
+    fn reduce(&mut self, cwnd: u32) -> u32 {
+        self.shadow = (self.shadow / 2).min(cwnd);
+        self.shadow.max(cwnd / 2).max(MIN_THRESHOLD)
+    }
+
+    fn begin(&mut self) {
+        self.counter.reset();
+    }
+
+    fn cut(&mut self, cwnd: u32) -> Option<u32> {
+        self.shadow = self.shadow.max(cwnd);
+        self.made += 1.0;
+        self.ineffective += 1;
+        self.before_us = None;
+        Some(per_1024(cwnd, BETA))
+    }
+
+    fn missed_cuts(&self) -> f64 {
+        // The replay of the chances is approximate, so half of the cuts prove the control.
+        if self.made * 2.0 < self.expected {
+            self.expected - self.made
+        } else {
+            0.0
+        }
+    }
+}
