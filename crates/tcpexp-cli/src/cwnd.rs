@@ -5,10 +5,12 @@ use std::sync::Arc;
 use anyhow::bail;
 use tcpexp::{CwndOptions, LabelledSenderRow, Truth, cwnd, logged_senders};
 use tcpexp_logs::score::{Options, Reconstructed, score_all};
+use tcpexp_measure::naming::Namer;
 use tcpexp_measure::sender::SenderRow;
 use tcpexp_table::{
-    CwndTable, FLOW_TABLE_WIDTH, Labelled, ScoredSender, SenderEvent, SenderEventRow, SenderLabel,
-    SenderSampleRow, score_text, sender_columns, sender_event_columns,
+    ControlRow, CwndTable, FLOW_TABLE_WIDTH, Labelled, ScoredSender, SenderEvent, SenderEventRow,
+    SenderLabel, SenderSampleRow, control_columns, score_text, sender_columns,
+    sender_event_columns,
 };
 
 use crate::cwnd_chart::CwndChart;
@@ -86,6 +88,9 @@ struct Results<'a> {
     select: &'a SelectArgs,
     sheet: Sheet<SenderSampleRow>,
     events: Option<SideTable<SenderEventRow>>,
+    controls: Option<SideTable<ControlRow>>,
+    /// Names the senders, if asked for.
+    namer: Option<Namer>,
     chart: Option<CwndChart>,
     table: CwndTable,
     /// True if a selected flow has a row.
@@ -106,6 +111,11 @@ impl<'a> Results<'a> {
                 Some(path) => Some(SideTable::create(path, sender_event_columns())?),
                 None => None,
             },
+            controls: match &args.control_table {
+                Some(path) => Some(SideTable::create(path, control_columns())?),
+                None => None,
+            },
+            namer: (args.control || args.control_table.is_some()).then(Namer::default),
             chart: args.plot.as_ref().map(CwndChart::create).transpose()?,
             table: CwndTable::new(args.select.limit, position),
             found: false,
@@ -119,6 +129,14 @@ impl<'a> Results<'a> {
             return Ok(());
         }
         self.found = true;
+        let namer = self.namer.as_mut();
+        if let Some(named) = namer.and_then(|namer| namer.see(&row.row)) {
+            self.table.name(named.clone());
+            if let Some(controls) = &mut self.controls {
+                let flow = Arc::clone(&row.flow);
+                controls.add([Labelled { flow, row: named }])?;
+            }
+        }
         self.table.add(&row);
         if let Some(chart) = &mut self.chart {
             chart.add(&row);
@@ -157,9 +175,10 @@ impl<'a> Results<'a> {
         }
         // All files are complete before the first gets its final name.
         let events = self.events.map(SideTable::complete).transpose()?;
+        let controls = self.controls.map(SideTable::complete).transpose()?;
         let chart = self.chart.map(CwndChart::draw).transpose()?;
         self.sheet.finish(&text)?;
-        for file in [events, chart].into_iter().flatten() {
+        for file in [events, controls, chart].into_iter().flatten() {
             file.finish()?;
         }
         Ok(())

@@ -22,6 +22,7 @@ use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs};
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp cwnd src.pcap\n\
 \x20 tcpexp cwnd src.pcap dst.pcap --events events.parquet\n\
+\x20 tcpexp cwnd src.pcap --control\n\
 \x20 tcpexp cwnd src.pcap --flow 1 --truth probe.csv --plot cwnd.svg")]
 pub(crate) struct CwndArgs {
     /// Capture, preferably at the sender; `-` is standard input
@@ -42,6 +43,17 @@ pub(crate) struct CwndArgs {
     /// Write a table with one row per recovery and per retransmission
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
+
+    /// Name the congestion control of each sender, or say why it is not certain
+    ///
+    /// Replays the rules of each known control on the ACKs, losses and round-trip times that the
+    /// sender saw, and compares the windows. A control is named if it is the only one that fits.
+    #[arg(long)]
+    pub(crate) control: bool,
+
+    /// Write a table with one row per sender, with its congestion control and the evidence
+    #[arg(long, value_name = "FILE")]
+    pub(crate) control_table: Option<PathBuf>,
 
     /// Draw window, threshold and flight size over time, with recoveries shaded (.svg, .pdf or .png)
     #[arg(long, value_name = "FILE")]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::Position;
+use tcpexp_measure::naming::{Control, Evidence, Fit, Named, Unnamed};
 use tcpexp_measure::sender::{
     CongestionFamily, CongestionHint, CwndSource, EarlierCopy, RecoveryKind, SenderRow,
     SenderSample, SenderSummary,
@@ -45,6 +46,8 @@ struct Sender {
     spurious: u64,
     /// Retransmissions by the fate of the earlier packet, where the fate is known.
     retransmitted: BTreeMap<EarlierCopy, u64>,
+    /// The congestion control, if it was to be named.
+    named: Option<Named>,
 }
 
 /// A sender whose flow has ended.
@@ -96,6 +99,12 @@ impl CwndTable {
                 });
             }
         }
+    }
+
+    /// Adds the name of a sender's congestion control, before the summary of the sender.
+    pub fn name(&mut self, named: Named) {
+        let key = (named.flow, named.direction);
+        self.sender(key.0, key.1).named = Some(named);
     }
 
     /// Number of ACKs added so far.
@@ -200,10 +209,11 @@ impl Over {
         }
         remarks.extend(self.lost().map(|lost| ("lost", lost)));
         remarks.extend(self.limited().map(|limited| ("busy", limited)));
-        remarks.push((
-            "control",
-            control(&self.summary.hint, self.summary.model_window_segments),
-        ));
+        let control = match &self.sender.named {
+            Some(named) => named_control(named),
+            None => control(&self.summary.hint, self.summary.model_window_segments),
+        };
+        remarks.push(("control", control));
         remarks
     }
 
@@ -312,6 +322,54 @@ impl Over {
 
 fn share(part: u64, whole: u64) -> String {
     percent(part, whole).unwrap_or(NO_VALUE.to_owned())
+}
+
+/// Maximum number of candidates in the text.
+const MOST_CANDIDATES: usize = 4;
+
+/// The named congestion control with its evidence, or why there is no certain name.
+fn named_control(named: &Named) -> String {
+    let compared = compared(&named.evidence);
+    match named.answer {
+        Ok(Control::Bbr) => "bbr: paces, and probes the round-trip time".to_owned(),
+        Ok(control) => {
+            let name = control.name();
+            match named.fits.as_slice() {
+                [best, second, ..] => {
+                    let [best, second] = [best, second].map(fit);
+                    format!("{name}: {compared}; error {best}, next {second}")
+                }
+                _ => format!("{name}: {compared}"),
+            }
+        }
+        Err(Unnamed::SeveralFit) => {
+            let left = few_names(&named.candidates);
+            format!("not certain, several_fit: {compared}; not ruled out: {left}")
+        }
+        Err(reason) => format!("not certain, {}: {compared}", reason.name()),
+    }
+}
+
+/// The first names of some controls, and the number of the rest.
+fn few_names(controls: &[Control]) -> String {
+    let shown = controls.len().min(MOST_CANDIDATES);
+    let names = controls[..shown].iter().map(|control| control.name());
+    let names = names.collect::<Vec<_>>().join(", ");
+    match controls.len() - shown {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
+
+fn compared(evidence: &Evidence) -> String {
+    let Evidence {
+        rounds, reductions, ..
+    } = evidence;
+    format!("{rounds} round trips and {reductions} reductions compared")
+}
+
+fn fit(fit: &Fit) -> String {
+    format!("{} {:.2}", fit.control.name(), fit.error())
 }
 
 /// The likely congestion control, or why it remains undecided.

@@ -6,10 +6,10 @@ use crate::compare::{compare_columns, compare_run_columns, expected_columns};
 use crate::dataset::{DatasetTable, RunColumns};
 use crate::schema::{DESCRIPTION, SCHEMA_VERSION};
 use crate::{
-    cause_columns, connection_columns, explained_columns, failed_pair_columns, interval_columns,
-    pair_columns, path_columns, path_flow_columns, points_columns, points_flow_columns,
-    rtt_columns, rtt_flow_columns, score_columns, sender_columns, sender_event_columns,
-    series_columns, single_rtt_columns, throughput_columns,
+    cause_columns, connection_columns, control_columns, explained_columns, failed_pair_columns,
+    interval_columns, pair_columns, path_columns, path_flow_columns, points_columns,
+    points_flow_columns, rtt_columns, rtt_flow_columns, score_columns, sender_columns,
+    sender_event_columns, series_columns, single_rtt_columns, throughput_columns,
 };
 
 /// One table and its columns.
@@ -67,7 +67,7 @@ pub fn described_tables() -> Vec<TableDescription> {
 
 type OfCommand = (&'static str, &'static str, &'static str, SchemaRef);
 
-fn of_commands() -> [OfCommand; 16] {
+fn of_commands() -> [OfCommand; 17] {
     [
         (
             "flows",
@@ -134,6 +134,12 @@ fn of_commands() -> [OfCommand; 16] {
             "a row per event",
             "tcpexp cwnd --events, tcpexp import --events",
             sender_event_columns().schema(),
+        ),
+        (
+            "controls",
+            "a row per sender, with its congestion control",
+            "tcpexp cwnd --control-table",
+            control_columns().schema(),
         ),
         (
             "explained",

@@ -76,9 +76,9 @@ mod tests {
     use crate::compare::{compare_columns, compare_run_columns};
     use crate::dataset::RunColumns;
     use crate::{
-        cause_columns, connection_columns, explained_columns, interval_columns, path_columns,
-        path_flow_columns, points_columns, points_flow_columns, rtt_columns, rtt_flow_columns,
-        score_columns, sender_columns, sender_event_columns, single_rtt_columns,
+        cause_columns, connection_columns, control_columns, explained_columns, interval_columns,
+        path_columns, path_flow_columns, points_columns, points_flow_columns, rtt_columns,
+        rtt_flow_columns, score_columns, sender_columns, sender_event_columns, single_rtt_columns,
         throughput_columns,
     };
 
@@ -125,6 +125,11 @@ mod tests {
     #[test]
     fn the_schema_of_sender_events_is_part_of_the_interface() {
         insta::assert_snapshot!(written_out(&sender_event_columns().schema()));
+    }
+
+    #[test]
+    fn the_schema_of_named_controls_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&control_columns().schema()));
     }
 
     #[test]

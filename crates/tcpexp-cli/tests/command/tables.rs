@@ -38,7 +38,7 @@ fn pandas_polars_and_duckdb_read_every_table_without_a_cast() {
             "path src.pcap dst.pcap -o out/path.E --flows out/path_flows.E",
             "path src.pcap dst.pcap dst.pcap -o out/points.E --flows out/points_flows.E",
             "throughput src.pcap --rate 10mbit -o out/throughput.E",
-            "cwnd src.pcap -o out/sender.E --events out/sender_events.E",
+            "cwnd src.pcap -o out/sender.E --events out/sender_events.E --control-table out/controls.E",
             "explain src.pcap --flow 5001 -o out/explained.E",
             "why src.pcap -o out/causes.E",
             "import iperf3 iperf3.json -o out/intervals.E",

@@ -21,6 +21,7 @@
 //! - [`pairs`]: why packet pairs need no clock
 //! - [`identity`]: how packets are identified
 //! - [`cwnd`](mod@cwnd): how the congestion window is reconstructed
+//! - [`naming`]: how the congestion control is named
 //! - [`virtual_time`]: how the testbed virtualises time
 //! - [`rejected`]: approaches that were measured and rejected
 //!
@@ -100,6 +101,10 @@ pub mod identity {
 
 pub mod cwnd {
     #![doc = include_str!("cwnd.md")]
+}
+
+pub mod naming {
+    #![doc = include_str!("naming.md")]
 }
 
 pub mod virtual_time {
