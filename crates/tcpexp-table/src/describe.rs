@@ -52,11 +52,13 @@ pub fn described_tables() -> Vec<TableDescription> {
             &table.schema(),
         )
     });
-    let of_commands = of_commands();
+    let of_captures = of_captures();
+    let of_logs = of_logs();
     let of_pairs = of_pairs();
     let of_comparisons = of_comparisons();
-    let commands = of_commands
+    let commands = of_captures
         .iter()
+        .chain(&of_logs)
         .chain(&of_pairs)
         .chain(&of_comparisons)
         .map(|(name, description, command, schema)| {
@@ -67,7 +69,8 @@ pub fn described_tables() -> Vec<TableDescription> {
 
 type OfCommand = (&'static str, &'static str, &'static str, SchemaRef);
 
-fn of_commands() -> [OfCommand; 17] {
+/// The tables of captures.
+fn of_captures() -> [OfCommand; 14] {
     [
         (
             "flows",
@@ -153,6 +156,12 @@ fn of_commands() -> [OfCommand; 17] {
             "tcpexp why -o",
             cause_columns().schema(),
         ),
+    ]
+}
+
+/// The tables of logs.
+fn of_logs() -> [OfCommand; 3] {
+    [
         (
             "intervals",
             "a row per interval of a load generator",
