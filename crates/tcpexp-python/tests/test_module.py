@@ -21,6 +21,8 @@ from tcpexp import _options
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 RENO = REPOSITORY / "fixtures" / "reno-2mbit-40ms-50p"
+# A program that a shell starts in the background ignores Ctrl-C, and so do the programs that it starts.
+HEED_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 SRC, DST = RENO / "src.pcap.gz", RENO / "dst.pcap.gz"
 
 OPTIONS = {
@@ -244,6 +246,14 @@ class Interpreter(unittest.TestCase):
         self.assertTrue(ran.is_set())
         self.assertEqual(printed.getvalue(), table.text)
 
+    def started(self, code: str, argument: str) -> "subprocess.Popen[str]":
+        """Starts a program that is killed if it hangs."""
+        child = subprocess.Popen([sys.executable, "-c", code, argument], stdout=subprocess.PIPE, text=True)
+        timer = threading.Timer(120, child.kill)
+        timer.start()
+        self.addCleanup(timer.cancel)
+        return child
+
     def test_ctrl_c_ends_a_measurement(self) -> None:
         # Reading never ends: the other end of the pipe stays open.
         with tempfile.TemporaryDirectory() as folder:
@@ -251,6 +261,7 @@ class Interpreter(unittest.TestCase):
             os.mkfifo(pipe)
             code = (
                 "import sys, tcpexp\n"
+                f"{HEED_CTRL_C}"
                 "try:\n"
                 "    table = tcpexp.rtt(sys.argv[1])\n"
                 "    print('ready', flush=True)\n"
@@ -259,7 +270,7 @@ class Interpreter(unittest.TestCase):
                 "    print('interrupted', flush=True)\n"
                 "    import os; os._exit(0)\n"
             )
-            child = subprocess.Popen([sys.executable, "-c", code, pipe], stdout=subprocess.PIPE, text=True)
+            child = self.started(code, pipe)
             assert child.stdout
             self.assertEqual(child.stdout.readline(), "ready\n")
             with open(pipe, "wb"):
@@ -280,6 +291,7 @@ class Interpreter(unittest.TestCase):
                     file.write(data[24:])
             code = (
                 "import sys, threading, tcpexp\n"
+                f"{HEED_CTRL_C}"
                 "table = tcpexp.cwnd(sys.argv[1])\n"
                 "threading.Timer(0.2, lambda: print('reading', flush=True)).start()\n"
                 "try:\n"
@@ -287,7 +299,7 @@ class Interpreter(unittest.TestCase):
                 "except KeyboardInterrupt:\n"
                 "    print('interrupted', flush=True)\n"
             )
-            child = subprocess.Popen([sys.executable, "-c", code, long], stdout=subprocess.PIPE, text=True)
+            child = self.started(code, str(long))
             assert child.stdout
             self.assertEqual(child.stdout.readline(), "reading\n")
             child.send_signal(signal.SIGINT)
