@@ -1,5 +1,6 @@
 #!/bin/sh
-# Applies each bottleneck of a folder to a real router, twice; reads it back, clears it, twice.
+# Applies each bottleneck to a real router, reads it back, changes it in place and clears it.
+# Every fourth is applied and cleared twice, which must change nothing.
 # usage: apply-all.sh COMMAND LEFT RIGHT HOST FILE...
 #   COMMAND is netem-ctl or "tcpexp netem"; HOST is the router, as ssh knows it
 # For use where the kernel has all queues, as in the lab:
@@ -19,18 +20,24 @@ expect() {
         *) echo "FAILED $name: $1 says \"$said\", not \"$words\""; return 1 ;;
     esac
 }
+apply() {
+    expect "applied and read back" apply --config "$1" --left "$left" --right "$right" \
+        --clear-after 300s
+}
 one() {
-    for _ in once twice; do
-        expect "applied and read back" apply --config "$1" --left "$left" --right "$right" \
-            --clear-after 300s || return 1
-    done
+    apply "$1" || return 1
+    if [ "$twice" = yes ]; then apply "$1" || return 1; fi
     expect "matches the plan" verify --config "$1" || return 1
     expect "changed and read back" change --config "$1" || return 1
     expect "cleared" clear || return 1
-    expect "nothing to clear" clear || return 1
+    if [ "$twice" = yes ]; then expect "nothing to clear" clear || return 1; fi
 }
+number=0
 for file in "$@"; do
     name=${file##*/}
+    twice=no
+    [ $((number % 4)) -ne 0 ] || twice=yes
+    number=$((number + 1))
     if one "$file"; then
         passed=$((passed + 1))
         echo "ok $name"
