@@ -1,6 +1,6 @@
 //! The bottleneck's queue from the delays of packets.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use tcpexp_measure::throughput::BinWidth;
 use tcpexp_pair::path::PathPacket;
@@ -20,9 +20,14 @@ pub(super) struct QueueBins {
     width: TimeDelta,
     /// Time in flight after which a packet counts as lost.
     longest: TimeDelta,
-    /// Open bins by bin number and [`PathDirection::index`].
-    open: BTreeMap<(i64, usize), Bin>,
+    /// Open bins in order of their keys.
+    open: VecDeque<(Key, Bin)>,
+    /// Where the last packet's bin was, by [`PathDirection::index`]: mostly that of the next packet.
+    latest: [usize; 2],
 }
+
+/// Bin number and [`PathDirection::index`].
+type Key = (i64, usize);
 
 struct Bin {
     packets: u64,
@@ -37,7 +42,8 @@ impl QueueBins {
             origin,
             width: width.get(),
             longest,
-            open: BTreeMap::new(),
+            open: VecDeque::new(),
+            latest: [0; 2],
         }
     }
 
@@ -52,17 +58,26 @@ impl QueueBins {
             return Ok(());
         };
         let key = (self.number(at), packet.path_direction.index());
-        if let Some(bin) = self.open.get_mut(&key) {
+        let latest = &mut self.latest[packet.path_direction.index()];
+        if let Some((open, bin)) = self.open.get_mut(*latest)
+            && *open == key
+        {
             bin.add(delay);
             return Ok(());
         }
-        self.open.insert(key, Bin::of(delay));
+        match self.open.binary_search_by_key(&key, |(open, _)| *open) {
+            Ok(place) => {
+                *latest = place;
+                self.open[place].1.add(delay);
+                return Ok(());
+            }
+            Err(place) => self.open.insert(place, (key, Bin::of(delay))),
+        }
         // A packet that left before this limit and arrives later counts as lost and enters no bin.
         let over = self.number(at - self.longest);
-        while let Some(first) = self.open.first_entry()
-            && first.key().0 < over
+        while self.open.front().is_some_and(|(key, _)| key.0 < over)
+            && let Some((key, bin)) = self.open.pop_front()
         {
-            let (key, bin) = first.remove_entry();
             queue.add(self.row(key, &bin))?;
         }
         Ok(())
