@@ -16,6 +16,7 @@
 //! }
 //! ```
 
+mod background;
 mod cells;
 mod columns;
 pub mod compare;
@@ -70,6 +71,7 @@ mod writer;
 #[cfg(test)]
 mod testdata;
 
+pub use background::Background;
 pub use columns::Columns;
 pub use connection_details::connection_details;
 pub use connection_text::{ConnectionOrder, TopConnections};

@@ -9,7 +9,7 @@ use tcpexp_table::dataset::{
     DatasetRow, DatasetTable, EventRow, FlowRow, Layout, LogRow, LossRow, OwdRow, QueueRow, RttRow,
     SenderStateRow, SortedWriter, ThroughputBinRow, merge_tables,
 };
-use tcpexp_table::{self as table, Columns};
+use tcpexp_table::{self as table, Background, Columns};
 
 use super::dataset_dir::DatasetDir;
 use crate::Error;
@@ -27,11 +27,16 @@ pub(super) struct Tables {
     pub(super) logs: Table<LogRow>,
 }
 
-/// Writer of one table.
+/// Number of rows that go to the thread of a table together: passing them on costs little against
+/// encoding them, and they take little memory.
+const ROWS_TOGETHER: usize = 512;
+
+/// Writer of one table. A thread of its own encodes the rows while the next ones are measured.
 pub(super) struct Table<R> {
     /// Final path of its file.
     path: PathBuf,
-    rows: SortedWriter<R, BufWriter<File>>,
+    pending: Vec<R>,
+    writer: Background<Vec<R>, SortedWriter<R, BufWriter<File>>>,
     /// True if the rows that belong to no flow are written.
     has_rest: bool,
     /// Number of rows so far, with those of other parts.
@@ -97,16 +102,21 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn table<R: DatasetRow>(&self, columns: Columns<R>) -> Result<Table<R>, Error> {
+    fn table<R: DatasetRow + Send + 'static>(&self, columns: Columns<R>) -> Result<Table<R>, Error> {
         let name = file_name(R::TABLE);
         let path = self.dir.path().join(&name);
         let file = buffered(self.dir.file(&name)?);
         let folder = self.dir.temporary().to_owned();
         let new_run = Box::new(move || tempfile::tempfile_in(&folder).map(buffered));
-        let rows = SortedWriter::new(columns, file, new_run);
+        let writer = SortedWriter::new(columns, file, new_run);
+        let writer = writer.map_err(|error| unwritten(path.clone(), error))?;
+        let add = |writer: &mut SortedWriter<R, _>, rows: Vec<R>| {
+            rows.into_iter().try_for_each(|row| writer.add(row))
+        };
         Ok(Table {
-            rows: rows.map_err(|error| unwritten(path.clone(), error))?,
             path,
+            pending: Vec::new(),
+            writer: Background::new(writer, add),
             has_rest: self.has_rest,
             seen: 0,
         })
@@ -122,16 +132,28 @@ pub(crate) fn buffered(file: File) -> BufWriter<File> {
     BufWriter::with_capacity(1 << 16, file)
 }
 
-impl<R: DatasetRow> Table<R> {
-    /// Adds a row, unless another part of the analysis has it.
+impl<R: DatasetRow + Send + 'static> Table<R> {
+    /// Adds a row, unless another part of the analysis has it. The error may be that of an earlier
+    /// row.
     pub(super) fn add(&mut self, row: R) -> Result<(), Error> {
         self.seen += 1;
         let flow = row.flow();
         if !flow.map_or(self.has_rest, |flow| flow.is_own) {
             return Ok(());
         }
-        let added = self.rows.add(row);
-        added.map_err(|error| unwritten(self.path.clone(), error))
+        if self.pending.capacity() == 0 {
+            self.pending.reserve_exact(ROWS_TOGETHER);
+        }
+        self.pending.push(row);
+        if self.pending.len() < ROWS_TOGETHER {
+            return Ok(());
+        }
+        self.pass_on()
+    }
+
+    fn pass_on(&mut self) -> Result<(), Error> {
+        let sent = self.writer.send(std::mem::take(&mut self.pending));
+        sent.map_err(|error| unwritten(self.path.clone(), error))
     }
 
     /// Number of rows so far, with those of other parts of the analysis.
@@ -139,10 +161,12 @@ impl<R: DatasetRow> Table<R> {
         self.seen
     }
 
-    fn finish(self, dir: &DatasetDir) -> Result<WrittenTable, Error> {
-        let Self { path, rows, .. } = self;
-        let count = rows.rows();
+    fn finish(mut self, dir: &DatasetDir) -> Result<WrittenTable, Error> {
+        self.pass_on()?;
+        let Self { path, writer, .. } = self;
         let unmerged = |error| unwritten(path.clone(), error);
+        let rows = writer.finish().map_err(unmerged)?;
+        let count = rows.rows();
         let (file, late) = rows.finish().map_err(unmerged)?;
         if late.is_empty() {
             return WrittenTable::of(R::TABLE, count, file, path);
