@@ -112,19 +112,28 @@ pub fn measure<E: Send>(
         totals: Totals::default(),
     };
     let mut next = read(&mut src, &mut dst, [true; 2]);
+    let mut before = None;
     // Stay in the thread pool: re-entering it for each round is slow.
     rayon::scope(|_| {
         loop {
             let wanted = run.take(&mut next);
-            // The longer task comes first; the other thread helps to finish it.
-            let (batch, upcoming) =
-                rayon::join(|| run.round(), || read(&mut src, &mut dst, wanted));
+            // The longest task comes first; the other threads help to finish it.
+            let (batch, (upcoming, taken)) = rayon::join(
+                || run.round(),
+                || {
+                    rayon::join(
+                        || read(&mut src, &mut dst, wanted),
+                        || before.take().map_or(Ok(()), &mut sink),
+                    )
+                },
+            );
+            taken?;
+            before = Some(batch);
             for (place, chunk) in next.iter_mut().zip(upcoming) {
                 *place = place.take().or(chunk);
             }
-            sink(batch)?;
             if run.is_done() {
-                break Ok(());
+                break before.take().map_or(Ok(()), &mut sink);
             }
         }
     })?;
