@@ -110,6 +110,7 @@ impl FlowTable {
     }
 
     /// Assigns the capture's next packet to its flow and fills in its direction and stream offsets.
+    /// Another table may have assigned it to a flow before.
     #[inline]
     pub fn place(&mut self, arrival: &mut Arrival) -> Tracked {
         let Arrival {

@@ -1,10 +1,13 @@
 //! Chunks of a capture: some thousand packets, grouped by flow.
 
 use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
+use std::thread;
 
 use tcpexp_flow::{Arrival, Flow, FlowPacket, FlowTable, Slot, prefetch};
 
 use crate::metered::Metered;
+use crate::ring::{Stage, UntilError};
 use tcpexp_flow::Packets;
 
 /// Number of shards that flows are spread over, independent of the number of threads.
@@ -15,9 +18,9 @@ const CHUNK: usize = 4_096;
 /// flows: the state of this many flows fits into a core's cache.
 const ENDED_TOGETHER: usize = 512;
 /// Number of flows whose state fits into a core's cache.
-const MANY_FLOWS: usize = 1_024;
+pub(crate) const MANY_FLOWS: usize = 1_024;
 /// Prefetch distance in packets once flow state outgrows the cache.
-const AHEAD: usize = 16;
+pub(crate) const AHEAD: usize = 16;
 /// Index of no packet.
 const END: u32 = u32::MAX;
 
@@ -47,6 +50,11 @@ pub(crate) struct Part {
 }
 
 impl Chunk {
+    /// All packets.
+    pub(crate) fn arrivals(&mut self) -> &mut [Arrival] {
+        &mut self.packets
+    }
+
     /// The parts of all shards.
     pub(crate) fn parts(&self) -> &[Part; SHARDS] {
         &self.parts
@@ -106,6 +114,41 @@ impl<'a, P: Packets> Arrivals<'a, P> {
         }
         chunk.is_last = self.is_at_end;
     }
+}
+
+/// Passes the packets of a capture to `take`, a chunk at a time. One thread reads while another works
+/// on the chunk before.
+pub(crate) fn each_chunk<E: Send>(
+    packets: &mut impl Packets,
+    take: impl FnMut(&mut [Arrival]) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    // Each of the two stages keeps one thread busy.
+    let threads = rayon::current_num_threads().min(2);
+    let arrivals = Stage::ring(threads, Arrivals::of(packets));
+    let work = Stage::ring(threads, UntilError::new(take));
+    // `None` if the other thread failed.
+    let run = |(arrivals, work): (Stage<Arrivals<'_, _>>, Stage<UntilError<_>>)| {
+        let mut chunk = Chunk::default();
+        loop {
+            arrivals.turn(|arrivals| arrivals.read(&mut chunk))?;
+            let taken = work.turn(|take| take.call(chunk.arrivals()))??;
+            if taken.is_err() || chunk.is_last {
+                return Some(taken);
+            }
+        }
+    };
+    let mut workers = arrivals.zip(work);
+    let own = workers.next();
+    thread::scope(|scope| {
+        let others: Vec<_> = workers
+            .map(|worker| scope.spawn(move || run(worker)))
+            .collect();
+        let own = own.and_then(run);
+        let others = others
+            .into_iter()
+            .filter_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        own.into_iter().chain(others).collect()
+    })
 }
 
 /// Assigns the packets of chunks to flows.

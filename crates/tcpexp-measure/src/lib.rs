@@ -30,7 +30,7 @@ pub use both::{Both, Either};
 pub use busiest::Busiest;
 pub use labels::{Labelled, SenderLabel};
 pub use live::meter_live;
-pub use meter::{Meter, meter};
+pub use meter::{Meter, meter, meter_along_with};
 pub use metered::Metered;
 pub use tee::Tee;
 pub use vantage::{Position, Vantage};

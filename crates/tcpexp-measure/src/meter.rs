@@ -3,11 +3,11 @@
 use std::panic::resume_unwind;
 use std::thread;
 
-use tcpexp_flow::{Datagram, Flow, FlowPacket, Segment, Slot};
+use tcpexp_flow::{Arrival, Datagram, Flow, FlowPacket, Segment, Slot};
 
 use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, expect};
 use crate::metered::Metered;
-use crate::ring::Stage;
+use crate::ring::{Stage, UntilError};
 use tcpexp_flow::Packets;
 
 /// Maximum number of threads per capture: reading the file is sequential, so more threads would
@@ -75,8 +75,28 @@ pub fn meter<M: Meter, E: Send>(
     begin: impl Fn(&Flow) -> M + Sync,
     sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
 ) -> Result<Metered, E> {
+    run(packets, None::<fn(&mut [Arrival])>, begin, sink)
+}
+
+/// [`meter`], with a second measurement of all packets in the same pass: `listen` receives them some
+/// thousand at a time, in the order of the capture. It may assign them to flows of its own.
+pub fn meter_along_with<M: Meter, E: Send>(
+    packets: &mut impl Packets,
+    listen: impl FnMut(&mut [Arrival]) + Send,
+    begin: impl Fn(&Flow) -> M + Sync,
+    sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
+) -> Result<Metered, E> {
+    run(packets, Some(listen), begin, sink)
+}
+
+fn run<M: Meter, E: Send>(
+    packets: &mut impl Packets,
+    listen: Option<impl FnMut(&mut [Arrival]) + Send>,
+    begin: impl Fn(&Flow) -> M + Sync,
+    sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
+) -> Result<Metered, E> {
     let threads = rayon::current_num_threads().min(MAX_THREADS);
-    let mut workers = Worker::ring(threads, packets, sink);
+    let mut workers = Worker::ring(threads, packets, listen, sink);
     // The calling thread works as well, so a single worker starts no thread.
     let own = workers.pop();
     thread::scope(|scope| {
@@ -98,30 +118,35 @@ pub fn meter<M: Meter, E: Send>(
 ///
 /// The chunks pass each stage in the order of the capture. A thread's chunk stays in its core's
 /// cache; the state of the flows moves between threads.
-struct Worker<'a, P, M, F> {
+struct Worker<'a, P, L, M, F> {
     arrivals: Stage<Arrivals<'a, P>>,
+    /// `None` without a listener: a stage costs a wait for each chunk.
+    listener: Option<Stage<L>>,
     places: Stage<Places>,
     shards: Vec<Stage<[Shard<M>; SHARDS_TOGETHER]>>,
-    sink: Stage<Sink<F>>,
+    sink: Stage<UntilError<F>>,
 }
 
-impl<'a, P, M, F, E> Worker<'a, P, M, F>
+impl<'a, P, L, M, F, E> Worker<'a, P, L, M, F>
 where
     P: Packets,
+    L: FnMut(&mut [Arrival]),
     M: Meter,
     F: FnMut(Vec<M::Row>) -> Result<(), E>,
 {
-    fn ring(threads: usize, packets: &'a mut P, sink: F) -> Vec<Self> {
+    fn ring(threads: usize, packets: &'a mut P, listen: Option<L>, sink: F) -> Vec<Self> {
         let mut shards = [(); SHARDS / SHARDS_TOGETHER]
             .map(|()| Stage::ring(threads, [(); SHARDS_TOGETHER].map(|()| Shard::default())));
         let places = Stage::ring(threads, Places::new(packets.max_flows()));
         let arrivals = Stage::ring(threads, Arrivals::of(packets));
-        let sink = Stage::ring(threads, Sink { sink: Some(sink) });
+        let mut listeners = listen.map(|listen| Stage::ring(threads, listen));
+        let sink = Stage::ring(threads, UntilError::new(sink));
         arrivals
             .zip(places)
             .zip(sink)
             .map(|((arrivals, places), sink)| Self {
                 arrivals,
+                listener: listeners.as_mut().and_then(Iterator::next),
                 places,
                 shards: shards.iter_mut().filter_map(Iterator::next).collect(),
                 sink,
@@ -135,6 +160,9 @@ where
         let mut rows = Yield::default();
         loop {
             self.arrivals.turn(|arrivals| arrivals.read(&mut chunk))?;
+            if let Some(listener) = &self.listener {
+                listener.turn(|listen| listen(chunk.arrivals()))?;
+            }
             let (is_placed, metered) = self
                 .places
                 .turn(|places| (places.fill(&mut chunk), places.metered()))?;
@@ -152,30 +180,10 @@ where
             // Sort before the turn of the sink, in parallel with the other threads.
             let rows = rows.in_order();
             // An earlier error of the sink ends this thread like a lost stage.
-            if let Err(error) = self.sink.turn(|sink| sink.take(rows))?? {
+            if let Err(error) = self.sink.turn(|sink| sink.call(rows))?? {
                 return Some(Err(error));
             }
         }
-    }
-}
-
-/// The consumer of the rows.
-struct Sink<F> {
-    /// `None` after the first error.
-    sink: Option<F>,
-}
-
-impl<F> Sink<F> {
-    /// Passes rows on; `None` after an earlier error.
-    fn take<Row, E>(&mut self, rows: Vec<Row>) -> Option<Result<(), E>>
-    where
-        F: FnMut(Vec<Row>) -> Result<(), E>,
-    {
-        let taken = self.sink.as_mut()?(rows);
-        if taken.is_err() {
-            self.sink = None;
-        }
-        Some(taken)
     }
 }
 

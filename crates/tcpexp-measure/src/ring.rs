@@ -49,6 +49,27 @@ impl<S> Stage<S> {
     }
 }
 
+/// A function as the state of a stage: after its first error, it is not called again.
+pub(crate) struct UntilError<F>(Option<F>);
+
+impl<F> UntilError<F> {
+    pub(crate) fn new(function: F) -> Self {
+        Self(Some(function))
+    }
+
+    /// Calls the function; `None` after an earlier error.
+    pub(crate) fn call<T, E>(&mut self, with: T) -> Option<Result<(), E>>
+    where
+        F: FnMut(T) -> Result<(), E>,
+    {
+        let result = self.0.as_mut()?(with);
+        if result.is_err() {
+            self.0 = None;
+        }
+        Some(result)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::thread;

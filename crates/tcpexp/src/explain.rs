@@ -194,16 +194,23 @@ impl<W: Fn(&ExplainedFlow) -> bool + Sync> Pass<'_, W> {
         };
         let mut walk = self.view.walk_once()?;
         let options = self.options.sender;
-        sender_state_along_with(&mut walk, self.hindsight, options, begin, |rows| {
-            for row in rows {
-                match row {
-                    Either::First(row) => all.infer(row),
-                    Either::Second(Shown::Packet(packet)) => all.show(packet),
-                    Either::Second(Shown::Flow(flow)) => all.flows.push(flow),
+        sender_state_along_with(
+            &mut walk,
+            self.hindsight,
+            options,
+            |_| (),
+            begin,
+            |rows| {
+                for row in rows {
+                    match row {
+                        Either::First(row) => all.infer(row),
+                        Either::Second(Shown::Packet(packet)) => all.show(packet),
+                        Either::Second(Shown::Flow(flow)) => all.flows.push(flow),
+                    }
                 }
-            }
-            Ok::<(), Error>(())
-        })?;
+                Ok::<(), Error>(())
+            },
+        )?;
         Ok(all)
     }
 }

@@ -19,10 +19,10 @@ pub struct ThroughputReport {
 ///
 /// Reads the capture once. `sink` receives flows and bins as they become known. The sink's error
 /// ends the measurement.
-pub fn throughput<E: From<Error>>(
+pub fn throughput<E: From<Error> + Send>(
     recording: &Recording,
     options: &ThroughputOptions,
-    mut sink: impl FnMut(ThroughputRow) -> Result<(), E>,
+    mut sink: impl FnMut(ThroughputRow) -> Result<(), E> + Send,
 ) -> Result<ThroughputReport, E> {
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
     let mut own = OwnFlows::of(options.reading.shard);

@@ -92,8 +92,8 @@ pub use tcpexp_flow::Cause;
 
 use tcpexp_flow::Flow;
 
-use crate::{Both, Either, Meter, Metered, meter};
-use tcpexp_flow::Packets;
+use crate::{Both, Either, Meter, Metered, meter, meter_along_with};
+use tcpexp_flow::{Arrival, Packets};
 
 /// Reconstructs the state of all TCP senders of a capture.
 ///
@@ -115,16 +115,19 @@ pub fn sender_state<E: Send>(
     )
 }
 
-/// [`sender_state`], with a second meter for each flow in the same pass.
+/// [`sender_state`], with a measurement of all packets and a second meter for each flow in the same
+/// pass: see [`meter_along_with`].
 pub fn sender_state_along_with<M: Meter, E: Send>(
     packets: &mut impl Packets,
     hindsight: &Hindsight,
     options: SenderOptions,
+    listen: impl FnMut(&mut [Arrival]) + Send,
     begin: impl Fn(&Flow) -> M + Sync,
     sink: impl FnMut(Vec<Either<SenderRow, M::Row>>) -> Result<(), E> + Send,
 ) -> Result<Metered, E> {
-    meter(
+    meter_along_with(
         packets,
+        listen,
         |flow| Both(FlowReplay::new(hindsight, options, flow.id), begin(flow)),
         sink,
     )

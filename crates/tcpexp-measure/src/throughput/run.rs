@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
 
-use tcpexp_flow::{Direction, FirstCopies, FlowId, FlowPacket, FlowTable, Slot};
+use tcpexp_flow::{Arrival, Direction, FirstCopies, FlowId, FlowPacket, FlowTable, Slot, prefetch};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::is_congestion_experienced;
 
@@ -15,7 +15,8 @@ use super::series::{Both, Series};
 use super::{
     BinWidth, Origin, ThroughputBin, ThroughputFlow, ThroughputRow, ThroughputTotals, Volume,
 };
-use tcpexp_flow::{Packets, Sighted};
+use crate::chunk::{AHEAD, MANY_FLOWS, each_chunk};
+use tcpexp_flow::Packets;
 
 /// Options of the measurement.
 #[derive(Clone, Copy, Debug)]
@@ -46,18 +47,13 @@ impl ThroughputOptions {
 /// Counts packets and bytes in each bin and passes rows to `sink` as soon as they are final.
 ///
 /// An error returned by `sink` ends the measurement.
-pub fn throughput<E>(
+pub fn throughput<E: Send>(
     packets: &mut impl Packets,
     options: &ThroughputOptions,
-    mut sink: impl FnMut(ThroughputRow) -> Result<(), E>,
+    mut sink: impl FnMut(ThroughputRow) -> Result<(), E> + Send,
 ) -> Result<ThroughputTotals, E> {
     let mut counter = ThroughputCounter::new(*options, packets.max_flows());
-    let mut outcome = Ok(());
-    // One packet at a time, so an error of the sink ends the reading at once.
-    while packets.show(1, |sighted| outcome = counter.take(sighted, &mut sink)) > 0 {
-        outcome?;
-        outcome = Ok(());
-    }
+    each_chunk(packets, |arrivals| counter.take(arrivals, &mut sink))?;
     counter.end(&mut sink)
 }
 
@@ -106,16 +102,35 @@ impl ThroughputCounter {
         }
     }
 
-    /// Counts the next packet of the capture and passes the rows that became final to `sink`.
+    /// Counts the next packets of the capture, assigns them to flows, and passes the rows that became
+    /// final to `sink`.
     pub fn take<E>(
         &mut self,
-        sighted: &Sighted<'_>,
+        arrivals: &mut [Arrival],
         sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
     ) -> Result<(), E> {
-        let at = sighted.at;
-        let mut arrival = sighted.arrival();
-        let tracked = self.table.place(&mut arrival);
+        for place in 0..arrivals.len() {
+            if self.table.len() > MANY_FLOWS
+                && let Some(later) = arrivals.get(place + AHEAD)
+                && let Some(slot) = self.table.expect(later)
+                && let Some(bins) = self.flows.get(slot.index())
+            {
+                prefetch(bins);
+            }
+            self.count(&mut arrivals[place], sink)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn count<E>(
+        &mut self,
+        arrival: &mut Arrival,
+        sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let tracked = self.table.place(arrival);
         let packet = arrival.packet();
+        let at = packet.seen().at;
         let grid = *self.grid.get_or_insert_with(|| match self.options.origin {
             Origin::FirstPacket => Grid::new(self.options.width, at),
             Origin::At(origin) => Grid::new(self.options.width, origin),
@@ -355,7 +370,8 @@ mod tests {
         let mut counter = ThroughputCounter::new(ThroughputOptions::new(width), MAX_FLOWS);
         let mut packets = Scripted::new(&trace);
         packets.show(usize::MAX, |sighted| {
-            let Ok(()) = counter.take(sighted, &mut |_| Ok::<(), Infallible>(()));
+            let mut arrivals = [sighted.arrival()];
+            let Ok(()) = counter.take(&mut arrivals, &mut |_| Ok::<(), Infallible>(()));
             // Seven packets 10 ms apart make 60 ms: the tolerance and one packet more.
             assert!(counter.pending.len() <= 7, "{}", counter.pending.len());
             assert!(counter.all.open() <= 7, "{}", counter.all.open());

@@ -10,7 +10,7 @@ use tcpexp_measure::sender::{SenderOptions, SenderRow, SenderSummary, sender_sta
 use tcpexp_measure::throughput::{
     ThroughputBin, ThroughputCounter, ThroughputOptions, ThroughputRow, ThroughputTotals,
 };
-use tcpexp_measure::{Either, Position, Tee};
+use tcpexp_measure::{Either, Position};
 use tcpexp_pair::spp::Point;
 use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
@@ -68,17 +68,16 @@ impl Replay<'_> {
         let mut walk = self.view.walk_once()?;
         let mut counter = ThroughputCounter::new(self.throughput, walk.max_flows());
         let mut outcome = Ok(());
-        let mut packets = Tee::new(&mut walk, |sighted| {
-            // `Tee` takes no result from this closure, so the first error waits for the end of the
-            // pass.
-            if outcome.is_ok() {
-                outcome = counter.take(sighted, &mut |row| self.bin(&row, throughput));
-            }
-        });
         sender_state_along_with(
-            &mut packets,
+            &mut walk,
             &self.surveyed.hindsight,
             self.options,
+            |arrivals| {
+                // The first error waits for the end of the pass.
+                if outcome.is_ok() {
+                    outcome = counter.take(arrivals, &mut |row| self.bin(&row, throughput));
+                }
+            },
             |flow| self.has_round_trips.then(|| SingleRttMeter::new(flow)),
             |rows| {
                 rows.into_iter().try_for_each(|row| match row {
