@@ -24,6 +24,7 @@ mod jobs;
 mod kernel_args;
 mod lab;
 mod lab_diff;
+mod labels;
 mod measure_args;
 mod merge;
 mod netem;

@@ -1,13 +1,11 @@
 //! `tcpexp path SRC DST [MORE]...`.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::bail;
 use tcpexp::{PathReport, path};
 use tcpexp_chart::queueing_figure;
-use tcpexp_flow::FlowId;
 use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket};
 use tcpexp_pair::spp::{Fate, PairedFlow};
 use tcpexp_table::{
@@ -15,6 +13,7 @@ use tcpexp_table::{
 };
 
 use crate::failure;
+use crate::labels::Labels;
 use crate::output::Output;
 use crate::path_args::PathArgs;
 use crate::picture::Chart;
@@ -75,7 +74,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
 /// Accumulated results.
 struct Results {
     /// Selected flows that have not ended.
-    labels: HashMap<FlowId, Arc<FlowLabel>>,
+    labels: Labels,
     sheet: Sheet<Labelled<PathPacket>>,
     flows: Option<SideTable<PathFlowRow>>,
     chart: Option<Chart>,
@@ -87,7 +86,7 @@ impl Results {
     fn new(args: &PathArgs) -> anyhow::Result<Self> {
         let create_flows = |path: &PathBuf| SideTable::create(path, path_flow_columns());
         Ok(Self {
-            labels: HashMap::new(),
+            labels: Labels::default(),
             sheet: Sheet::create(&args.output, path_columns())?,
             flows: args.flows.as_ref().map(create_flows).transpose()?,
             chart: args.plot.as_ref().map(Chart::create).transpose()?,
@@ -100,8 +99,12 @@ impl Results {
         for flow in &batch.flows {
             self.begin(args, flow);
         }
-        for packet in batch.packets {
-            self.add(packet)?;
+        // The summaries of flows suffice for the text table.
+        if self.sheet.takes_rows() || self.chart.is_some() {
+            batch
+                .packets
+                .into_iter()
+                .try_for_each(|packet| self.add(packet))?;
         }
         self.seen.add_samples(&batch.samples);
         batch.ended.into_iter().try_for_each(|flow| self.end(flow))

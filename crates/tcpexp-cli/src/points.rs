@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use tcpexp::{CaptureInfo, PathBatch, PointsReport, Recording, Segment, SegmentReport, path_along};
-use tcpexp_flow::FlowId;
 use tcpexp_pair::path::PathFlow;
 use tcpexp_pair::spp::{PairedFlow, PathDirection, Point};
 use tcpexp_table::{
@@ -15,6 +14,7 @@ use tcpexp_table::{
 };
 
 use crate::failure;
+use crate::labels::Labels;
 use crate::output::Output;
 use crate::path_args::PathArgs;
 use crate::progress::Progress;
@@ -88,7 +88,7 @@ fn passes<'a>(args: &PathArgs, points: &'a [Recording]) -> Vec<(&'a Recording, u
 /// Accumulated results.
 struct Results {
     /// Selected flows that have not ended, of the current segment.
-    labels: HashMap<FlowId, Arc<FlowLabel>>,
+    labels: Labels,
     sheet: Sheet<PointsRow>,
     flows: Option<SideTable<PointsFlowRow>>,
     table: TopPoints,
@@ -99,7 +99,7 @@ impl Results {
     fn new(args: &PathArgs, whole: Segment) -> anyhow::Result<Self> {
         let create_flows = |path: &PathBuf| SideTable::create(path, points_flow_columns());
         Ok(Self {
-            labels: HashMap::new(),
+            labels: Labels::default(),
             sheet: Sheet::create(&args.output, points_columns())?,
             flows: args.flows.as_ref().map(create_flows).transpose()?,
             table: TopPoints::new(whole, args.select.limit),

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use tcpexp::{live_rtt, single_rtt};
 use tcpexp_chart::rtt_figure;
-use tcpexp_flow::{Flow, FlowId};
+use tcpexp_flow::Flow;
 use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 use tcpexp_table::{FLOW_TABLE_WIDTH, FlowLabel, Labelled, TopSingleRtt, single_rtt_columns};
 use tcpexp_units::Timestamp;
 
+use crate::labels::Labels;
 use crate::picture::Chart;
 use crate::progress::Progress;
 use crate::rtt_args::RttArgs;
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         return live(args);
     }
     let mut results = Results {
-        flows: HashMap::new(),
+        flows: Labels::default(),
         sheet: Sheet::create(&args.output, single_rtt_columns())?,
         chart: args.plot.as_ref().map(Chart::create).transpose()?,
         table: TopSingleRtt::new(args.select.limit),
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
 
 /// Accumulated results.
 struct Results {
-    flows: HashMap<FlowId, Arc<FlowLabel>>,
+    flows: Labels,
     sheet: Sheet<Labelled<SingleRttSample>>,
     chart: Option<Chart>,
     table: TopSingleRtt,

@@ -1,17 +1,16 @@
 //! `tcpexp throughput CAPTURE`.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use tcpexp::{Recording, ThroughputOptions, ThroughputReport, throughput};
-use tcpexp_flow::FlowId;
 use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputBin, ThroughputRow};
 use tcpexp_table::{BinRow, FLOW_TABLE_WIDTH, FlowLabel, TopThroughput, throughput_columns};
 use tcpexp_units::TimeDelta;
 
+use crate::labels::Labels;
 use crate::picture::Picture;
 use crate::progress::Progress;
 use crate::rate_chart::RateChart;
@@ -193,7 +192,7 @@ impl RowCounts {
 /// Accumulated results.
 struct Results {
     /// Selected flows that have not ended.
-    flows: HashMap<FlowId, Arc<FlowLabel>>,
+    flows: Labels,
     sheet: Sheet<BinRow>,
     chart: Option<RateChart>,
     table: TopThroughput,
@@ -205,7 +204,7 @@ impl Results {
     fn create(args: &ThroughputArgs) -> anyhow::Result<Self> {
         let create_chart = |picture| RateChart::create(picture, args.rate);
         Ok(Self {
-            flows: HashMap::new(),
+            flows: Labels::default(),
             sheet: Sheet::create(&args.output, throughput_columns())?,
             chart: args.plot.as_ref().map(create_chart).transpose()?,
             table: TopThroughput::new(args.select.limit, args.rate),
