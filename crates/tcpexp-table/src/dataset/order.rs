@@ -52,10 +52,14 @@ impl RowKey {
 
 /// Compares two rows as their [`RowKey`]s, without a look at the flows of rows at different times.
 pub(super) fn compare<R: DatasetRow>(a: &R, b: &R) -> Ordering {
-    section_of(a)
-        .cmp(&section_of(b))
-        .then_with(|| a.at().cmp(&b.at()))
+    start_of(a)
+        .cmp(&start_of(b))
         .then_with(|| flow_of(a).cmp(&flow_of(b)))
+}
+
+/// The start of a row's [`RowKey`], which needs no look at its flow.
+pub(super) fn start_of<R: DatasetRow>(row: &R) -> (u8, Timestamp) {
+    (section_of(row), row.at())
 }
 
 /// The rows of the source's capture come first, then those of the destination's, then those of

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::DatasetRow;
-use super::order::{RowKey, compare};
+use super::order::{RowKey, compare, start_of};
 use crate::writer::{BATCH_ROWS, Format, TableWriter};
 use crate::{Columns, Error};
 
@@ -19,6 +19,8 @@ pub struct SortedWriter<R, W: Write + Send> {
     columns: Columns<R>,
     table: TableWriter<W>,
     pending: Vec<R>,
+    /// Empty memory for sorted rows.
+    spare: Vec<R>,
     /// The last written row.
     last: Option<RowKey>,
     /// Rows whose place in the table has been passed.
@@ -39,6 +41,7 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
             table: TableWriter::new(Format::Parquet, &columns.schema(), out)?,
             columns,
             pending: Vec::new(),
+            spare: Vec::new(),
             last: None,
             late: Vec::new(),
             runs: Vec::new(),
@@ -75,8 +78,7 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
 
     /// Writes the first of the pending rows.
     fn write(&mut self) -> Result<(), Error> {
-        // The rows are nearly sorted, which the stable sort exploits.
-        self.pending.sort_by(compare);
+        self.sort();
         let is_late = |row: &R| self.last.is_some_and(|last| RowKey::of(row) < last);
         let late = self.pending.partition_point(is_late);
         self.late.extend(self.pending.drain(..late));
@@ -91,6 +93,28 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
         let batch = self.columns.batch(&self.pending[..rows])?;
         self.pending.drain(..rows);
         self.table.write(&batch)
+    }
+
+    /// Sorts the pending rows.
+    fn sort(&mut self) {
+        if self.pending.is_sorted_by(|a, b| compare(a, b).is_le()) {
+            return;
+        }
+        // Rows are large: this sorts their places, and moves each row once. The rows are nearly
+        // sorted, which the stable sort exploits.
+        let rows = &self.pending;
+        let mut order: Vec<_> = rows.iter().map(start_of).zip(0_usize..).collect();
+        order.sort_by(|(start, place), (other, other_place)| {
+            let by_start = start.cmp(other);
+            by_start.then_with(|| compare(&rows[*place], &rows[*other_place]))
+        });
+        let sorted = std::mem::take(&mut self.spare);
+        let unsorted = std::mem::replace(&mut self.pending, sorted).into_iter();
+        let mut unsorted: Vec<Option<R>> = unsorted.map(Some).collect();
+        let taken = order.into_iter().map(|(_, place)| unsorted[place].take());
+        self.pending.extend(taken.flatten());
+        // Nothing is left of it but its memory, which is too large to ask for again each time.
+        self.spare = unsorted.into_iter().flatten().collect();
     }
 
     /// Writes the late rows as a table of their own.
