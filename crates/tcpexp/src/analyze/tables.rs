@@ -102,7 +102,10 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn table<R: DatasetRow + Send + 'static>(&self, columns: Columns<R>) -> Result<Table<R>, Error> {
+    fn table<R: DatasetRow + Send + 'static>(
+        &self,
+        columns: Columns<R>,
+    ) -> Result<Table<R>, Error> {
         let name = file_name(R::TABLE);
         let path = self.dir.path().join(&name);
         let file = buffered(self.dir.file(&name)?);
