@@ -119,8 +119,8 @@ pub struct Evidence {
     pub echo_reductions: u32,
     /// Cuts of the window without a loss.
     pub lossless_cuts: u32,
-    /// Segments that the sender had sent when its first data was acknowledged: the initial window,
-    /// or less if the application had less to send. `None` if the capture began later.
+    /// Segments in the network when the first full segment was acknowledged: the initial window, or
+    /// less if the application had less to send. `None` if the capture began later.
     pub initial_window_segments: Option<u32>,
     /// How the first slow start ended; `None` if it did not end.
     pub slow_start_exit: Option<SlowStartExit>,

@@ -86,7 +86,7 @@ impl Observer {
         if let Some(before) = self.before.replace(*now)
             && let Some(ack) = self.ack(&before, now)
         {
-            self.see_start(&before);
+            self.see_start(&before, &ack);
             self.model.acknowledge(&ack);
             let is_limited = before.cwnd_source == CwndSource::Filled;
             let grows = self.is_running && ack.is_open && is_limited;
@@ -148,9 +148,11 @@ impl Observer {
         }
     }
 
-    /// Records the initial window: what the sender had sent when the first data was acknowledged.
-    fn see_start(&mut self, before: &SenderSample) {
-        if self.has_start && self.evidence.initial_window_segments.is_none() {
+    /// Records the initial window: what was in the network when the first full segment was
+    /// acknowledged. Smaller segments before it, such as a request's, do not fill a window.
+    fn see_start(&mut self, before: &SenderSample, ack: &Ack) {
+        let is_first = self.has_start && self.evidence.initial_window_segments.is_none();
+        if is_first && ack.bytes >= u64::from(ack.smss_bytes) {
             self.evidence.initial_window_segments = before.pipe_segments;
         }
     }
