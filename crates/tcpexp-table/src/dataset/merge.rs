@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Seek, Write};
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::compute::{cast, interleave_record_batch};
 use arrow::datatypes::{DataType, Int64Type, SchemaRef, UInt32Type};
 use arrow::error::ArrowError;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use arrow::ipc::reader::StreamReader;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tcpexp_pair::spp::Point;
 
 use super::DatasetTable;
@@ -24,7 +25,7 @@ const READ_ROWS: usize = 8_192;
 /// Writes the rows of a table's parts to one Parquet table, in the order of the undivided table,
 /// and returns the output and the number of rows.
 ///
-/// `parts` are Parquet tables with the same columns, each in this order. Of rows with equal
+/// `parts` are tables with the same columns, each in this order. Of rows with equal
 /// positions, those of the earlier part come first. The bytes are those of the undivided table. Memory
 /// grows with the number of parts, but not with their length.
 pub fn merge_tables<W: Write + Send>(
@@ -156,11 +157,13 @@ impl Keys {
     }
 }
 
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+
 /// A part that is being read.
 struct Part {
     table: DatasetTable,
     schema: SchemaRef,
-    reader: ParquetRecordBatchReader,
+    reader: Batches,
     batch: RecordBatch,
     /// Index of `batch` among the batches in use.
     place: usize,
@@ -170,12 +173,24 @@ struct Part {
 }
 
 impl Part {
-    fn open(table: DatasetTable, file: File) -> Result<Self, Error> {
+    /// Opens a table in Parquet, or in the stream format of a [`SortedWriter`](super::SortedWriter).
+    fn open(table: DatasetTable, mut file: File) -> Result<Self, Error> {
         let unread = |source: parquet::errors::ParquetError| Error::Read(source.into());
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(unread)?;
-        let schema = SchemaRef::clone(builder.schema());
+        let failed = |source: std::io::Error| Error::Read(source.into());
+        let mut magic = [0; 4];
+        file.rewind().map_err(failed)?;
+        file.read_exact(&mut magic).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        let (schema, reader): (SchemaRef, Batches) = if &magic == b"PAR1" {
+            let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(unread)?;
+            let schema = SchemaRef::clone(builder.schema());
+            let reader = builder.with_batch_size(READ_ROWS).build();
+            (schema, Box::new(reader.map_err(unread)?))
+        } else {
+            let reader = StreamReader::try_new_buffered(file, None).map_err(Error::Read)?;
+            (reader.schema(), Box::new(reader))
+        };
         check_version(&schema)?;
-        let reader = builder.with_batch_size(READ_ROWS).build().map_err(unread)?;
         Ok(Self {
             table,
             batch: RecordBatch::new_empty(SchemaRef::clone(&schema)),

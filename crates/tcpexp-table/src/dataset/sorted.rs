@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use arrow::ipc::writer::StreamWriter;
+
 use super::DatasetRow;
 use super::order::{RowKey, compare, start_of};
 use crate::writer::{BATCH_ROWS, Format, TableWriter};
@@ -10,9 +12,10 @@ use crate::{Columns, Error};
 /// Writes rows to a Parquet table in its order, from rows that arrive nearly in this order.
 ///
 /// The writer holds back up to 2 × [`BATCH_ROWS`] rows, so a row may arrive [`BATCH_ROWS`] rows late.
-/// Later rows go to further sorted tables, which [`merge_tables`](super::merge_tables) joins to the
-/// first. In a sorted file the statistics of each row group give its time range, and a reader skips
-/// the row groups it does not need.
+/// After a later row, all rows go to further sorted tables in Arrow's stream format, which is cheap to
+/// write and to read, and [`merge_tables`](super::merge_tables) joins them to the first. In a sorted
+/// file the statistics of each row group give its time range, and a reader skips the row groups it
+/// does not need.
 ///
 /// The order has no exceptions, so the rows of a part of the flows are in the order of the whole.
 pub struct SortedWriter<R, W: Write + Send> {
@@ -23,6 +26,8 @@ pub struct SortedWriter<R, W: Write + Send> {
     spare: Vec<R>,
     /// The last written row.
     last: Option<RowKey>,
+    /// The rows after those of `table`, once a row was late.
+    rest: Option<StreamWriter<W>>,
     /// Rows whose place in the table has been passed.
     late: Vec<R>,
     /// Complete tables of late rows.
@@ -30,6 +35,9 @@ pub struct SortedWriter<R, W: Write + Send> {
     new_run: NewRun<W>,
     rows: u64,
 }
+
+/// Rows in a batch of late rows. All tables of late rows are read at the same time.
+const LATE_ROWS: usize = 8_192;
 
 /// Opens an output for late rows.
 pub type NewRun<W> = Box<dyn FnMut() -> io::Result<W> + Send>;
@@ -43,6 +51,7 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
             pending: Vec::new(),
             spare: Vec::new(),
             last: None,
+            rest: None,
             late: Vec::new(),
             runs: Vec::new(),
             new_run,
@@ -65,7 +74,7 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
         self.rows
     }
 
-    /// Completes the table and returns its output, and the outputs of the tables of late rows.
+    /// Completes the table and returns its output, and the outputs of the further tables.
     pub fn finish(mut self) -> Result<(W, Vec<W>), Error> {
         while !self.pending.is_empty() {
             self.write()?;
@@ -73,7 +82,12 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
         if !self.late.is_empty() {
             self.write_late()?;
         }
-        Ok((self.table.finish()?, self.runs))
+        let mut runs = Vec::new();
+        if let Some(rest) = self.rest {
+            runs.push(rest.into_inner()?);
+        }
+        runs.append(&mut self.runs);
+        Ok((self.table.finish()?, runs))
     }
 
     /// Writes the first of the pending rows.
@@ -82,6 +96,9 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
         let is_late = |row: &R| self.last.is_some_and(|last| RowKey::of(row) < last);
         let late = self.pending.partition_point(is_late);
         self.late.extend(self.pending.drain(..late));
+        if late > 0 && self.rest.is_none() {
+            self.rest = Some(self.new_run()?);
+        }
         if self.late.len() >= BATCH_ROWS {
             self.write_late()?;
         }
@@ -92,7 +109,10 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
         self.last = Some(RowKey::of(last));
         let batch = self.columns.batch(&self.pending[..rows])?;
         self.pending.drain(..rows);
-        self.table.write(&batch)
+        match &mut self.rest {
+            Some(rest) => Ok(rest.write(&batch)?),
+            None => self.table.write(&batch),
+        }
     }
 
     /// Sorts the pending rows.
@@ -121,13 +141,18 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
     fn write_late(&mut self) -> Result<(), Error> {
         let mut late = std::mem::take(&mut self.late);
         late.sort_by(compare);
-        let out = (self.new_run)().map_err(Error::Write)?;
-        let mut run = TableWriter::new(Format::Parquet, &self.columns.schema(), out)?;
-        for rows in late.chunks(BATCH_ROWS) {
+        let mut run = self.new_run()?;
+        for rows in late.chunks(LATE_ROWS) {
             run.write(&self.columns.batch(rows)?)?;
         }
-        self.runs.push(run.finish()?);
+        self.runs.push(run.into_inner()?);
         Ok(())
+    }
+
+    /// Starts a further table.
+    fn new_run(&mut self) -> Result<StreamWriter<W>, Error> {
+        let out = (self.new_run)().map_err(Error::Write)?;
+        Ok(StreamWriter::try_new(out, &self.columns.schema())?)
     }
 }
 
