@@ -39,7 +39,7 @@ fn evidence(columns: Builder<ControlRow>) -> Builder<ControlRow> {
         .count("lossless_cuts", "Cuts of a full window without a loss or a congestion echo.", |row| row.row.evidence.lossless_cuts.into())
         .count("echo_reductions", "Reductions in response to congestion echoes (ECN).", |row| row.row.evidence.echo_reductions.into())
         .maybe_float("filled_percent", "Share of the ACKs that found the congestion window full, or a recovery, in percent. Null without ACKs.", |row| filled_percent(&row.row))
-        .maybe_id("initial_window_segments", "Segments in the network when the first full segment was acknowledged: the initial window, or less if the application had less to send. Null without one, and if the capture began later.", |row| row.row.evidence.initial_window_segments)
+        .maybe_id("initial_window_segments", "Segments in the network when the first full segment was acknowledged: the initial window, or less if the application had less to send, or more if acknowledgments of smaller segments had grown it. Null without one, and if the capture began later.", |row| row.row.evidence.initial_window_segments)
         .maybe_text("slow_start_exit", "How the first slow start ended: loss, or delay (without a loss, as with HyStart and Vegas). Null if it did not end in the capture.", |row| row.row.evidence.slow_start_exit.map(SlowStartExit::name))
         .flag("is_paced", "Whether most bursts of data leave without an ACK just before, as if by a timer.", |row| row.row.evidence.paced > 0)
 }

@@ -120,7 +120,8 @@ pub struct Evidence {
     /// Cuts of the window without a loss.
     pub lossless_cuts: u32,
     /// Segments in the network when the first full segment was acknowledged: the initial window, or
-    /// less if the application had less to send. `None` if the capture began later.
+    /// less if the application had less to send, or more if acknowledgments of smaller segments had
+    /// grown it. `None` if the capture began later.
     pub initial_window_segments: Option<u32>,
     /// How the first slow start ended; `None` if it did not end.
     pub slow_start_exit: Option<SlowStartExit>,
