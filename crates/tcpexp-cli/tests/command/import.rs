@@ -19,6 +19,13 @@ const TRACE: &str = "\
  iperf3-77 [001] ..s1.  10.121000: tcp_probe: family=AF_INET src=10.0.0.1:40000 dest=10.0.0.2:5201 mark=0x0 data_len=0 snd_nxt=0x9c40 snd_una=0x6d60 snd_cwnd=14 ssthresh=14 snd_wnd=65160 srtt=42500 rcv_wnd=64512 sock_cookie=9
 ";
 
+/// A data file of Flent with two series, of which one begins late.
+pub(crate) const FLENT: &str = r#"{"version": 4, "metadata": {"NAME": "tcp_upload", "TITLE": "fifo",
+"T0": "2026-01-01T00:00:09.000000Z", "SERIES_META": {"TCP upload": {"UNITS": "Mbits/s"},
+"Ping (ms) ICMP": {"UNITS": "ms"}}}, "x_values": [0.0, 0.2, 0.4, 0.6], "results": {
+"TCP upload": [null, 8.5, 9.5, 10.5], "Ping (ms) ICMP": [20, 40.5, 60, 80]}, "raw_values": {}}
+"#;
+
 pub(crate) const IPERF3: &str = r#"{"start": {"connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 33504, "remote_host": "10.0.0.2", "remote_port": 5201}],
 "timestamp": {"timesecs": 1767225609}, "test_start": {"protocol": "TCP"}}, "intervals": [
 {"streams": [{"socket": 5, "start": 0, "end": 1, "bytes": 900000, "retransmits": 0, "snd_cwnd": 14480, "rtt": 40500, "rttvar": 120, "omitted": true, "sender": true}]},
@@ -174,4 +181,22 @@ fn a_truncated_log_keeps_its_whole_lines() {
         warning.starts_with("warning: log.gz: compressed data ends early, after line "),
         "{warning}"
     );
+}
+
+#[test]
+fn the_series_of_flent_are_summarised() {
+    let desk = Desk::new();
+    desk.put("upload.flent.gz", &gzip(FLENT.as_bytes()));
+    assert_snapshot!(desk.text("import flent upload.flent.gz"), @r"
+    series               values   mean    min     p5 median    p95    max
+    Ping (ms) ICMP [ms]       4  50.12  20.00  23.07  50.25  77.00  80.00
+    TCP upload [Mbits/s]      3  9.500  8.500  8.600  9.500  10.40  10.50
+
+    lines           8 read, 7 used, 1 skipped (headers, comments)
+    ");
+    let csv = desk.text("import flent upload.flent.gz --format csv");
+    assert_snapshot!(csv.lines().nth(5).unwrap(), @"tcp_upload,fifo,TCP upload,2026-01-01T00:00:09.200000000Z,200000000,8.5,Mbits/s");
+    assert_snapshot!(desk.misuse("import flent upload.flent.gz --events events.csv"), @"error: a data file of Flent contains no events");
+    desk.put("iperf3.json", IPERF3.as_bytes());
+    assert_snapshot!(desk.failure("import flent iperf3.json"), @"cannot read iperf3.json: none of 0 lines can be used");
 }

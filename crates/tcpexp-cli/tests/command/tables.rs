@@ -25,10 +25,19 @@ fn pandas_polars_and_duckdb_read_every_table_without_a_cast() {
     let Some(python) = python() else { return };
     let desk = Desk::new();
     desk.put("iperf3.json", crate::import::IPERF3.as_bytes());
+    desk.put("flent.json", crate::import::FLENT.as_bytes());
     put_sweep(&desk, 3);
     desk.text("analyze sweep -q");
     desk.text("cwnd src.pcap -q -o truth.parquet");
-    std::fs::create_dir(desk.path("out")).unwrap();
+    for folder in ["out", "src", "dst"] {
+        std::fs::create_dir(desk.path(folder)).unwrap();
+    }
+    for point in ["src", "dst"] {
+        desk.put(
+            &format!("{point}/a.pcap"),
+            &desk.get(&format!("{point}.pcap")),
+        );
+    }
     let mut files = 0;
     for ending in ["parquet", "arrow", "csv", "json"] {
         for line in [
@@ -42,17 +51,22 @@ fn pandas_polars_and_duckdb_read_every_table_without_a_cast() {
             "explain src.pcap --flow 5001 -o out/explained.E",
             "why src.pcap -o out/causes.E",
             "import iperf3 iperf3.json -o out/intervals.E",
+            "import flent flent.json -o out/series.E",
             "score truth.parquet truth.parquet -o out/scores.E",
+            "pairs src dst -o out/pairs.E",
         ] {
             desk.text(&format!("{} -q", line.replace(".E", &format!(".{ending}"))));
             files += line.matches(".E").count();
         }
     }
     let described = tcpexp_table::described_tables();
-    // The tables of `compare` need a sweep with traffic, and `compare` has tests with one.
-    let of_commands = described
-        .iter()
-        .filter(|table| table.name.contains(':') && !table.name.contains("compare"));
+    // The tables of `compare` and `check` need a sweep with traffic, and both have tests with one. A
+    // merge writes the table of failed pairs, as Parquet only.
+    let elsewhere = ["compare", "compare_runs", "check", "errors"];
+    let of_commands = described.iter().filter(|table| {
+        let name = table.name.strip_prefix("command:");
+        name.is_some_and(|name| !elsewhere.contains(&name))
+    });
     assert_eq!(files, 4 * of_commands.count(), "a table is not checked");
     check(&python, &desk, "out", true, files / 4);
     for run in ["0001", "0002"] {

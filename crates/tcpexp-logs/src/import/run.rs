@@ -64,6 +64,12 @@ impl Format {
         Self::Flent,
     ];
 
+    /// The formats whose rows belong to flows, as the rows of captures do.
+    pub fn of_flows() -> impl Iterator<Item = Self> {
+        let all = Self::ALL.into_iter();
+        all.filter(|format| *format != Self::Flent)
+    }
+
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {

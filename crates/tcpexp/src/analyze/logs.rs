@@ -50,7 +50,7 @@ pub enum LogKind {
 impl LogKind {
     /// Returns the names of all kinds.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let import = Format::ALL.into_iter().map(Self::Import);
+        let import = Format::of_flows().map(Self::Import);
         import.chain([Self::Queue, Self::Ping]).map(Self::name)
     }
 
@@ -65,7 +65,7 @@ impl LogKind {
 
     /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Self> {
-        let import = Format::ALL.into_iter().map(Self::Import);
+        let import = Format::of_flows().map(Self::Import);
         import
             .chain([Self::Queue, Self::Ping])
             .find(|kind| kind.name() == name)
