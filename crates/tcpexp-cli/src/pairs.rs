@@ -25,7 +25,7 @@ pub(crate) struct PairsArgs {
     /// Folder with the captures at the source, and folders below it; or a quoted pattern
     src: PathBuf,
 
-    /// The same for the destination; if both are one folder, the names tell the points
+    /// The same for the destination; if both are one folder, the names identify the points
     dst: PathBuf,
 
     #[command(flatten)]

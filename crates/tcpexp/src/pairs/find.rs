@@ -17,7 +17,7 @@ use crate::{Error, Recording};
 /// Finds the pairs of captures at two points.
 ///
 /// `src` and `dst` are folders with all folders in them, or patterns as in [`Recording::open`]. If
-/// both are the same, words in the names tell the points. Reads each file once for its times.
+/// both are the same, words in the names identify the points. Reads each file once for its times.
 ///
 /// Captures with the same name are a pair: the name counts without words for points, endings, and
 /// the numbers of rotated files, which together are one capture. Clocks are not compared. Of the
