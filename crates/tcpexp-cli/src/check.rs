@@ -44,8 +44,8 @@ pub(crate) struct CheckArgs {
     /// Earlier sweep whose values are the baseline
     ///
     /// The baseline of a cell is the cell with the same varied parameters.
-    #[arg(long, value_name = "DIR")]
-    baseline: Option<PathBuf>,
+    #[arg(long = "baseline", value_name = "DIR")]
+    baseline_dir: Option<PathBuf>,
 
     #[command(flatten)]
     measures: MeasureArgs,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     };
     let options = args.measures.options(Vec::new());
     let comparison = Comparison::of(&args.dir, &options)?;
-    let baseline = args.baseline.as_deref();
+    let baseline = args.baseline_dir.as_deref();
     let baseline = baseline
         .map(|dir| Comparison::of(dir, &options))
         .transpose()?;

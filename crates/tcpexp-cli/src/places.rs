@@ -9,11 +9,32 @@ use tcpexp::Manifest;
 use crate::shared_args::wrong_usage;
 
 /// Arguments that name a file or directory to write.
-const OUTPUTS: [&str; 5] = ["output", "plot", "flows", "events", "runs"];
+const OUTPUTS: [&str; 7] = [
+    "output",
+    "plot",
+    "flows",
+    "events",
+    "runs",
+    "junit",
+    "control_table",
+];
 /// Arguments that name files or directories to read.
-const INPUTS: [&str; 14] = [
-    "src", "dst", "more", "capture", "captures", "log", "truth", "data", "inputs", "dir", "plan",
-    "parts", "pairs", "survey",
+const INPUTS: [&str; 15] = [
+    "src",
+    "dst",
+    "more",
+    "capture",
+    "captures",
+    "log",
+    "truth",
+    "data",
+    "inputs",
+    "dir",
+    "plan",
+    "parts",
+    "pairs",
+    "survey",
+    "baseline_dir",
 ];
 
 /// Rejects an output that is also an input, that another argument also writes, or that lies in a
