@@ -32,8 +32,10 @@ OPTIONS = {
     "SelectSenderOptions": _options.SelectSenderOptions,
     "ReadSenderOptions": _options.ReadSenderOptions,
 }
-# Outputs are methods of results. `compat` replaces SPP, which is no table.
+# Outputs are methods of results. `compat` replaces SPP, which is no table. Many pairs are tasks of
+# processes.
 NO_KEYWORDS = {
+    "control_table", "pairs", "task",
     "output", "format", "quiet", "plot", "flows", "events", "runs", "help", "live", "compat", "mask",
     "src_host", "dst_host",
 }  # fmt: skip

@@ -164,6 +164,7 @@ def cwnd(
     truth: StrPath | None = None,
     truth_format: LogFormat | None = None,
     shard: str | None = None,
+    control: bool = False,
     **options: Unpack[SelectSenderOptions],
 ) -> SenderTable:
     """Congestion window and state of TCP senders, a row per acknowledgment. Windows are in bytes.
@@ -171,10 +172,11 @@ def cwnd(
     - `dst`: the capture at the other end, to find packets lost on the path.
     - `truth`: a kernel's log, or a table of `import_log`, to compare with in the summary.
     - `shard`: report only the flows of a part, such as `"1/4"`.
+    - `control`: name the congestion control of each sender in the summary.
     """
     command = _command(
         "cwnd", Inputs(), [src, dst], SelectSenderOptions, options,
-        truth=_known(truth), truth_format=truth_format, shard=shard,
+        truth=_known(truth), truth_format=truth_format, shard=shard, control=control,
     )  # fmt: skip
     return SenderTable(command)
 
@@ -298,6 +300,7 @@ def compare(
     *,
     warmup: Span | None = None,
     baseline: Mapping[str, str | float] | None = None,
+    only: Mapping[str, str | float | Sequence[str | float]] | None = None,
     window: Span | None = None,
     delta: float | None = None,
     hold: Span | None = None,
@@ -308,6 +311,8 @@ def compare(
 
     - `warmup`: ignore this time after the start of the traffic of each run.
     - `baseline`: the cell to compute friendliness and harm against, such as `{"cc": "reno"}`.
+    - `only`: use only the cells with one of the values of each parameter, such as
+      `{"cc": ["cubic", "reno"], "rate_mbps": 10}`.
     - `window`: for shares and rates over time. Default: 1 s.
     - `delta`: the tolerance of convergence, a fraction. Default: 0.1.
     - `hold`: the time for which convergence must last. Default: 5 s.
@@ -315,9 +320,10 @@ def compare(
     - `seed`: of the bootstrap.
     """
     settings = [f"{name}={value}" for name, value in (baseline or {}).items()]
+    selected = ",".join(f"{name}={_values(values)}" for name, values in (only or {}).items())
     options = flags([
-        ("warmup", warmup), ("baseline", settings), ("window", window), ("delta", delta),
-        ("hold", hold), ("counts", counts), ("seed", seed),
+        ("warmup", warmup), ("baseline", settings), ("only", selected or None), ("window", window),
+        ("delta", delta), ("hold", hold), ("counts", counts), ("seed", seed),
     ])  # fmt: skip
     return Comparison(Command(["compare", *options, _path(dir)], Inputs()))
 
@@ -390,6 +396,13 @@ def _plot_flag(name: str, value: Any) -> tuple[str, Any]:
     """Columns and panels are lists with commas; filters and flows are repeated."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     return (name, ",".join(value) if is_list and name not in ("filter", "flow") else value)
+
+
+def _values(values: str | float | Sequence[str | float]) -> str:
+    """One or several values of a parameter, as the command reads them."""
+    if isinstance(values, (str, float, int)):
+        return str(values)
+    return ",".join(str(value) for value in values)
 
 
 def _known(file: StrPath | None) -> str | None:
