@@ -1,4 +1,4 @@
-//! The program file of the command, of which guests of the testbed get a copy.
+//! The executable file of the command, which is copied into guests of the testbed.
 
 use std::env;
 use std::path::PathBuf;

@@ -338,10 +338,10 @@ Depends: linux-modules-7.2.13+deb14-amd64 (= 7.2.13-1)
 ";
 
     const PARTS_THERE: &str = "\
-        linux-base-7.2.12+deb14-amd64 |   7.2.12-1 | http://deb.debian.org/debian x\n\
-        linux-binary-7.2.12+deb14-amd64 | 7.2.12-1 | http://deb.debian.org/debian x\n\
-        linux-modules-7.2.12+deb14-amd64 | 7.2.12-1 | http://deb.debian.org/debian x\n\
-        linux-modules-7.2.13+deb14-amd64 | 7.2.13-2 | http://deb.debian.org/debian x\n";
+        linux-base-7.2.12+deb14-amd64 |   7.2.12-1 | http://archive.example/debian x\n\
+        linux-binary-7.2.12+deb14-amd64 | 7.2.12-1 | http://archive.example/debian x\n\
+        linux-modules-7.2.12+deb14-amd64 | 7.2.12-1 | http://archive.example/debian x\n\
+        linux-modules-7.2.13+deb14-amd64 | 7.2.13-2 | http://archive.example/debian x\n";
 
     fn newest(wanted: &str) -> Result<String, LabError> {
         let wanted = wanted.parse().unwrap();

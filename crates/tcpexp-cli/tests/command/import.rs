@@ -19,7 +19,7 @@ const TRACE: &str = "\
  iperf3-77 [001] ..s1.  10.121000: tcp_probe: family=AF_INET src=10.0.0.1:40000 dest=10.0.0.2:5201 mark=0x0 data_len=0 snd_nxt=0x9c40 snd_una=0x6d60 snd_cwnd=14 ssthresh=14 snd_wnd=65160 srtt=42500 rcv_wnd=64512 sock_cookie=9
 ";
 
-/// A data file of Flent with two series, of which one begins late.
+/// A data file of Flent with two series; the upload begins late.
 pub(crate) const FLENT: &str = r#"{"version": 4, "metadata": {"NAME": "tcp_upload", "TITLE": "fifo",
 "T0": "2026-01-01T00:00:09.000000Z", "SERIES_META": {"TCP upload": {"UNITS": "Mbits/s"},
 "Ping (ms) ICMP": {"UNITS": "ms"}}}, "x_values": [0.0, 0.2, 0.4, 0.6], "results": {

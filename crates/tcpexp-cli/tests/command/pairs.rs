@@ -37,7 +37,7 @@ fn rotated(capture: &[u8], records: usize) -> Vec<Vec<u8>> {
     files
 }
 
-/// Three good pairs, one of which has rotated files, and a broken one.
+/// Three good pairs and a broken pair. One of the good pairs has rotated files.
 fn many() -> Desk {
     let desk = Desk::empty();
     for folder in ["client", "server"] {

@@ -19,7 +19,7 @@ const FEW_REDUCTIONS: f64 = 4.0;
 /// Number of observed round trips up to which the first of the two applies. Round trips of one
 /// epoch depend on each other, so more of them are needed.
 const FEW_ROUNDS: f64 = 40.0;
-/// Least ratio of the error of a control that is ruled out to the error of the one that fits.
+/// Minimum ratio between the error of an excluded control and the error of the best control.
 const MIN_RATIO: f64 = 2.5;
 /// Least number of round trips in congestion avoidance with a filled window.
 const MIN_ROUNDS: u32 = 20;
