@@ -7,7 +7,7 @@ mount -t tracefs trace /sys/kernel/tracing
 mount -t tmpfs tmp /tmp
 mount -t tmpfs run /run
 mkdir /run/sshd
-ssh-keygen -q -t ed25519 -N '' -C "$1" -f "/etc/ssh/$1"
+ssh-keygen -q -t ecdsa -N '' -C "$1" -f "/etc/ssh/$1"
 read -r kind key _ <"/etc/ssh/$1.pub"
 echo "$1 $kind $key" >>/root/.ssh/known_hosts
 name=$1

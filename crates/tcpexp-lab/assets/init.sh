@@ -30,8 +30,8 @@ modprobe -a $(cat /lab/modules) || finish 'failed: a kernel module cannot be loa
 sysctl -qw net.core.rmem_max=33554432 net.core.wmem_max=33554432
 sh /lab/topology || finish 'failed: the networks cannot be created'
 
-ssh-keygen -q -t ed25519 -N '' -C lab -f /root/.ssh/id_ed25519
-cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
+ssh-keygen -q -t ecdsa -N '' -C lab -f /root/.ssh/id_ecdsa
+cp /root/.ssh/id_ecdsa.pub /root/.ssh/authorized_keys
 while read -r name addresses; do
     # shellcheck disable=SC2086
     ip netns exec "$name" unshare --uts sh /lab/host "$name" $addresses ||
