@@ -174,7 +174,7 @@ fn contents(side: &Side) -> Vec<Option<Content>> {
                 content.seq = tcp.seq.0;
                 content.flags = tcp.flags.bits();
             }
-            Transport::Udp(_) => {
+            Transport::Udp(_) | Transport::Other(_) => {
                 content.prefix = packet.payload[..packet.payload.len().min(16)].to_vec();
             }
         }

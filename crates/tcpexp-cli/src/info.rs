@@ -122,10 +122,7 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         line("last", &format!("{} ({} later)", utc(last), last - first));
     }
     line("records", &info.tally.records().to_string());
-    line(
-        "used",
-        &format!("{} TCP and UDP packets", info.tally.used()),
-    );
+    line("used", &format!("{} IP packets", info.tally.used()));
     for (reason, count) in info.tally.skipped() {
         line("skipped", &format!("{count} {reason}"));
     }

@@ -14,7 +14,7 @@ use crate::values::parse_time;
 
 /// Measure round-trip times between two captures, or in one
 ///
-/// With two captures of the same TCP or UDP traffic, tcpexp finds the packets that passed both
+/// With two captures of the same IP traffic (TCP, UDP, ICMP, SCTP, ESP, …), tcpexp finds the packets that passed both
 /// points. A packet and the first packet after it in the opposite direction form a pair. The RTT is
 /// the time between the two at one point minus the time between them at the other. Each difference
 /// uses one clock, so the clocks need not be synchronised. Delayed ACKs and slow servers do not

@@ -54,7 +54,7 @@ impl InitiatorKnown {
     }
 }
 
-/// One flow: a TCP connection, or the UDP datagrams between two endpoints.
+/// One flow: a TCP connection, or the packets of another protocol between two endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// Number of the flow in this capture.

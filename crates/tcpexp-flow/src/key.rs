@@ -5,7 +5,9 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use foldhash::fast::FixedState;
-use tcpexp_wire::{Addresses, Packet, Transport};
+use tcpexp_wire::{Addresses, Packet};
+
+use crate::Protocol;
 
 /// Number of a connection or packet stream within one run; counts up from 0 in order of first
 /// appearance.
@@ -60,39 +62,6 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Transport protocol of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Protocol {
-    /// Transmission Control Protocol.
-    Tcp,
-    /// User Datagram Protocol.
-    Udp,
-}
-
-impl Protocol {
-    /// Returns the protocol of `packet`.
-    pub const fn of(packet: &Packet<'_>) -> Self {
-        match packet.transport {
-            Transport::Tcp(_) => Self::Tcp,
-            Transport::Udp(_) => Self::Udp,
-        }
-    }
-
-    /// Returns the name used in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-        }
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// A flow's protocol and its two endpoints, lower endpoint first, so that both directions have the
 /// same key.
 // IPv4 and IPv6 share one layout, because a key is made, hashed and compared for every packet.
@@ -125,7 +94,10 @@ impl Hash for FlowKey {
             state.write_u64(high[0]);
         }
         state.write_u64(
-            (self.version as u64) << 33 | (self.protocol as u64) << 32 | low_port << 16 | high_port,
+            (self.version as u64) << 40
+                | u64::from(self.protocol.number()) << 32
+                | low_port << 16
+                | high_port,
         );
     }
 }
@@ -184,7 +156,7 @@ impl FlowKey {
         (key, sender)
     }
 
-    /// Returns the transport protocol.
+    /// Returns the protocol.
     pub const fn protocol(&self) -> Protocol {
         self.protocol
     }

@@ -1,4 +1,4 @@
-//! One TCP segment or UDP datagram in its flow.
+//! One TCP segment or datagram in its flow.
 
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{Packet, SeqNum, Tcp, TcpFlags, Transport};
@@ -16,8 +16,8 @@ const MAX_SACK_BLOCKS: usize = 4;
 pub enum FlowPacket {
     /// A TCP segment.
     Tcp(Segment),
-    /// A UDP datagram.
-    Udp(Datagram),
+    /// A packet of UDP or another protocol without sequence numbers that tcpexp follows.
+    Datagram(Datagram),
 }
 
 /// A packet's place in the capture and its sizes.
@@ -41,7 +41,7 @@ pub struct Seen {
     pub direction: Direction,
 }
 
-/// One UDP datagram.
+/// One packet that is not TCP.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
     /// Place and sizes.
@@ -119,7 +119,9 @@ impl Arrival {
                 }
                 Self::of(packet, FlowPacket::Tcp(segment))
             }
-            Transport::Udp(_) => Self::of(packet, FlowPacket::Udp(Datagram { seen })),
+            Transport::Udp(_) | Transport::Other(_) => {
+                Self::of(packet, FlowPacket::Datagram(Datagram { seen }))
+            }
         }
     }
 
@@ -147,7 +149,9 @@ impl Arrival {
                     segment.take_options(tcp);
                 }
             }
-            Transport::Udp(_) => push_datagram(arrivals, packet, Datagram { seen }),
+            Transport::Udp(_) | Transport::Other(_) => {
+                push_datagram(arrivals, packet, Datagram { seen });
+            }
         }
     }
 
@@ -173,7 +177,7 @@ impl Arrival {
 // by one.
 #[inline(never)]
 fn push_datagram(arrivals: &mut Vec<Arrival>, packet: &Packet<'_>, datagram: Datagram) {
-    arrivals.push(Arrival::of(packet, FlowPacket::Udp(datagram)));
+    arrivals.push(Arrival::of(packet, FlowPacket::Datagram(datagram)));
 }
 
 impl FlowPacket {
@@ -181,7 +185,7 @@ impl FlowPacket {
     pub const fn seen(&self) -> &Seen {
         match self {
             Self::Tcp(segment) => &segment.seen,
-            Self::Udp(datagram) => &datagram.seen,
+            Self::Datagram(datagram) => &datagram.seen,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{Flow, Protocol};
 ///
 /// Each flow belongs to one part, which its protocol and its two endpoints determine:
 ///
-/// 1. The key of the flow has 37 bytes: the IP protocol number (6 or 17), then the lower endpoint,
+/// 1. The key of the flow has 37 bytes: the IP protocol number, then the lower endpoint,
 ///    then the higher one. An endpoint is the IPv6 address and the port, both in network byte order;
 ///    an IPv4 address counts as its IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2).
 /// 2. The hash is FNV-1a with 64 bits, followed by the finalizer of `SplitMix64`.
@@ -85,12 +85,11 @@ fn hash(protocol: Protocol, a: SocketAddr, b: SocketAddr) -> u64 {
     // The parameters of the 64-bit FNV-1a by Fowler, Noll and Vo.
     const OFFSET_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01B3;
-    let protocol: u8 = match protocol {
-        Protocol::Tcp => 6,
-        Protocol::Udp => 17,
-    };
     let (a, b) = (octets(a), octets(b));
-    let key = [protocol].into_iter().chain(a.min(b)).chain(a.max(b));
+    let key = [protocol.number()]
+        .into_iter()
+        .chain(a.min(b))
+        .chain(a.max(b));
     let hash = key.fold(OFFSET_BASIS, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(PRIME)
     });

@@ -24,6 +24,6 @@ pub struct Tracked {
     pub direction: Direction,
     /// True for the flow's first packet.
     pub is_first: bool,
-    /// Offset of the packet's first sequence number; `None` for UDP.
+    /// Offset of the packet's first sequence number; `None` for other protocols than TCP.
     pub start: Option<StreamOffset>,
 }

@@ -95,7 +95,7 @@ impl FlowTable {
         let (key, sender) = FlowKey::of(packet);
         let numbers = match &packet.transport {
             Transport::Tcp(tcp) => Some(Numbers::of(tcp, packet.payload_bytes)),
-            Transport::Udp(_) => None,
+            Transport::Udp(_) | Transport::Other(_) => None,
         };
         self.admit(at, &key, hash(&key), sender, numbers)
     }
@@ -127,7 +127,7 @@ impl FlowTable {
                 segment.place(&tracked, |ack| acked.place(ack));
                 tracked
             }
-            FlowPacket::Udp(datagram) => {
+            FlowPacket::Datagram(datagram) => {
                 let tracked = self.admit(datagram.seen.at, key, *hash, *sender, None);
                 datagram.seen.direction = tracked.direction;
                 tracked

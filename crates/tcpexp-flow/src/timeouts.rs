@@ -15,7 +15,7 @@ pub struct Timeouts {
     pub opening: TimeDelta,
     /// A closed or reset TCP connection: late retransmissions still belong to it.
     pub closed: TimeDelta,
-    /// A UDP flow (RFC 4787, section 4.3, recommends five minutes).
+    /// A flow of UDP (RFC 4787, section 4.3, recommends five minutes) or of another protocol.
     pub udp: TimeDelta,
 }
 
@@ -34,10 +34,10 @@ impl Timeouts {
     /// Returns the timeout for the present state of `flow`.
     pub(crate) fn of(&self, flow: &Flow) -> TimeDelta {
         match flow.key.protocol() {
-            Protocol::Udp => self.udp,
             Protocol::Tcp if flow.is_closed() => self.closed,
             Protocol::Tcp if flow.is_opening() => self.opening,
             Protocol::Tcp => self.open,
+            Protocol::Udp | Protocol::Other(_) => self.udp,
         }
     }
 

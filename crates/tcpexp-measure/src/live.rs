@@ -36,7 +36,7 @@ pub fn meter_live<M: Meter, E>(
             };
             match arrival.packet() {
                 FlowPacket::Tcp(segment) => meter.segment(segment, &mut rows),
-                FlowPacket::Udp(datagram) => meter.datagram(datagram, &mut rows),
+                FlowPacket::Datagram(datagram) => meter.datagram(datagram, &mut rows),
             }
         });
         if shown == 0 {

@@ -26,7 +26,7 @@ pub trait Meter: Send {
     /// Processes a TCP segment.
     fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<Self::Row>);
 
-    /// Processes a UDP datagram.
+    /// Processes a packet that is not TCP.
     fn datagram(&mut self, _datagram: &Datagram, _rows: &mut impl Extend<Self::Row>) {}
 
     /// Prefetches heap data: a packet of the flow follows soon.
@@ -224,7 +224,7 @@ impl<M: Meter> Shard<M> {
                 rows.record = packet.seen().record;
                 match packet {
                     FlowPacket::Tcp(segment) => meter.segment(segment, rows),
-                    FlowPacket::Udp(datagram) => meter.datagram(datagram, rows),
+                    FlowPacket::Datagram(datagram) => meter.datagram(datagram, rows),
                 }
             }
         }

@@ -57,7 +57,7 @@ pub enum SequenceMark {
     },
 }
 
-/// Records the sequence numbers of one TCP connection, both directions. UDP flows yield nothing.
+/// Records the sequence numbers of one TCP connection, both directions. Other flows yield nothing.
 #[derive(Debug)]
 pub struct SequenceMeter {
     flow: FlowId,

@@ -163,7 +163,7 @@ fn line(summary: &ConnectionSummary, direction: Direction, unit: &Unit) -> Optio
         return None;
     }
     let is_tcp = summary.protocol == Protocol::Tcp;
-    // UDP has no sequence numbers, so these counts are unknown and not zero.
+    // Only TCP has sequence numbers that are followed; else these counts are unknown and not zero.
     let tcp_count = |n: u64, width| {
         if is_tcp {
             count(n, width)

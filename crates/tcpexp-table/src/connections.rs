@@ -8,6 +8,7 @@ use tcpexp_metrics::RttSummary;
 use tcpexp_units::TimeDelta;
 
 use crate::columns::{Builder, Columns};
+use crate::labels::PROTOCOL;
 
 /// One direction of a connection.
 #[derive(Clone, Debug)]
@@ -38,13 +39,13 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
     let columns = Columns::named("flows")
         .text("capture", "The capture file, as given on the command line.", |row: &ConnectionRow| Arc::clone(&row.capture))
         .id("flow_id", "The flow's number in this capture, counted from 0 in order of first appearance.", |row| row.connection.flow.0)
-        .name("protocol", "Transport protocol: tcp or udp.", |row| row.connection.protocol.name())
+        .name("protocol", PROTOCOL, |row| row.connection.protocol.name())
         .text("initiator", "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.", |row| row.connection.initiator.to_string())
         .text("responder", "Address and port of the responder.", |row| row.connection.responder.to_string())
         .name("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
         .time("first_time", "Capture time of the flow's first packet.", |row| row.connection.first_at)
         .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds.", |row| row.connection.duration)
-        .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for UDP.", |row| (row.connection.protocol == Protocol::Tcp).then(|| row.connection.ending.name()))
+        .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for other protocols than TCP.", |row| (row.connection.protocol == Protocol::Tcp).then(|| row.connection.ending.name()))
         .maybe_text("vantage", "Position of the capture: at the initiator, at the responder, or between; from the round trips to both ends in the handshake or by data and ACKs. Null if one of the two is unknown.", |row| row.connection.vantage.map(tcpexp_measure::Vantage::name))
         .maybe_span("handshake_rtt_ns", "Time from the SYN to the ACK of the SYN-ACK, the whole round trip, in nanoseconds. Null if a part was not captured or was retransmitted.", |row| row.connection.handshake_rtt)
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
@@ -73,7 +74,7 @@ pub(crate) fn sizes<R: 'static>(
         .count("wire_bytes", "Bytes on the wire, link headers included.", move |row| of(row).wire_bytes)
         .count("ip_bytes", "Bytes of the IP datagrams.", move |row| of(row).ip_bytes)
         .count("payload_bytes", "Bytes of transport payload.", move |row| of(row).payload_bytes)
-        .count("unique_bytes", "Bytes of payload, without those captured earlier; for UDP all bytes.", move |row| of(row).unique_bytes)
+        .count("unique_bytes", "Bytes of payload, without those captured earlier; for other protocols than TCP all bytes.", move |row| of(row).unique_bytes)
         .maybe_count("largest_payload_bytes", "Largest payload of one packet, in bytes; exceeds a segment if the host uses segmentation offload. Null without payload.", move |row| of(row).largest_payload_bytes.map(u64::from))
         .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).ip_bytes, duration(row)))
         .maybe_count("goodput_bps", "Unique payload over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).unique_bytes, duration(row)))

@@ -6,6 +6,8 @@ use tcpexp_pair::spp::{PairedFlow, Point};
 
 use crate::columns::Builder;
 
+/// Meaning of the column `protocol`.
+pub(crate) const PROTOCOL: &str = "Protocol: tcp, udp, icmp, icmpv6, sctp, esp, …, or ip-253 for a protocol without a well-known name. An ICMP echo has its identifier in place of ports; without ports, the port is 0.";
 const INITIATOR_AT_SOURCE: &str = "Address and port of the initiator as seen at the source point: 10.0.0.1:5201 or [2001:db8::1]:443.";
 const RESPONDER_AT_SOURCE: &str = "Address and port of the responder as seen at the source point.";
 
@@ -137,7 +139,5 @@ fn numbered<R: 'static>(
             "The flow's number in this run, counted from 0 in order of first appearance.",
             move |row| of(row).0.0,
         )
-        .name("protocol", "Transport protocol: tcp or udp.", move |row| {
-            of(row).1.name()
-        })
+        .name("protocol", PROTOCOL, move |row| of(row).1.name())
 }

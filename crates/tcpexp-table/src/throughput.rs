@@ -6,7 +6,7 @@ use tcpexp_flow::Direction;
 use tcpexp_measure::throughput::ThroughputBin;
 
 use crate::columns::{Builder, Columns};
-use crate::labels::FlowLabel;
+use crate::labels::{FlowLabel, PROTOCOL};
 
 /// A throughput bin with its flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct BinRow {
 pub fn throughput_columns() -> Columns<BinRow> {
     let columns = Columns::named("throughput")
         .maybe_id("flow_id", "The flow's number in this capture, counted from 0 in order of first appearance. Null for the total of all flows.", |row: &BinRow| Some(row.flow.as_ref()?.flow.0))
-        .maybe_text("protocol", "Transport protocol: tcp or udp. Null for the total of all flows.", |row| Some(row.flow.as_ref()?.protocol.name()))
+        .maybe_text("protocol", &format!("{PROTOCOL} Null for the total of all flows."), |row| Some(row.flow.as_ref()?.protocol.name()))
         .maybe_text("initiator", "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443. Null for the total of all flows.", |row| Some(row.flow.as_ref()?.initiator.clone()))
         .maybe_text("responder", "Address and port of the responder. Null for the total of all flows.", |row| Some(row.flow.as_ref()?.responder.clone()))
         .maybe_text("direction", "Direction of the packets: forward (from the initiator) or reverse. Null for both directions together, which exists only for the total of all flows.", |row| row.bin.direction.map(Direction::name))
@@ -39,7 +39,7 @@ pub(crate) fn rates<R: 'static>(columns: Builder<R>, of: fn(&R) -> &ThroughputBi
         .count("packets", "Packets in the bin.", move |row| of(row).volume.packets)
         .count("wire_bytes", "Bytes on the wire, link headers included; without preamble, frame check sequence and inter-frame gap, which are not captured.", move |row| of(row).volume.wire_bytes)
         .count("ip_bytes", "Bytes of the IP packets, headers included.", move |row| of(row).volume.ip_bytes)
-        .count("goodput_bytes", "Bytes of TCP or UDP payload; for TCP only bytes not captured earlier in the same direction.", move |row| of(row).volume.goodput_bytes)
+        .count("goodput_bytes", "Bytes of transport payload; for TCP only bytes not captured earlier in the same direction.", move |row| of(row).volume.goodput_bytes)
         .count("ce_packets", "Packets in the bin with the ECN codepoint CE, which a queue before the capture point marked (RFC 3168, section 5).", move |row| of(row).volume.ce_packets)
         .maybe_count("wire_rate_bps", &format!("wire_bytes over covered_ns, {ROUNDED}. {NULL}"), move |row| of(row).wire_rate_bps())
         .maybe_count("throughput_bps", &format!("ip_bytes over covered_ns, {ROUNDED}. {NULL}"), move |row| of(row).throughput_bps())

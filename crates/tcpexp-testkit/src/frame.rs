@@ -73,6 +73,19 @@ impl Framing {
 pub enum Transport {
     /// A UDP header.
     Udp,
+    /// The header of an echo message of ICMP (RFC 792) or `ICMPv6` (RFC 4443). The source port is its
+    /// identifier.
+    Echo {
+        /// True for a reply, false for a request.
+        is_reply: bool,
+        /// Sequence number.
+        sequence: u16,
+    },
+    /// No header: the payload follows the IP header.
+    None {
+        /// Protocol number in the IP header.
+        protocol: u8,
+    },
     /// A TCP header.
     Tcp {
         /// Sequence number.
@@ -184,7 +197,8 @@ impl FrameSpec {
 
     fn transport_bytes(&self) -> usize {
         let header = match &self.transport {
-            Transport::Udp => 8,
+            Transport::Udp | Transport::Echo { .. } => 8,
+            Transport::None { .. } => 0,
             Transport::Tcp { options, .. } => 20 + options.as_bytes().len(),
         };
         header + usize::from(self.payload.len)
@@ -193,6 +207,9 @@ impl FrameSpec {
     const fn protocol(&self) -> u8 {
         match self.transport {
             Transport::Udp => 17,
+            Transport::Echo { .. } if self.src.is_ipv4() => 1,
+            Transport::Echo { .. } => 58,
+            Transport::None { protocol } => protocol,
             Transport::Tcp { .. } => 6,
         }
     }
@@ -270,10 +287,27 @@ impl FrameSpec {
 
     fn write_transport(&self, out: &mut Vec<u8>) {
         let start = out.len();
-        out.extend(self.src_port.to_be_bytes());
-        out.extend(self.dst_port.to_be_bytes());
+        if !matches!(
+            self.transport,
+            Transport::Echo { .. } | Transport::None { .. }
+        ) {
+            out.extend(self.src_port.to_be_bytes());
+            out.extend(self.dst_port.to_be_bytes());
+        }
         let length = self.transport_bytes() as u16;
         let checksum_at = match &self.transport {
+            Transport::None { .. } => return,
+            Transport::Echo { is_reply, sequence } => {
+                let [request, reply] = if self.src.is_ipv4() {
+                    [8, 0]
+                } else {
+                    [128, 129]
+                };
+                out.extend([if *is_reply { reply } else { request }, 0, 0, 0]);
+                out.extend(self.src_port.to_be_bytes());
+                out.extend(sequence.to_be_bytes());
+                start + 2
+            }
             Transport::Udp => {
                 out.extend(length.to_be_bytes());
                 out.extend([0, 0]);
@@ -299,9 +333,12 @@ impl FrameSpec {
             }
         };
         // The payload's sum comes from a table: the snapshot length may cut the bytes themselves.
-        let sum = self
-            .pseudo_header()
-            .word(length)
+        // The checksum of ICMP covers no addresses (RFC 792), that of ICMPv6 does (RFC 4443).
+        let before = match self.transport {
+            Transport::Echo { .. } if self.src.is_ipv4() => Checksum::default(),
+            _ => self.pseudo_header().word(length),
+        };
+        let sum = before
             .bytes(&out[start..])
             .word(self.payload.sum())
             .finish();

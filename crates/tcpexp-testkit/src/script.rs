@@ -5,13 +5,15 @@
 //! port 80.
 //!
 //! ```text
-//! line   = TIME WAY ( segment | "udp" LEN [ "num" N ] ) common*
+//! line   = TIME WAY ( segment | datagram [ "num" N ] ) common*
 //! TIME     seconds since 1970 on the capture's clock, with up to nine decimals
 //! WAY      ">" client to server, "<" server to client
 //! segment= [ FLAGS ] [ SEQ:END(LEN) | SEQ:END | SEQ ] [ "ack" N ] option*
 //! FLAGS    some of S F R P A E W and "." for ACK
 //! option = "win" N | "ts" VALUE ECHO | "sack" A:B[,C:D…] | "mss" N | "wscale" N | "sackok"
 //!        | "ceb" N (the CE byte counter of an AccECN option)
+//! datagram = "udp" LEN | "echo" SEQUENCE LEN | "reply" SEQUENCE LEN (an echo of ICMP)
+//!        | "ip" PROTOCOL LEN (the payload follows the IP header)
 //! common = "id" N | "ttl" N | "tos" N | "flow" N | "v6"
 //! ```
 //!
@@ -20,7 +22,8 @@
 //! - Every segment acknowledges, except a SYN or RST without `ack` and without `.`. The number is
 //!   everything that the other side has sent so far.
 //! - `id` counts from 1 on each side of each flow.
-//! - `flow N` is another connection between the same hosts, from client port 40000 + N.
+//! - `flow N` is another connection between the same hosts, from client port 40000 + N, which is also
+//!   the identifier of its echoes.
 //!
 //! A malformed line panics with its line number.
 //!
@@ -102,7 +105,8 @@ impl Default for Known {
 struct Line {
     at: Timestamp,
     direction: Direction,
-    udp: bool,
+    /// The header of a datagram; `None` for a TCP segment.
+    datagram: Option<Transport>,
     number: Option<u64>,
     flags: u16,
     seq: Option<u32>,
@@ -129,7 +133,7 @@ impl Line {
         let mut line = Self {
             at,
             direction,
-            udp: false,
+            datagram: None,
             number: None,
             flags: 0,
             seq: None,
@@ -152,7 +156,17 @@ impl Line {
     fn word(&mut self, word: &str, rest: &mut SplitWhitespace) -> Result<(), String> {
         match word {
             "udp" => {
-                self.udp = true;
+                self.datagram = Some(Transport::Udp);
+                self.len = next(rest)?;
+            }
+            "echo" | "reply" => {
+                let (is_reply, sequence) = (word == "reply", next(rest)?);
+                self.datagram = Some(Transport::Echo { is_reply, sequence });
+                self.len = next(rest)?;
+            }
+            "ip" => {
+                let protocol = next(rest)?;
+                self.datagram = Some(Transport::None { protocol });
                 self.len = next(rest)?;
             }
             "num" => self.number = Some(next(rest)?),
@@ -208,10 +222,9 @@ impl Line {
         known.ip_id[way] = ip_id.wrapping_add(1);
         // Both directions of each flow carry different bytes.
         let stream = 2 * u32::from(self.flow) + way as u32;
-        let (transport, position) = if self.udp {
-            (Transport::Udp, 0)
-        } else {
-            self.segment(known)
+        let (transport, position) = match self.datagram {
+            Some(header) => (header, 0),
+            None => self.segment(known),
         };
         let default = FrameSpec::default();
         let (mut client, mut server) = (default.src, default.dst);
@@ -220,7 +233,12 @@ impl Line {
             (client, server) = (address(1), address(2));
         }
         let client = (client, default.src_port + self.flow);
-        let server = (server, default.dst_port);
+        // All echoes of a flow have one identifier.
+        let port = match transport {
+            Transport::Echo { .. } => client.1,
+            _ => default.dst_port,
+        };
+        let server = (server, port);
         let (from, to) = match self.direction {
             Direction::Forward => (client, server),
             Direction::Reverse => (server, client),
@@ -331,7 +349,7 @@ mod tests {
             Transport::Tcp {
                 seq, ack, flags, ..
             } => (seq, ack, flags, frame.payload.len),
-            Transport::Udp => panic!("no UDP in this script"),
+            _ => panic!("only TCP in this script"),
         };
         frames(script)
             .into_iter()

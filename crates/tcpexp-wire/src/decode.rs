@@ -2,7 +2,7 @@
 
 use crate::ip::Datagram;
 use crate::unread::Unread;
-use crate::{LinkType, Packet, Skipped, Tunnels, ip, link, transport, tunnel};
+use crate::{LinkType, Packet, Skipped, Tunnels, ip, link, other, transport, tunnel};
 
 /// Limit on nested tunnels; real networks nest two or three.
 const MAX_TUNNELS: usize = 8;
@@ -10,8 +10,8 @@ const MAX_TUNNELS: usize = 8;
 /// Decodes one record: `captured` bytes of a frame that had `wire_bytes` bytes on the wire.
 ///
 /// Never panics on any input. A truncated record gives the same fields as the whole packet, as long
-/// as the record holds the fixed TCP header (20 bytes) or the UDP header (8 bytes). A `wire_bytes`
-/// below `captured.len()` is ignored.
+/// as the record holds the fixed TCP header (20 bytes), the UDP header (8 bytes) or the header of
+/// another protocol (see [`Other`](crate::Other)). A `wire_bytes` below `captured.len()` is ignored.
 ///
 /// Lengths come from the IP header, so link padding is not payload. The IP header takes precedence
 /// even if its length exceeds `wire_bytes`, because tools that truncate captures often rewrite
@@ -61,13 +61,10 @@ fn any(
     wire_bytes: u32,
     tunnels: Tunnels,
 ) -> Result<Packet<'_>, Skipped> {
-    const ICMP: u8 = 1;
     const IPV4: u8 = 4;
     const UDP: u8 = 17;
     const IPV6: u8 = 41;
     const GRE: u8 = 47;
-    const ESP: u8 = 50;
-    const ICMPV6: u8 = 58;
 
     let mut datagram = link::datagram(link, Unread::new(captured, wire_bytes))?;
     // The outermost datagram is in no tunnel, so the loop runs once more than the limit.
@@ -94,9 +91,7 @@ fn any(
                 tunnels.enter(Skipped::Gre)?;
                 tunnel::gre(ip.payload)?
             }
-            ICMP | ICMPV6 => return Err(Skipped::Icmp),
-            ESP => return Err(Skipped::Encrypted),
-            _ => return Err(Skipped::OtherTransport),
+            _ => return other::packet(&ip),
         };
     }
     Err(Skipped::NestedTooDeep)

@@ -1,4 +1,4 @@
-//! Decodes the bytes of one record into a view of its IP packet and TCP or UDP segment.
+//! Decodes the bytes of one record into a view of its IP packet and transport header.
 //!
 //! [`decode`] takes the captured bytes of one frame. It returns a [`Packet`] that borrows from
 //! them, or the reason why the record holds no usable packet ([`Skipped`]). It strips link layers,
@@ -35,6 +35,7 @@ mod flags;
 mod ip;
 mod link;
 mod options;
+mod other;
 mod packet;
 mod seq;
 mod skipped;
@@ -47,7 +48,7 @@ pub use filter::{Filter, FilterError, FilterProblem};
 pub use flags::TcpFlags;
 pub use link::{LinkType, ip_bytes};
 pub use options::TcpOptions;
-pub use packet::{Addresses, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced};
+pub use packet::{Addresses, Other, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced};
 pub use seq::SeqNum;
 pub use skipped::{Skipped, Tally};
 pub use tunnel::Tunnels;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::{SeqNum, TcpFlags, TcpOptions};
 
-/// One IP packet with its TCP or UDP header; borrows from the record.
+/// One IP packet with its transport header; borrows from the record.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     /// Source and destination address of the innermost IP header that was entered.
@@ -18,9 +18,9 @@ pub struct Packet<'a> {
     pub traffic_class: u8,
     /// Length of the whole IP datagram on the wire, in bytes.
     pub ip_bytes: u32,
-    /// Source and destination port.
+    /// Source and destination port, or what takes their place.
     pub ports: Ports,
-    /// The TCP or UDP header.
+    /// The transport header.
     pub transport: Transport<'a>,
     /// Length of the transport payload in bytes, from the IP header. Truncated bytes count as
     /// payload, padding does not.
@@ -76,6 +76,9 @@ impl Addresses {
 }
 
 /// Source and destination port.
+///
+/// The identifier of an ICMP echo takes the place of both, so that a request and its reply belong to
+/// one flow. Both are 0 for a protocol without ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ports {
     /// Source port.
@@ -91,6 +94,8 @@ pub enum Transport<'a> {
     Tcp(Tcp<'a>),
     /// A UDP datagram.
     Udp(Udp),
+    /// A packet of another protocol: ICMP, SCTP, ESP, ….
+    Other(Other),
 }
 
 /// The fixed TCP header and its options (RFC 9293, section 3.1).
@@ -116,5 +121,19 @@ pub struct Tcp<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Udp {
     /// Checksum field as sent; 0 means no checksum.
+    pub checksum: u16,
+}
+
+/// The header of a protocol other than TCP and UDP, as far as it identifies a packet.
+///
+/// The payload begins after the fields that address translation may change: after the identifier of an
+/// ICMP echo, with its sequence number (RFC 792); after the checksum of other ICMP messages; after the
+/// common header of SCTP (RFC 9260, section 3.1). Of other protocols everything is payload, such as
+/// the security parameters index and the sequence number of ESP (RFC 4303, section 2).
+#[derive(Clone, Copy, Debug)]
+pub struct Other {
+    /// Protocol number in the IP header.
+    pub protocol: u8,
+    /// Checksum field as sent, folded to 16 bits; 0 if the protocol has none or it is unknown.
     pub checksum: u16,
 }

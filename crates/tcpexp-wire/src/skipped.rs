@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Reason why a record gives no TCP or UDP packet: the first problem met, from the outside in.
+/// Reason why a record gives no packet: the first problem met, from the outside in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Skipped {
     /// The capture file has no time for the record. The file reader reports this reason and the
@@ -21,18 +21,12 @@ pub enum Skipped {
     UnsupportedLinkType,
     /// The link layer is supported, its payload is not IP: ARP, LLC, LLDP, ….
     NotIp,
-    /// The record ends before the end of the fixed TCP or UDP header.
+    /// The record ends before the end of the fixed transport header.
     Cut,
     /// The IP header contradicts itself or the layer below.
     MalformedIp,
-    /// A fragment other than the first, without ports.
+    /// A fragment other than the first, without a transport header.
     LaterFragment,
-    /// ICMP or `ICMPv6`.
-    Icmp,
-    /// An encapsulating security payload (RFC 4303).
-    Encrypted,
-    /// A protocol other than TCP and UDP: SCTP, OSPF, IGMP, ….
-    OtherTransport,
     /// IPv4 or IPv6 in IP, not entered.
     IpInIp,
     /// Generic routing encapsulation, not entered.
@@ -41,13 +35,13 @@ pub enum Skipped {
     Vxlan,
     /// The packet has more nested tunnels than the decoder follows.
     NestedTooDeep,
-    /// The TCP or UDP header contradicts itself or the IP header.
+    /// The transport header contradicts itself or the IP header.
     MalformedTransport,
 }
 
 impl Skipped {
     /// All reasons, in order of their [`index`](Self::index).
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 15] = [
         Self::NoTimestamp,
         Self::TimestampOutOfRange,
         Self::TimestampOutlier,
@@ -58,9 +52,6 @@ impl Skipped {
         Self::Cut,
         Self::MalformedIp,
         Self::LaterFragment,
-        Self::Icmp,
-        Self::Encrypted,
-        Self::OtherTransport,
         Self::IpInIp,
         Self::Gre,
         Self::Vxlan,
@@ -86,14 +77,11 @@ impl Skipped {
             Self::Cut => "cut before the end of the transport header",
             Self::MalformedIp => "malformed IP header",
             Self::LaterFragment => "IP fragment other than the first",
-            Self::Icmp => "ICMP",
-            Self::Encrypted => "encrypted (ESP)",
-            Self::OtherTransport => "neither TCP nor UDP",
             Self::IpInIp => "IP-in-IP tunnel not entered",
             Self::Gre => "GRE tunnel not entered",
             Self::Vxlan => "VXLAN tunnel not entered",
             Self::NestedTooDeep => "too many nested tunnels",
-            Self::MalformedTransport => "malformed TCP or UDP header",
+            Self::MalformedTransport => "malformed transport header",
         }
     }
 }

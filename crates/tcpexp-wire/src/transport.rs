@@ -120,7 +120,7 @@ pub(crate) fn udp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
 
 /// Builds the packet. `transport_bytes` is header plus payload and is at least `header_bytes`.
 #[inline]
-fn packet<'a>(
+pub(crate) fn packet<'a>(
     ip: &IpPacket<'a>,
     ports: Ports,
     transport: Transport<'a>,

@@ -1,4 +1,4 @@
-//! Analyses packet captures of TCP and UDP.
+//! Analyses packet captures of TCP and other IP protocols.
 //!
 //! Open a capture with [`Recording::open`], then call one of these functions:
 //!

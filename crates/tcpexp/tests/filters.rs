@@ -307,7 +307,7 @@ fn random_frame(prng: &mut Prng, framing: Framing) -> Vec<u8> {
                 window,
                 options,
             },
-            Transport::Udp => transport,
+            other => other,
         }
     };
     let mut frame = FrameSpec {

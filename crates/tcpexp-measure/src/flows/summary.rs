@@ -12,7 +12,7 @@ use super::{ByCause, Ending, Retransmitted};
 
 use crate::{Position, Vantage};
 
-/// One connection, or the UDP datagrams between two endpoints.
+/// One connection, or the packets of another protocol between two endpoints.
 #[derive(Clone, Debug)]
 pub struct ConnectionSummary {
     /// Number of the flow in the capture.
@@ -59,7 +59,7 @@ pub struct DirectionSummary {
     pub ip_bytes: u64,
     /// Bytes of transport payload.
     pub payload_bytes: u64,
-    /// Bytes of payload captured for the first time; for UDP, all payload bytes.
+    /// Bytes of payload captured for the first time; for other protocols than TCP, all payload bytes.
     pub unique_bytes: u64,
     /// Packets with payload.
     pub data_packets: u64,

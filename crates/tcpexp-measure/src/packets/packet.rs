@@ -22,7 +22,7 @@ pub struct FlowPacketRow {
     pub direction: Direction,
     /// Bytes of transport payload.
     pub payload_bytes: u32,
-    /// The TCP header; `None` for UDP.
+    /// The TCP header; `None` for other protocols.
     pub tcp: Option<TcpPart>,
 }
 

@@ -8,7 +8,7 @@ use crate::Meter;
 
 /// Measures the round-trip times of one TCP connection, both directions.
 ///
-/// UDP flows yield nothing. Memory grows with the segments in flight, plus 400 kB per direction of
+/// Flows of other protocols yield nothing. Memory grows with the segments in flight, plus 400 kB per direction of
 /// a connection with tens of thousands of samples.
 #[derive(Debug)]
 pub struct SingleRttMeter {

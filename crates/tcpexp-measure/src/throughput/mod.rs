@@ -7,7 +7,7 @@
 //!   link without preamble, checksum and inter-frame gap (24 bytes a frame on Ethernet), which no
 //!   capture contains.
 //! - **throughput:** bytes of the IP packets, headers included.
-//! - **goodput:** bytes of TCP or UDP payload that no earlier captured packet of the same direction
+//! - **goodput:** bytes of transport payload that no earlier captured packet of the same direction
 //!   carried. A segment lost before the capture point and retransmitted counts once; a loss behind
 //!   the capture point is not visible. Reordering does not matter.
 //!

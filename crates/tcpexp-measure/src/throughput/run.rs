@@ -261,7 +261,7 @@ impl FlowBins {
     fn volume(&mut self, packet: &FlowPacket) -> Volume {
         let seen = packet.seen();
         let goodput_bytes = match packet {
-            FlowPacket::Udp(_) => seen.payload_bytes,
+            FlowPacket::Datagram(_) => seen.payload_bytes,
             // The payload of a reset is not part of the stream (RFC 9293, section 3.5.3).
             FlowPacket::Tcp(segment) if segment.flags.rst() => 0,
             FlowPacket::Tcp(segment) => {

@@ -51,7 +51,7 @@ pub(super) fn read(run: &RunDir, counts: Counts) -> Result<Option<Run>, CompareE
     };
     let sender = |(traffic, data): &(TrafficRecord, Vec<&FlowRow>)| {
         let mut sender = tables.sender(traffic, data, origin, counts);
-        // Captures have only flows of TCP and UDP, so the times of ICMP echoes come from the log.
+        // The log has the round-trip time of each echo, the captures only that of paired packets.
         if sender.is_probe {
             sender.rtts = echoes_of(&echoes, record, traffic);
             sender.base_rtt = sender.rtts.iter().map(|(_, rtt)| *rtt).min();

@@ -6,6 +6,7 @@ use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_units::Timestamp;
 
 use crate::columns::Builder;
+use crate::labels::PROTOCOL;
 
 /// The identity of a flow, the same in all tables of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +43,7 @@ pub(super) fn flow_part<R: 'static>(
 ) -> Builder<R> {
     columns
         .id("flow_id", FLOW_ID, move |row| flow(row).flow.0)
-        .name("protocol", "Transport protocol: tcp or udp.", move |row| {
-            flow(row).protocol.name()
-        })
+        .name("protocol", PROTOCOL, move |row| flow(row).protocol.name())
         .name("initiator", INITIATOR, move |row| &flow(row).initiator)
         .name("responder", RESPONDER, move |row| &flow(row).responder)
         .maybe_name("traffic", TRAFFIC, move |row| flow(row).traffic.as_deref())
@@ -66,11 +65,9 @@ pub(super) fn maybe_flow_part<R: 'static>(
         .maybe_id("flow_id", &described(FLOW_ID), move |row| {
             Some(flow(row)?.flow.0)
         })
-        .maybe_name(
-            "protocol",
-            &described("Transport protocol: tcp or udp."),
-            move |row| Some(flow(row)?.protocol.name()),
-        )
+        .maybe_name("protocol", &described(PROTOCOL), move |row| {
+            Some(flow(row)?.protocol.name())
+        })
         .maybe_name("initiator", &described(INITIATOR), move |row| {
             Some(&flow(row)?.initiator)
         })

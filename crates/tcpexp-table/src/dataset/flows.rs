@@ -101,7 +101,7 @@ impl FlowRow {
 fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     columns
         .name("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
-        .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for UDP.", |row| row.is_tcp().then(|| row.connection.ending.name()))
+        .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for other protocols than TCP.", |row| row.is_tcp().then(|| row.connection.ending.name()))
         .maybe_text("vantage", "Position of that capture: at the initiator, at the responder, or between. Null if unknown.", |row| row.connection.vantage.map(Vantage::name))
         .maybe_span("handshake_rtt_ns", "Time from the SYN to the ACK of the SYN-ACK, the whole round trip, in nanoseconds. Null if a part was not captured or was retransmitted.", |row| row.connection.handshake_rtt)
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
@@ -117,7 +117,7 @@ fn arrived(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     columns
         .maybe_count("arrived_packets", &format!("Packets of this direction at the point that it passes second. {NULL}"), |row| Some(row.arrived.as_ref()?.packets))
         .maybe_count("arrived_ip_bytes", &format!("Bytes of their IP datagrams. {NULL}"), |row| Some(row.arrived.as_ref()?.ip_bytes))
-        .maybe_count("arrived_unique_bytes", &format!("Bytes of payload that arrived, each counted once; for UDP all of them. {NULL}"), unique)
+        .maybe_count("arrived_unique_bytes", &format!("Bytes of payload that arrived, each counted once; for other protocols than TCP all of them. {NULL}"), unique)
         .maybe_span("arrived_span_ns", &format!("From the first packet of this direction that arrived to the last, in nanoseconds. {NULL}"), |row| span(row.arrived.as_ref()?))
         .maybe_count("arrived_goodput_bps", &format!("arrived_unique_bytes over arrived_span_ns, in bits per second, rounded down. Null also if that took no time. {NULL}"), move |row| rate_bps(unique(row)?, span(row.arrived.as_ref()?)?))
 }

@@ -127,6 +127,7 @@ pub(crate) fn line(outcome: &Result<Packet<'_>, Skipped>) -> String {
     let ports = packet.ports;
     let transport = match packet.transport {
         Transport::Udp(_) => "udp".into(),
+        Transport::Other(other) => format!("protocol {}", other.protocol),
         Transport::Tcp(tcp) => segment(&tcp),
     };
     let payload = match packet.payload {

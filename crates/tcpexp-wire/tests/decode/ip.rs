@@ -176,12 +176,3 @@ fn a_header_that_contradicts_itself_is_malformed() {
         "malformed IP header"
     );
 }
-
-#[test]
-fn other_protocols_have_their_reasons() {
-    assert_eq!(raw(&ipv4(1, &[8, 0, 0, 0, 0, 0, 0, 0])), "ICMP");
-    assert_eq!(raw(&ipv6(58, &[128, 0, 0, 0, 0, 0, 0, 0])), "ICMP");
-    assert_eq!(raw(&ipv4(50, &[0; 40])), "encrypted (ESP)");
-    assert_eq!(raw(&ipv4(132, &[0; 40])), "neither TCP nor UDP");
-    assert_eq!(raw(&ipv6(59, &[])), "neither TCP nor UDP");
-}

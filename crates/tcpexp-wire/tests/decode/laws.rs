@@ -102,7 +102,7 @@ fn fixed_fields(packet: &Packet<'_>) -> String {
 fn option_bytes<'a>(packet: &Packet<'a>) -> &'a [u8] {
     match packet.transport {
         Transport::Tcp(tcp) => tcp.options.raw(),
-        Transport::Udp(_) => &[],
+        Transport::Udp(_) | Transport::Other(_) => &[],
     }
 }
 

@@ -7,5 +7,6 @@ mod corpus;
 mod ip;
 mod laws;
 mod link;
+mod other;
 mod transport;
 mod tunnel;

@@ -1,4 +1,4 @@
-//! TCP and UDP headers.
+//! Transport headers.
 
 use tcpexp_wire::{LinkType, SeqNum, TcpFlags, Transport, Tunnels, decode};
 
@@ -66,19 +66,19 @@ fn a_data_offset_below_five_is_malformed() {
     segment[12] = 0x40;
     assert_eq!(
         seen(LinkType::RAW, &ipv4(TCP, &segment)),
-        "malformed TCP or UDP header"
+        "malformed transport header"
     );
 }
 
 #[test]
 fn a_tcp_header_longer_than_the_ip_payload_is_malformed() {
     let whole = ipv4(TCP, &tcp(&[])[..31]);
-    assert_eq!(seen(LinkType::RAW, &whole), "malformed TCP or UDP header");
+    assert_eq!(seen(LinkType::RAW, &whole), "malformed transport header");
     let short = ipv4(TCP, &tcp(&[])[..19]);
-    assert_eq!(seen(LinkType::RAW, &short), "malformed TCP or UDP header");
+    assert_eq!(seen(LinkType::RAW, &short), "malformed transport header");
     let cut = &whole[..45];
     let line = seen_of(LinkType::RAW, cut, whole.len(), Tunnels::Closed);
-    assert_eq!(line, "malformed TCP or UDP header");
+    assert_eq!(line, "malformed transport header");
 }
 
 #[test]
@@ -109,14 +109,11 @@ fn the_smaller_of_udp_length_and_ip_length_counts() {
     assert_eq!(udp_length(10), all.replace("hello, 5", "he, 2"));
     assert_eq!(udp_length(200), all);
     assert_eq!(udp_length(0), all);
-    assert_eq!(udp_length(7), "malformed TCP or UDP header");
+    assert_eq!(udp_length(7), "malformed transport header");
 }
 
 #[test]
 fn an_ip_payload_shorter_than_a_udp_header_is_malformed() {
     let datagram = ipv4(UDP, &udp(53, HELLO)[..7]);
-    assert_eq!(
-        seen(LinkType::RAW, &datagram),
-        "malformed TCP or UDP header"
-    );
+    assert_eq!(seen(LinkType::RAW, &datagram), "malformed transport header");
 }

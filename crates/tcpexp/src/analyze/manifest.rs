@@ -73,7 +73,7 @@ pub struct CaptureInput {
     pub format: String,
     /// Number of records: the sum of `used` and all counts in `skipped`.
     pub records: u64,
-    /// Number of records with a TCP or UDP packet.
+    /// Number of records with an IP packet that was used.
     pub used: u64,
     /// Number of skipped records by reason.
     pub skipped: BTreeMap<String, u64>,

@@ -72,7 +72,16 @@ impl TrafficNames {
         protocol: Protocol,
         ends: [SocketAddr; 2],
     ) -> (Option<Arc<str>>, Option<Arc<str>>) {
-        let Some(place) = self.traffic.iter().position(|traffic| traffic.is_of(ends)) else {
+        // The port tells more than the hosts, so traffic without a port comes second.
+        let by_port = self
+            .traffic
+            .iter()
+            .position(|traffic| traffic.joins(ends) && traffic.has_port(protocol, ends));
+        let by_hosts = || {
+            let is_of = |traffic: &Traffic| traffic.port.is_none() && traffic.joins(ends);
+            self.traffic.iter().position(is_of)
+        };
+        let Some(place) = by_port.or_else(by_hosts) else {
             return (None, None);
         };
         let traffic = &self.traffic[place];
@@ -91,14 +100,18 @@ impl TrafficNames {
 }
 
 impl Traffic {
-    fn is_of(&self, ends: [SocketAddr; 2]) -> bool {
+    /// True if the flow is between its hosts.
+    fn joins(&self, ends: [SocketAddr; 2]) -> bool {
         let [a, b] = ends.map(|end| end.ip());
         // A capture that began late may have swapped initiator and responder.
-        let hosts = self.hosts == [a, b] || self.hosts == [b, a];
-        hosts
-            && self
-                .port
-                .is_none_or(|port| ends.iter().any(|end| end.port() == port))
+        self.hosts == [a, b] || self.hosts == [b, a]
+    }
+
+    /// True if an end of the flow has its port. The identifier of an ICMP echo is no port.
+    fn has_port(&self, protocol: Protocol, ends: [SocketAddr; 2]) -> bool {
+        let has_ports = matches!(protocol, Protocol::Tcp | Protocol::Udp);
+        let is_used = |port| ends.iter().any(|end| end.port() == port);
+        has_ports && self.port.is_some_and(is_used)
     }
 }
 
@@ -154,5 +167,18 @@ mod tests {
                 "up bulk"
             ]
         );
+    }
+
+    #[test]
+    fn the_identifier_of_an_echo_is_not_the_port_of_a_server() {
+        let ping = Traffic {
+            port: None,
+            ..traffic("ping", 0, false)
+        };
+        let mut names = TrafficNames::new(&[ping, traffic("up", 5201, false)], None);
+        let ends = ["10.0.0.1:5201", "10.0.0.2:5201"];
+        let icmp = Protocol::from_number(1);
+        assert_eq!(named(&mut names, icmp, ends), "ping bulk");
+        assert_eq!(named(&mut names, Protocol::Tcp, ends), "up bulk");
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn read(path: &Path) -> Vec<Seen> {
                 seen.timestamps = tcp.options.timestamps();
                 seen.flags = tcp.flags.bits();
             }
-            Transport::Udp(_) => {
+            Transport::Udp(_) | Transport::Other(_) => {
                 seen.prefix = packet.payload[..packet.payload.len().min(16)].to_vec();
             }
         }

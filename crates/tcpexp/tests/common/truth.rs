@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use tcpexp::Error;
-use tcpexp_flow::{Direction as FlowDirection, Protocol};
+use tcpexp_flow::Direction as FlowDirection;
 use tcpexp_pair::spp::{Point as At, RttSample};
 use tcpexp_testkit::{
     Congestion, Direction, PacketId, PacketTruth, Point, Resolution, Scenario, Sightings, TcpLoad,
@@ -167,10 +167,7 @@ impl<'a> Records<'a> {
     /// packet.
     fn flow(&self, measured: &Measured, sample: &RttSample) -> (u32, Direction) {
         let flow = measured.flow(sample.flow);
-        let protocol = match flow.protocol {
-            Protocol::Tcp => 6,
-            Protocol::Udp => 17,
-        };
+        let protocol = flow.protocol.number();
         let (from, to) = match sample.direction {
             FlowDirection::Forward => (flow.initiator, flow.responder),
             FlowDirection::Reverse => (flow.responder, flow.initiator),

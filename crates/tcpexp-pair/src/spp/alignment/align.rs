@@ -33,7 +33,7 @@ const FEW_COMMON: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NothingInCommon {
     /// One capture has no usable packet.
-    #[error("the {point} capture has no TCP or UDP packet that can be used")]
+    #[error("the {point} capture has no IP packet that can be used")]
     NoPackets {
         /// The point of this capture.
         point: Point,

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
 
 use foldhash::quality::FixedState;
-use tcpexp_wire::{Addresses, Packet, Tcp, Transport};
+use tcpexp_wire::{Addresses, Other, Packet, Tcp, Transport, Udp};
 
 /// Number of datagram payload bytes that are compared.
 pub(super) const PREFIX_BYTES: usize = 16;
@@ -19,7 +19,7 @@ pub(in crate::spp) struct FieldValues {
     pub(in crate::spp) destination_port: u16,
     pub(in crate::spp) ip_id: Option<u16>,
     pub(in crate::spp) ttl: u8,
-    /// TCP sequence number; 0 for UDP, as are the fields below.
+    /// TCP sequence number; 0 for other protocols, as are the fields below.
     pub(in crate::spp) seq: u32,
     /// TCP acknowledgment number.
     pub(in crate::spp) ack: u32,
@@ -68,7 +68,9 @@ impl FieldValues {
                 fields.timestamps = tcp.options.timestamps();
                 fields.sack_blocks = sack_hash(tcp);
             }
-            Transport::Udp(udp) => fields.checksum = udp.checksum,
+            Transport::Udp(Udp { checksum }) | Transport::Other(Other { checksum, .. }) => {
+                fields.checksum = *checksum;
+            }
         }
         fields
     }
@@ -126,7 +128,7 @@ pub(super) fn content_hash(packet: &Packet<'_>) -> u64 {
             hasher.write_u64(u64::from(tcp.seq.0) << 32 | u64::from(tcp.ack.0));
             hasher.write_u8(u8::from(tcp.flags.syn()) << 1 | u8::from(packet.payload_bytes > 0));
         }
-        Transport::Udp(_) => {
+        Transport::Udp(_) | Transport::Other(_) => {
             hasher.write_u32(packet.payload_bytes);
             hasher.write_u16(packet.ip_id.unwrap_or(0));
             // A prefix that only one of the captures holds in full does not identify a packet.

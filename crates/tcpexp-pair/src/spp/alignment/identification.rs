@@ -29,7 +29,7 @@ pub enum Field {
     Timestamps,
     /// TCP selective acknowledgments (RFC 2018).
     SackBlocks,
-    /// UDP checksum; covers the whole payload.
+    /// Checksum of UDP, ICMP or SCTP; covers the whole payload.
     UdpChecksum,
 }
 

@@ -13,7 +13,7 @@ use foldhash::quality::FixedState;
 use serde::{Deserialize, Serialize};
 use tcpexp_flow::Sighted;
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::Transport;
+use tcpexp_wire::{Other, Transport, Udp};
 
 use super::fields::{Ends, FieldValues, PREFIX_BYTES, address_number};
 use super::sketch::{COPY_GAP, Sketched};
@@ -35,7 +35,7 @@ const LATEST_COPY: TimeDelta = TimeDelta::from_millis(100);
 pub(in crate::spp) struct Recurrence {
     /// True if the first payload bytes recur.
     pub(in crate::spp) prefixes: bool,
-    /// True if the first bytes recur with the same UDP checksum, which covers the whole payload.
+    /// True if the first bytes recur with the same checksum, which covers the whole payload.
     pub(in crate::spp) payloads: bool,
     /// Shortest time until a datagram recurs with the same IP ID; `None` if none does.
     pub(in crate::spp) period: Option<TimeDelta>,
@@ -72,8 +72,11 @@ impl Repeats {
     /// Adds the next packet of the capture.
     #[inline]
     pub(super) fn observe(&mut self, sighted: &Sighted<'_>) {
-        if let Transport::Udp(udp) = &sighted.packet.transport {
-            self.compare(sighted, udp.checksum);
+        match sighted.packet.transport {
+            Transport::Tcp(_) => {}
+            Transport::Udp(Udp { checksum }) | Transport::Other(Other { checksum, .. }) => {
+                self.compare(sighted, checksum);
+            }
         }
     }
 
@@ -174,7 +177,7 @@ impl Recurrences {
 
     /// Shortest time until a datagram recurs, for a flow with these `ends` in the two captures;
     /// `None` if none recurs, or if the IP ID cannot have wrapped. `same_payload` is true if the
-    /// path preserves UDP checksums.
+    /// path preserves the checksums of datagrams.
     pub(in crate::spp) fn period_between(
         captures: [&Self; 2],
         ends: [Ends; 2],

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use foldhash::fast::FixedState;
 use tcpexp_units::TimeDelta;
-use tcpexp_wire::{Packet, SeqNum, Transport};
+use tcpexp_wire::{Other, Packet, SeqNum, Transport, Udp};
 
 use crate::spp::alignment::{Field, Identification, sack_hash};
 
@@ -83,7 +83,7 @@ impl Marker {
                     ..Mark::new([seq, ack, tsval, tsecr], length, ip_id, rest)
                 }
             }
-            Transport::Udp(udp) => {
+            Transport::Udp(Udp { checksum }) | Transport::Other(Other { checksum, .. }) => {
                 let mut prefix = [0; 16];
                 let captured = packet.payload.len().min(prefix.len());
                 // Compare the prefix only if it is captured whole: a cut prefix does not identify
@@ -92,7 +92,7 @@ impl Marker {
                     prefix[..captured].copy_from_slice(&packet.payload[..captured]);
                 }
                 let words = [0, 4, 8, 12].map(|from| word_at(&prefix, from));
-                let checksum = u64::from(udp.checksum & self.udp_checksum);
+                let checksum = u64::from(checksum & self.udp_checksum);
                 Mark::new(words, length, ip_id, [checksum, 0])
             }
         }
@@ -107,7 +107,7 @@ fn word_at(prefix: &[u8; 16], from: usize) -> u32 {
 /// The values that identify a packet within its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) struct Mark {
-    /// TCP: sequence and acknowledgment number, `TSval`, `TSecr`. UDP: first bytes of the payload.
+    /// TCP: sequence and acknowledgment number, `TSval`, `TSecr`. Others: first bytes of the payload.
     pub(in crate::spp) words: [u32; 4],
     /// Payload length in bytes.
     pub(in crate::spp) length: u32,
@@ -116,7 +116,7 @@ pub(in crate::spp) struct Mark {
     pub(in crate::spp) by_range: bool,
     is_tcp: bool,
     /// Hash of these values and of fields needed only for comparison: flags, window, SACK blocks,
-    /// UDP checksum.
+    /// checksum of a datagram.
     pub(in crate::spp) digest: [u64; 2],
 }
 

@@ -10,7 +10,7 @@ use tcpexp_flow::{Direction, FlowId, Protocol};
 pub struct PairedFlow {
     /// Number of the flow in this run.
     pub flow: FlowId,
-    /// TCP or UDP.
+    /// Protocol.
     pub protocol: Protocol,
     /// Address and port of the initiator at the source point.
     pub initiator: SocketAddr,

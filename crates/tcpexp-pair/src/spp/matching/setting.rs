@@ -45,7 +45,7 @@ pub(in crate::spp) struct Setting {
     recurrences: [Recurrences; 2],
     /// Delays of recurring datagrams that their spacing distinguishes.
     spaced: HashMap<Ends, SpacedOwds, FixedState>,
-    /// True if the path preserves UDP checksums.
+    /// True if the path preserves the checksums of datagrams.
     keeps_checksums: bool,
     /// Time in flight after which a packet is given up.
     pub(in crate::spp) horizon: TimeDelta,

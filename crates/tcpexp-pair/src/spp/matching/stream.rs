@@ -124,7 +124,7 @@ impl UsualOwds {
         smallest: TimeDelta,
         round_trip: TimeDelta,
     ) -> Self {
-        // UDP does not retransmit. `of_recurring` limits the delays of recurring datagrams.
+        // Only TCP retransmits. `of_recurring` limits the delays of recurring datagrams.
         if !stream.is_tcp {
             return self;
         }

@@ -89,7 +89,7 @@ impl Pair {
 
     /// Updates the evidence with a departure if `departs` is true, else with an arrival.
     pub(in crate::spp) fn weigh(&mut self, event: &Event, departs: bool) {
-        // UDP has no acknowledgment that could prove an arrival.
+        // Only TCP has acknowledgments that prove an arrival.
         if self.flow.protocol != Protocol::Tcp {
             return;
         }
