@@ -1,14 +1,16 @@
 //! `tcpexp analyze --pairs FILE -o DIR`.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use tcpexp::{AnalyzeOptions, CapturePair, DatasetDir, PairTask, TaskOutcome, pairs_of};
-use tcpexp_table::read_pairs;
+use tcpexp_table::{PairName, read_pairs};
 
 use crate::analyze_args::{self, AnalyzeArgs};
+use crate::caller::{PairEnd, PairOutcome, caller};
 use crate::output::{self, RemovedOnInterrupt};
+use crate::progress::Progress;
 use crate::task_args::Task;
 use crate::{failure, jobs, report, shown};
 
@@ -17,13 +19,21 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
     let pairs = wanted(table, args.task.task)?;
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot write {}", folder.display()))?;
+    let progress = Progress::count(pairs.iter().map(bytes).sum(), args.quiet);
     let done = jobs::each_of(&pairs, args.jobs, |pair| {
-        one_pair(pair, args, &options, folder)
+        let done = one_pair(pair, args, &options, folder);
+        progress.advance(bytes(pair));
+        done
     })?;
+    // The progress bar must leave the terminal before other text appears.
+    drop(progress);
     let [mut analysed, mut known, mut failed, mut unwritten] = [0; 4];
-    for (pair, outcome) in pairs.iter().zip(done) {
+    for (pair, done) in pairs.iter().zip(done) {
         let name = &pair.pair.name;
-        match outcome {
+        if let (Some(caller), Ok(done)) = (caller(), &done) {
+            caller.end_pair(done.outcome(&pair.pair));
+        }
+        match done.map(|done| done.outcome) {
             Ok(None) => known += 1,
             Ok(Some(TaskOutcome::Analyzed(manifest))) => {
                 analysed += 1;
@@ -75,8 +85,16 @@ fn wanted(table: &Path, task: Option<Task>) -> anyhow::Result<Vec<CapturePair>> 
     Ok(pairs)
 }
 
-/// All pairs of a table.
-fn read(table: &Path) -> anyhow::Result<Vec<CapturePair>> {
+fn bytes(pair: &CapturePair) -> u64 {
+    pair.bytes.iter().sum()
+}
+
+/// All pairs of a table of `tcpexp pairs`, in the order of their numbers.
+///
+/// # Errors
+///
+/// Fails if the table cannot be read, or has no pairs.
+pub fn read(table: &Path) -> anyhow::Result<Vec<CapturePair>> {
     let rows = rows(table)?;
     let pairs = pairs_of(&rows).with_context(|| format!("cannot use {}", table.display()))?;
     if pairs.is_empty() {
@@ -91,19 +109,53 @@ pub(crate) fn rows(table: &Path) -> anyhow::Result<Vec<tcpexp_table::PairFileRow
     read_pairs(file).with_context(|| format!("cannot read {}", table.display()))
 }
 
-/// Analyses one pair; `None` if this has been done before.
+/// The part of a pair.
+struct Done {
+    /// `None` if it existed.
+    outcome: Option<TaskOutcome>,
+    part: PathBuf,
+}
+
+impl Done {
+    fn outcome(&self, pair: &PairName) -> PairOutcome {
+        let (end, records) = match &self.outcome {
+            None => (PairEnd::Known, 0),
+            Some(TaskOutcome::Failed(_)) => (PairEnd::Failed, 0),
+            Some(TaskOutcome::Analyzed(manifest)) => {
+                let records = manifest.captures.iter().map(|capture| capture.records);
+                (PairEnd::Analyzed, records.sum())
+            }
+        };
+        PairOutcome {
+            number: pair.number,
+            name: pair.name.to_string(),
+            part: self.part.clone(),
+            end,
+            records,
+        }
+    }
+}
+
+/// Analyses one pair, unless this has been done before.
 fn one_pair(
     pair: &CapturePair,
     args: &AnalyzeArgs,
     options: &AnalyzeOptions,
     folder: &Path,
-) -> anyhow::Result<Option<TaskOutcome>> {
+) -> anyhow::Result<Done> {
     let task = PairTask::new(pair.clone(), options, args.reading.max_flows, folder);
-    if task.is_done() {
-        return Ok(None);
-    }
-    let (dir, _removed) =
-        RemovedOnInterrupt::make(|| DatasetDir::create(task.path()), DatasetDir::temporary)?;
-    let outcome = task.run(|recording| args.reading.prepared(recording), dir)?;
-    Ok(Some(outcome))
+    let outcome = if task.is_done() {
+        None
+    } else {
+        let (dir, _removed) =
+            RemovedOnInterrupt::make(|| DatasetDir::create(task.path()), DatasetDir::temporary)?;
+        Some(task.run(|recording| args.reading.prepared(recording), dir)?)
+    };
+    let is_dataset = task.path().is_dir();
+    let part = if is_dataset {
+        task.path().to_owned()
+    } else {
+        task.failed_path()
+    };
+    Ok(Done { outcome, part })
 }

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,6 +68,34 @@ pub struct Printed {
     pub text: String,
     /// Lines for standard error.
     pub warnings: Vec<String>,
+    /// The pairs of `analyze --pairs`, in the order of their numbers.
+    pub pairs: Vec<PairOutcome>,
+}
+
+/// What `analyze --pairs` did with a pair of captures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairOutcome {
+    /// Number of the pair, from 1.
+    pub number: u64,
+    /// Name of the pair.
+    pub name: String,
+    /// Directory of the dataset, or the file with the reason why there is none.
+    pub part: PathBuf,
+    /// How the task ended.
+    pub end: PairEnd,
+    /// Number of records in the captures that were analysed; 0 if they were not.
+    pub records: u64,
+}
+
+/// How the task of a pair ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairEnd {
+    /// The dataset was written.
+    Analyzed,
+    /// The part existed.
+    Known,
+    /// The captures cannot be analysed. The reason was written.
+    Failed,
 }
 
 /// Why a called command ended early.
@@ -184,6 +213,11 @@ impl Caller {
     /// Adds a line for standard error.
     pub(crate) fn warn(&self, line: &str) {
         self.state().printed.warnings.push(line.to_owned());
+    }
+
+    /// Adds what was done with a pair.
+    pub(crate) fn end_pair(&self, outcome: PairOutcome) {
+        self.state().printed.pairs.push(outcome);
     }
 
     /// Hands the schema of a table to the caller. Returns the columns to compute, and what hands their

@@ -68,7 +68,10 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
-pub use crate::caller::{CallError, Handed, Printed, Request, Wanted, call};
+pub use tcpexp::CapturePair;
+
+pub use crate::analyze_pairs::read as read_pairs;
+pub use crate::caller::{CallError, Handed, PairEnd, PairOutcome, Printed, Request, Wanted, call};
 
 use crate::args::{Args, Command};
 

@@ -11,6 +11,7 @@ use tcpexp::Recording;
 
 /// Shows the reading progress of the captures, until it is dropped.
 pub(crate) struct Progress {
+    counters: Vec<Arc<AtomicU64>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -24,21 +25,37 @@ impl Progress {
 
     /// Watches a number of passes over each recording.
     pub(crate) fn watch_each(recordings: &[(&Recording, u64)], quiet: bool) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
         let bytes = recordings
             .iter()
             .map(|(recording, passes)| passes * recording.file_bytes());
-        let total = bytes.sum();
-        let counters: Vec<_> = recordings
-            .iter()
-            .map(|(recording, _)| recording.progress())
-            .collect();
+        let counters = recordings.iter().map(|(recording, _)| recording.progress());
+        Self::start(counters.collect(), bytes.sum(), quiet)
+    }
+
+    /// Counts `total` bytes, as [`advance`](Self::advance) reports them.
+    pub(crate) fn count(total: u64, quiet: bool) -> Self {
+        Self::start(vec![Arc::default()], total, quiet)
+    }
+
+    fn start(counters: Vec<Arc<AtomicU64>>, total: u64, quiet: bool) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
         let show = !quiet && std::io::stderr().is_terminal();
         let thread = show.then(|| {
-            let stop = Arc::clone(&stop);
+            let (stop, counters) = (Arc::clone(&stop), counters.clone());
             thread::spawn(move || run(&stop, &counters, total))
         });
-        Self { stop, thread }
+        Self {
+            counters,
+            stop,
+            thread,
+        }
+    }
+
+    /// Adds bytes that have been read.
+    pub(crate) fn advance(&self, bytes: u64) {
+        if let Some(counter) = self.counters.first() {
+            counter.fetch_add(bytes, Ordering::Relaxed);
+        }
     }
 }
 

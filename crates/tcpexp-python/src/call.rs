@@ -1,6 +1,7 @@
 //! Calls of the command from Python.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::SchemaRef;
@@ -9,7 +10,7 @@ use arrow::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use tcpexp_cli::{Handed, Printed, Request, Wanted};
+use tcpexp_cli::{Handed, PairEnd, PairOutcome, Printed, Request, Wanted};
 use tempfile::TempDir;
 
 use crate::batches::{Batches, next};
@@ -78,22 +79,43 @@ impl Call {
 
     /// What the command prints. Runs it, unless a stream was read to its end.
     fn text(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.printed(py)?.text)
+    }
+
+    /// The pairs of `analyze --pairs`: number, name, part, how its task ended, and records read.
+    fn pairs(&self, py: Python<'_>) -> PyResult<Vec<EndedPair>> {
+        let ended = |pair: PairOutcome| {
+            let end = match pair.end {
+                PairEnd::Analyzed => "analysed",
+                PairEnd::Known => "already there",
+                PairEnd::Failed => "failed",
+            };
+            (pair.number, pair.name, pair.part, end, pair.records)
+        };
+        Ok(self.printed(py)?.pairs.into_iter().map(ended).collect())
+    }
+}
+
+/// A pair in terms of Python.
+type EndedPair = (u64, String, PathBuf, &'static str, u64);
+
+impl Call {
+    fn known(&self) -> std::sync::MutexGuard<'_, Option<Printed>> {
+        self.printed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the command prints.
+    fn printed(&self, py: Python<'_>) -> PyResult<Printed> {
         if let Some(printed) = &*self.known() {
-            return Ok(printed.text.clone());
+            return Ok(printed.clone());
         }
         let running = self.run(Wanted::Text, py)?;
         loop {
             if let Part::End(printed) = next(&running, py)? {
                 interpreter::warn(py, &printed.warnings)?;
-                return Ok(self.known().insert(printed).text.clone());
+                return Ok(self.known().insert(printed).clone());
             }
         }
-    }
-}
-
-impl Call {
-    fn known(&self) -> std::sync::MutexGuard<'_, Option<Printed>> {
-        self.printed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(&self, wanted: Wanted, py: Python<'_>) -> PyResult<Mutex<Running>> {

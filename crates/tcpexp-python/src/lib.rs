@@ -12,13 +12,29 @@ mod running;
 mod stream;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use tcpexp_cli::{CallError, CapturePair};
+
+use crate::interpreter::exception;
 
 /// Runs the command with the arguments of a process, and returns its exit code.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| tcpexp_cli::main_in_interpreter(arguments))
+}
+
+/// Number, name and bytes of each pair in a table of `tcpexp pairs`.
+#[pyfunction]
+fn read_pairs(py: Python<'_>, table: PathBuf) -> PyResult<Vec<(u64, String, u64)>> {
+    let pairs = py.detach(|| tcpexp_cli::read_pairs(&table));
+    let pairs = pairs.map_err(|error| exception(py, &CallError::Failed(error).into()))?;
+    let row = |pair: CapturePair| {
+        let bytes = pair.bytes.iter().sum();
+        (pair.pair.number, pair.pair.name.to_string(), bytes)
+    };
+    Ok(pairs.into_iter().map(row).collect())
 }
 
 #[pymodule]
@@ -33,4 +49,6 @@ mod _native {
     use super::interpreter::{CaptureWarning, Error};
     #[pymodule_export]
     use super::main;
+    #[pymodule_export]
+    use super::read_pairs;
 }

@@ -32,10 +32,9 @@ OPTIONS = {
     "SelectSenderOptions": _options.SelectSenderOptions,
     "ReadSenderOptions": _options.ReadSenderOptions,
 }
-# Outputs are methods of results. `compat` replaces SPP, which is no table. Many pairs are tasks of
-# processes.
+# Outputs are methods of results. `compat` replaces SPP, which is no table.
 NO_KEYWORDS = {
-    "control_table", "pairs", "task",
+    "control_table",
     "output", "format", "quiet", "plot", "flows", "events", "runs", "help", "live", "compat", "mask",
     "src_host", "dst_host",
 }  # fmt: skip
@@ -96,6 +95,11 @@ class Inputs(unittest.TestCase):
                 if name in ("analyze", "survey", "merge"):
                     expected.add("output")
                 self.assertEqual(keywords(getattr(tcpexp, name)), expected)
+
+    def test_options_of_many_pairs_are_those_of_analyze(self) -> None:
+        of_one = {"pairs", "task", "output", "jobs", "log", "shard", "survey", "position"}
+        known = {name.strip("_") for name in _options.PairsOptions.__annotations__}
+        self.assertEqual(known, keywords(tcpexp.analyze) - of_one)
 
     def test_every_flag_of_a_chart_is_a_keyword(self) -> None:
         known = {name.strip("_") for name in _options.PlotOptions.__annotations__}
@@ -195,6 +199,29 @@ class Results(unittest.TestCase):
             self.assertEqual(
                 joined.tables["rtt"].read_bytes(), whole.tables["rtt"].read_bytes()
             )
+
+    def test_pairs_are_analysed_once_and_joined(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            points = [Path(folder, point) for point in ("src", "dst")]
+            for point, capture in zip(points, (SRC, DST)):
+                point.mkdir()
+                for name in ("a", "b", "c"):
+                    Path(point, f"{name}.pcap.gz").write_bytes(capture.read_bytes())
+            Path(points[0], "b.pcap.gz").write_bytes(b"no capture")
+            table = Path(folder, "pairs.parquet")
+            tcpexp.pairs(*points).write(table)
+            with self.assertWarnsRegex(tcpexp.CaptureWarning, "b: cannot read .*not a capture"):
+                made = tcpexp.analyze(pairs=table, output=Path(folder, "parts"), task="2/2")
+            self.assertEqual([part.end for part in made.parts], ["failed"])
+            made = tcpexp.analyze(pairs=table, output=Path(folder, "parts"))
+            ends = [(part.number, part.name, part.end) for part in made.parts]
+            expected = [(1, "a", "analysed"), (2, "b", "already there"), (3, "c", "analysed")]
+            self.assertEqual(ends, expected)
+            self.assertEqual([part.path.is_dir() for part in made.parts], [True, False, True])
+            self.assertGreater(made.parts[0].records, 10_000)
+            merged = tcpexp.merge(made.path, output=Path(folder, "all"), pairs=table)
+            self.assertIn("errors", merged.tables)
+            self.assertIn("2 merged, 1 failed", merged.text)
 
     def test_schemas_define_every_table(self) -> None:
         [rtt] = tcpexp.schema("command:rtt")

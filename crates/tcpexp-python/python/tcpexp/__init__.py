@@ -27,6 +27,7 @@ from tcpexp._options import (
     ReadOptions,
     ReadSenderOptions,
     SelectSenderOptions,
+    check,
 )
 from tcpexp._table import (
     Command,
@@ -35,6 +36,7 @@ from tcpexp._table import (
     Figure,
     LogTable,
     PairTable,
+    Part,
     Plotted,
     SenderTable,
     SideTable,
@@ -49,6 +51,7 @@ __all__ = [
     "Figure",
     "LogTable",
     "PairTable",
+    "Part",
     "Plotted",
     "SenderTable",
     "SideTable",
@@ -60,6 +63,7 @@ __all__ = [
     "flows",
     "import_log",
     "merge",
+    "pairs",
     "path",
     "plot",
     "report",
@@ -208,10 +212,12 @@ def explain(
 
 
 def analyze(
-    src: Capture,
+    src: Capture | None = None,
     dst: Capture | None = None,
     *,
     output: StrPath | None = None,
+    pairs: StrPath | None = None,
+    task: str | int | None = None,
     jobs: int | None = None,
     log: Iterable[tuple[str, StrPath]] = (),
     param: Mapping[str, str | float | bool] | None = None,
@@ -227,7 +233,10 @@ def analyze(
 
     - `src`: a capture, or the directory of a run or a sweep.
     - `output`: the directory. Default for a run: `data` in its directory.
-    - `jobs`: runs of a sweep to analyse in parallel.
+    - `pairs`: a table of `pairs`, in place of captures. Each pair gets a dataset of its own in
+      `output`, its part, unless it is there. `merge` joins them.
+    - `task`: only the pair with this number, or a share of the pairs, such as `"3/10"`.
+    - `jobs`: runs of a sweep, or pairs, to analyse in parallel.
     - `log`: kinds and paths of logs, such as `[("ss", "ss.txt")]`.
     - `param`: columns with one value in all tables, such as `{"cc": "cubic"}`.
     - `bin`: the width of a bin of throughput and queueing delay. Default: 100 ms.
@@ -240,13 +249,24 @@ def analyze(
     params = [f"{name}={_param(value)}" for name, value in (param or {}).items()]
     command = _command(
         "analyze", inputs, [src, dst], ReadSenderOptions, options,
-        output=output, jobs=jobs, log=logs, param=params, bin=bin, rate=_rate(rate), max_owd=max_owd,
-        symmetric=symmetric, shard=shard, survey=_known(survey),
+        output=output, pairs=_known(pairs), task=task, jobs=jobs, log=logs, param=params, bin=bin,
+        rate=_rate(rate), max_owd=max_owd, symmetric=symmetric, shard=shard, survey=_known(survey),
     )  # fmt: skip
-    text = command.call("none").text()
+    call = command.call("none")
+    text = call.text()
     if output is None and isinstance(src, (str, PathLike)):
         output = Path(src, "data") if Path(src, "data").is_dir() else src
-    return Dataset(Path(fspath(cast(StrPath, output))), text)
+    parts = [Part(*part) for part in call.pairs()]
+    return Dataset(Path(fspath(cast(StrPath, output))), text, parts)
+
+
+def pairs(src: StrPath, dst: StrPath) -> Table:
+    """The captures in two folders that belong together, by their names and times. A row per file.
+
+    - `src`: a folder with the captures at the source, and folders below it; or a pattern.
+    - `dst`: the same for the destination. If both are one folder, the names identify the points.
+    """
+    return Table(Command(["pairs", _path(src), _path(dst)], Inputs()))
 
 
 def survey(
@@ -266,10 +286,14 @@ def survey(
     return Path(output)
 
 
-def merge(*parts: StrPath, output: StrPath) -> Dataset:
-    """Joins the datasets of all parts of an analysis to one dataset."""
-    inputs = Inputs()
-    command = Command(["merge", *flags([("output", output)]), *map(_path, parts)], inputs)
+def merge(*parts: StrPath, output: StrPath, pairs: StrPath | None = None) -> Dataset:
+    """Joins the datasets of all parts of an analysis to one dataset.
+
+    - `parts`: the parts of one analysis; with `pairs`, directories that hold them.
+    - `pairs`: a table of `pairs`, to join the parts of all of them.
+    """
+    options = flags([("output", output), ("pairs", _known(pairs))])
+    command = Command(["merge", *options, *map(_path, parts)], Inputs())
     return Dataset(Path(output), command.call("none").text())
 
 
@@ -333,7 +357,7 @@ def plot(kind: Kind, *data: StrPath, **options: Unpack[PlotOptions]) -> Figure:
 
     The options are those of `tcpexp plot KIND --help`.
     """
-    _check(PlotOptions, options)
+    check(PlotOptions, options)
     given = [_plot_flag(name, value) for name, value in options.items()]
     return Figure(Command(["plot", kind, *flags(given), *map(_path, data)], Inputs()), "output")
 
@@ -380,16 +404,9 @@ def _command(
     **own: Any,
 ) -> Command:
     """A command with captures, and with options of its own and those of `known`."""
-    _check(known, options)
+    check(known, options)
     paths = [inputs.capture(capture) for capture in captures if capture is not None]
     return Command([name, *flags([*own.items(), *options.items()]), *paths], inputs)
-
-
-def _check(known: type[Any], options: Mapping[str, Any]) -> None:
-    """Refuses options that do not exist, as Python refuses other keyword arguments."""
-    for name in options:
-        if name not in known.__annotations__:
-            raise TypeError(f"unexpected keyword argument {name!r}")
 
 
 def _plot_flag(name: str, value: Any) -> tuple[str, Any]:

@@ -1,6 +1,7 @@
 """The extension module: calls of the command, and their rows."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
 class Error(Exception):
@@ -41,6 +42,12 @@ class Call:
 
     def text(self) -> str:
         """What the command prints. Runs it, unless a stream was read to its end."""
+
+    def pairs(self) -> list[tuple[int, str, Path, Literal["analysed", "already there", "failed"], int]]:
+        """The pairs of `analyze --pairs`: number, name, part, how its task ended, and records read."""
+
+def read_pairs(table: str) -> list[tuple[int, str, int]]:
+    """Number, name and bytes of each pair in a table of `tcpexp pairs`."""
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command with the arguments of a process, and returns its exit code."""

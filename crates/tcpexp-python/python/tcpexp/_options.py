@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from tcpexp._inputs import Flow, Moment, Span
 
@@ -66,6 +66,17 @@ class ReadSenderOptions(ReadOptions, SenderOptions, total=False):
     """How captures are read, and how senders are replayed."""
 
 
+class PairsOptions(ReadOptions, total=False):
+    """How many pairs of captures are analysed. `tcpexp.analyze` explains each."""
+
+    profile: Literal["linux", "old-linux", "freebsd"]
+    param: Mapping[str, str | float | bool]
+    bin: Span
+    rate: str | int
+    max_owd: Span
+    symmetric: bool
+
+
 class PlotOptions(TypedDict, total=False):
     """Options of charts. Each kind of chart has some: see `tcpexp plot KIND --help`."""
 
@@ -105,3 +116,10 @@ class PlotOptions(TypedDict, total=False):
     y_name: str
     x_log: bool
     y_log: bool
+
+
+def check(known: type[Any], options: Mapping[str, Any]) -> None:
+    """Refuses options that do not exist, as Python refuses other keyword arguments."""
+    for name in options:
+        if name not in known.__annotations__:
+            raise TypeError(f"unexpected keyword argument {name!r}")

@@ -6,7 +6,7 @@ import html
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tcpexp import _native
 from tcpexp._inputs import Inputs, StrPath
@@ -207,14 +207,31 @@ class Figure:
         return f"<tcpexp.Figure: {self._command}>"
 
 
-class Dataset:
-    """A directory of Parquet tables, written by `tcpexp.analyze`."""
+class Part(NamedTuple):
+    """The part of a pair of captures."""
 
-    def __init__(self, path: Path, text: str) -> None:
+    number: int
+    """Number of the pair, from 1."""
+    name: str
+    """Name of the pair."""
+    path: Path
+    """Directory of the dataset, or the file with the reason why there is none."""
+    end: Literal["analysed", "already there", "failed"]
+    """How the task ended."""
+    records: int
+    """Number of records in the captures that were analysed; 0 if they were not."""
+
+
+class Dataset:
+    """A directory of Parquet tables, written by `tcpexp.analyze`; or, with `pairs`, of their parts."""
+
+    def __init__(self, path: Path, text: str, parts: Sequence[Part] = ()) -> None:
         self.path = path
         """The directory."""
         self.text = text
         """What the command printed: the tables with their rows and bytes."""
+        self.parts = parts
+        """With `pairs`, the parts in the order of the pairs."""
 
     @property
     def tables(self) -> dict[str, Path]:

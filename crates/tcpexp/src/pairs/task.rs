@@ -170,9 +170,16 @@ impl PairTask {
         &self.path
     }
 
+    /// File with the reason if the pair cannot be analysed.
+    pub fn failed_path(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(ENDING);
+        name.into()
+    }
+
     /// True if the dataset exists, or the pair has failed before.
     pub fn is_done(&self) -> bool {
-        self.path.join(MANIFEST_FILE_NAME).is_file() || self.failure().is_file()
+        self.path.join(MANIFEST_FILE_NAME).is_file() || self.failed_path().is_file()
     }
 
     /// Analyses the pair to `out`, which is the directory at [`path`](Self::path). `prepare` sets
@@ -203,7 +210,7 @@ impl PairTask {
                     options: option_words(&self.options, None, true),
                     error: chain(&error),
                 };
-                failed.write(&self.failure())?;
+                failed.write(&self.failed_path())?;
                 Ok(TaskOutcome::Failed(error))
             }
         }
@@ -217,12 +224,6 @@ impl PairTask {
         let [src, dst] = &self.pair.files;
         let (src, dst) = (prepare(open_files(src)?), prepare(open_files(dst)?));
         analyze(AnalyzeInputs::new(&src, Some(&dst)), &self.options, out)
-    }
-
-    fn failure(&self) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(ENDING);
-        name.into()
     }
 }
 
