@@ -28,6 +28,7 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
     // The progress bar must leave the terminal before other text appears.
     drop(progress);
     let [mut analysed, mut known, mut failed, mut unwritten] = [0; 4];
+    let mut first_problem = None;
     for (pair, done) in pairs.iter().zip(done) {
         let name = &pair.pair.name;
         if let (Some(caller), Ok(done)) = (caller(), &done) {
@@ -50,7 +51,9 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
             }
             Err(error) => {
                 unwritten += 1;
-                failure::print_line(&format!("{name}: {}", failure::chain(&error)));
+                let problem = error.context(name.to_string());
+                failure::print_line(&failure::chain(&problem));
+                first_problem.get_or_insert(problem);
             }
         }
     }
@@ -61,8 +64,10 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
         report::line(&mut text, "pairs", &known);
         output::print(&text)?;
     }
-    if unwritten > 0 {
-        bail!("{unwritten} of {} pairs were not analysed", pairs.len());
+    // A program that calls the command gets the error only, without the lines above.
+    if let Some(problem) = first_problem {
+        let counted = format!("{unwritten} of {} pairs were not analysed", pairs.len());
+        return Err(problem.context(counted));
     }
     Ok(())
 }

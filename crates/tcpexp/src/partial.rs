@@ -26,8 +26,11 @@ pub fn locked<T>(
 ) -> io::Result<(T, File)> {
     loop {
         let made = create()?;
-        let file = File::open(path(&made))?;
-        // Another run may remove the result as a leftover between the two steps above.
+        // Another run may remove the result as a leftover before it is locked.
+        let file = match File::open(path(&made)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            file => file?,
+        };
         if flock(&file, FlockOperation::LockExclusive).is_err() || path(&made).exists() {
             return Ok((made, file));
         }

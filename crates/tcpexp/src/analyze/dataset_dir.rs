@@ -107,32 +107,40 @@ impl DatasetDir {
             path: path.clone(),
             source,
         };
-        if path.exists() {
-            // Exchanging the names is atomic: a reader sees the old dataset or the new one. The old
-            // dataset then has the temporary name and is removed.
-            if exchange(temporary.path(), &path).is_ok() {
-                // The new dataset is in place. If the old one cannot be removed now, the next run
-                // removes it as a leftover.
-                let _ = temporary.close();
-                return Ok(());
-            }
-            // The file system cannot exchange names. Between the two renames there is no dataset,
-            // but never a partial one.
-            let old = tempfile::Builder::new()
-                .prefix(".tcpexp-")
-                .suffix(".old")
-                .tempdir_in(parent(&path))
-                .map_err(cannot)?;
-            fs::rename(&path, old.path()).map_err(cannot)?;
-            if let Err(error) = fs::rename(temporary.path(), &path) {
-                // Restore the old dataset. If this fails too, it stays under the hidden name.
-                if fs::rename(old.path(), &path).is_err() {
-                    let _ = old.keep();
+        if !path.exists() {
+            match fs::rename(temporary.path(), &path) {
+                Ok(()) => {
+                    // The directory has moved, so nothing is left to clean up.
+                    let _ = temporary.keep();
+                    return Ok(());
                 }
-                return Err(cannot(error));
+                // Another run has made the same dataset meanwhile.
+                Err(_) if path.exists() => {}
+                Err(error) => return Err(cannot(error)),
             }
-        } else {
-            fs::rename(temporary.path(), &path).map_err(cannot)?;
+        }
+        // Exchanging the names is atomic: a reader sees the old dataset or the new one. The old
+        // dataset then has the temporary name and is removed.
+        if exchange(temporary.path(), &path).is_ok() {
+            // The new dataset is in place. If the old one cannot be removed now, the next run
+            // removes it as a leftover.
+            let _ = temporary.close();
+            return Ok(());
+        }
+        // The file system cannot exchange names. Between the two renames there is no dataset,
+        // but never a partial one.
+        let old = tempfile::Builder::new()
+            .prefix(".tcpexp-")
+            .suffix(".old")
+            .tempdir_in(parent(&path))
+            .map_err(cannot)?;
+        fs::rename(&path, old.path()).map_err(cannot)?;
+        if let Err(error) = fs::rename(temporary.path(), &path) {
+            // Restore the old dataset. If this fails too, it stays under the hidden name.
+            if fs::rename(old.path(), &path).is_err() {
+                let _ = old.keep();
+            }
+            return Err(cannot(error));
         }
         // The directory has moved, so nothing is left to clean up.
         let _ = temporary.keep();
