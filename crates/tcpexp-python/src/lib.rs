@@ -28,7 +28,7 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 /// Number, name and bytes of each pair in a table of `tcpexp pairs`.
 #[pyfunction]
 fn read_pairs(py: Python<'_>, table: PathBuf) -> PyResult<Vec<(u64, String, u64)>> {
-    let pairs = py.detach(|| tcpexp_cli::read_pairs(&table));
+    let pairs = py.detach(move || tcpexp_cli::read_pairs(&table));
     let pairs = pairs.map_err(|error| exception(py, &CallError::Failed(error).into()))?;
     let row = |pair: CapturePair| {
         let bytes = pair.bytes.iter().sum();
