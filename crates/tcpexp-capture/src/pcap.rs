@@ -1,9 +1,6 @@
 //! Classic pcap: a 24-byte header, then records.
 
-use pcap_parser::{
-    LegacyPcapBlock, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified,
-    parse_pcap_header,
-};
+use pcap_parser::parse_pcap_header;
 use tcpexp_units::Timestamp;
 
 use crate::clock::{Clock, Resolution};
@@ -32,17 +29,12 @@ pub(crate) struct PcapWalk {
     last_seconds: Option<u32>,
 }
 
-/// Layout of record headers. `pcap-parser` decodes the first three.
+/// Layout of record headers.
 #[derive(Clone, Copy, Debug)]
-enum Layout {
-    Little,
-    Big,
-    LittleModified,
-    Other {
-        order: ByteOrder,
-        lengths: Lengths,
-        header_bytes: usize,
-    },
+struct Layout {
+    order: ByteOrder,
+    lengths: Lengths,
+    header_bytes: usize,
 }
 
 /// The order of a record's two lengths. Until version 2.3 the captured one came second.
@@ -61,18 +53,6 @@ struct Head {
     fraction: u32,
     captured: u32,
     wire: u32,
-}
-
-impl From<LegacyPcapBlock<'_>> for Head {
-    #[inline]
-    fn from(block: LegacyPcapBlock<'_>) -> Self {
-        Self {
-            seconds: block.ts_sec,
-            fraction: block.ts_usec,
-            captured: block.caplen,
-            wire: block.origlen,
-        }
-    }
 }
 
 impl PcapWalk {
@@ -172,14 +152,14 @@ impl PcapWalk {
 
     /// Finds `ROW` consecutive records whose times are near the last sound record's.
     pub(crate) fn search(&self, window: &[u8], at_end: bool) -> Search {
-        search(window, at_end, self.layout.header_bytes(), |bytes| {
+        search(window, at_end, self.layout.header_bytes, |bytes| {
             self.row_at(bytes, at_end)
         })
     }
 
     /// Returns the content at the start of the window, without consuming it.
     pub(crate) fn peek(&self, window: &[u8]) -> Peek {
-        let header_bytes = self.layout.header_bytes();
+        let header_bytes = self.layout.header_bytes;
         match self.layout.head(window) {
             None => Peek::More(header_bytes),
             // Longer records need the checks of `unusual`: a damaged length would lead to a wrong
@@ -204,7 +184,7 @@ impl PcapWalk {
     fn record(&mut self, head: Head) -> Found {
         // Whole seconds suffice for `plausible`, which allows a distance of a day.
         self.last_seconds = Some(head.seconds);
-        let header_bytes = self.layout.header_bytes();
+        let header_bytes = self.layout.header_bytes;
         let captured_bytes = head.captured as usize;
         Found {
             at: Ok(self.time(head)),
@@ -220,7 +200,7 @@ impl PcapWalk {
     /// Handles everything but a complete record of the usual length.
     #[cold]
     fn unusual(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
-        let header_bytes = self.layout.header_bytes();
+        let header_bytes = self.layout.header_bytes;
         let left = window.len() as u64;
         let Some(head) = self.layout.head(window) else {
             return match (at_end, window.is_empty()) {
@@ -283,7 +263,7 @@ impl PcapWalk {
                 return match (at_end, from > 0 && from == bytes.len()) {
                     (true, true) => Row::Holds,
                     (true, false) => Row::Breaks,
-                    (false, _) => Row::Undecided(from + self.layout.header_bytes()),
+                    (false, _) => Row::Undecided(from + self.layout.header_bytes),
                 };
             };
             // If no record came before, a run of zero bytes would pass as a row of empty records.
@@ -291,7 +271,7 @@ impl PcapWalk {
                 return Row::Breaks;
             }
             near = Some(head.seconds);
-            from += self.layout.header_bytes() + head.captured as usize;
+            from += self.layout.header_bytes + head.captured as usize;
         }
         match (from <= bytes.len(), at_end) {
             (true, _) => Row::Holds,
@@ -313,30 +293,14 @@ impl PcapWalk {
 
 impl Layout {
     fn new(magic: Magic, minor: u16) -> Self {
-        let lengths = match minor {
-            0..=2 => Lengths::WireFirst,
-            3 => Lengths::Either,
-            _ => Lengths::CapturedFirst,
-        };
-        match (lengths, magic.byte_order, magic.modified) {
-            (Lengths::CapturedFirst, ByteOrder::Little, false) => Self::Little,
-            (Lengths::CapturedFirst, ByteOrder::Big, false) => Self::Big,
-            (Lengths::CapturedFirst, ByteOrder::Little, true) => Self::LittleModified,
-            // pcap-parser decodes neither swapped lengths nor modified records in big-endian.
-            (lengths, order, modified) => Self::Other {
-                order,
-                lengths,
-                header_bytes: if modified { 24 } else { 16 },
+        Self {
+            order: magic.byte_order,
+            lengths: match minor {
+                0..=2 => Lengths::WireFirst,
+                3 => Lengths::Either,
+                _ => Lengths::CapturedFirst,
             },
-        }
-    }
-
-    #[inline]
-    fn header_bytes(self) -> usize {
-        match self {
-            Self::Little | Self::Big => 16,
-            Self::LittleModified => 24,
-            Self::Other { header_bytes, .. } => header_bytes,
+            header_bytes: if magic.modified { 24 } else { 16 },
         }
     }
 
@@ -344,30 +308,24 @@ impl Layout {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `usual`, its only caller")]
     fn whole(self, window: &[u8]) -> Option<Head> {
-        let parsed = match self {
-            Self::Little => parse_pcap_frame(window),
-            Self::Big => parse_pcap_frame_be(window),
-            Self::LittleModified => parse_pcap_frame_modified(window),
-            Self::Other { header_bytes, .. } => {
-                let head = self.head(window)?;
-                return (window.len() - header_bytes >= head.captured as usize).then_some(head);
-            }
-        };
-        parsed.ok().map(|(_, block)| Head::from(block))
+        let head = self.head(window)?;
+        (window.len() - self.header_bytes >= head.captured as usize).then_some(head)
     }
 
     /// Returns the header of the record at the start of the window, if the whole header is there.
+    #[inline]
     fn head(self, window: &[u8]) -> Option<Head> {
-        let (order, lengths) = match self {
-            Self::Little | Self::LittleModified => (ByteOrder::Little, Lengths::CapturedFirst),
-            Self::Big => (ByteOrder::Big, Lengths::CapturedFirst),
-            Self::Other { order, lengths, .. } => (order, lengths),
-        };
         // A modified header continues with interface, protocol and packet type, which are not used.
-        let fields = window.get(..self.header_bytes())?.first_chunk::<16>()?;
-        let first = order.u32_at(fields, 8)?;
-        let second = order.u32_at(fields, 12)?;
-        let swapped = match lengths {
+        let fields = window.get(..self.header_bytes)?.first_chunk::<16>()?;
+        let (words, _) = fields.as_chunks::<4>();
+        let &[seconds, fraction, first, second] = words.first_chunk()?;
+        let words = [seconds, fraction, first, second];
+        // One decision for all words.
+        let [seconds, fraction, first, second] = match self.order {
+            ByteOrder::Little => words.map(u32::from_le_bytes),
+            ByteOrder::Big => words.map(u32::from_be_bytes),
+        };
+        let swapped = match self.lengths {
             Lengths::CapturedFirst => false,
             Lengths::WireFirst => true,
             Lengths::Either => first > second,
@@ -378,8 +336,8 @@ impl Layout {
             (first, second)
         };
         Some(Head {
-            seconds: order.u32_at(fields, 0)?,
-            fraction: order.u32_at(fields, 4)?,
+            seconds,
+            fraction,
             captured,
             wire,
         })
