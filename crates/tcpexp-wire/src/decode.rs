@@ -2,7 +2,8 @@
 
 use crate::ip::Datagram;
 use crate::unread::Unread;
-use crate::{LinkType, Packet, Skipped, Tunnels, ip, link, other, transport, tunnel};
+use crate::usual::Usual;
+use crate::{LinkType, Packet, Skipped, Tunnels, link, other, transport, tunnel, usual};
 
 /// Limit on nested tunnels; real networks nest two or three.
 const MAX_TUNNELS: usize = 8;
@@ -29,26 +30,15 @@ pub fn decode(
     wire_bytes: u32,
     tunnels: Tunnels,
 ) -> Result<Packet<'_>, Skipped> {
-    // Fast path for nearly all records: TCP in IP on Ethernet with nothing between. It takes half
-    // the time, because no `Result` passes from one header to the next.
-    if link == LinkType::ETHERNET {
-        match link::plain_ethernet(Unread::new(captured, wire_bytes)) {
-            Some(Datagram::V4(unread)) => {
-                if let Ok(ip) = ip::v4_header(unread)
-                    && let Some(header) = transport::whole_tcp(&ip)
-                {
-                    return Ok(transport::whole_segment(&ip, &header));
-                }
-            }
-            Some(Datagram::V6(unread)) => {
-                if let Ok(ip) = ip::v6_header(unread)
-                    && let Some(header) = transport::whole_tcp(&ip)
-                {
-                    return Ok(transport::whole_segment(&ip, &header));
-                }
-            }
-            None => {}
-        }
+    if link == LinkType::ETHERNET
+        && let Some(headers) = usual::headers(captured)
+    {
+        // Each packet is built where it is returned: to move it there takes a third of the
+        // instructions.
+        return match headers {
+            Usual::V4(headers) => Ok(headers.packet_v4()),
+            Usual::V6(headers) => Ok(headers.packet_v6()),
+        };
     }
     any(link, captured, wire_bytes, tunnels)
 }

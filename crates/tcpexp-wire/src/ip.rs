@@ -64,8 +64,7 @@ fn v4(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
 }
 
 /// Decodes the IPv4 header.
-#[inline]
-pub(crate) fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
+fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     use err::ipv4::HeaderSliceError::{Content, Len};
     let header = Ipv4HeaderSlice::from_slice(unread.captured).map_err(|error| match error {
         Len(_) => Skipped::Cut,
@@ -119,8 +118,7 @@ fn v6(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
 }
 
 /// Decodes the fixed IPv6 header.
-#[inline]
-pub(crate) fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
+fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     use err::ipv6::HeaderSliceError::{Content, Len};
     let header = Ipv6HeaderSlice::from_slice(unread.captured).map_err(|error| match error {
         Len(_) => Skipped::Cut,

@@ -42,6 +42,7 @@ mod skipped;
 mod transport;
 mod tunnel;
 mod unread;
+mod usual;
 
 pub use decode::decode;
 pub use filter::{Filter, FilterError, FilterProblem};

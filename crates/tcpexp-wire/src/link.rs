@@ -102,30 +102,10 @@ pub(crate) fn ethernet(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
 }
 
 /// Decodes the bytes after an `EtherType`, including further tags.
-pub(crate) fn ether_type(ether_type: u16, rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
-    match untagged(ether_type, rest) {
-        Some(datagram) => Ok(datagram),
-        None => tagged(ether_type, rest),
-    }
-}
-
-/// Returns the datagram directly after the Ethernet header, if there is one.
-#[inline]
-pub(crate) fn plain_ethernet(frame: Unread<'_>) -> Option<Datagram<'_>> {
-    let ([.., high, low], rest) = frame.take::<14>().ok()?;
-    untagged(u16::from_be_bytes([*high, *low]), rest)
-}
-
-#[inline]
-fn untagged(ether_type: u16, rest: Unread<'_>) -> Option<Datagram<'_>> {
-    match ether_type {
-        0x0800 => Some(Datagram::V4(rest)),
-        0x86dd => Some(Datagram::V6(rest)),
-        _ => None,
-    }
-}
-
-fn tagged(mut ether_type: u16, mut rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+pub(crate) fn ether_type(
+    mut ether_type: u16,
+    mut rest: Unread<'_>,
+) -> Result<Datagram<'_>, Skipped> {
     loop {
         match ether_type {
             0x0800 => return Ok(Datagram::V4(rest)),

@@ -12,26 +12,13 @@ pub(crate) const TCP: u8 = 6;
 pub(crate) fn tcp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
     use err::tcp::HeaderSliceError::{Content, Len};
     match TcpHeaderSlice::from_slice(ip.payload.captured) {
-        Ok(header) => Ok(whole_segment(ip, &header)),
+        Ok(header) => {
+            let options = TcpOptions::new(&header.slice()[TcpHeader::MIN_LEN..]);
+            Ok(segment(ip, &header, options, header.slice().len()))
+        }
         Err(Len(error)) => tcp_cut(ip, error.required_len),
         Err(Content(_)) => Err(Skipped::MalformedTransport),
     }
-}
-
-/// Returns the TCP header if it comes next, is valid and was captured in full.
-#[inline]
-pub(crate) fn whole_tcp<'a>(ip: &IpPacket<'a>) -> Option<TcpHeaderSlice<'a>> {
-    if ip.protocol != TCP {
-        return None;
-    }
-    TcpHeaderSlice::from_slice(ip.payload.captured).ok()
-}
-
-/// Builds the packet of a segment with a complete TCP header.
-#[inline]
-pub(crate) fn whole_segment<'a>(ip: &IpPacket<'a>, header: &TcpHeaderSlice<'a>) -> Packet<'a> {
-    let options = TcpOptions::new(&header.slice()[TcpHeader::MIN_LEN..]);
-    segment(ip, header, options, header.slice().len())
 }
 
 /// Decodes a packet whose TCP header, `header_bytes` long, was captured only in part.

@@ -151,8 +151,38 @@ fn a_truncated_record_is_skipped_or_yields_part_of_the_packet() {
     }
 }
 
+/// A segment on Ethernet with some bytes changed, cut, and with another length on the wire.
+fn any_segment() -> impl Strategy<Value = (u16, Vec<u8>, u32)> {
+    let whole = prop_oneof![
+        Just((IPV4, ethernet(IPV4, &hello_v4()))),
+        Just((IPV6, ethernet(IPV6, &hello_v6()))),
+    ];
+    let changes = prop::collection::vec((14..100_usize, any::<u8>()), 0..4);
+    (whole, changes, 14..120_usize, 0..120_u32).prop_map(
+        |((ether_type, mut frame), changes, captured, wire_bytes)| {
+            for (at, byte) in changes {
+                if let Some(place) = frame.get_mut(at) {
+                    *place = byte;
+                }
+            }
+            frame.truncate(captured);
+            (ether_type, frame, wire_bytes)
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Most segments on Ethernet are decoded by a path of their own.
+    #[test]
+    fn segment_on_ethernet_is_the_one_of_its_ip_packet((ether_type, frame, wire_bytes) in any_segment()) {
+        let raw = if ether_type == IPV4 { LinkType::IPV4 } else { LinkType::IPV6 };
+        let wire_bytes = wire_bytes.max(14);
+        let on_ethernet = decode(LinkType::ETHERNET, &frame, wire_bytes, Tunnels::Closed);
+        let alone = decode(raw, &frame[14..], wire_bytes - 14, Tunnels::Closed);
+        prop_assert_eq!(format!("{on_ethernet:?}"), format!("{alone:?}"));
+    }
 
     #[test]
     fn no_bytes_panic(
