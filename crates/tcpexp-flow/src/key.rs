@@ -126,22 +126,26 @@ impl FlowKey {
     /// Returns the key of `packet`'s flow and the end that sent it.
     #[inline]
     pub fn of(packet: &Packet<'_>) -> (Self, End) {
-        let (source, destination, version) = match packet.addresses {
+        let (from, to) = (packet.ports.source, packet.ports.destination);
+        let (source, destination, version, is_low) = match packet.addresses {
             Addresses::V4 {
                 source,
                 destination,
-            } => (
-                [0, u64::from(source.to_bits())],
-                [0, u64::from(destination.to_bits())],
-                Version::V4,
-            ),
+            } => {
+                let [source, destination] = [source, destination].map(|v4| u64::from(v4.to_bits()));
+                // One number for address and port is compared at once.
+                let is_low = source << 16 | u64::from(from) <= destination << 16 | u64::from(to);
+                ([0, source], [0, destination], Version::V4, is_low)
+            }
             Addresses::V6 {
                 source,
                 destination,
-            } => (halves(source), halves(destination), Version::V6),
+            } => {
+                let (source, destination) = (halves(source), halves(destination));
+                let is_low = (source, from) <= (destination, to);
+                (source, destination, Version::V6, is_low)
+            }
         };
-        let (from, to) = (packet.ports.source, packet.ports.destination);
-        let is_low = (source, from) <= (destination, to);
         let (addresses, ports, sender) = if is_low {
             ([source, destination], [from, to], End::Low)
         } else {
