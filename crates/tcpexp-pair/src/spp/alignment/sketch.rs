@@ -74,22 +74,30 @@ impl<const KEPT: usize> Sketch<KEPT> {
         let mut order: Vec<(u64, u32)> = places
             .map(|place| (self.kept[place as usize].hash, place))
             .collect();
-        order.sort_unstable();
+        // Nearly all kept packets are among the smallest hashes, so the others are rarely sorted.
+        let nearly_all = (KEPT + KEPT / 8).min(order.len());
+        if let Some(last) = nearly_all.checked_sub(1) {
+            order.select_nth_unstable(last);
+        }
+        let (smallest, others) = order.split_at_mut(nearly_all);
         let mut kept: Vec<Sketched> = Vec::with_capacity(2 * KEPT);
         let mut alike = 0;
-        for (hash, place) in order {
-            let packet = self.kept[place as usize];
-            match kept.last().filter(|before| before.hash == hash) {
-                // Two packets show that a hash is not unique; more would only take room.
-                Some(before) if alike == 2 || packet.is_copy_of(before) => continue,
-                Some(_) => alike += 1,
-                None if kept.len() >= KEPT => {
-                    self.limit = hash - 1;
-                    break;
+        'full: for part in [smallest, others] {
+            part.sort_unstable();
+            for &mut (hash, place) in part {
+                let packet = self.kept[place as usize];
+                match kept.last().filter(|before| before.hash == hash) {
+                    // Two packets show that a hash is not unique; more would only take room.
+                    Some(before) if alike == 2 || packet.is_copy_of(before) => continue,
+                    Some(_) => alike += 1,
+                    None if kept.len() >= KEPT => {
+                        self.limit = hash - 1;
+                        break 'full;
+                    }
+                    None => alike = 1,
                 }
-                None => alike = 1,
+                kept.push(packet);
             }
-            kept.push(packet);
         }
         self.kept = kept;
     }
