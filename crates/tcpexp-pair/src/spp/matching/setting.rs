@@ -193,7 +193,8 @@ impl Setting {
         longest + longest + self.slack
     }
 
-    /// Plausible delays of packets of a `stream` that arrived at `at`.
+    /// Plausible delays of packets of a `stream` that arrived at `at`. If the packet `is_unique`, no
+    /// identical one can be mistaken for it, and only the limits that hold for every packet count.
     ///
     /// The timeline makes the smallest delay of each way half the distance between the offset's
     /// bounds. Half of this delay is margin for the error of the offset; without both bounds the
@@ -205,6 +206,7 @@ impl Setting {
         path_direction: PathDirection,
         at: Timestamp,
         stream: &Stream,
+        is_unique: bool,
     ) -> UsualOwds {
         let smallest = self.smallest_owd;
         if stream.period().is_some() {
@@ -222,6 +224,10 @@ impl Setting {
                 self.slack,
                 is_any,
             );
+        }
+        // The other limits take a twentieth of the instructions per arrival.
+        if is_unique {
+            return UsualOwds::new(smallest, self.horizon, self.slack, true);
         }
         let is_any =
             self.clock.offset_is_sure() && !self.may_have_left_outside(path_direction, at, stream);

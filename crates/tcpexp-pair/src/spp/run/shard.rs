@@ -334,7 +334,9 @@ impl Shard {
         let identity = (event.flow, sighting.mark.digest);
         let stream = &pair.streams[event.direction.index()];
         let recurs = stream.period().is_some();
-        let usual = setting.usual_owds(event.path_direction, sighting.at, stream);
+        // An arrival by range may have a part of a departure, whatever its own mark.
+        let is_unique = sighting.mark.is_one_of_a_kind() && !sighting.mark.by_range;
+        let usual = setting.usual_owds(event.path_direction, sighting.at, stream, is_unique);
         let usual = if is_alone { usual } else { usual.none() };
         let (outcome, packets) = if sighting.mark.by_range {
             // An exact match takes its departure out, so only a range can match a copy again.
