@@ -67,6 +67,12 @@ impl ReceivedAcks {
         match stamp {
             None => self.ack = Some(ack),
             Some(stamp) => {
+                // Of equal ACKs the first to arrive decides. The receiver of a transfer repeats one
+                // in each packet, and would keep a thousand of them for each flow.
+                let latest = self.departed.back().map(|&(_, latest)| latest).or(self.ack);
+                if latest == Some(ack) {
+                    return;
+                }
                 if self.departed.len() == WAITING {
                     self.departed.pop_front();
                 }
