@@ -1,0 +1,41 @@
+//! The library on captures: simulated ones, those in `fixtures`, and others where they exist.
+//!
+//! One program for all of these tests, because the linker takes longer than most of them.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod broken_promises;
+mod capture_loss;
+mod captures_as_they_come;
+mod clocks_of_captures;
+mod common;
+mod compat;
+mod dataset_directories;
+mod datasets;
+mod filters;
+mod import_logs;
+mod naming;
+mod offset_bounds;
+mod other_protocols;
+mod paths_of_captures;
+mod paths_simulated;
+mod points_simulated;
+mod real_captures;
+mod recurring_datagrams;
+mod report;
+mod segments_of_captures;
+mod selections;
+mod sender_state;
+mod sets;
+mod simulated_at_random;
+mod simulated_captures;
+mod simulated_clocks;
+mod simulated_paths;
+mod simulated_translation;
+mod single_rtt;
+mod sweep_datasets;
+mod tcptrace;
+mod throughput;
+mod true_losses;
+mod two_ends;
+mod why;

@@ -1,0 +1,91 @@
+//! Report page of a capture pair with a known path.
+
+use std::path::Path;
+
+use tcpexp::{AnalyzeInputs, AnalyzeOptions, DatasetDir, Only, Recording, analyze, report};
+use tcpexp_chart::page::Page;
+
+fn page_of(fixture: &str) -> Page {
+    let folder = crate::common::fixture(fixture);
+    let open = |name: &str| Recording::open(&folder.join(name)).unwrap();
+    let (src, dst) = (open("src.pcap.gz"), open("dst.pcap.gz"));
+    let inputs = AnalyzeInputs::new(&src, Some(&dst));
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().join("run");
+    analyze(
+        inputs,
+        &AnalyzeOptions::default(),
+        DatasetDir::create(&data).unwrap(),
+    )
+    .unwrap();
+    report(&data, &Only::default()).unwrap()
+}
+
+#[test]
+fn a_page_shows_only_the_bulk_flow() {
+    let page = page_of("reno-2mbit-40ms-50p");
+    let [run] = &page.runs[..] else {
+        panic!("{} runs", page.runs.len());
+    };
+    let [flow] = &run.flows[..] else {
+        panic!("{} flows", run.flows.len());
+    };
+    let lines: Vec<&str> = flow.series.keys().map(String::as_str).collect();
+    assert_eq!(lines, ["cwnd", "goodput", "rtt"]);
+    // The RTT is at least 40 ms of path. A full queue adds 50 packets of 1514 bytes at 2 Mbit/s,
+    // behind one packet in transmission.
+    let rtt = &flow.quantiles["rtt"];
+    assert_eq!((rtt[0].round(), rtt[rtt.len() - 1].round()), (40.0, 339.0));
+    let goodput = &flow.series["goodput"].values;
+    assert!(goodput.iter().all(|mbps| *mbps < 2.0));
+    // The control connection is not drawn.
+    assert_eq!(run.all_flows, 2);
+}
+
+#[test]
+fn the_table_of_flows_has_a_number_in_each_cell() {
+    let page = page_of("reno-2mbit-40ms-50p");
+    let table = &page.tables[0];
+    let headings: Vec<&str> = table
+        .columns
+        .iter()
+        .map(|column| column.heading.as_str())
+        .collect();
+    assert_eq!(
+        headings,
+        [
+            "run",
+            "flow",
+            "arrived goodput (Mbit/s)",
+            "median RTT (ms)",
+            "p95 RTT (ms)",
+            "packets",
+            "path lost (packets)",
+            "retransmitted (packets)"
+        ]
+    );
+    let [row] = &table.rows[..] else {
+        panic!("{} rows", table.rows.len());
+    };
+    let numbers: Vec<f64> = row.values[2..]
+        .iter()
+        .map(|value| value.as_f64().unwrap())
+        .collect();
+    // A bottleneck of 2 Mbit/s with 1448 bytes of payload in 1514: 1.91 Mbit/s at most.
+    assert!((1.8..1.92).contains(&numbers[0]), "{numbers:?}");
+    assert!((40.0..339.0).contains(&numbers[1]), "{numbers:?}");
+    assert!(numbers[3] > 5_000.0, "{numbers:?}");
+}
+
+#[test]
+fn the_same_dataset_yields_the_same_page() {
+    let pages = [(); 2].map(|()| page_of("reno-2mbit-40ms-50p"));
+    let [one, other] = pages.map(|page| page.html().unwrap());
+    assert_eq!(one, other);
+}
+
+#[test]
+fn a_folder_without_a_dataset_has_no_page() {
+    let error = report(Path::new("no-such-folder/at-all"), &Only::default()).unwrap_err();
+    assert_eq!(error.to_string(), "cannot open no-such-folder/at-all");
+}

@@ -1,0 +1,194 @@
+//! Verdicts on simulated transfers, each slow for a known cause.
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use tcpexp::{Cause, CwndOptions, Recording, why};
+use tcpexp_testkit::{Outage, Policer, Scenario, TcpLoad, Writes, simulate};
+use tcpexp_units::TimeDelta;
+
+/// Runs of each situation. Those before the first helped to choose thresholds; the others did not.
+const FIRST_RUN: u64 = 14;
+const RUNS: u64 = 7;
+/// Highest share of wrong verdicts, in percent. An uncertain verdict is not wrong.
+const MOST_WRONG: usize = 5;
+
+/// A transfer of some seconds over a path whose properties vary with the run.
+fn upload(run: u64) -> Scenario {
+    Scenario {
+        seed: 1_000 + run,
+        tcp: vec![TcpLoad {
+            bytes: 50_000_000,
+            ..TcpLoad::default()
+        }],
+        // 37 and 29 spread neighbouring runs over the range.
+        rate_bps: 3_500_000 + 700_000 * (run * 37 % 11),
+        queue_bytes: 400_000,
+        delay: TimeDelta::from_millis(6 + 5 * (run * 29 % 13).cast_signed()),
+        max_time: Some(TimeDelta::from_seconds(12)),
+        ..Scenario::default()
+    }
+}
+
+fn of_load(scenario: &Scenario, change: impl Fn(&mut TcpLoad)) -> Vec<TcpLoad> {
+    let mut loads = scenario.tcp.clone();
+    loads.iter_mut().for_each(change);
+    loads
+}
+
+/// Bytes in one round trip at the rate of the path.
+fn bandwidth_delay_bytes(scenario: &Scenario) -> u64 {
+    let round = 2 * scenario.delay.as_nanos().unsigned_abs();
+    scenario.rate_bps / 8 * round / 1_000_000_000
+}
+
+/// The scenario of a run in which `cause` limits the sender.
+fn scenario(cause: Cause, run: u64) -> Scenario {
+    let base = upload(run);
+    let step = run % RUNS;
+    match cause {
+        // The first SYN is lost, and the transfer after it is short.
+        Cause::Setup => Scenario {
+            tcp: of_load(&base, |load| load.bytes = 150_000),
+            outage: Some(Outage {
+                first: TimeDelta::ZERO,
+                length: TimeDelta::from_millis(500 + 400 * step.cast_signed()),
+                period: TimeDelta::from_seconds(1_000),
+            }),
+            ..base
+        },
+        Cause::Application => Scenario {
+            tcp: of_load(&base, |load| {
+                load.writes = Some(Writes {
+                    segments: 8 + u32::try_from(step).unwrap(),
+                    interval: TimeDelta::from_millis(150),
+                });
+            }),
+            ..base
+        },
+        Cause::ReceiverWindow => Scenario {
+            tcp: of_load(&base, |load| load.receive_window_segments = Some(8)),
+            rate_bps: 50_000_000,
+            delay: base.delay + TimeDelta::from_millis(20),
+            ..base
+        },
+        Cause::WindowGrowth => Scenario {
+            tcp: of_load(&base, |load| load.bytes = 250_000),
+            rate_bps: 200_000_000,
+            queue_bytes: 2_000_000,
+            delay: base.delay + TimeDelta::from_millis(40),
+            ..base
+        },
+        Cause::Loss => Scenario {
+            rate_bps: 200_000_000,
+            loss_ppm: 4_000 + 4_000 * u32::try_from(step).unwrap(),
+            ..base
+        },
+        Cause::Policing => Scenario {
+            rate_bps: 1_000_000_000,
+            policer: Some(Policer {
+                rate_bps: base.rate_bps,
+                burst_bytes: 20_000 + 5_000 * step,
+            }),
+            ..base
+        },
+        Cause::PathCapacity => Scenario {
+            queue_bytes: bandwidth_delay_bytes(&base) * 6 / 10 + 6_000,
+            ..base
+        },
+        Cause::OwnQueue => Scenario {
+            queue_bytes: bandwidth_delay_bytes(&base) * (4 + step % 3),
+            ..base
+        },
+        // The flow judged is one of many that share the queue.
+        Cause::OthersQueue => Scenario {
+            tcp: of_load(&base, |load| {
+                load.flows = 5 + u32::try_from(step % 3).unwrap();
+                load.stagger = TimeDelta::from_seconds(1);
+            }),
+            queue_bytes: bandwidth_delay_bytes(&base) * 3,
+            ..base
+        },
+        Cause::Timeouts => Scenario {
+            outage: Some(Outage {
+                first: TimeDelta::from_seconds(1),
+                length: TimeDelta::from_millis(900),
+                period: TimeDelta::from_millis(2_100 + 50 * step.cast_signed()),
+            }),
+            queue_bytes: bandwidth_delay_bytes(&base) * 6 / 10 + 6_000,
+            ..base
+        },
+        Cause::NotCertain => base,
+    }
+}
+
+/// The main cause of the largest sender.
+fn verdict(scenario: &Scenario) -> Cause {
+    let captures = simulate(scenario);
+    let src = Recording::spool("src".into(), captures.src.as_slice()).unwrap();
+    let report = why(&src, None, &CwndOptions::default()).unwrap();
+    let first = report.verdicts.first().unwrap();
+    if std::env::var_os("TCPEXP_SHOW_VERDICTS").is_some() {
+        let row = &first.row;
+        let times = row
+            .causes()
+            .into_iter()
+            .map(|cause| (cause, row.share_milli(cause)));
+        eprintln!("{:?} {:?}", times.collect::<Vec<_>>(), row.evidence);
+    }
+    first.row.main
+}
+
+#[test]
+fn verdicts_name_the_cause_of_a_slow_transfer() {
+    let mut confusion: BTreeMap<(Cause, Cause), usize> = BTreeMap::new();
+    for cause in Cause::ALL {
+        if cause == Cause::NotCertain {
+            continue;
+        }
+        for run in FIRST_RUN..FIRST_RUN + RUNS {
+            let found = verdict(&scenario(cause, run));
+            *confusion.entry((cause, found)).or_default() += 1;
+        }
+    }
+    let mut table = String::new();
+    for ((cause, found), runs) in &confusion {
+        let _ = writeln!(table, "{} judged as {}: {runs}", cause.name(), found.name());
+    }
+    insta::assert_snapshot!(table);
+    let sum = |counts: &dyn Fn(Cause, Cause) -> bool| -> usize {
+        let counted = confusion
+            .iter()
+            .filter(|((cause, found), _)| counts(*cause, *found));
+        counted.map(|(_, runs)| runs).sum()
+    };
+    let wrong = sum(&|cause, found| found != cause && found != Cause::NotCertain);
+    let right = sum(&|cause, found| found == cause);
+    let all = sum(&|_, _| true);
+    assert!(
+        wrong * 100 <= all * MOST_WRONG,
+        "{wrong} of {all} wrong\n{table}"
+    );
+    assert!(right * 100 >= all * 80, "{right} of {all} right\n{table}");
+}
+
+/// A second of queueing delay and random losses both keep the window full.
+#[test]
+fn a_long_queue_and_random_losses_are_told_apart() {
+    let [queue, loss] = [Cause::OwnQueue, Cause::Loss].map(|cause| scenario(cause, 3));
+    assert_eq!(verdict(&queue), Cause::OwnQueue);
+    assert_eq!(verdict(&loss), Cause::Loss);
+}
+
+#[test]
+fn times_of_all_causes_add_up_to_the_duration() {
+    for cause in Cause::ALL {
+        let captures = simulate(&scenario(cause, 1));
+        let src = Recording::spool("src".into(), captures.src.as_slice()).unwrap();
+        for one in why(&src, None, &CwndOptions::default()).unwrap().verdicts {
+            let verdict = one.row;
+            let times = verdict.times.iter();
+            let sum = times.fold(TimeDelta::ZERO, |sum, time| sum + *time);
+            assert_eq!(sum, verdict.duration, "{verdict:?}");
+        }
+    }
+}
