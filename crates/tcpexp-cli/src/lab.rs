@@ -1,10 +1,12 @@
 //! `tcpexp lab`.
 
+use std::fmt::Write;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Subcommand;
+use indicatif::{DecimalBytes, HumanDuration};
 use tcpexp_lab::doctor::{self, Finding};
 use tcpexp_lab::{Cache, Guest, Image, Job, MAX_HOSTS, Shape};
 
@@ -32,6 +34,7 @@ enum LabCommand {
     Run(RunArgs),
     Shell(ShellArgs),
     Doctor(DoctorArgs),
+    Cache(CacheArgs),
     Diff(DiffArgs),
 }
 
@@ -94,12 +97,30 @@ struct DoctorArgs {
     image: ImageArgs,
 }
 
-/// Options of the image.
+/// List the kernels and images that the lab keeps, or remove them
 #[derive(clap::Args)]
-struct ImageArgs {
+struct CacheArgs {
+    /// Remove all; the next guest makes them again
+    #[arg(long)]
+    clear: bool,
+
+    #[command(flatten)]
+    place: CachePlace,
+}
+
+/// Place of the cache.
+#[derive(clap::Args)]
+struct CachePlace {
     /// Directory for kernels and images [default: tcpexp/lab in the user's cache directory]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
+}
+
+/// Options of the image.
+#[derive(clap::Args)]
+struct ImageArgs {
+    #[command(flatten)]
+    place: CachePlace,
 
     #[command(flatten)]
     kernel: KernelArgs,
@@ -141,6 +162,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<()> {
             boot(&args.image, &job, Some(Duration::from_secs(args.limit)))
         }
         LabCommand::Doctor(args) => examine(args),
+        LabCommand::Cache(args) => list_or_clear(args),
         LabCommand::Diff(args) => lab_diff::run(args),
         // A shell ends when its user leaves it, so it has no time limit.
         LabCommand::Shell(args) => boot(&args.image, &args.guest.job(Vec::new())?, None),
@@ -148,7 +170,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<()> {
 }
 
 fn build(args: &BuildArgs) -> anyhow::Result<()> {
-    let cache = args.image.cache()?;
+    let cache = args.image.place.cache()?;
     let image = Image::with_newest_kernel(&cache, &args.image.kernel.source())?;
     let lines = format!(
         "kernel {}\nroot   {}\n",
@@ -159,7 +181,7 @@ fn build(args: &BuildArgs) -> anyhow::Result<()> {
 }
 
 fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
-    let findings = doctor::examine(&args.image.cache()?, &args.image.kernel.source());
+    let findings = doctor::examine(&args.image.place.cache()?, &args.image.kernel.source());
     let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
     crate::output::print(&(lines.join("\n") + "\n"))?;
     if findings.iter().all(Finding::is_fine) {
@@ -170,8 +192,32 @@ fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
     }
 }
 
+fn list_or_clear(args: &CacheArgs) -> anyhow::Result<()> {
+    let cache = args.place.cache()?;
+    let entries = cache.entries()?;
+    let total = DecimalBytes(entries.iter().map(|entry| entry.bytes).sum());
+    let folder = shown::path(cache.folder());
+    if args.clear {
+        cache.clear()?;
+        return crate::output::print(&format!("removed {total} from {folder}\n"));
+    }
+    let mut text = String::new();
+    for entry in &entries {
+        let name = entry.path.strip_prefix(cache.folder());
+        let name = shown::path(name.unwrap_or(&entry.path));
+        // A clock that was set back shows a use in the future.
+        let age = HumanDuration(entry.used.elapsed().unwrap_or_default());
+        let size = DecimalBytes(entry.bytes).to_string();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{size:>9}  {name}, used {age} ago");
+    }
+    let total = total.to_string();
+    let _ = writeln!(text, "{total:>9}  in {folder}");
+    crate::output::print(&text)
+}
+
 fn boot(args: &ImageArgs, job: &Job, limit: Option<Duration>) -> anyhow::Result<()> {
-    let image = Image::ensure(&args.cache()?, &args.kernel.source())?;
+    let image = Image::ensure(&args.place.cache()?, &args.kernel.source())?;
     let guest = Guest::spawn(&image, job)?;
     let code = guest.wait(&mut io::stdout(), &mut io::stderr(), limit)?;
     if code == 0 {
@@ -181,7 +227,7 @@ fn boot(args: &ImageArgs, job: &Job, limit: Option<Duration>) -> anyhow::Result<
     }
 }
 
-impl ImageArgs {
+impl CachePlace {
     fn cache(&self) -> anyhow::Result<Cache> {
         self.cache
             .as_ref()

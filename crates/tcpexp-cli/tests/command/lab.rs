@@ -222,3 +222,18 @@ fn invalid_lab_arguments_create_nothing() {
     insta::assert_snapshot!(modules, @"error: the following required arguments were not provided:");
     assert!(!desk.path("c").exists());
 }
+
+#[test]
+fn the_cache_is_listed_and_cleared() {
+    let desk = Desk::new();
+    let empty = "      0 B  in c\n";
+    assert_eq!(desk.text("lab cache --cache c"), empty);
+    let image = desk.path("c/images/key");
+    std::fs::create_dir_all(&image).unwrap();
+    std::fs::write(image.join("root"), [1; 10_000]).unwrap();
+    let listed = desk.text("lab cache --cache c");
+    assert!(listed.contains("  images/key, used "), "{listed}");
+    let cleared = desk.text("lab cache --cache c --clear");
+    assert!(cleared.starts_with("removed "), "{cleared}");
+    assert_eq!(desk.text("lab cache --cache c"), empty);
+}
