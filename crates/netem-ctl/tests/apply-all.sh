@@ -1,6 +1,7 @@
 #!/bin/sh
 # Applies each bottleneck to a real router, changes it in place and clears it; apply and change read
-# it back. Every fourth is also verified, and applied and cleared twice, which must change nothing.
+# it back. Every fourth is also verified, changed in a dry run, and applied and cleared twice,
+# which must change nothing.
 # usage: apply-all.sh COMMAND LEFT RIGHT HOST FILE...
 #   COMMAND is netem-ctl or "tcpexp netem"; HOST is the router, as ssh knows it
 # For use where the kernel has all queues, as in the lab:
@@ -29,6 +30,7 @@ one() {
     if [ "$twice" = yes ]; then
         apply "$1" || return 1
         expect "matches the plan" verify --config "$1" || return 1
+        expect "### on $host" change --config "$1" --dry-run || return 1
     fi
     expect "changed and read back" change --config "$1" || return 1
     expect "cleared" clear || return 1

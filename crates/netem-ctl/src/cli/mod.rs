@@ -97,7 +97,7 @@ pub struct ChangeArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) config: PathBuf,
 
-    /// Description of the current bottleneck, for --dry-run, which does not contact the router
+    /// Description of the current bottleneck, for a --dry-run that does not contact the router
     #[arg(long, value_name = "FILE.toml", requires_all = ["left", "right", "dry_run"])]
     pub(crate) from: Option<PathBuf>,
 
@@ -142,7 +142,9 @@ pub struct Target {
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<String>,
 
-    /// Print the scripts and run nothing
+    /// Print the scripts and change nothing
+    ///
+    /// Contacts the router only to read the bottleneck that `change` starts from.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -131,12 +131,15 @@ fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<(), CliError> {
 fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let runner = args.at.runner()?;
     let control = Control::new(runner.as_ref(), &args.at.owner());
-    let current = current(&control, &args.at, runner.as_ref())?;
-    let plan = match (&args.config, current) {
-        (Some(config), Some(current)) => planned(config, &current.router)?,
-        (None, Some(current)) => current,
-        // Only a dry run has no current bottleneck.
-        (_, None) => return Ok(()),
+    if args.at.dry_run {
+        // Prints the script, which has no answer to compare.
+        control.show(args.at.os.into())?;
+        return Ok(());
+    }
+    let current = current(&control, &args.at, runner.host())?;
+    let plan = match &args.config {
+        Some(config) => planned(config, &current.router)?,
+        None => current,
     };
     control.verify(&plan)?;
     args.at.report(out, runner.as_ref(), "matches the plan")
@@ -145,21 +148,20 @@ fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
 fn change(args: &ChangeArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let runner = args.at.runner()?;
     let control = Control::new(runner.as_ref(), &args.at.owner());
-    let from = match (&args.from, &args.left, &args.right) {
-        (Some(from), Some(left), Some(right)) => {
-            let router = Router {
-                os: args.at.os.into(),
-                left: left.clone(),
-                right: right.clone(),
-            };
-            Some(planned(from, &router)?)
-        }
-        // clap requires the three options together, so none of them is set here.
-        _ => current(&control, &args.at, runner.as_ref())?,
-    };
-    // Only a dry run without `--from` has no current bottleneck.
-    let Some(from) = from else {
-        return Ok(());
+    // clap requires `--from`, `--left` and `--right` together.
+    let from = if let (Some(from), Some(left), Some(right)) = (&args.from, &args.left, &args.right)
+    {
+        let router = Router {
+            os: args.at.os.into(),
+            left: left.clone(),
+            right: right.clone(),
+        };
+        planned(from, &router)?
+    } else {
+        // The changes depend on the current bottleneck, so a dry run reads it too.
+        let router = args.at.reached()?;
+        let control = Control::new(router.as_ref(), &args.at.owner());
+        current(&control, &args.at, router.host())?
     };
     let to = planned(&args.config, &from.router)?;
     control.change(&from, &to, None)?;
@@ -181,16 +183,12 @@ fn clear(args: &ClearArgs, out: &mut dyn Write) -> Result<(), CliError> {
     args.at.report(out, runner.as_ref(), &outcome)
 }
 
-/// The plan of the bottleneck on the router; `None` in a dry run, which does not ask it.
-fn current(control: &Control, at: &Target, runner: &dyn Runner) -> Result<Option<Plan>, CliError> {
-    // A dry run prints this script too.
+/// The plan of the bottleneck on the router.
+fn current(control: &Control, at: &Target, host: &str) -> Result<Plan, CliError> {
     let holder = control.show(at.os.into())?.holder;
-    if at.dry_run {
-        return Ok(None);
-    }
     let plan = holder.as_ref().and_then(remembered);
-    plan.map(Some).ok_or_else(|| CliError::Nothing {
-        host: runner.host().to_owned(),
+    plan.ok_or_else(|| CliError::Nothing {
+        host: host.to_owned(),
     })
 }
 
@@ -240,6 +238,7 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
 }
 
 impl Target {
+    /// Runs scripts, or prints them in a dry run.
     fn runner(&self) -> Result<Box<dyn Runner>, CliError> {
         if self.dry_run {
             let name = self.host.as_ref().map_or("localhost", |host| host.as_str());
@@ -250,6 +249,11 @@ impl Target {
                 io::stdout(),
             )));
         }
+        self.reached()
+    }
+
+    /// Runs scripts.
+    fn reached(&self) -> Result<Box<dyn Runner>, CliError> {
         Ok(match (&self.host, &self.namespace) {
             (Some(host), _) => {
                 let options = SshOptions {
