@@ -25,6 +25,7 @@ mod kernel_args;
 mod lab;
 mod lab_diff;
 mod labels;
+mod live_rtt;
 mod measure_args;
 mod merge;
 mod netem;

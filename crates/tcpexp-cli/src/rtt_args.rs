@@ -26,7 +26,7 @@ use crate::values::parse_time;
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp rtt src.pcap dst.pcap\n\
 \x20 tcpexp rtt src.pcap dst.pcap --flow 1 -o rtt.parquet --plot rtt.svg\n\
-\x20 tcpdump -i eth0 -w - | tcpexp rtt - --live")]
+\x20 tcpdump -i eth0 -w - | tcpexp rtt - --live --format json")]
 pub(crate) struct RttArgs {
     /// Capture at the source point, or the only capture; `-` is standard input
     ///
@@ -38,7 +38,9 @@ pub(crate) struct RttArgs {
     pub(crate) dst: Option<PathBuf>,
 
     /// Print each round-trip time as soon as it is known (one capture only)
-    #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat", "limit", "from", "to", "shard"])]
+    ///
+    /// --format csv, json or arrow prints rows instead of text; arrow is a stream of Arrow IPC.
+    #[arg(long, conflicts_with_all = ["dst", "output", "plot", "flows", "compat", "limit", "from", "to", "shard"])]
     pub(crate) live: bool,
 
     #[command(flatten)]

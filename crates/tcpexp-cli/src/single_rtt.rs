@@ -1,19 +1,16 @@
 //! `tcpexp rtt CAPTURE`.
 
-use std::collections::HashMap;
-use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use tcpexp::{live_rtt, single_rtt};
+use anyhow::bail;
+use tcpexp::single_rtt;
 use tcpexp_chart::rtt_figure;
 use tcpexp_flow::Flow;
 use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 use tcpexp_table::{FLOW_TABLE_WIDTH, FlowLabel, Labelled, TopSingleRtt, single_rtt_columns};
-use tcpexp_units::Timestamp;
 
 use crate::labels::Labels;
+use crate::live_rtt;
 use crate::picture::Chart;
 use crate::progress::Progress;
 use crate::rtt_args::RttArgs;
@@ -23,7 +20,7 @@ use crate::warnings;
 
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     if args.live {
-        return live(args);
+        return live_rtt::run(args);
     }
     let mut results = Results {
         flows: Labels::default(),
@@ -115,61 +112,4 @@ impl Results {
         self.sheet.finish(&self.table.into_text(FLOW_TABLE_WIDTH))?;
         chart.map_or(Ok(()), crate::output::Output::finish)
     }
-}
-
-/// Prints each round-trip time as soon as it is known.
-fn live(args: &RttArgs) -> anyhow::Result<()> {
-    // A recording would read the input to its end first, which a live capture does not have.
-    let input: Box<dyn io::Read + Send> = if args.src.as_os_str() == "-" {
-        Box::new(io::stdin())
-    } else {
-        let file = std::fs::File::open(&args.src);
-        Box::new(file.with_context(|| format!("cannot open {}", args.src.display()))?)
-    };
-    let name = if args.src.as_os_str() == "-" {
-        Path::new("standard input")
-    } else {
-        &args.src
-    };
-    let mut out = io::stdout().lock();
-    let mut names = HashMap::new();
-    let mut first = None;
-    let reading = &args.reading;
-    let options = reading.capture_options();
-    let info = live_rtt(name, input, reading.max_flows, &options, |row| {
-        match row {
-            SingleRttRow::Began(flow) => {
-                if args
-                    .select
-                    .wants(flow.id, flow.initiator(), flow.responder())
-                {
-                    names.insert(flow.id, [flow.initiator(), flow.responder()]);
-                }
-            }
-            SingleRttRow::Sample(sample) => {
-                let Some(ends) = names.get(&sample.flow) else {
-                    return Ok(());
-                };
-                let first: Timestamp = *first.get_or_insert(sample.at);
-                let to = ends[sample.direction.opposite().index()];
-                let from = ends[sample.direction.index()];
-                // A reader follows the lines live, so each is flushed.
-                writeln!(
-                    out,
-                    "{:12.6} s {:>10} {:<12} {from} > {to}",
-                    (sample.at - first).as_nanos() as f64 / 1e9,
-                    format!("{:.3}", sample.rtt),
-                    sample.method.name(),
-                )
-                .and_then(|()| out.flush())
-                .context("cannot write standard output")?;
-            }
-            SingleRttRow::Ended(flow) => {
-                names.remove(&flow.flow.id);
-            }
-        }
-        Ok::<(), anyhow::Error>(())
-    })?;
-    warnings::of_capture(&info, name);
-    Ok(())
 }

@@ -25,6 +25,15 @@ impl<R, W: Write + Send> RowsWriter<R, W> {
         })
     }
 
+    /// Starts a stream of Arrow IPC in `out`, which a reader can follow.
+    pub fn arrow_stream(columns: Columns<R>, out: W) -> Result<Self, Error> {
+        Ok(Self {
+            table: TableWriter::arrow_stream(&columns.schema(), out)?,
+            columns,
+            pending: Vec::new(),
+        })
+    }
+
     /// Starts a table whose batches `each` takes; nothing is written to `out`.
     pub fn handing(columns: Columns<R>, each: BatchSink, out: W) -> Self {
         Self {
@@ -43,6 +52,15 @@ impl<R, W: Write + Send> RowsWriter<R, W> {
             }
         }
         Ok(())
+    }
+
+    /// Writes out the rows so far, for a reader that follows them. In Arrow's formats the borders of
+    /// batches then depend on the calls.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        if !self.pending.is_empty() {
+            self.write_pending()?;
+        }
+        self.table.flush()
     }
 
     /// Completes the table and returns its output.

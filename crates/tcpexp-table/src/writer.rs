@@ -9,7 +9,7 @@ use arrow::compute::cast;
 use arrow::csv;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::ipc::writer::FileWriter;
+use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::json;
 use arrow::record_batch::RecordBatch;
 use parquet::arrow::ArrowWriter;
@@ -83,6 +83,7 @@ enum Sink<W: Write + Send> {
     },
     Parquet(Box<ArrowWriter<W>>),
     Arrow(Box<FileWriter<W>>),
+    ArrowStream(Box<StreamWriter<W>>),
     Batches {
         each: BatchSink,
         out: W,
@@ -116,6 +117,13 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(Self { sink })
     }
 
+    /// Starts a stream of Arrow IPC in `out`, which a reader can follow.
+    pub fn arrow_stream(schema: &SchemaRef, out: W) -> Result<Self, Error> {
+        let writer = StreamWriter::try_new(out, &plain_text(schema))?;
+        let sink = Sink::ArrowStream(Box::new(writer));
+        Ok(Self { sink })
+    }
+
     /// Hands the batches to `each` as they are, and writes nothing to `out`.
     pub fn handing(each: BatchSink, out: W) -> Self {
         let sink = Sink::Batches { each, out };
@@ -136,7 +144,18 @@ impl<W: Write + Send> TableWriter<W> {
             }
             Sink::Parquet(writer) => Ok(writer.write(batch)?),
             Sink::Arrow(writer) => Ok(writer.write(&with_plain_text(batch)?)?),
+            Sink::ArrowStream(writer) => Ok(writer.write(&with_plain_text(batch)?)?),
             Sink::Batches { each, .. } => each(batch.clone()).map_err(Error::Write),
+        }
+    }
+
+    /// Flushes the output. A Parquet file keeps the rows of an unfinished row group in memory.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        match &mut self.sink {
+            Sink::Text { out, .. } | Sink::Batches { out, .. } => out.flush().map_err(Error::Write),
+            Sink::Parquet(writer) => writer.sync().map_err(Error::Write),
+            Sink::Arrow(writer) => Ok(writer.flush()?),
+            Sink::ArrowStream(writer) => Ok(writer.flush()?),
         }
     }
 
@@ -152,6 +171,10 @@ impl<W: Write + Send> TableWriter<W> {
                 writer.into_inner()?
             }
             Sink::Arrow(mut writer) => {
+                writer.finish()?;
+                writer.into_inner()?
+            }
+            Sink::ArrowStream(mut writer) => {
                 writer.finish()?;
                 writer.into_inner()?
             }

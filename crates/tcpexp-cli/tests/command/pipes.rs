@@ -50,13 +50,33 @@ fn live_conflicts_with_options_that_need_the_whole_input() {
     for more in [
         "dst.pcap",
         "-o rows.csv",
-        "--format csv",
+        "--format parquet",
         "--plot rtt.svg",
         "--flows f.csv",
     ] {
         let said = desk.misuse(&format!("rtt src.pcap {more} --live"));
         assert!(said.contains("--live"), "{said}");
     }
+}
+
+#[test]
+fn live_rows_are_those_of_the_whole_capture() {
+    let desk = Desk::new();
+    let sorted = |text: String| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    for format in ["csv", "json"] {
+        let live = sorted(desk.text(&format!("rtt src.pcap --live --format {format}")));
+        let whole = sorted(desk.text(&format!("rtt src.pcap --format {format}")));
+        assert!(live == whole, "{format}");
+    }
+    let stream = desk.bytes("rtt src.pcap --live --format arrow");
+    let batches = arrow::ipc::reader::StreamReader::try_new(&stream[..], None).unwrap();
+    let rows: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
+    let samples = desk.text("rtt src.pcap --format json").lines().count();
+    assert_eq!(rows, samples);
 }
 
 #[cfg(unix)]

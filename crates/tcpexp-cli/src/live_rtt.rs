@@ -1,0 +1,148 @@
+//! `tcpexp rtt CAPTURE --live`.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use tcpexp_flow::{Flow, FlowId};
+use tcpexp_measure::rtt::{SingleRttRow, SingleRttSample};
+use tcpexp_table::{FlowLabel, Labelled, RowsWriter, single_rtt_columns};
+use tcpexp_units::Timestamp;
+
+use crate::output::without_wrapping;
+use crate::rtt_args::RttArgs;
+use crate::shared_args::{Format, wrong_usage};
+use crate::warnings;
+
+/// Prints each round-trip time as soon as it is known.
+pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
+    let mut lines = Lines::in_format(args.output.format)?;
+    // A recording would read the input to its end first, which a live capture does not have.
+    let input: Box<dyn io::Read + Send> = if args.src.as_os_str() == "-" {
+        Box::new(io::stdin())
+    } else {
+        let file = std::fs::File::open(&args.src);
+        Box::new(file.with_context(|| format!("cannot open {}", args.src.display()))?)
+    };
+    let name = if args.src.as_os_str() == "-" {
+        Path::new("standard input")
+    } else {
+        &args.src
+    };
+    let mut flows: HashMap<FlowId, LiveFlow> = HashMap::new();
+    let reading = &args.reading;
+    let options = reading.capture_options();
+    let info = tcpexp::live_rtt(name, input, reading.max_flows, &options, |row| {
+        match row {
+            SingleRttRow::Began(flow) => {
+                if args
+                    .select
+                    .wants(flow.id, flow.initiator(), flow.responder())
+                {
+                    flows.insert(flow.id, LiveFlow::of(&flow));
+                }
+            }
+            SingleRttRow::Sample(sample) => {
+                if let Some(flow) = flows.get(&sample.flow) {
+                    lines
+                        .add(flow, sample)
+                        .context("cannot write standard output")?;
+                }
+            }
+            SingleRttRow::Ended(flow) => {
+                flows.remove(&flow.flow.id);
+            }
+        }
+        Ok::<(), anyhow::Error>(())
+    })?;
+    lines.finish().context("cannot write standard output")?;
+    warnings::of_capture(&info, name);
+    Ok(())
+}
+
+/// A selected flow.
+struct LiveFlow {
+    ends: [SocketAddr; 2],
+    label: Arc<FlowLabel>,
+}
+
+impl LiveFlow {
+    fn of(flow: &Flow) -> Self {
+        Self {
+            ends: [flow.initiator(), flow.responder()],
+            label: Arc::new(FlowLabel::of(flow)),
+        }
+    }
+}
+
+/// Standard output. A reader follows the lines live, so each is flushed.
+enum Lines {
+    Text {
+        /// Time of the first sample.
+        first: Option<Timestamp>,
+    },
+    Rows(Box<RowsWriter<Labelled<SingleRttSample>, io::Stdout>>),
+}
+
+impl Lines {
+    fn in_format(format: Option<Format>) -> anyhow::Result<Self> {
+        let out = io::stdout();
+        let columns = single_rtt_columns();
+        let rows = match format {
+            None | Some(Format::Table) => return Ok(Self::Text { first: None }),
+            Some(Format::Csv) => RowsWriter::new(tcpexp_table::Format::Csv, columns, out),
+            Some(Format::Json) => RowsWriter::new(tcpexp_table::Format::Json, columns, out),
+            Some(Format::Arrow) if io::IsTerminal::is_terminal(&out) => {
+                bail!("a terminal cannot show arrow: redirect the output")
+            }
+            Some(Format::Arrow) => RowsWriter::arrow_stream(columns, out),
+            Some(Format::Parquet) => {
+                return Err(wrong_usage(
+                    "--live cannot write parquet, which is readable only when it is complete",
+                ));
+            }
+            Some(Format::Spp) => {
+                return Err(wrong_usage("the format spp requires rtt with two captures"));
+            }
+        };
+        Ok(Self::Rows(Box::new(rows.map_err(without_wrapping)?)))
+    }
+
+    fn add(&mut self, flow: &LiveFlow, sample: SingleRttSample) -> anyhow::Result<()> {
+        match self {
+            Self::Text { first } => {
+                let first = *first.get_or_insert(sample.at);
+                let from = flow.ends[sample.direction.index()];
+                let to = flow.ends[sample.direction.opposite().index()];
+                let mut out = io::stdout().lock();
+                writeln!(
+                    out,
+                    "{:12.6} s {:>10} {:<12} {from} > {to}",
+                    (sample.at - first).as_nanos() as f64 / 1e9,
+                    format!("{:.3}", sample.rtt),
+                    sample.method.name(),
+                )?;
+                Ok(out.flush()?)
+            }
+            Self::Rows(rows) => {
+                let row = Labelled {
+                    flow: Arc::clone(&flow.label),
+                    row: sample,
+                };
+                rows.write([row])
+                    .and_then(|()| rows.flush())
+                    .map_err(without_wrapping)
+            }
+        }
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        match self {
+            Self::Text { .. } => Ok(()),
+            Self::Rows(rows) => rows.finish().map(drop).map_err(without_wrapping),
+        }
+    }
+}
