@@ -34,6 +34,6 @@ pub use plan::{
 };
 pub use router::{Interface, InterfaceError, Os, Router};
 pub use runner::{
-    DryRun, Local, Output, Recording, RunError, Runner, Script, Ssh, SshHost, SshHostError,
-    SshOptions, SshProblem,
+    DryRun, Local, Output, Recording, RunError, Runner, Script, ScriptStream, Ssh, SshHost,
+    SshHostError, SshOptions, SshProblem,
 };

@@ -8,6 +8,7 @@ mod script;
 mod shell;
 mod ssh;
 mod ssh_error;
+mod stream;
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,6 +19,7 @@ pub use paper::{DryRun, Recording};
 pub use script::{Output, Script};
 pub use ssh::{Ssh, SshHost, SshHostError, SshOptions};
 pub use ssh_error::SshProblem;
+pub use stream::ScriptStream;
 
 /// Runs scripts on one host. Threads may share a runner.
 pub trait Runner: Send + Sync {

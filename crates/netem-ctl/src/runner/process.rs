@@ -91,7 +91,7 @@ pub(crate) fn run(
 }
 
 /// How the wait for a process ended.
-enum End {
+pub(crate) enum End {
     Ended(ExitStatus),
     Killed,
     /// The kernel refused the signal: `sudo` made the process another user's.
@@ -99,7 +99,7 @@ enum End {
 }
 
 /// Waits for the end. Kills the process group after `timeout`.
-fn wait(child: &mut Child, timeout: Duration) -> io::Result<End> {
+pub(crate) fn wait(child: &mut Child, timeout: Duration) -> io::Result<End> {
     let deadline = Instant::now() + timeout;
     // The standard library has no wait with a time limit. The pause grows, so that short scripts
     // return at once and long scripts cost little processor time.
@@ -127,13 +127,14 @@ fn wait(child: &mut Child, timeout: Duration) -> io::Result<End> {
 }
 
 /// Reads a pipe to its end in the background.
-struct Collector {
+#[derive(Debug)]
+pub(crate) struct Collector {
     bytes: Arc<Mutex<Vec<u8>>>,
     reader: thread::JoinHandle<()>,
 }
 
 impl Collector {
-    fn of(mut pipe: impl Read + Send + 'static) -> Self {
+    pub(crate) fn of(mut pipe: impl Read + Send + 'static) -> Self {
         // The thread shares the bytes instead of returning them: a background process may keep the
         // pipe open, and `finish` does not wait for it.
         let bytes = Arc::new(Mutex::new(Vec::new()));
@@ -150,7 +151,7 @@ impl Collector {
     }
 
     /// The bytes read until the process ended.
-    fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         let deadline = Instant::now() + GRACE;
         while !self.reader.is_finished() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));

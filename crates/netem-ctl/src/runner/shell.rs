@@ -14,6 +14,9 @@ pub(crate) enum Input {
     Script,
     /// The given line, which has no single quotes. Standard input is data.
     Command(String),
+    /// The script, in this number of bytes at the start of standard input. It has no time limit, and
+    /// its standard input is what follows.
+    Stream(usize),
 }
 
 const NO_SUDO: &str = "the user is not root, and sudo is not installed";
@@ -29,20 +32,32 @@ pub(crate) fn line(script: &Script, input: &Input) -> String {
     let shell = match input {
         Input::Script => "/bin/sh -eu -s".to_owned(),
         Input::Command(command) => format!("/bin/sh -euc \"{command}\""),
+        // `dd` reads no byte too many, unlike a shell that reads its script from a pipe.
+        Input::Stream(bytes) => format!(
+            "/bin/sh -euc \"script=\\$(dd bs=1 count={bytes} 2>/dev/null); eval \\\"\\$script\\\"\""
+        ),
     };
     // `-k 2` kills a script that ignores SIGTERM, before the local limit expires ([`MARGIN`]).
-    let limit = format!("t=; command -v timeout >/dev/null 2>&1 && t=\"timeout -k 2 {seconds}\"");
+    let limit = match input {
+        Input::Stream(_) => "t=".to_owned(),
+        _ => format!("t=; command -v timeout >/dev/null 2>&1 && t=\"timeout -k 2 {seconds}\""),
+    };
     // A login over SSH often has no `sbin` in its path, where `tc` and `ipfw` are. The C locale
     // keeps the text of the tools in the form that the parsers read.
     let paths = "PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; LC_ALL=C; export PATH LC_ALL";
     // `sudo -n` fails where it would ask for a password, because standard input is the script.
     // `timeout` runs below sudo, because the user may not signal a process of root.
+    // sudo resets the environment. A stream needs the name of its own connection.
+    let kept = match input {
+        Input::Stream(_) => "env \"SSH_CONNECTION=${SSH_CONNECTION:-}\" ",
+        _ => "",
+    };
     let root = if script.as_root {
         format!(
             "if [ \"$(id -u)\" != 0 ]; then \
              command -v sudo >/dev/null 2>&1 || {{ echo \"tcpexp: {NO_SUDO}\" >&2; exit {REFUSED}; }}; \
              sudo -n true 2>/dev/null || {{ echo \"tcpexp: {SUDO_ASKS}\" >&2; exit {REFUSED}; }}; \
-             exec sudo -n -- $t {shell}; fi; "
+             exec sudo -n -- {kept}$t {shell}; fi; "
         )
     } else {
         String::new()

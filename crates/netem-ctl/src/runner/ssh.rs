@@ -19,6 +19,7 @@ use super::process::{self, Sink, Source};
 use super::script::{Output, Script};
 use super::shell::{self, Input};
 use super::ssh_error::SshProblem;
+use super::stream::ScriptStream;
 use super::{RunError, Runner};
 
 /// Runs scripts over SSH. All runners of one user share one connection per host.
@@ -130,6 +131,35 @@ impl Ssh {
             return Err(self.problem(SshProblem::from_text(&said)));
         }
         shell::judge(output, &self.host.0, script)
+    }
+
+    /// Starts a script whose output is read while it runs. Its standard input ends when the connection
+    /// is lost or the stream is dropped, and the script should end then. The time limit of the
+    /// script does not apply.
+    pub fn stream(&self, script: &Script) -> Result<ScriptStream, RunError> {
+        let line = shell::line(script, &Input::Stream(script.text.len()));
+        let stream = ScriptStream::start(self.command(&line), &self.host.0, &script.text)?;
+        Ok(stream)
+    }
+
+    /// The cause why a stream has ended.
+    pub fn stream_error(&self, script: &Script, stream: ScriptStream) -> RunError {
+        let output = match stream.finish() {
+            Ok(output) => output,
+            Err(error) => return error,
+        };
+        if output.code == 255 {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return self.problem(SshProblem::from_text(&said));
+        }
+        match shell::judge(output, &self.host.0, script) {
+            Ok(output) => RunError::Exit {
+                host: self.host.0.clone(),
+                code: output.code,
+                message: output.complaint(),
+            },
+            Err(error) => error,
+        }
     }
 
     fn problem(&self, problem: SshProblem) -> RunError {
