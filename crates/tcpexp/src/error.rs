@@ -35,6 +35,14 @@ pub enum Error {
         /// Cause.
         source: tcpexp_capture::Error,
     },
+    /// A live input cannot be opened.
+    #[error("cannot read {}", name.display())]
+    Input {
+        /// Name of the input.
+        name: PathBuf,
+        /// Cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The file is readable but contains nothing usable.
     #[error("nothing usable in {}: {why}", path.display())]
     Nothing {

@@ -63,6 +63,7 @@ mod flows;
 mod info;
 #[cfg(feature = "tables")]
 mod learned;
+mod live;
 mod log;
 mod losses;
 mod merged;
@@ -118,6 +119,7 @@ pub use flows::flows;
 pub use info::CaptureInfo;
 #[cfg(feature = "tables")]
 pub use learned::PairSurvey;
+pub use live::{LiveBatch, LiveInput, OneStream, PointCounts, live_pair};
 pub use log::{LogFile, LogReport};
 pub use losses::{logged_drops, loss_score};
 pub use options::{CaptureOptions, CwndOptions, PathOptions, RttOptions, ThroughputOptions};

@@ -42,6 +42,8 @@ enum Source {
     /// Reopened for each pass.
     Path,
     Spooled(File),
+    /// In memory.
+    Bytes(Vec<u8>),
     /// A part of a set: mapped anew for each pass, so that only the part being read is mapped.
     MappedEachPass,
     /// Parts that are read one after the other.
@@ -93,7 +95,7 @@ impl Recording {
                 let parts = parts.into_iter().map(Self::streamed).collect();
                 Source::Parts(parts, set)
             }
-            source @ (Source::Path | Source::Spooled(_)) => source,
+            source @ (Source::Path | Source::Spooled(_) | Source::Bytes(_)) => source,
         };
         self
     }
@@ -139,6 +141,11 @@ impl Recording {
         }
     }
 
+    /// A capture in memory.
+    pub(crate) fn of_bytes(name: PathBuf, bytes: Vec<u8>) -> Self {
+        Self::new(name, Source::Bytes(bytes))
+    }
+
     /// A merged copy of captures, in an unnamed temporary file.
     pub(crate) fn of_copies(name: PathBuf, file: File, copied: Option<Described>) -> Self {
         Self {
@@ -181,6 +188,7 @@ impl Recording {
     pub fn file_bytes(&self) -> u64 {
         let metadata = match &self.source {
             Source::Mapped(file) => return file.len() as u64,
+            Source::Bytes(bytes) => return bytes.len() as u64,
             Source::Path | Source::MappedEachPass => std::fs::metadata(&self.name),
             Source::Spooled(file) => file.metadata(),
             Source::Parts(parts, _) => return parts.iter().map(Self::file_bytes).sum(),
@@ -204,6 +212,7 @@ impl Recording {
                 io::Seek::rewind(&mut file)?;
                 Ok(file)
             }
+            Source::Bytes(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -347,6 +356,7 @@ impl Recording {
     pub(crate) fn capture(&self) -> Result<Capture<'_>, Error> {
         let opened = match &self.source {
             Source::Mapped(file) => return Capture::from_bytes(file).map_err(|s| self.unread(s)),
+            Source::Bytes(bytes) => return Capture::from_bytes(bytes).map_err(|s| self.unread(s)),
             Source::Path | Source::MappedEachPass => File::open(&self.name),
             // A set is opened part by part.
             Source::Parts(..) => Err(io::ErrorKind::IsADirectory.into()),
@@ -363,7 +373,9 @@ impl Recording {
         // `from_reader`, which does not map.
         let capture = match self.source {
             Source::Spooled(_) | Source::MappedEachPass => Capture::from_file(file),
-            Source::Path | Source::Mapped(_) | Source::Parts(..) => Capture::from_reader(file),
+            Source::Path | Source::Mapped(_) | Source::Bytes(_) | Source::Parts(..) => {
+                Capture::from_reader(file)
+            }
         };
         capture.map_err(|source| self.unread(source))
     }
