@@ -17,7 +17,7 @@ const SECONDS: f64 = 8.0;
 
 /// One run of a sweep.
 pub(crate) struct Run {
-    name: &'static str,
+    pub(crate) name: &'static str,
     cell: &'static str,
     cc: &'static str,
     /// Number of uploads that last until the end.
@@ -28,7 +28,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn scenario(&self) -> Scenario {
+    pub(crate) fn scenario(&self) -> Scenario {
         let bulk = TcpLoad {
             flows: self.bulk,
             bytes: 1_000_000_000,
@@ -158,12 +158,22 @@ pub(crate) fn python() -> Option<String> {
 
 /// Returns the rows of a statement, run after those of `compare.sql`.
 fn sql(python: &str, folder: &Path, statement: &str) -> Vec<BTreeMap<String, String>> {
+    query(python, folder, include_str!("compare.sql"), statement)
+}
+
+/// Returns the rows of a statement about the files of a folder, run after the statements `views`.
+pub(crate) fn query(
+    python: &str,
+    folder: &Path,
+    views: &str,
+    statement: &str,
+) -> Vec<BTreeMap<String, String>> {
     const RUN: &str = "import duckdb, sys\n\
         tables = duckdb.connect()\n\
         tables.execute(sys.argv[1])\n\
         tables.execute('COPY (' + sys.argv[2] + ') TO \\'sql.csv\\' (HEADER)')\n";
     let output = Command::new(python)
-        .args(["-c", RUN, include_str!("compare.sql"), statement])
+        .args(["-c", RUN, views, statement])
         .current_dir(folder)
         .output()
         .unwrap();

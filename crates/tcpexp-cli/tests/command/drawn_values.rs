@@ -1,0 +1,386 @@
+//! Values that charts draw, read back from the SVG and computed a second time in SQL from the tables
+//! of the runs.
+
+use std::collections::BTreeMap;
+
+use resvg::usvg::roxmltree::{Document, Node};
+
+use serde_json::json;
+use tcpexp_testkit::simulate;
+
+use crate::compare::{Run, grid, python, query};
+use crate::desk::{Desk, text};
+
+/// Half of a pixel of an axis: coordinates in a chart are whole numbers.
+const ROUNDING: f64 = 0.5;
+
+/// The flow directions that carry the load of each run, with the parameters of the run.
+const LOAD: &str = "WITH load AS (
+    SELECT r.parameters.cc AS cc, r.parameters.generators AS generators, f.*,
+        f.unique_bytes * 8e9 / f.duration_ns AS bps
+    FROM read_json('runs/*/run.json') r JOIN 'runs/*/data/flows.parquet' f USING (run)
+    WHERE f.traffic_class = 'bulk' AND f.direction = 'forward') ";
+
+/// A sweep whose runs are analysed in place, so that their tables have parameters and traffic classes.
+fn sweep(runs: &[Run]) -> Desk {
+    let desk = Desk::empty();
+    for run in runs {
+        let captures = simulate(&run.scenario());
+        std::fs::create_dir_all(desk.path(&format!("runs/{}/captures", run.name))).unwrap();
+        let mut record = run.record();
+        record["captures"] = json!([
+            {"host": "src1", "role": "source", "file": "captures/src1.pcap", "packets_dropped": 0},
+            {"host": "dst1", "role": "sink", "file": "captures/dst1.pcap", "packets_dropped": 0},
+        ]);
+        let put = |name: &str, bytes: &[u8]| desk.put(&format!("runs/{}/{name}", run.name), bytes);
+        put("captures/src1.pcap", &captures.src);
+        put("captures/dst1.pcap", &captures.dst);
+        put("run.json", record.to_string().as_bytes());
+    }
+    desk.bytes("analyze . --quiet");
+    desk
+}
+
+/// A chart, with the positions of its marks in pixels.
+struct Chart {
+    texts: Vec<Label>,
+    /// Horizontal and vertical lines of the grid.
+    grid: Vec<Points>,
+    /// Filled shapes with their colours.
+    areas: Vec<(String, Points)>,
+    /// Open lines with their colours.
+    lines: Vec<(String, Points)>,
+    /// Centres of round markers with their colours and radii.
+    dots: Vec<(String, (f64, f64), f64)>,
+}
+
+type Points = Vec<(f64, f64)>;
+
+struct Label {
+    text: String,
+    x: f64,
+    y: f64,
+    /// How the text is placed at its x: `start`, `middle` or `end`.
+    anchor: String,
+}
+
+/// The linear scale of an axis.
+#[derive(Clone, Copy)]
+struct Scale {
+    /// Position and value of two ticks.
+    ticks: [(f64, f64); 2],
+}
+
+impl Scale {
+    fn value(self, position: f64) -> f64 {
+        let [(p0, v0), (p1, v1)] = self.ticks;
+        v0 + (position - p0) * (v1 - v0) / (p1 - p0)
+    }
+
+    /// The largest error of a value that rounding of the positions causes. A tick's position is
+    /// rounded too, and far from the ticks that error grows.
+    fn error(self) -> f64 {
+        let [(p0, v0), (p1, v1)] = self.ticks;
+        3.0 * ROUNDING * ((v1 - v0) / (p1 - p0)).abs()
+    }
+}
+
+impl Chart {
+    /// Draws `plot LINE`.
+    fn of(desk: &Desk, line: &str) -> Self {
+        desk.text(&format!("plot {line} -o chart.svg"));
+        let svg = text(&desk.get("chart.svg"));
+        let document = Document::parse(&svg).unwrap();
+        let mut chart = Self {
+            texts: Vec::new(),
+            grid: Vec::new(),
+            areas: Vec::new(),
+            lines: Vec::new(),
+            dots: Vec::new(),
+        };
+        for node in document.descendants().filter(Node::is_element) {
+            chart.add(node);
+        }
+        chart
+    }
+
+    fn add(&mut self, node: Node<'_, '_>) {
+        let name = |name: &str| node.attribute(name).unwrap_or_default().to_owned();
+        let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+        let points = || -> Points {
+            let pairs = node.attribute("points").unwrap().split_whitespace();
+            let pair = |pair: &str| {
+                let (x, y) = pair.split_once(',').unwrap();
+                (x.parse().unwrap(), y.parse().unwrap())
+            };
+            pairs.map(pair).collect()
+        };
+        match node.tag_name().name() {
+            "text" => self.texts.push(Label {
+                text: node.text().unwrap_or_default().trim().to_owned(),
+                x: number("x"),
+                y: number("y"),
+                anchor: name("text-anchor"),
+            }),
+            "polygon" => self.areas.push((name("fill"), points())),
+            "polyline" if name("stroke") == "#DDDDDD" => self.grid.push(points()),
+            "polyline" => self.lines.push((name("stroke"), points())),
+            "circle" => self
+                .dots
+                .push((name("fill"), (number("cx"), number("cy")), number("r"))),
+            _ => {}
+        }
+    }
+
+    /// The scale of the vertical axis: grid lines with a number at their left end.
+    fn y(&self) -> Scale {
+        let lines = self
+            .grid
+            .iter()
+            .filter(|line| is_same(line[0].1, line[1].1));
+        self.scale(lines.map(|line| line[0].1), |label, at| {
+            label.anchor == "end" && (label.y - at).abs() < 4.0
+        })
+    }
+
+    /// The scale of the horizontal axis: grid lines with a number below.
+    fn x(&self) -> Scale {
+        let lines = self
+            .grid
+            .iter()
+            .filter(|line| is_same(line[0].0, line[1].0));
+        self.scale(lines.map(|line| line[0].0), |label, at| {
+            label.anchor == "middle" && (label.x - at).abs() < 1.0
+        })
+    }
+
+    fn scale(
+        &self,
+        positions: impl Iterator<Item = f64>,
+        is_at: impl Fn(&Label, f64) -> bool,
+    ) -> Scale {
+        let tick = |at: f64| {
+            let mut numbers = self.texts.iter().filter(|label| is_at(label, at));
+            let value = numbers.find_map(|label| label.text.parse().ok())?;
+            Some((at, value))
+        };
+        let ticks: Vec<(f64, f64)> = positions.filter_map(tick).collect();
+        Scale {
+            ticks: [ticks[0], *ticks.last().unwrap()],
+        }
+    }
+}
+
+/// True for coordinates of one place.
+fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() < ROUNDING
+}
+
+/// Runs a statement after [`LOAD`], and returns the numbers of its rows.
+fn load(python: &str, desk: &Desk, statement: &str) -> Vec<Vec<f64>> {
+    let rows = query(python, &desk.path("."), "", &format!("{LOAD}{statement}"));
+    let numbers =
+        |row: &BTreeMap<String, String>| row.values().map(|value| value.parse().unwrap()).collect();
+    rows.iter().map(numbers).collect()
+}
+
+/// Asserts that the numbers agree, in any order, within the error of both axes.
+fn assert_same(mut drawn: Points, computed: &[Vec<f64>], (x_error, y_error): (f64, f64)) {
+    assert_eq!(drawn.len(), computed.len(), "{drawn:?}: {computed:?}");
+    for row in computed {
+        let [x, y] = row[..] else {
+            panic!("{row:?} has no two numbers");
+        };
+        let is_same =
+            |point: &(f64, f64)| (point.0 - x).abs() <= x_error && (point.1 - y).abs() <= y_error;
+        let Some(place) = drawn.iter().position(is_same) else {
+            panic!("{row:?} is not among {drawn:?}");
+        };
+        drawn.remove(place);
+    }
+}
+
+#[test]
+fn charts_draw_the_flows_that_carry_the_load_and_weigh_runs_equally() {
+    let Some(python) = python() else {
+        return;
+    };
+    let desk = sweep(&grid());
+    bars_are_medians_over_runs(&python, &desk);
+    heat_maps_are_medians_over_runs(&python, &desk);
+    fairness_is_that_of_the_flows_of_one_run(&python, &desk);
+    throughput_delay_has_a_point_per_flow(&python, &desk);
+    distributions_begin_at_zero(&python, &desk);
+    goodput_is_a_rate_in_every_chart(&python, &desk);
+    rates_use_the_covered_part_of_a_bin(&python, &desk);
+}
+
+fn bars_are_medians_over_runs(python: &str, desk: &Desk) {
+    let chart = Chart::of(desk, "bar . --x generators --colour cc");
+    let scale = chart.y();
+    // Bars in the order of drawing: slots, and the colours of each.
+    let tops = chart.areas.iter().filter(|(_, points)| points.len() == 4);
+    let tops = tops.map(|(_, points)| points.iter().fold(f64::MAX, |top, point| top.min(point.1)));
+    let drawn = tops
+        .enumerate()
+        .map(|(place, top)| (place as f64, scale.value(top)));
+    let computed = load(
+        python,
+        desk,
+        "SELECT row_number() OVER (ORDER BY generators, cc) - 1 AS a, median(bps) / 1e6 AS b FROM (
+            SELECT generators, cc, run, median(bps) AS bps FROM load GROUP BY ALL)
+        GROUP BY generators, cc",
+    );
+    assert_same(drawn.collect(), &computed, (0.0, scale.error()));
+}
+
+fn heat_maps_are_medians_over_runs(python: &str, desk: &Desk) {
+    let chart = Chart::of(desk, "heatmap . --value rtt_median --x generators --y cc");
+    // The numbers inside of the cells.
+    let is_inside = |label: &&Label| {
+        chart.areas.iter().any(|(_, points)| {
+            let [low, .., high] = [points[0], points[1], points[2]];
+            (low.0.min(high.0)..low.0.max(high.0)).contains(&label.x)
+                && (low.1.min(high.1)..low.1.max(high.1)).contains(&label.y)
+        })
+    };
+    let mut cells: Vec<&Label> = chart.texts.iter().filter(is_inside).collect();
+    cells.sort_by(|a, b| (a.x, -a.y).partial_cmp(&(b.x, -b.y)).unwrap());
+    let value = |(place, label): (usize, &&Label)| (place as f64, label.text.parse().unwrap());
+    let computed = load(
+        python,
+        desk,
+        "SELECT row_number() OVER (ORDER BY generators, cc) - 1 AS a, median(ms) AS b FROM (
+            SELECT generators, cc, run, median(rtt_median_ns) / 1e6 AS ms FROM load GROUP BY ALL)
+        GROUP BY generators, cc",
+    );
+    // Cells show three digits.
+    assert_same(
+        cells.iter().enumerate().map(value).collect(),
+        &computed,
+        (0.0, 0.5),
+    );
+}
+
+fn fairness_is_that_of_the_flows_of_one_run(python: &str, desk: &Desk) {
+    let chart = Chart::of(desk, "fairness . --x generators --filter cc=sack");
+    let (x, y) = (chart.x(), chart.y());
+    let dots = chart.dots.iter();
+    let drawn = dots.map(|(_, (px, py), _)| (x.value(*px), y.value(*py)));
+    let computed = load(
+        python,
+        desk,
+        "SELECT generators AS a, median(jain) AS b FROM (
+            SELECT generators, run, sum(bps) * sum(bps) / (count(*) * sum(bps * bps)) AS jain
+            FROM load WHERE cc = 'sack' GROUP BY ALL)
+        GROUP BY generators",
+    );
+    assert_same(drawn.collect(), &computed, (x.error(), y.error()));
+}
+
+fn throughput_delay_has_a_point_per_flow(python: &str, desk: &Desk) {
+    let chart = Chart::of(desk, "throughput-delay . --group cc --filter cc=sack");
+    let (x, y) = (chart.x(), chart.y());
+    let least = chart.dots.iter().map(|dot| dot.2).fold(f64::MAX, f64::min);
+    // The larger dot is the mean.
+    let dots = chart.dots.iter().filter(|dot| is_same(dot.2, least));
+    let drawn = dots.map(|(_, (px, py), _)| (x.value(*px), y.value(*py)));
+    let computed = load(
+        python,
+        desk,
+        "SELECT rtt_median_ns / 1e6 AS a, bps / 1e6 AS b FROM load WHERE cc = 'sack'",
+    );
+    assert_same(drawn.collect(), &computed, (x.error(), y.error()));
+}
+
+fn distributions_begin_at_zero(python: &str, desk: &Desk) {
+    let chart = Chart::of(desk, "ecdf . --x rtt --group cc --filter cc=sack");
+    let (x, y) = (chart.x(), chart.y());
+    let line = chart.lines.iter().max_by_key(|line| line.1.len()).unwrap();
+    let line: Points = line
+        .1
+        .iter()
+        .map(|(px, py)| (x.value(*px), y.value(*py)))
+        .collect();
+    assert!(line[0].1.abs() <= y.error(), "{:?}", line[0]);
+    let computed = load(
+        python,
+        desk,
+        "SELECT unnest([0.1, 0.25, 0.5, 0.75, 0.9]) AS b, unnest(quantile_cont(r.rtt_ns / 1e6, [0.1, 0.25, 0.5, 0.75, 0.9])) AS a
+        FROM load JOIN 'runs/*/data/rtt.parquet' r USING (run, flow_id, direction)
+        WHERE load.cc = 'sack' AND r.method = 'packet_pairs' AND r.reference = 'src'",
+    );
+    for row in computed {
+        let [delay, share] = row[..] else {
+            panic!("{row:?} has no two numbers");
+        };
+        let reached = line.iter().find(|point| point.1 >= share).unwrap();
+        let error = 2.0 * x.error();
+        assert!(
+            (reached.0 - delay).abs() <= error,
+            "{delay} at {share}: {reached:?}"
+        );
+    }
+}
+
+fn goodput_is_a_rate_in_every_chart(python: &str, desk: &Desk) {
+    let axis = |line: &str| {
+        let chart = Chart::of(desk, line);
+        let names = chart.texts.iter().map(|label| label.text.clone());
+        names
+            .filter(|name| name.starts_with("goodput ("))
+            .collect::<Vec<_>>()
+    };
+    for line in [
+        "ecdf . --x goodput --group cc",
+        "bar . --y goodput",
+        "box . --y goodput",
+        "timeseries runs/r1 --panel goodput --flow #0",
+        "throughput-delay . --y goodput",
+    ] {
+        assert_eq!(axis(line), ["goodput (Mbit/s)"], "{line}");
+    }
+    let chart = Chart::of(desk, "ecdf . --x goodput --group cc --filter cc=sack");
+    let (x, y) = (chart.x(), chart.y());
+    let line = chart.lines.iter().max_by_key(|line| line.1.len()).unwrap();
+    let middle = line.1.iter().find(|point| y.value(point.1) >= 0.5).unwrap();
+    let computed = load(
+        python,
+        desk,
+        "SELECT median(b.goodput_bytes * 8e3 / b.covered_ns) AS a FROM load
+        JOIN 'runs/*/data/throughput.parquet' b USING (run, flow_id, direction)
+        WHERE load.cc = 'sack' AND b.capture = 'dst' AND 2 * b.covered_ns >= b.width_ns",
+    );
+    let (drawn, computed) = (x.value(middle.0), computed[0][0]);
+    assert!(
+        (drawn - computed).abs() <= 2.0 * x.error(),
+        "{drawn} and {computed}"
+    );
+}
+
+fn rates_use_the_covered_part_of_a_bin(python: &str, desk: &Desk) {
+    let flow = load(
+        python,
+        desk,
+        "SELECT flow_id AS a FROM load WHERE run = 'r1'",
+    )[0][0];
+    let chart = Chart::of(
+        desk,
+        &format!("timeseries runs/r1 --panel goodput --flow #{flow} --filter capture=dst"),
+    );
+    let y = chart.y();
+    let line = chart.lines.iter().max_by_key(|line| line.1.len()).unwrap();
+    let drawn = y.value(line.1.last().unwrap().1);
+    let computed = load(
+        python,
+        desk,
+        "SELECT last(b.goodput_bytes * 8e3 / b.covered_ns ORDER BY b.time) AS a FROM load
+        JOIN 'runs/*/data/throughput.parquet' b USING (run, flow_id, direction)
+        WHERE load.run = 'r1' AND b.capture = 'dst' AND 2 * b.covered_ns >= b.width_ns",
+    );
+    let error = y.error();
+    assert!(
+        (drawn - computed[0][0]).abs() <= error,
+        "{drawn} and {computed:?}"
+    );
+}
