@@ -6,15 +6,16 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use tcpexp_flow::{Flow, FlowId};
 use tcpexp_measure::rtt::{SingleRttRow, SingleRttSample};
 use tcpexp_table::{FlowLabel, Labelled, RowsWriter, single_rtt_columns};
 use tcpexp_units::Timestamp;
 
+use crate::live_output::rows_in;
 use crate::output::without_wrapping;
 use crate::rtt_args::RttArgs;
-use crate::shared_args::{Format, wrong_usage};
+use crate::shared_args::Format;
 use crate::warnings;
 
 /// Prints each round-trip time as soon as it is known.
@@ -89,26 +90,8 @@ enum Lines {
 
 impl Lines {
     fn in_format(format: Option<Format>) -> anyhow::Result<Self> {
-        let out = io::stdout();
-        let columns = single_rtt_columns();
-        let rows = match format {
-            None | Some(Format::Table) => return Ok(Self::Text { first: None }),
-            Some(Format::Csv) => RowsWriter::new(tcpexp_table::Format::Csv, columns, out),
-            Some(Format::Json) => RowsWriter::new(tcpexp_table::Format::Json, columns, out),
-            Some(Format::Arrow) if io::IsTerminal::is_terminal(&out) => {
-                bail!("a terminal cannot show arrow: redirect the output")
-            }
-            Some(Format::Arrow) => RowsWriter::arrow_stream(columns, out),
-            Some(Format::Parquet) => {
-                return Err(wrong_usage(
-                    "--live cannot write parquet, which is readable only when it is complete",
-                ));
-            }
-            Some(Format::Spp) => {
-                return Err(wrong_usage("the format spp requires rtt with two captures"));
-            }
-        };
-        Ok(Self::Rows(Box::new(rows.map_err(without_wrapping)?)))
+        let rows = rows_in(format, single_rtt_columns())?;
+        Ok(rows.map_or(Self::Text { first: None }, Self::Rows))
     }
 
     fn add(&mut self, flow: &LiveFlow, sample: SingleRttSample) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use tcpexp::Manifest;
 use crate::shared_args::wrong_usage;
 
 /// Arguments that name a file or directory to write.
-const OUTPUTS: [&str; 7] = [
+const OUTPUTS: [&str; 8] = [
     "output",
     "plot",
     "flows",
@@ -17,6 +17,7 @@ const OUTPUTS: [&str; 7] = [
     "runs",
     "junit",
     "control_table",
+    "metrics",
 ];
 /// Arguments that name files or directories to read.
 const INPUTS: [&str; 15] = [

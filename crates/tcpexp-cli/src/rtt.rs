@@ -14,6 +14,9 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     let Some(dst) = &args.dst else {
         return crate::single_rtt::run(args);
     };
+    if args.live {
+        return crate::live_pair::run(args, dst);
+    }
     if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
         return Err(wrong_usage(
             "only one of the two captures can be standard input",

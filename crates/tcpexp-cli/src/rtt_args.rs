@@ -26,7 +26,8 @@ use crate::values::parse_time;
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp rtt src.pcap dst.pcap\n\
 \x20 tcpexp rtt src.pcap dst.pcap --flow 1 -o rtt.parquet --plot rtt.svg\n\
-\x20 tcpdump -i eth0 -w - | tcpexp rtt - --live --format json")]
+\x20 tcpdump -i eth0 -w - | tcpexp rtt - --live --format json\n\
+\x20 tcpexp rtt --live sender:eth0 receiver:eth0 --filter 'tcp port 5201'")]
 pub(crate) struct RttArgs {
     /// Capture at the source point, or the only capture; `-` is standard input
     ///
@@ -37,11 +38,24 @@ pub(crate) struct RttArgs {
     /// Capture at the destination point; `-` is standard input
     pub(crate) dst: Option<PathBuf>,
 
-    /// Print each round-trip time as soon as it is known (one capture only)
+    /// Print each round-trip time as soon as it is known
     ///
-    /// --format csv, json or arrow prints rows instead of text; arrow is a stream of Arrow IPC.
-    #[arg(long, conflicts_with_all = ["dst", "output", "plot", "flows", "compat", "limit", "from", "to", "shard"])]
+    /// Captures are then pipes, growing files, or HOST:INTERFACE, such as rtr:eth0: tcpexp starts
+    /// tcpdump on that host over ssh, with --filter, and reconnects if the connection is lost. Between
+    /// two captures, a time is known within a second. --format csv, json or arrow prints rows instead
+    /// of text; arrow is a stream of Arrow IPC.
+    #[arg(long, conflicts_with_all = ["output", "plot", "flows", "compat", "limit", "from", "to", "shard", "survey"])]
     pub(crate) live: bool,
+
+    /// Keep a histogram of the round-trip times in a file in the text format of Prometheus
+    ///
+    /// With --live and two captures. The file is replaced with each group of round-trip times.
+    #[arg(long, value_name = "FILE", requires_all = ["live", "dst"])]
+    pub(crate) metrics: Option<PathBuf>,
+
+    /// Use this file instead of ~/.ssh/config, with --live and HOST:INTERFACE
+    #[arg(long, value_name = "FILE", requires = "live")]
+    pub(crate) ssh_config: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) select: SelectArgs,

@@ -96,6 +96,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
         "tcpexp-cli",
         &[
             "tcpexp-units",
+            "tcpexp-host",
             "tcpexp-capture",
             "tcpexp-wire",
             "tcpexp-flow",

@@ -35,7 +35,7 @@ OPTIONS = {
 # Outputs are methods of results. `compat` replaces SPP, which is no table.
 NO_KEYWORDS = {
     "control_table",
-    "output", "format", "quiet", "plot", "flows", "events", "runs", "help", "live", "compat", "mask",
+    "output", "format", "quiet", "plot", "flows", "events", "runs", "help", "live", "metrics", "compat", "mask",
     "src_host", "dst_host",
 }  # fmt: skip
 

@@ -48,7 +48,7 @@ fn live_prints_the_same_round_trip_times_as_the_rows() {
 fn live_conflicts_with_options_that_need_the_whole_input() {
     let desk = Desk::new();
     for more in [
-        "dst.pcap",
+        "dst.pcap --metrics rows.csv -o rows.csv",
         "-o rows.csv",
         "--format parquet",
         "--plot rtt.svg",
@@ -77,6 +77,64 @@ fn live_rows_are_those_of_the_whole_capture() {
     let rows: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
     let samples = desk.text("rtt src.pcap --format json").lines().count();
     assert_eq!(rows, samples);
+}
+
+#[cfg(unix)]
+#[test]
+fn live_rows_of_two_pipes_are_those_of_the_captures() {
+    let desk = Desk::new();
+    let sorted = |text: String| {
+        let rows = csv(text.as_bytes());
+        let mut rows = columns(
+            &rows,
+            &["initiator", "direction", "reference", "time", "rtt_ns"],
+        );
+        rows.sort();
+        rows
+    };
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    let fifo = rustix::fs::FileType::Fifo;
+    for pipe in ["a", "b"] {
+        rustix::fs::mknodat(rustix::fs::CWD, desk.path(pipe), fifo, mode, 0).unwrap();
+    }
+    let run = piped(&desk, "rtt a b --live --format csv --metrics live.prom");
+    for (pipe, file) in [("b", "dst.pcap"), ("a", "src.pcap")] {
+        std::fs::write(desk.path(pipe), desk.get(file)).unwrap();
+    }
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(text(&output.stderr), "");
+    let live = sorted(text(&output.stdout));
+    assert!(live == sorted(desk.text("rtt src.pcap dst.pcap --format csv")));
+    let metrics = text(&desk.get("live.prom"));
+    let count = |reference: &str| {
+        let name = format!("tcpexp_rtt_seconds_count{{reference=\"{reference}\"}} ");
+        let value = metrics.lines().find_map(|line| line.strip_prefix(&name));
+        value.unwrap().parse::<usize>().unwrap()
+    };
+    assert_eq!(count("src") + count("dst"), live.len());
+}
+
+#[cfg(unix)]
+#[test]
+fn live_text_of_two_captures_has_a_line_per_round_trip_time() {
+    let desk = Desk::new();
+    let live = desk.text("rtt src.pcap dst.pcap --live --flow :5001");
+    let samples = desk.text("rtt src.pcap dst.pcap --flow :5001 --format csv");
+    assert_eq!(live.lines().count(), samples.lines().count() - 1);
+    let first: Vec<&str> = live.lines().take(2).collect();
+    assert_snapshot!(first.join("\n"), @r"
+    0.000000 s  20.012 ms src 10.1.0.1:10000 > 203.0.113.1:5001
+    0.000000 s  20.011 ms dst 203.0.113.1:5001 > 10.1.0.1:10000
+    ");
+}
+
+#[test]
+fn an_unusable_live_capture_is_named() {
+    let desk = Desk::new();
+    desk.put("text", b"this is no capture but a text");
+    assert_snapshot!(desk.failure("rtt src.pcap text --live"), @r#"cannot read text: not a capture: it starts with 74 68 69 73 20 69 73 20 ("this is ")"#);
+    assert_snapshot!(desk.failure("rtt src.pcap nowhere --live"), @"cannot open nowhere: No such file or directory (os error 2)");
+    assert_snapshot!(desk.failure("rtt src.pcap a;b:eth0 --live"), @r#""a;b" is not a host: expected a name or an address that ssh accepts, such as "rtr""#);
 }
 
 #[cfg(unix)]

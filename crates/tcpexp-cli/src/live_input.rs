@@ -1,0 +1,150 @@
+//! Captures in progress: files, pipes, and interfaces of other hosts.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use netem_ctl::{RunError, Script, ScriptStream, Ssh, SshHost, SshOptions};
+use tcpexp::{Error, Filter, LiveInput, OneStream};
+use tcpexp_host::quote;
+
+use crate::failure;
+
+/// Captures packets of an interface to standard output until standard input ends.
+const CAPTURE_SH: &str = include_str!("capture.sh");
+
+/// Pauses before a lost connection is opened again, doubled after each attempt.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The capture at `path`: `HOST:INTERFACE`, `-` or a file.
+pub(crate) fn live_input(
+    path: &Path,
+    ssh_config: Option<&Path>,
+    filter: Option<&Filter>,
+) -> anyhow::Result<Box<dyn LiveInput>> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(OneStream::new(
+            "standard input".into(),
+            io::stdin(),
+        )));
+    }
+    if let Some((host, interface)) = remote(path) {
+        let options = SshOptions {
+            config: ssh_config.map(Path::to_owned),
+            ..SshOptions::default()
+        };
+        let host: SshHost = host.parse()?;
+        let script = format!(
+            "interface={}\nfilter={}\n{CAPTURE_SH}",
+            quote(interface),
+            quote(filter.map_or("", Filter::as_str))
+        );
+        return Ok(Box::new(RemoteCapture {
+            name: path.to_owned(),
+            ssh: Ssh::new(host, options)?,
+            script: Script::new(script).as_root(),
+            stream: None,
+            has_begun: false,
+            pause: FIRST_PAUSE,
+        }));
+    }
+    // Opening a named pipe waits for its writer, which may wait for the other one: the thread that
+    // reads the pipe opens it.
+    std::fs::metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
+    Ok(Box::new(OneStream::new(
+        path.to_owned(),
+        Unopened::At(path.to_owned()),
+    )))
+}
+
+/// The host and the interface that `HOST:INTERFACE` names, unless it is the name of a file.
+fn remote(path: &Path) -> Option<(&str, &str)> {
+    if path.exists() {
+        return None;
+    }
+    let (host, interface) = path.to_str()?.rsplit_once(':')?;
+    let is_name = |text: &str| !text.is_empty() && !text.contains('/');
+    (is_name(host) && is_name(interface)).then_some((host, interface))
+}
+
+/// A file that the first read opens.
+enum Unopened {
+    At(PathBuf),
+    Opened(File),
+}
+
+impl Read for Unopened {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Self::At(path) = self {
+            *self = Self::Opened(File::open(path)?);
+        }
+        match self {
+            Self::Opened(file) => file.read(buffer),
+            Self::At(_) => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+/// A capture on another host, over ssh. A lost connection is opened again.
+struct RemoteCapture {
+    name: PathBuf,
+    ssh: Ssh,
+    script: Script,
+    stream: Option<ScriptStream>,
+    /// True once packets have arrived, so that the host, the interface and the rights are known to be
+    /// right.
+    has_begun: bool,
+    pause: Duration,
+}
+
+impl LiveInput for RemoteCapture {
+    fn open(
+        &mut self,
+        failure: Option<tcpexp_capture::Error>,
+    ) -> Result<Option<Box<dyn Read + Send>>, Error> {
+        if let Some(stream) = self.stream.take() {
+            let why = self.ssh.stream_error(&self.script, stream);
+            if failure.is_none() {
+                self.has_begun = true;
+                self.pause = FIRST_PAUSE;
+            }
+            self.wait(why)?;
+        }
+        loop {
+            let started = self.ssh.stream(&self.script);
+            let output = started.map(|mut stream| {
+                let output = stream.take_output();
+                self.stream = Some(stream);
+                output
+            });
+            match output {
+                Ok(output) => return Ok(output.map(|output| Box::new(output) as Box<_>)),
+                Err(why) => self.wait(why)?,
+            }
+        }
+    }
+}
+
+impl RemoteCapture {
+    /// Waits before the next attempt; the first attempt must succeed.
+    fn wait(&mut self, why: RunError) -> Result<(), Error> {
+        if !self.has_begun {
+            return Err(Error::Input {
+                name: self.name.clone(),
+                source: Box::new(why),
+            });
+        }
+        failure::print_line(&format!(
+            "warning: {} was lost, next attempt in {} s: {why}",
+            self.name.display(),
+            self.pause.as_secs()
+        ));
+        thread::sleep(self.pause);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        Ok(())
+    }
+}
