@@ -7,8 +7,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate, after all crates that it may use, with the workspace crates that it may use.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("tcpexp-units", &[]),
+    ("tcpexp-store", &[]),
     ("tcpexp-host", &[]),
     ("tcpexp-capture", &["tcpexp-units"]),
     ("tcpexp-wire", &[]),
@@ -78,6 +79,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
         "tcpexp",
         &[
             "tcpexp-units",
+            "tcpexp-store",
             "tcpexp-host",
             "tcpexp-capture",
             "tcpexp-wire",
@@ -97,6 +99,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
         &[
             "tcpexp-units",
             "tcpexp-host",
+            "tcpexp-store",
             "tcpexp-capture",
             "tcpexp-wire",
             "tcpexp-flow",

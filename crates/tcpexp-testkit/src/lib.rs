@@ -5,6 +5,7 @@
 //!   returns both captures and the true history of every packet.
 //! - [`scripted`] shows the packets of a script to code that reads captures.
 //! - [`skip`] and its relatives skip a test on a machine that lacks a program or a privilege.
+//! - [`ObjectServer`] serves objects as S3 does, with faults.
 //! - [`FrameSpec`] and [`CaptureWriter`] build single frames and capture files of every kind.
 //!
 //! ```
@@ -36,6 +37,7 @@
 mod checksum;
 mod frame;
 mod needs;
+mod object_server;
 mod options;
 mod payload;
 mod prng;
@@ -46,6 +48,7 @@ mod writer;
 
 pub use frame::{FrameSpec, Framing, Transport, flag};
 pub use needs::{find_program, has_minutes, has_programs, report_skipped, skip};
+pub use object_server::{Asked, ObjectServer, Reply};
 pub use options::TcpOptions;
 pub use payload::Payload;
 pub use prng::Prng;

@@ -1,0 +1,216 @@
+//! URLs to clients of stores.
+
+use std::env;
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use url::Url;
+
+use crate::{Error, StoreOptions, aws};
+
+/// Retries of a request, with the back-off of `object_store`: 0.1 s at first, then up to twice as
+/// long each time.
+const RETRIES: usize = 8;
+/// Time from the first attempt after which a request is not repeated. Stores that are overloaded
+/// answer again within seconds; a user waits for a minute at most for the error.
+const RETRY_TIME: Duration = Duration::from_secs(60);
+/// Longest pause within an answer. The time of a whole answer has no limit, as links may be slow.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// A store and the place of an object in it.
+pub(crate) struct Connected {
+    /// The URL without what may be a signature or a password.
+    pub(crate) name: String,
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) path: Path,
+}
+
+impl Connected {
+    /// Prepares a client for `url`. Sends no request.
+    pub(crate) fn to(url: &str, options: &StoreOptions) -> Result<Self, Error> {
+        choose_tls();
+        match url.split_once("://") {
+            Some((scheme @ ("http" | "https"), _)) => to_server(url, scheme == "http", options),
+            Some((scheme, place)) => to_bucket(url, scheme, place, options),
+            None => Err(expected("s3://BUCKET/KEY")),
+        }
+    }
+}
+
+fn to_bucket(
+    url: &str,
+    scheme: &str,
+    place: &str,
+    options: &StoreOptions,
+) -> Result<Connected, Error> {
+    let form = match scheme {
+        "gs" => "gs://BUCKET/KEY",
+        "az" => "az://CONTAINER/BLOB",
+        _ => "s3://BUCKET/KEY",
+    };
+    // Tools of the providers take the key as it is written: `%20` is no space in it.
+    let (bucket, key) = place.split_once('/').ok_or(expected(form))?;
+    let path = Path::parse(key).map_err(|_| expected(form))?;
+    if bucket.is_empty() || path.as_ref().is_empty() {
+        return Err(expected(form));
+    }
+    let store = match scheme {
+        "gs" => google(bucket, options),
+        "az" => azure(bucket, options),
+        _ => amazon(bucket, options),
+    }?;
+    Ok(Connected {
+        name: url.to_owned(),
+        store,
+        path,
+    })
+}
+
+fn amazon(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, Error> {
+    let builder = AmazonS3Builder::from_env()
+        .with_bucket_name(bucket)
+        .with_retry(retries())
+        .with_client_options(client_of_env());
+    let known = options
+        .iter()
+        .filter_map(|(name, value)| Some((name.parse().ok()?, value)));
+    let builder = known.fold(builder, |builder, (key, value)| {
+        builder.with_config(key, value)
+    });
+    let builder = aws::with_profile(builder, options, &|name| env::var(name).ok())?;
+    Ok(Arc::new(
+        builder.build().map_err(|error| Error::of(&error))?,
+    ))
+}
+
+fn google(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, Error> {
+    let builder = GoogleCloudStorageBuilder::from_env()
+        .with_bucket_name(bucket)
+        .with_retry(retries())
+        .with_client_options(client_of_env());
+    let known = options
+        .iter()
+        .filter_map(|(name, value)| Some((name.parse().ok()?, value)));
+    let builder = known.fold(builder, |builder, (key, value)| {
+        builder.with_config(key, value)
+    });
+    Ok(Arc::new(
+        builder.build().map_err(|error| Error::of(&error))?,
+    ))
+}
+
+fn azure(container: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, Error> {
+    let builder = MicrosoftAzureBuilder::from_env()
+        .with_container_name(container)
+        .with_retry(retries())
+        .with_client_options(client_of_env());
+    let known = options
+        .iter()
+        .filter_map(|(name, value)| Some((name.parse().ok()?, value)));
+    let builder = known.fold(builder, |builder, (key, value)| {
+        builder.with_config(key, value)
+    });
+    Ok(Arc::new(
+        builder.build().map_err(|error| Error::of(&error))?,
+    ))
+}
+
+fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connected, Error> {
+    const FORM: &str = "https://HOST/PATH";
+    let mut server = Url::parse(url).map_err(|_| expected(FORM))?;
+    let path = Path::from_url_path(server.path()).map_err(|_| expected(FORM))?;
+    if path.as_ref().is_empty() {
+        return Err(expected(FORM));
+    }
+    let mut name = server.clone();
+    name.set_query(None);
+    // Fails for URLs without a host only.
+    let _ = name.set_password(None);
+    // The query may be a signature, which each request needs.
+    server.set_path("");
+    let client = default_client().with_allow_http(is_plain);
+    let known = options
+        .iter()
+        .filter_map(|(name, value)| Some((name.parse().ok()?, value)));
+    let client = known.fold(client, |client, (key, value)| {
+        client.with_config(key, value)
+    });
+    let builder = HttpBuilder::new()
+        .with_url(server)
+        .with_retry(retries())
+        .with_client_options(client);
+    Ok(Connected {
+        name: name.into(),
+        store: Arc::new(builder.build().map_err(|error| Error::of(&error))?),
+        path,
+    })
+}
+
+fn expected(form: &'static str) -> Error {
+    Error::Url { expected: form }
+}
+
+fn default_client() -> ClientOptions {
+    ClientOptions::new()
+        .with_timeout_disabled()
+        .with_read_timeout(PAUSE)
+}
+
+/// Options of the client that the environment sets, such as `AWS_ALLOW_HTTP`.
+fn client_of_env() -> ClientOptions {
+    let is_allowed = env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
+    default_client().with_allow_http(is_allowed)
+}
+
+fn retries() -> RetryConfig {
+    RetryConfig {
+        max_retries: RETRIES,
+        retry_timeout: RETRY_TIME,
+        ..RetryConfig::default()
+    }
+}
+
+/// Makes `ring` the cryptography of TLS. The other choice, aws-lc, needs cmake to be built.
+fn choose_tls() {
+    static CHOSEN: Once = Once::new();
+    CHOSEN.call_once(|| {
+        // A program that has chosen already keeps its choice.
+        drop(rustls::crypto::ring::default_provider().install_default());
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_an_object_is_an_error() {
+        for url in [
+            "s3://",
+            "s3://b",
+            "s3://b/",
+            "s3:///k",
+            "gs://b",
+            "az://c",
+            "http://h",
+            "https://h/",
+        ] {
+            let error = Connected::to(url, &StoreOptions::default()).err();
+            assert!(matches!(error, Some(Error::Url { .. })), "{url}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_without_signatures() {
+        let url = "https://user:secret@h/a/src.pcap?X-Amz-Signature=1";
+        let to = Connected::to(url, &StoreOptions::default()).unwrap();
+        assert_eq!(to.name, "https://user@h/a/src.pcap");
+        assert_eq!(to.path.as_ref(), "a/src.pcap");
+    }
+}

@@ -1,0 +1,186 @@
+//! Errors of stores.
+
+use thiserror::Error;
+
+/// An object that cannot be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program has no clients of stores.
+    #[error(
+        "this build cannot read URLs: build tcpexp with the feature `stores`, as in \
+         `cargo install --path crates/tcpexp-cli --features stores`"
+    )]
+    NotBuilt,
+    /// The URL names no object.
+    #[error("the URL names no object: {expected} is expected")]
+    Url {
+        /// Form of a URL of this store.
+        expected: &'static str,
+    },
+    /// The text is no option.
+    #[error("{text} is no option: NAME=VALUE is expected")]
+    NoOption {
+        /// The text.
+        text: String,
+    },
+    /// No store has this option.
+    #[error(
+        "no store has the option {name}: names are those of object_store, such as aws_endpoint"
+    )]
+    UnknownOption {
+        /// Name of the option.
+        name: String,
+    },
+    /// The object does not exist.
+    #[error("there is no such object")]
+    NotFound,
+    /// The store refuses the request.
+    #[error("access denied: {reason}")]
+    Denied {
+        /// Answer of the store.
+        reason: String,
+    },
+    /// The object is not the one that was opened.
+    #[error("the object was replaced while it was read: start again")]
+    Changed,
+    /// Two versions of the object could not be told apart.
+    #[error(
+        "the server sends neither ETag nor Last-Modified, so parts of two versions could be mixed: \
+         download the file first"
+    )]
+    NoVersion,
+    /// The store sent another number of bytes than it announced.
+    #[error("the store sent {have} of {wanted} bytes")]
+    Short {
+        /// Bytes received.
+        have: u64,
+        /// Bytes requested.
+        wanted: u64,
+    },
+    /// No credentials were found.
+    #[error(
+        "no credentials for S3: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; for a \
+         public object, use --storage-option skip_signature=true"
+    )]
+    NoCredentials,
+    /// The profile does not exist.
+    #[error("there is no profile {name} in the configuration of AWS")]
+    NoProfile {
+        /// Name of the profile.
+        name: String,
+    },
+    /// The profile has credentials that only the tools of AWS can get.
+    #[error(
+        "the profile {name} needs the command aws (version 2): install it, or run \
+         `aws configure export-credentials --profile {name} --format env` where it is and set what it prints"
+    )]
+    NoAwsCommand {
+        /// Name of the profile.
+        name: String,
+    },
+    /// The program that prints credentials failed.
+    #[error("the program for credentials failed: {reason}")]
+    CredentialProcess {
+        /// What it wrote to standard error, or what its output lacks.
+        reason: String,
+    },
+    /// A thread for requests cannot be started.
+    #[error("cannot start threads for requests: {reason}")]
+    Threads {
+        /// The system's error.
+        reason: String,
+    },
+    /// The request failed, after all retries.
+    #[error("{reason}")]
+    Failed {
+        /// The last answer of the store, or why there is none.
+        reason: String,
+    },
+}
+
+#[cfg(feature = "stores")]
+mod of_client {
+    use super::Error;
+
+    /// Longest text of an answer in a message: the answers of proxies are pages.
+    const ANSWER_CHARS: usize = 300;
+
+    impl Error {
+        /// What an error of the client means.
+        pub(crate) fn of(error: &object_store::Error) -> Self {
+            // The providers of credentials are ours.
+            let causes = std::iter::successors(
+                Some(error as &(dyn std::error::Error + 'static)),
+                |&error| error.source(),
+            );
+            if let Some(own) = causes
+                .into_iter()
+                .find_map(|cause| cause.downcast_ref::<Self>())
+            {
+                return own.clone();
+            }
+            let text = match std::error::Error::source(error) {
+                Some(cause) => brief(&cause.to_string()),
+                None => brief(&error.to_string()),
+            };
+            match error {
+                object_store::Error::NotFound { .. } => Self::NotFound,
+                object_store::Error::Precondition { .. } => Self::Changed,
+                object_store::Error::PermissionDenied { .. }
+                | object_store::Error::Unauthenticated { .. } => Self::Denied { reason: text },
+                // Wrong credentials and clocks are 400 and 401 in some stores.
+                _ if ["ExpiredToken", "InvalidToken", "TokenRefreshRequired"]
+                    .iter()
+                    .any(|code| text.contains(code)) =>
+                {
+                    Self::Denied { reason: text }
+                }
+                object_store::Error::UnknownConfigurationKey { key, .. } => {
+                    Self::UnknownOption { name: key.clone() }
+                }
+                _ => Self::Failed { reason: text },
+            }
+        }
+    }
+
+    /// One line, without queries, which may be signatures, and with the code and the message only of
+    /// an answer in XML.
+    fn brief(text: &str) -> String {
+        let element = |name: &str| {
+            let (_, after) = text.split_once(&format!("<{name}>"))?;
+            let (inside, _) = after.split_once('<')?;
+            Some(inside)
+        };
+        let answer = match (text.find('<'), element("Code")) {
+            (Some(start), Some(code)) => {
+                let message = element("Message").unwrap_or_default();
+                format!("{}{code}: {message}", &text[..start])
+            }
+            _ => text.to_owned(),
+        };
+        let words = answer
+            .split_whitespace()
+            .map(|word| match word.split_once('?') {
+                Some((url, _)) if url.contains("://") => url,
+                _ => word,
+            });
+        let line = words.collect::<Vec<_>>().join(" ");
+        line.chars().take(ANSWER_CHARS).collect()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn an_answer_is_one_line_without_signatures() {
+            let text = "GET http://h/k?X-Amz-Signature=0 - 403:\n <Error><Code>ExpiredToken</Code>\
+                        <Message>The token has expired.</Message></Error>";
+            assert_eq!(
+                brief(text),
+                "GET http://h/k - 403: ExpiredToken: The token has expired."
+            );
+        }
+    }
+}

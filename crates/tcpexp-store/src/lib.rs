@@ -1,0 +1,86 @@
+//! Captures and tables in object stores.
+//!
+//! [`Object::open`] reads the start of an object, and [`Object::reader`] reads it from front to back
+//! as often as needed: by ranges that are requested ahead, in bounded memory, without a local copy.
+//! All ranges are of one version of the object. [`Upload`] writes an object that appears whole or not
+//! at all. Both block; the requests run on threads of their own.
+//!
+//! ```no_run
+//! use std::io::Read;
+//!
+//! use tcpexp_store::{Object, StoreOptions};
+//!
+//! let object = Object::open("s3://captures/src.pcap", &StoreOptions::default())?;
+//! let mut start = [0; 24];
+//! object.reader().read_exact(&mut start)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! URLs are `s3://BUCKET/KEY`, `gs://BUCKET/KEY`, `az://CONTAINER/BLOB`, and `http://` or `https://` of
+//! any server that serves ranges. Credentials are those that the tools of the providers find, see
+//! [`StoreOptions`].
+//!
+//! # Features
+//!
+//! - `stores`: the clients of the stores. Without it, each URL is [`Error::NotBuilt`].
+
+#[cfg(feature = "stores")]
+mod aws;
+#[cfg(feature = "stores")]
+mod connect;
+mod error;
+#[cfg(feature = "stores")]
+mod object;
+mod options;
+#[cfg(feature = "stores")]
+mod process;
+#[cfg(feature = "stores")]
+mod reader;
+#[cfg(feature = "stores")]
+mod runtime;
+#[cfg(feature = "stores")]
+mod version;
+#[cfg(not(feature = "stores"))]
+mod without;
+
+pub use error::Error;
+#[cfg(feature = "stores")]
+pub use object::Object;
+pub use options::{StoreOption, StoreOptions};
+#[cfg(feature = "stores")]
+pub use reader::ObjectReader;
+#[cfg(not(feature = "stores"))]
+pub use without::{Object, ObjectReader};
+
+use std::path::Path;
+
+/// What URLs of objects start with.
+const SCHEMES: [&str; 5] = ["s3://", "gs://", "az://", "http://", "https://"];
+
+/// Returns the URL if `path` is one of an object, and not the path of a file.
+pub fn as_url(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let is_url = SCHEMES.iter().any(|scheme| text.starts_with(scheme));
+    is_url.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_url_only_with_the_scheme_of_a_store() {
+        for url in [
+            "s3://b/k",
+            "gs://b/k",
+            "az://c/b",
+            "http://h/f",
+            "https://h/f",
+        ] {
+            assert_eq!(as_url(Path::new(url)), Some(url));
+        }
+        for path in ["src.pcap", "s3:/b/k", "ftp://h/f", "./s3://b/k", "-"] {
+            assert_eq!(as_url(Path::new(path)), None);
+        }
+    }
+}

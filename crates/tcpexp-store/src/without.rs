@@ -1,0 +1,53 @@
+//! What a program without the clients of stores has in their place.
+
+use std::convert::Infallible;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use crate::{Error, StoreOptions};
+
+/// An object in a store. This build has no stores, so there is none.
+#[derive(Clone, Debug)]
+pub struct Object(Infallible);
+
+/// Reads an object. This build has no stores, so there is none.
+#[derive(Debug)]
+pub struct ObjectReader(Infallible);
+
+impl Object {
+    /// Returns [`Error::NotBuilt`].
+    pub fn open(_url: &str, _options: &StoreOptions) -> Result<Self, Error> {
+        Err(Error::NotBuilt)
+    }
+
+    /// The URL without its query.
+    pub fn name(&self) -> &str {
+        match self.0 {}
+    }
+
+    /// Length in bytes.
+    pub fn size(&self) -> u64 {
+        match self.0 {}
+    }
+
+    /// Starts to read the object at its first byte.
+    pub fn reader(&self) -> ObjectReader {
+        match self.0 {}
+    }
+
+    /// The first error of any reader.
+    pub fn failure(&self) -> Option<Error> {
+        match self.0 {}
+    }
+}
+
+impl Read for ObjectReader {
+    fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0 {}
+    }
+}
+
+impl Seek for ObjectReader {
+    fn seek(&mut self, _to: SeekFrom) -> io::Result<u64> {
+        match self.0 {}
+    }
+}

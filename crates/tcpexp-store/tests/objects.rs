@@ -1,0 +1,163 @@
+//! Reading of objects from a server with faults.
+#![cfg(feature = "stores")]
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+use std::io::{Read, Seek, SeekFrom};
+use std::time::Duration;
+
+use tcpexp_store::{Error, Object, StoreOptions};
+use tcpexp_testkit::{Asked, ObjectServer, Reply};
+
+/// Larger than the head, with ranges of several lengths.
+const BYTES: usize = 9_000_001;
+
+fn bytes(seed: u32) -> Vec<u8> {
+    let words = (0..).flat_map(|i: u32| (i ^ seed).wrapping_mul(2_654_435_761).to_le_bytes());
+    words.take(BYTES).collect()
+}
+
+fn served(decide: impl FnMut(&Asked) -> Reply + Send + 'static) -> ObjectServer {
+    let server = ObjectServer::deciding(decide);
+    server.put("/bucket/src.pcap", &bytes(1));
+    server
+}
+
+fn open(server: &ObjectServer) -> Result<Object, Error> {
+    let url = format!("{}/bucket/src.pcap", server.endpoint());
+    Object::open(&url, &StoreOptions::default())
+}
+
+fn open_s3(server: &ObjectServer, url: &str) -> Result<Object, Error> {
+    let options = [
+        format!("aws_endpoint={}", server.endpoint()),
+        "allow_http=true".to_owned(),
+        "aws_access_key_id=ID".to_owned(),
+        "aws_secret_access_key=SECRET".to_owned(),
+    ];
+    let options = options.iter().map(|option| option.parse().unwrap());
+    Object::open(url, &options.collect())
+}
+
+fn read(object: &Object) -> (Vec<u8>, Option<Error>) {
+    let mut all = Vec::new();
+    let end = object.reader().read_to_end(&mut all);
+    assert_eq!(end.is_err(), object.failure().is_some());
+    (all, object.failure())
+}
+
+#[test]
+fn every_pass_yields_the_bytes_of_the_object() {
+    let server = served(|_| Reply::Right);
+    let object = open(&server).unwrap();
+    assert_eq!(object.size(), BYTES as u64);
+    for _ in 0..2 {
+        assert!(read(&object) == (bytes(1), None));
+    }
+}
+
+#[test]
+fn requests_to_s3_are_signed() {
+    let server = served(|_| Reply::Right);
+    let object = open_s3(&server, "s3://bucket/src.pcap").unwrap();
+    assert!(read(&object) == (bytes(1), None));
+    let asked = server.asked();
+    assert!(asked.iter().all(|asked| {
+        let signed = asked.authorization.as_deref().unwrap_or_default();
+        asked.path == "/bucket/src.pcap" && signed.starts_with("AWS4-HMAC-SHA256 Credential=ID/")
+    }));
+    assert_eq!(
+        open_s3(&server, "s3://bucket/dst.pcap").err(),
+        Some(Error::NotFound)
+    );
+}
+
+#[test]
+fn a_look_at_the_head_requests_only_the_head() {
+    let server = served(|_| Reply::Right);
+    let object = open(&server).unwrap();
+    let mut start = [0; 1000];
+    object.reader().read_exact(&mut start).unwrap();
+    let ranges: Vec<_> = server.asked().iter().map(|asked| asked.range).collect();
+    assert_eq!(ranges, [Some((0, (256 << 10) - 1))]);
+}
+
+#[test]
+fn a_seek_starts_with_a_small_range() {
+    let server = served(|_| Reply::Right);
+    let object = open(&server).unwrap();
+    let mut reader = object.reader();
+    for place in [5_000_000, 100, BYTES as u64 - 10] {
+        reader.seek(SeekFrom::Start(place)).unwrap();
+        let mut some = [0; 10];
+        reader.read_exact(&mut some).unwrap();
+        let place = usize::try_from(place).unwrap();
+        assert_eq!(some, bytes(1)[place..place + 10]);
+    }
+    assert_eq!(reader.read(&mut [0; 10]).unwrap(), 0);
+    assert_eq!(server.asked().len(), 3, "the head is known");
+}
+
+#[test]
+fn an_empty_object_has_no_bytes() {
+    let server = ObjectServer::start();
+    server.put("/bucket/src.pcap", b"");
+    let object = open(&server).unwrap();
+    assert_eq!((object.size(), read(&object)), (0, (Vec::new(), None)));
+}
+
+#[test]
+fn a_busy_store_is_asked_again() {
+    let server = served(|asked| match asked.number % 3 {
+        2 => Reply::Right,
+        _ => Reply::Status(503, "SlowDown"),
+    });
+    assert!(read(&open(&server).unwrap()) == (bytes(1), None));
+}
+
+#[test]
+fn a_connection_that_breaks_is_continued() {
+    let server = served(|asked| match asked.number % 2 {
+        0 => Reply::Right,
+        _ => Reply::Cut(100_000),
+    });
+    assert!(read(&open(&server).unwrap()) == (bytes(1), None));
+}
+
+#[test]
+fn a_slow_store_yields_all_bytes() {
+    let server = served(|_| Reply::Slow(Duration::from_millis(20)));
+    assert!(read(&open(&server).unwrap()) == (bytes(1), None));
+}
+
+#[test]
+fn an_object_that_is_replaced_is_an_error_and_never_mixed_bytes() {
+    let server = served(|asked| match asked.number {
+        2 => Reply::Replaced(bytes(2)),
+        _ => Reply::Right,
+    });
+    let object = open(&server).unwrap();
+    let (all, failure) = read(&object);
+    assert_eq!(failure, Some(Error::Changed));
+    assert!(bytes(1).starts_with(&all));
+    // A later reader of the same object does not see the new version either.
+    let mut all = Vec::new();
+    assert!(object.reader().read_to_end(&mut all).is_err());
+    assert!(bytes(1).starts_with(&all));
+}
+
+#[test]
+fn credentials_that_expire_are_one_clear_error() {
+    let server = served(|asked| match asked.number {
+        0 => Reply::Right,
+        _ => Reply::Status(403, "ExpiredToken"),
+    });
+    let object = open_s3(&server, "s3://bucket/src.pcap").unwrap();
+    let (all, failure) = read(&object);
+    assert!(bytes(1).starts_with(&all) && all.len() < BYTES);
+    let text = failure.unwrap().to_string();
+    assert!(text.starts_with("access denied: "), "{text}");
+    assert!(
+        text.ends_with("ExpiredToken: test of ExpiredToken"),
+        "{text}"
+    );
+}
