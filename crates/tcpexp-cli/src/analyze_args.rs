@@ -113,6 +113,7 @@ pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
         link_rate_bps: args.rate,
         shard: args.part.shard,
         survey: args.learned.read()?,
+        stores: args.reading.stores(),
         run: RunColumns::new(args.param.clone(), DatasetTable::has_column),
         ..AnalyzeOptions::default()
     })

@@ -26,6 +26,7 @@ pub(crate) fn run(args: &AnalyzeArgs, src: &Path) -> anyhow::Result<()> {
         (!args.log.is_empty(), "--log"),
         (args.reading.no_mmap, "--no-mmap"),
         (args.part.shard.is_some(), "--shard"),
+        (!args.reading.storage_option.is_empty(), "--storage-option"),
     ];
     if let Some((_, what)) = takes_no.iter().find(|(is_given, _)| *is_given) {
         return Err(wrong_usage(&format!(

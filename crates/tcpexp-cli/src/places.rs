@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use tcpexp::Manifest;
+use tcpexp_store::as_url;
 
 use crate::shared_args::wrong_usage;
 
@@ -130,11 +131,14 @@ fn is_dataset(dir: &Path) -> bool {
     matches!(manifest, Ok(_) | Err(tcpexp::Error::DatasetVersion { .. }))
 }
 
-/// Returns the canonical path of a file or directory, existing or not; `None` for streams and
-/// devices.
+/// Returns the canonical path of a file or directory, existing or not, and the URL of an object; `None`
+/// for streams and devices.
 fn place(path: &Path) -> Option<PathBuf> {
     if path.as_os_str() == "-" {
         return None;
+    }
+    if as_url(path).is_some() {
+        return Some(path.to_owned());
     }
     match fs::metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => None,

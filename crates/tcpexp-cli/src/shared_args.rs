@@ -5,7 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tcpexp::{CaptureOptions, Filter, FlowName, FlowShard, Moment, PacketSelection, Recording};
+use tcpexp::{
+    CaptureOptions, Filter, FlowName, FlowShard, Moment, PacketSelection, Recording, StoreOption,
+    StoreOptions,
+};
 use tcpexp_flow::{FlowId, MAX_FLOWS};
 use tcpexp_wire::Tunnels;
 
@@ -69,6 +72,16 @@ pub(crate) struct ReadArgs {
     /// begin a new flow.
     #[arg(long, value_name = "N", default_value_t = MAX_FLOWS)]
     pub(crate) max_flows: NonZeroUsize,
+
+    /// Set an option for captures in object stores, such as `aws_region=eu-west-1`
+    ///
+    /// A capture may be `s3://BUCKET/KEY`, `gs://BUCKET/KEY`, `az://CONTAINER/BLOB` or `https://HOST/PATH`,
+    /// in a build with the feature `stores`. Options have the names of the crate `object_store`, such as
+    /// `aws_endpoint`, `skip_signature`, `allow_http` and `timeout`; those of other stores have no effect.
+    /// Credentials are found as by the tools of the providers: in the environment, such as `AWS_PROFILE`,
+    /// and in their configuration. May be given several times.
+    #[arg(long, value_name = "NAME=VALUE", hide_short_help = true)]
+    pub(crate) storage_option: Vec<StoreOption>,
 }
 
 /// The part of an analysis that a command does.
@@ -118,7 +131,12 @@ pub(crate) enum Format {
 impl ReadArgs {
     /// The capture at `path`.
     pub(crate) fn open(&self, path: &Path) -> Result<Recording, tcpexp::Error> {
-        Recording::open(path).map(|recording| self.prepared(recording))
+        Recording::open_with(path, &self.stores()).map(|recording| self.prepared(recording))
+    }
+
+    /// Options of object stores.
+    pub(crate) fn stores(&self) -> StoreOptions {
+        self.storage_option.iter().cloned().collect()
     }
 
     /// The capture with these options.

@@ -19,6 +19,14 @@ pub enum Error {
         /// Cause.
         source: io::Error,
     },
+    /// The object cannot be read from its store.
+    #[error("cannot read {}", path.display())]
+    Store {
+        /// URL of the object.
+        path: PathBuf,
+        /// Cause.
+        source: tcpexp_store::Error,
+    },
     /// Standard input or a pipe cannot be copied to a temporary file.
     #[error("cannot keep {} in a temporary file", name.display())]
     Spool {

@@ -193,8 +193,9 @@ impl TranslatedFlow {
 }
 
 impl Fingerprint {
-    pub(crate) fn of(mut file: File) -> io::Result<Self> {
-        let bytes = file.metadata()?.len();
+    pub(crate) fn of(mut file: impl Read + Seek) -> io::Result<Self> {
+        let bytes = file.seek(SeekFrom::End(0))?;
+        file.rewind()?;
         let mut samples = Vec::new();
         if bytes <= SAMPLES * SAMPLE_BYTES {
             file.read_to_end(&mut samples)?;

@@ -36,12 +36,13 @@
 //!
 //! # Features
 //!
-//! All are on by default. Without them the crate still reads captures and logs and computes
+//! All but `stores` are on by default. Without them the crate still reads captures and logs and computes
 //! samples, and depends on 59 packages instead of 169.
 //!
 //! - `tables`: Arrow, Parquet, CSV and JSON tables, and datasets.
 //! - `runs`: recorded runs of sweeps; needs `tables`.
 //! - `charts`: charts as SVG, PDF and PNG; needs `tables`.
+//! - `stores`: captures in object stores, by URL.
 //!
 //! Reports and the selection of columns for charts need `charts` and `runs`.
 
@@ -53,6 +54,8 @@ mod capture_set;
 #[cfg(feature = "tables")]
 mod checksum;
 mod compat;
+#[cfg(feature = "tables")]
+mod contents;
 mod cwnd;
 mod described;
 mod error;
@@ -162,5 +165,6 @@ pub use tcpexp_pair::spp::{
 };
 #[cfg(feature = "runs")]
 pub use tcpexp_runs::only::Only;
+pub use tcpexp_store::{Error as StoreError, StoreOption, StoreOptions};
 pub use tcpexp_units::{TimeDelta, Timestamp};
 pub use tcpexp_wire::{Filter, FilterError, FilterProblem, Tunnels};

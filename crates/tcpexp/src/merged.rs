@@ -53,6 +53,7 @@ impl Recording {
             written.map_err(not_written)?;
             merge.heads[place].step(record.captured);
         }
+        parts.iter().try_for_each(Self::require_store)?;
         let file = out
             .into_inner()
             .into_inner()

@@ -9,16 +9,19 @@ use std::sync::{Arc, OnceLock};
 
 use tcpexp_capture::{Capture, MappedFile, Passage, Record};
 use tcpexp_flow::MAX_FLOWS;
+use tcpexp_store::{Object, StoreOptions, as_url};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Tunnels;
 
 use crate::Error;
 use crate::capture_set::CaptureSet;
+#[cfg(feature = "tables")]
+use crate::contents::Contents;
 use crate::described::Described;
 use crate::order::{PROBED, WINDOW, Window};
 use crate::walk::Walk;
 
-/// A capture file, or a copy of standard input or a pipe.
+/// A capture file, an object in a store, or a copy of standard input or a pipe.
 ///
 /// Most measurements take several passes, so standard input is copied to an unnamed temporary file.
 /// The file disappears when the program ends, even if it is killed.
@@ -31,6 +34,8 @@ pub struct Recording {
     out_of_order: OnceLock<AtomicBool>,
     max_flows: NonZeroUsize,
     stop: Option<Arc<AtomicBool>>,
+    /// Options of the stores of a set's files.
+    stores: StoreOptions,
     /// Description of the files of which this is a merged copy.
     copied: Option<Described>,
 }
@@ -44,6 +49,8 @@ enum Source {
     Spooled(File),
     /// In memory.
     Bytes(Vec<u8>),
+    /// Requested anew for each pass.
+    Object(Object),
     /// A part of a set: mapped anew for each pass, so that only the part being read is mapped.
     MappedEachPass,
     /// Parts that are read one after the other.
@@ -51,10 +58,13 @@ enum Source {
 }
 
 impl Recording {
-    /// Opens one capture file; `-` is standard input.
-    pub(crate) fn open_file(path: &Path) -> Result<Self, Error> {
+    /// Opens one capture; `-` is standard input.
+    pub(crate) fn open_file(path: &Path, options: &StoreOptions) -> Result<Self, Error> {
         if path.as_os_str() == "-" {
             return Self::spool("standard input".into(), io::stdin().lock());
+        }
+        if let Some(url) = as_url(path) {
+            return Self::open_object(url, options);
         }
         let named = |source| Error::Open {
             path: path.to_owned(),
@@ -73,6 +83,16 @@ impl Recording {
         ))
     }
 
+    fn open_object(url: &str, options: &StoreOptions) -> Result<Self, Error> {
+        match Object::open(url, options) {
+            Ok(object) => Ok(Self::new(object.name().into(), Source::Object(object))),
+            Err(source) => Err(Error::Store {
+                path: url.into(),
+                source,
+            }),
+        }
+    }
+
     fn new(name: PathBuf, source: Source) -> Self {
         Self {
             name,
@@ -81,6 +101,7 @@ impl Recording {
             out_of_order: OnceLock::new(),
             max_flows: MAX_FLOWS,
             stop: None,
+            stores: StoreOptions::default(),
             copied: None,
         }
     }
@@ -95,7 +116,7 @@ impl Recording {
                 let parts = parts.into_iter().map(Self::streamed).collect();
                 Source::Parts(parts, set)
             }
-            source @ (Source::Path | Source::Spooled(_) | Source::Bytes(_)) => source,
+            source @ (Source::Path | Source::Spooled(_) | Source::Bytes(_) | Source::Object(_)) => source,
         };
         self
     }
@@ -117,9 +138,10 @@ impl Recording {
         self
     }
 
-    /// Returns an error if the flag of [`stopped_by`](Self::stopped_by) is set, so that a pass may
-    /// have ended early. Measurements ask after their last pass.
+    /// Returns an error if the flag of [`stopped_by`](Self::stopped_by) is set, or a store has
+    /// failed, so that a pass may have ended early. Measurements ask after their last pass.
     pub(crate) fn require_whole_passes(&self) -> Result<(), Error> {
+        self.require_store()?;
         let stop = self.stop.as_ref();
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Error::Stopped {
@@ -127,6 +149,24 @@ impl Recording {
             });
         }
         Ok(())
+    }
+
+    /// Returns an error if a store has failed. A file that breaks off is what was captured, and
+    /// gives results; an object is whole in its store.
+    pub(crate) fn require_store(&self) -> Result<(), Error> {
+        match &self.source {
+            Source::Object(object) => match object.failure() {
+                Some(source) => Err(Error::Store {
+                    path: self.name.clone(),
+                    source,
+                }),
+                None => Ok(()),
+            },
+            Source::Parts(parts, _) => parts.iter().try_for_each(Self::require_store),
+            Source::Mapped(_) | Source::Path | Source::Spooled(_) | Source::MappedEachPass => {
+                Ok(())
+            }
+        }
     }
 
     /// Copies `input` to a temporary file.
@@ -154,14 +194,25 @@ impl Recording {
         }
     }
 
-    /// A file that is opened anew for each pass.
-    pub(crate) fn reopened(path: PathBuf) -> Self {
-        Self::new(path, Source::MappedEachPass)
+    /// A file or object that is opened anew for each pass.
+    pub(crate) fn reopened(path: PathBuf, options: &StoreOptions) -> Result<Self, Error> {
+        match as_url(&path) {
+            Some(url) => Self::open_object(url, options),
+            None => Ok(Self::new(path, Source::MappedEachPass)),
+        }
     }
 
     /// A capture of several parts in order of time.
-    pub(crate) fn of_parts(name: PathBuf, parts: Vec<Self>, set: CaptureSet) -> Self {
-        Self::new(name, Source::Parts(parts, Arc::new(set)))
+    pub(crate) fn of_parts(
+        name: PathBuf,
+        parts: Vec<Self>,
+        set: CaptureSet,
+        stores: StoreOptions,
+    ) -> Self {
+        Self {
+            stores,
+            ..Self::new(name, Source::Parts(parts, Arc::new(set)))
+        }
     }
 
     /// The files of the capture, if it is made of several.
@@ -191,6 +242,7 @@ impl Recording {
             Source::Bytes(bytes) => return bytes.len() as u64,
             Source::Path | Source::MappedEachPass => std::fs::metadata(&self.name),
             Source::Spooled(file) => file.metadata(),
+            Source::Object(object) => return object.size(),
             Source::Parts(parts, _) => return parts.iter().map(Self::file_bytes).sum(),
         };
         // The length serves progress bars only; if the file vanished, the next pass reports the
@@ -198,25 +250,41 @@ impl Recording {
         metadata.map_or(0, |metadata| metadata.len())
     }
 
-    /// Opens the stored file at its first byte.
+    /// Reads the stored file, or each file of a set, with `read`.
     ///
-    /// Do not read it during a pass over spooled input: all handles share one file position.
+    /// Do not call it during a pass over spooled input: all handles share one file position.
     #[cfg(feature = "tables")]
-    pub(crate) fn file(&self) -> io::Result<File> {
-        match &self.source {
-            Source::Mapped(_) | Source::Path | Source::MappedEachPass | Source::Parts(..) => {
-                File::open(&self.name)
+    pub(crate) fn read_files<T>(
+        &self,
+        read: impl Fn(Contents) -> io::Result<T>,
+    ) -> Result<Vec<T>, Error> {
+        let read = |path: &Path, opened: io::Result<Contents>| {
+            opened.and_then(&read).map_err(|source| Error::Open {
+                path: path.to_owned(),
+                source,
+            })
+        };
+        let opened = match &self.source {
+            Source::Parts(_, set) => {
+                let files = set.files.iter();
+                let files =
+                    files.map(|file| read(&file.path, Contents::open(&file.path, &self.stores)));
+                return files.collect();
             }
-            Source::Spooled(file) => {
-                let mut file = file.try_clone()?;
+            Source::Mapped(_) | Source::Path | Source::MappedEachPass => {
+                File::open(&self.name).map(Contents::File)
+            }
+            Source::Spooled(file) => file.try_clone().and_then(|mut file| {
                 io::Seek::rewind(&mut file)?;
-                Ok(file)
-            }
+                Ok(Contents::File(file))
+            }),
             Source::Bytes(_) => Err(io::ErrorKind::Unsupported.into()),
-        }
+            Source::Object(object) => Ok(Contents::Object(object.reader())),
+        };
+        Ok(vec![read(&self.name, opened)?])
     }
 
-    /// True if [`file`](Self::file) may be read during a pass.
+    /// True if [`read_files`](Self::read_files) may be called during a pass.
     #[cfg(feature = "tables")]
     pub(crate) const fn can_be_read_twice_at_once(&self) -> bool {
         !matches!(self.source, Source::Spooled(_))
@@ -237,7 +305,7 @@ impl Recording {
             self.progress
                 .fetch_add(capture.position(), Ordering::Relaxed);
         }
-        Ok(())
+        self.require_store()
     }
 
     /// Starts a pass from the first record.
@@ -296,6 +364,7 @@ impl Recording {
                 latest = latest.max(record.at.ok());
             }
         }
+        self.require_store()?;
         latest.ok_or_else(|| self.timeless())
     }
 
@@ -314,6 +383,7 @@ impl Recording {
                 times.extend(record.at);
             }
         }
+        self.require_store()?;
         Ok(times)
     }
 
@@ -357,6 +427,14 @@ impl Recording {
         let opened = match &self.source {
             Source::Mapped(file) => return Capture::from_bytes(file).map_err(|s| self.unread(s)),
             Source::Bytes(bytes) => return Capture::from_bytes(bytes).map_err(|s| self.unread(s)),
+            Source::Object(object) => {
+                // Results of an earlier pass that a store broke off are of no use.
+                self.require_store()?;
+                let capture = Capture::from_reader(object.reader());
+                // An error of the store is not one of the capture.
+                self.require_store()?;
+                return capture.map_err(|source| self.unread(source));
+            }
             Source::Path | Source::MappedEachPass => File::open(&self.name),
             // A set is opened part by part.
             Source::Parts(..) => Err(io::ErrorKind::IsADirectory.into()),
@@ -373,7 +451,7 @@ impl Recording {
         // `from_reader`, which does not map.
         let capture = match self.source {
             Source::Spooled(_) | Source::MappedEachPass => Capture::from_file(file),
-            Source::Path | Source::Mapped(_) | Source::Bytes(_) | Source::Parts(..) => {
+            Source::Path | Source::Mapped(_) | Source::Bytes(_) | Source::Object(_) | Source::Parts(..) => {
                 Capture::from_reader(file)
             }
         };

@@ -1,7 +1,6 @@
 //! The first passes over two captures, made once for all measurements.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tcpexp_pair::spp;
 use tcpexp_wire::Tunnels;
@@ -117,17 +116,5 @@ fn options_of(
 
 /// The identities of the files of a capture.
 fn fingerprints(recording: &Recording) -> Result<Vec<Fingerprint>, Error> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| Error::Open { path, source }
-    };
-    let Some(set) = recording.set() else {
-        let file = recording.file().and_then(Fingerprint::of);
-        return Ok(vec![file.map_err(failed(recording.name()))?]);
-    };
-    let files = set.files.iter().map(|file| {
-        let opened = File::open(&file.path).and_then(Fingerprint::of);
-        opened.map_err(failed(&file.path))
-    });
-    files.collect()
+    recording.read_files(Fingerprint::of)
 }

@@ -132,3 +132,10 @@ fn a_missing_flow_is_an_error() {
         @"no round-trip time between src.pcap and dst.pcap: no flow matches 77 or 192.0.2.1"
     );
 }
+
+#[cfg(not(feature = "stores"))]
+#[test]
+fn a_url_needs_a_build_with_stores() {
+    let reason = Desk::empty().failure("info s3://captures/src.pcap");
+    assert_snapshot!(reason, @"cannot read s3://captures/src.pcap: this build cannot read URLs: build tcpexp with the feature `stores`, as in `cargo install --path crates/tcpexp-cli --features stores`");
+}

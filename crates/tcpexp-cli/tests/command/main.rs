@@ -38,6 +38,8 @@ mod schema;
 mod score;
 mod selections;
 mod shards;
+#[cfg(feature = "stores")]
+mod stores;
 mod strange_captures;
 mod survey;
 mod table;

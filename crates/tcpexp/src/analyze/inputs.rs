@@ -6,6 +6,7 @@ use tcpexp_flow::FlowShard;
 use tcpexp_measure::sender::SenderOptions;
 use tcpexp_measure::throughput::BinWidth;
 use tcpexp_pair::spp;
+use tcpexp_store::StoreOptions;
 use tcpexp_table::dataset::RunColumns;
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tunnels;
@@ -65,6 +66,8 @@ pub struct AnalyzeOptions {
     pub shard: Option<FlowShard>,
     /// A survey of both captures with the same options, in place of the passes that it saves.
     pub survey: Option<Arc<PairSurvey>>,
+    /// Options of the stores of captures that the analysis opens itself, such as those of pairs.
+    pub stores: StoreOptions,
     /// Columns that identify the run.
     pub run: RunColumns,
     /// The load generators of the run. Their names label the flows.
@@ -104,6 +107,7 @@ impl Default for AnalyzeOptions {
             origin: None,
             shard: None,
             survey: None,
+            stores: StoreOptions::default(),
             run: RunColumns::default(),
             traffic: Vec::new(),
         }

@@ -40,6 +40,7 @@ pub use tables::WrittenTable;
 pub(crate) use tables::{buffered, file_name, unwritten};
 pub use traffic::Traffic;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tcpexp_flow::Packets;
@@ -351,20 +352,15 @@ type CheckedFiles = (Checked, Vec<Checked>);
 
 /// Computes the checksums of the files of a capture.
 fn checked(recording: &Recording) -> Result<CheckedFiles, Error> {
-    let mut files = Vec::new();
-    for file in recording.set().iter().flat_map(|set| &set.files) {
-        let opened = std::fs::File::open(&file.path).and_then(checksum::of);
-        let (bytes, sha256) = opened.map_err(|source| Error::Open {
-            path: file.path.clone(),
-            source,
-        })?;
-        files.push(Checked {
-            path: file.path.display().to_string(),
-            bytes,
-            sha256,
-        });
-    }
-    if !files.is_empty() {
+    let checked = |path: &Path, (bytes, sha256)| Checked {
+        path: path.display().to_string(),
+        bytes,
+        sha256,
+    };
+    let mut sums = recording.read_files(checksum::of)?.into_iter();
+    if let Some(set) = recording.set() {
+        let files = set.files.iter().zip(sums);
+        let files: Vec<Checked> = files.map(|(file, sum)| checked(&file.path, sum)).collect();
         let sums: Vec<&str> = files.iter().map(|file| file.sha256.as_str()).collect();
         let sums = sums.join("\n") + "\n";
         let (_, sha256) = checksum::of(sums.as_bytes()).unwrap_or_default();
@@ -375,20 +371,8 @@ fn checked(recording: &Recording) -> Result<CheckedFiles, Error> {
         };
         return Ok((all, files));
     }
-    let (bytes, sha256) =
-        recording
-            .file()
-            .and_then(checksum::of)
-            .map_err(|source| Error::Open {
-                path: recording.name().to_owned(),
-                source,
-            })?;
-    let file = Checked {
-        path: recording.name().display().to_string(),
-        bytes,
-        sha256,
-    };
-    Ok((file, Vec::new()))
+    let sum = sums.next().unwrap_or_default();
+    Ok((checked(recording.name(), sum), Vec::new()))
 }
 
 fn comparison(between: &Between, by: &Identification) -> Comparison {

@@ -8,6 +8,7 @@
 //! - [`datasets`]: all results of a run as tables, and SQL over them
 //! - [`dividing`]: one analysis in parts
 //! - [`many_pairs`]: many pairs of captures, on one machine or many
+//! - [`object_stores`]: captures in S3, Google Cloud Storage, Azure and on web servers
 //! - [`python`]: the same from Python, as Arrow streams
 //! - [`charts`]: time series, distributions, sequence diagrams
 //! - [`lab`]: the virtual testbed
@@ -49,6 +50,10 @@ pub mod dividing {
 
 pub mod many_pairs {
     #![doc = include_str!("many_pairs.md")]
+}
+
+pub mod object_stores {
+    #![doc = include_str!("object_stores.md")]
 }
 
 pub mod python {

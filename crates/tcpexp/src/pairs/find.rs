@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tcpexp_pair::spp::Point;
+use tcpexp_store::StoreOptions;
 use tcpexp_table::PairFileRow;
 
 use super::matching::{Contents, Found, matched};
@@ -121,7 +122,9 @@ fn look(path: &Path, relative: &Path) -> Result<Found, Error> {
             path: path.to_owned(),
         });
     };
-    let contents = match Scan::of(&Recording::reopened(path.to_owned())) {
+    let scan = Recording::reopened(path.to_owned(), &StoreOptions::default())
+        .and_then(|recording| Scan::of(&recording));
+    let contents = match scan {
         Ok(Some(scan)) => Contents::Capture {
             records: scan.records,
             span: scan.span,

@@ -1,18 +1,19 @@
 //! The analysis of one pair to a dataset of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
 use tcpexp_pair::spp::Point;
+use tcpexp_store::Error as StoreError;
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_table::{PairFileRow, PairName, TABLE_VERSION};
 
 use super::record::{ENDING, FailedPart};
 use crate::analyze::{MANIFEST_FILE_NAME, columns_of_run, option_words};
+use crate::contents::Contents;
 use crate::error::chain;
 use crate::learned::Fingerprint;
 use crate::set::open_files;
@@ -137,7 +138,7 @@ impl PairTask {
             ..options.clone()
         };
         let fingerprint = |path: &PathBuf| {
-            let identity = File::open(path).and_then(Fingerprint::of);
+            let identity = Contents::open(path, &options.stores).and_then(Fingerprint::of);
             identity.map_err(|error| error.kind().to_string())
         };
         let selection = &options.selection;
@@ -194,7 +195,7 @@ impl PairTask {
     ) -> Result<TaskOutcome, Error> {
         match self.analyze(prepare, out) {
             Ok(manifest) => Ok(TaskOutcome::Analyzed(Box::new(manifest))),
-            Err(error) if is_of_output(&error) => Err(error),
+            Err(error) if is_passing(&error) => Err(error),
             Err(error) => {
                 let paths = |files: &[PathBuf]| {
                     let paths = files.iter().map(|file| file.display().to_string());
@@ -216,26 +217,32 @@ impl PairTask {
         }
     }
 
+    fn open(&self, files: &[PathBuf]) -> Result<Recording, Error> {
+        open_files(files, &self.options.stores)
+    }
+
     fn analyze(
         &self,
         prepare: impl Fn(Recording) -> Recording,
         out: DatasetDir,
     ) -> Result<Manifest, Error> {
         let [src, dst] = &self.pair.files;
-        let (src, dst) = (prepare(open_files(src)?), prepare(open_files(dst)?));
+        let (src, dst) = (self.open(src)?, self.open(dst)?);
+        let (src, dst) = (prepare(src), prepare(dst));
         analyze(AnalyzeInputs::new(&src, Some(&dst)), &self.options, out)
     }
 }
 
-/// True for an error that is no fault of the captures.
-fn is_of_output(error: &Error) -> bool {
-    matches!(
-        error,
+/// True for an error that is no fault of the captures, so that the pair may succeed later.
+fn is_passing(error: &Error) -> bool {
+    match error {
+        Error::Store { source, .. } => *source != StoreError::NotFound,
         Error::Write { .. }
-            | Error::Encode { .. }
-            | Error::Spool { .. }
-            | Error::Stopped { .. }
-            | Error::NoFolder { .. }
-            | Error::NotOurs { .. }
-    )
+        | Error::Encode { .. }
+        | Error::Spool { .. }
+        | Error::Stopped { .. }
+        | Error::NoFolder { .. }
+        | Error::NotOurs { .. } => true,
+        _ => false,
+    }
 }

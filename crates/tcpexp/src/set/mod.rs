@@ -8,6 +8,7 @@ mod scan;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use tcpexp_store::{StoreOptions, as_url};
 
 use crate::capture_set::{CaptureSet, SetFile};
 use crate::{Error, Recording};
@@ -24,33 +25,45 @@ impl Recording {
     /// that fit: the parts of one capture, such as rotated files, or captures of several interfaces
     /// of one host. They are read in the order of their times, and files whose times overlap are
     /// merged. [`set`](Self::set) describes them.
+    ///
+    /// The path may be the URL of an object in a store, such as `s3://BUCKET/KEY`, if the feature
+    /// `stores` is on: see [`StoreOptions`]. Each pass requests it anew.
     pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::open_with(path, &StoreOptions::default())
+    }
+
+    /// Like [`open`](Self::open), with options for objects in stores.
+    pub fn open_with(path: &Path, stores: &StoreOptions) -> Result<Self, Error> {
+        if as_url(path).is_some() {
+            return Self::open_file(path, stores);
+        }
         match find(path)? {
-            Some(found) => open_all(path, found),
-            None => Self::open_file(path),
+            Some(found) => open_all(path, found, stores),
+            None => Self::open_file(path, stores),
         }
     }
 }
 
 /// Opens the capture in these files, of which there is at least one.
 #[cfg(feature = "tables")]
-pub(crate) fn open_files(paths: &[PathBuf]) -> Result<Recording, Error> {
+pub(crate) fn open_files(paths: &[PathBuf], stores: &StoreOptions) -> Result<Recording, Error> {
     match paths {
-        [path] => Recording::open_file(path),
+        [path] => Recording::open_file(path, stores),
         _ => open_all(
             paths.first().map_or(Path::new(""), |path| path),
             FoundFiles {
                 paths: paths.to_vec(),
                 is_directory: false,
             },
+            stores,
         ),
     }
 }
 
 /// Opens the files of a set.
-fn open_all(name: &Path, found: FoundFiles) -> Result<Recording, Error> {
+fn open_all(name: &Path, found: FoundFiles, stores: &StoreOptions) -> Result<Recording, Error> {
     let count = found.paths.len();
-    let scanned = scan_all(found)?;
+    let scanned = scan_all(found, stores)?;
     if scanned.is_empty() {
         return Err(Error::Nothing {
             path: name.to_owned(),
@@ -83,13 +96,14 @@ fn open_all(name: &Path, found: FoundFiles) -> Result<Recording, Error> {
         }
         parts.append(&mut recordings);
     }
-    Ok(Recording::of_parts(name.to_owned(), parts, set))
+    let stores = stores.clone();
+    Ok(Recording::of_parts(name.to_owned(), parts, set, stores))
 }
 
 /// Reads all files once. Returns those with records, in the order of their first times.
-fn scan_all(found: FoundFiles) -> Result<Vec<(Recording, Scan)>, Error> {
+fn scan_all(found: FoundFiles, stores: &StoreOptions) -> Result<Vec<(Recording, Scan)>, Error> {
     let scan = |path: PathBuf| {
-        let recording = Recording::reopened(path);
+        let recording = Recording::reopened(path, stores)?;
         match Scan::of(&recording) {
             Ok(scan) => Ok(scan.map(|scan| (recording, scan))),
             // A directory may hold other files; a pattern names captures.

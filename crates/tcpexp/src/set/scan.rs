@@ -67,6 +67,7 @@ impl Scan {
                 scan.latest_inside = scan.latest_inside.max(inside.unwrap_or(at));
             }
         }
+        recording.require_store()?;
         Ok((scan.records > 0).then_some(scan))
     }
 }

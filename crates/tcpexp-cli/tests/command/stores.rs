@@ -1,0 +1,211 @@
+//! Captures in object stores.
+
+use insta::assert_snapshot;
+use tcpexp_testkit::{Asked, ObjectServer, Reply};
+
+use crate::desk::{Desk, ORDINARY, gzip, reason, text};
+
+/// A desk, and a server with its captures in a bucket.
+struct Lab {
+    desk: Desk,
+    server: ObjectServer,
+}
+
+impl Lab {
+    fn new(decide: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
+        let server = ObjectServer::deciding(decide);
+        server.put("/captures/src.pcap", &ORDINARY.src);
+        server.put("/captures/dst.pcap", &ORDINARY.dst);
+        server.put("/captures/dst.pcap.gz", &gzip(&ORDINARY.dst));
+        Self {
+            desk: Desk::new(),
+            server,
+        }
+    }
+
+    /// The command with credentials in the environment, and with no other configuration.
+    fn command(&self, line: &str) -> assert_cmd::Command {
+        let mut command = self.desk.command(line);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.desk.path("home"))
+            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .env("AWS_ENDPOINT_URL", self.server.endpoint())
+            .env("AWS_ALLOW_HTTP", "true")
+            .env("AWS_ACCESS_KEY_ID", "ID")
+            .env("AWS_SECRET_ACCESS_KEY", "SECRET");
+        command
+    }
+
+    fn text(&self, line: &str) -> String {
+        let output = self.command(line).output().unwrap();
+        let stderr = text(&output.stderr);
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""));
+        text(&output.stdout)
+    }
+
+    /// The message of a run that fails and writes no file.
+    fn failure(&self, line: &str) -> String {
+        let before = self.desk.written();
+        let output = self.command(line).output().unwrap();
+        assert_eq!(text(&output.stdout), "");
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        assert_eq!(self.desk.written(), before);
+        reason(&output).replace(&self.server.endpoint(), "http://server")
+    }
+}
+
+#[test]
+fn results_of_objects_equal_those_of_files() {
+    let lab = Lab::new(|_| Reply::Right);
+    for command in [
+        "rtt SRC DST --format csv",
+        "path SRC DST --format csv",
+        "flows SRC --format csv --quiet",
+        "cwnd SRC DST --format csv --quiet",
+        "throughput SRC --format csv",
+        "rtt SRC --format csv --quiet",
+        "flows SRC --format csv --quiet --from 100ms --to -100ms",
+    ] {
+        let of = |src: &str, dst: &str| lab.text(&command.replace("SRC", src).replace("DST", dst));
+        // `flows` has the names of the captures in its rows.
+        let of = |src: &str, dst: &str| of(src, dst).replace(src, "SRC");
+        let expected = of("src.pcap", "dst.pcap");
+        assert!(expected.lines().count() > 3, "{command}");
+        let s3 = of("s3://captures/src.pcap", "s3://captures/dst.pcap.gz");
+        assert_eq!(s3, expected, "{command}");
+        let http = |name: &str| format!("{}/captures/{name}", lab.server.endpoint());
+        assert_eq!(
+            of(&http("src.pcap"), &http("dst.pcap")),
+            expected,
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn a_dataset_of_objects_equals_that_of_files() {
+    let lab = Lab::new(|_| Reply::Right);
+    lab.text("analyze src.pcap dst.pcap -o of-files --quiet");
+    lab.text("survey s3://captures/src.pcap s3://captures/dst.pcap -o survey.json");
+    lab.text("analyze s3://captures/src.pcap s3://captures/dst.pcap -o of-objects --quiet");
+    lab.text("analyze src.pcap dst.pcap -o surveyed --survey survey.json --quiet");
+    for table in [
+        "flows",
+        "rtt",
+        "owd",
+        "loss",
+        "throughput",
+        "sender",
+        "events",
+        "queue",
+    ] {
+        let read = |of: &str| lab.desk.get(&format!("{of}/{table}.parquet"));
+        assert!(read("of-objects") == read("of-files"), "{table}");
+        assert!(read("surveyed") == read("of-files"), "{table}");
+    }
+    let sums = |of: &str| {
+        let manifest: serde_json::Value =
+            serde_json::from_slice(&lab.desk.get(&format!("{of}/manifest.json"))).unwrap();
+        let captures = manifest["captures"].as_array().unwrap().clone();
+        captures
+            .into_iter()
+            .map(|capture| capture["sha256"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(sums("of-objects"), sums("of-files"));
+    assert!(sums("of-objects")[0].is_string());
+}
+
+#[test]
+fn faults_that_pass_do_not_change_results() {
+    let expected = Desk::new().text("rtt src.pcap dst.pcap --format csv");
+    let faults: [fn(&Asked) -> Reply; 2] = [
+        |asked| match asked.number % 3 {
+            0 => Reply::Right,
+            _ => Reply::Status(503, "SlowDown"),
+        },
+        |asked| match asked.number % 2 {
+            0 => Reply::Right,
+            _ => Reply::Cut(1_000),
+        },
+    ];
+    for fault in faults {
+        let lab = Lab::new(fault);
+        let found = lab.text("rtt s3://captures/src.pcap s3://captures/dst.pcap --format csv");
+        assert!(found == expected);
+    }
+}
+
+#[test]
+fn an_object_that_cannot_be_read_to_its_end_gives_no_result() {
+    let line = "rtt s3://captures/src.pcap s3://captures/dst.pcap -o rtt.csv";
+    let of = |decide: fn(&Asked) -> Reply| Lab::new(decide).failure(line);
+    let expired = of(|asked| match asked.range {
+        Some((0, _)) => Reply::Right,
+        _ => Reply::Status(403, "ExpiredToken"),
+    });
+    assert!(
+        expired.starts_with("cannot read s3://captures/"),
+        "{expired}"
+    );
+    assert!(
+        expired.contains("access denied: ") && expired.ends_with("test of ExpiredToken"),
+        "{expired}"
+    );
+    let changed = of(|asked| match asked.range {
+        Some((0, _)) => Reply::Right,
+        _ => Reply::Replaced(ORDINARY.dst.clone()),
+    });
+    assert!(
+        changed.ends_with("the object was replaced while it was read: start again"),
+        "{changed}"
+    );
+    let missing =
+        Lab::new(|_| Reply::Right).failure("rtt s3://captures/src.pcap s3://captures/x -o rtt.csv");
+    assert_snapshot!(missing, @"cannot read s3://captures/x: there is no such object");
+}
+
+#[test]
+fn a_profile_gives_credentials_and_the_place_of_the_store() {
+    let lab = Lab::new(|_| Reply::Right);
+    std::fs::create_dir_all(lab.desk.path("home/.aws")).unwrap();
+    let config = format!(
+        "[profile lab]\nendpoint_url = {}\nregion = eu-north-1\ncredential_process = cat keys.json\n",
+        lab.server.endpoint()
+    );
+    lab.desk.put("home/.aws/config", config.as_bytes());
+    lab.desk.put(
+        "keys.json",
+        br#"{"Version": 1, "AccessKeyId": "OFPROGRAM", "SecretAccessKey": "SECRET"}"#,
+    );
+    let mut command = lab.command("info s3://captures/src.pcap --storage-option allow_http=true");
+    for name in [
+        "AWS_ENDPOINT_URL",
+        "AWS_ALLOW_HTTP",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+    ] {
+        command.env_remove(name);
+    }
+    let unnamed = command.output().unwrap();
+    assert_snapshot!(reason(&unnamed), @"cannot read s3://captures/src.pcap: no credentials for S3: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; for a public object, use --storage-option skip_signature=true");
+    let named = command.env("AWS_PROFILE", "lab").output().unwrap();
+    assert_eq!(text(&named.stderr), "");
+    let asked = lab.server.asked();
+    let signed = asked[0].authorization.as_deref().unwrap();
+    assert!(signed.contains("Credential=OFPROGRAM/"), "{signed}");
+    assert!(signed.contains("/eu-north-1/s3/"), "{signed}");
+}
+
+#[test]
+fn a_wrong_option_is_refused() {
+    let lab = Lab::new(|_| Reply::Right);
+    let misuse = lab
+        .desk
+        .misuse("info s3://captures/src.pcap --storage-option aws_endpiont=x");
+    assert_snapshot!(misuse, @"error: invalid value 'aws_endpiont=x' for '--storage-option <NAME=VALUE>': no store has the option aws_endpiont: names are those of object_store, such as aws_endpoint");
+    let url = lab.failure("flows s3://captures -o flows.csv");
+    assert_snapshot!(url, @"cannot read s3://captures: the URL names no object: s3://BUCKET/KEY is expected");
+}
