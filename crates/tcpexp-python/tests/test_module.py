@@ -64,7 +64,7 @@ class Inputs(unittest.TestCase):
         with self.assertRaisesRegex(FileNotFoundError, "missing.pcap"):
             tcpexp.rtt("missing.pcap")
         with self.assertRaisesRegex(ValueError, "cannot read s3://captures/a.pcap"):
-            tcpexp.rtt("s3://captures/a.pcap")
+            tcpexp.rtt(["s3://captures/a.pcap", "s3://captures/b.pcap"])
         with self.assertRaisesRegex(ValueError, "sys.stdin.buffer"):
             tcpexp.rtt("-")
         with self.assertRaisesRegex(TypeError, "not int"):
@@ -110,7 +110,9 @@ class Inputs(unittest.TestCase):
 def flags(*name: str) -> set[str]:
     """Flags of a command, as keywords."""
     found = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command(*name, "--help"), re.MULTILINE)
-    return {flag.replace("-", "_") for flag in found}
+    names = {flag.replace("-", "_") for flag in found}
+    # All of them in one dictionary, named as in other packages.
+    return {name.replace("storage_option", "storage_options") for name in names}
 
 
 def keywords(function: Any) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import IO, TypeAlias
@@ -13,8 +13,9 @@ from tcpexp._native import Held
 
 StrPath: TypeAlias = "str | os.PathLike[str]"
 Capture: TypeAlias = "StrPath | bytes | IO[bytes] | Sequence[StrPath]"
-"""A capture: a path, a folder or a pattern such as `"src*.pcap"`, its bytes, a file object that is
-read to its end, or a list of the paths of rotated files."""
+"""A capture: a path, a folder or a pattern such as `"src*.pcap"`, the URL of an object such as
+`"s3://bucket/src.pcap"`, its bytes, a file object that is read to its end, or a list of the paths of
+rotated files."""
 Span: TypeAlias = "str | timedelta"
 """A length of time: a `timedelta`, or text with its unit, such as `"250ms"`."""
 Moment: TypeAlias = "str | datetime | timedelta"
@@ -23,6 +24,7 @@ Moment: TypeAlias = "str | datetime | timedelta"
 Flow: TypeAlias = "int | str"
 """A flow: its number or port, or a part of `"address:port > address:port"`."""
 Value: TypeAlias = "bool | int | float | StrPath | Moment | None"
+_SCHEMES = ("s3://", "gs://", "az://", "http://", "https://")
 
 _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -36,6 +38,8 @@ class Inputs:
 
     def capture(self, capture: Capture) -> str:
         """The path of a capture. Bytes and file objects are copied to a temporary file."""
+        if isinstance(capture, str) and capture.startswith(_SCHEMES):
+            return capture
         if isinstance(capture, (str, os.PathLike)):
             return path(capture)
         if isinstance(capture, (bytes, bytearray, memoryview)):
@@ -88,13 +92,17 @@ def path(place: StrPath) -> str:
     return os.path.join(os.curdir, text) if text.startswith("-") else text
 
 
-def flags(options: Iterable[tuple[str, Value | Sequence[Value]]]) -> list[str]:
-    """The arguments of options: `max_owd="5s"` is `--max-owd=5s`."""
+def flags(options: Iterable[tuple[str, Value | Sequence[Value] | Mapping[str, Value]]]) -> list[str]:
+    """The arguments of options: `max_owd="5s"` is `--max-owd=5s`, and `storage_options={"timeout":
+    "9s"}` is `--storage-option=timeout=9s`."""
     arguments: list[str] = []
     for name, value in options:
         flag = "--" + name.strip("_").replace("_", "-")
         several: Sequence[Value]
-        if isinstance(value, Sequence) and not isinstance(value, str):
+        if isinstance(value, Mapping):
+            flag = flag.removesuffix("s")
+            several = [f"{key}={_setting(one)}" for key, one in value.items()]
+        elif isinstance(value, Sequence) and not isinstance(value, str):
             several = value
         else:
             several = [value]
@@ -104,6 +112,10 @@ def flags(options: Iterable[tuple[str, Value | Sequence[Value]]]) -> list[str]:
             elif one is not None and one is not False:
                 arguments.append(f"{flag}={_text(one)}")
     return arguments
+
+
+def _setting(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else _text(value)
 
 
 def _text(value: Value) -> str:

@@ -31,6 +31,8 @@ class ReadOptions(TypedDict, total=False):
     """Do not map captures into memory: slower, but safe if another program truncates the file."""
     max_flows: int
     """Keep at most this many flows in memory at once."""
+    storage_options: Mapping[str, str | bool | int]
+    """Options for captures that are URLs of object stores, such as `{"aws_region": "eu-west-1"}`."""
 
 
 class SelectOptions(ReadOptions, total=False):
@@ -88,6 +90,7 @@ class PlotOptions(TypedDict, total=False):
     to: Moment
     no_mmap: bool
     max_flows: int
+    storage_options: Mapping[str, str | bool | int]
     table: str
     bin: Span
     panel: str | Sequence[str]
