@@ -10,6 +10,7 @@ use crate::analyze_args::{AnalyzeArgs, options};
 use crate::output::{self, RemovedOnInterrupt};
 use crate::progress::Progress;
 use crate::shared_args::wrong_usage;
+use crate::store_options::of_this_run;
 use crate::{analyze_pairs, analyze_runs, failure, report, shown};
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
@@ -45,8 +46,10 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     }
     let options = options(args)?;
     // Creates the directory first, to report an error before standard input is read.
-    let (dir, _removed) =
-        RemovedOnInterrupt::make(|| DatasetDir::create(output), DatasetDir::temporary)?;
+    let (dir, _removed) = RemovedOnInterrupt::make(
+        || DatasetDir::create_with(output, &of_this_run()),
+        DatasetDir::temporary,
+    )?;
     let src = args.reading.open(src)?;
     let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
     let dst = dst.transpose()?;

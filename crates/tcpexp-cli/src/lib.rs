@@ -58,6 +58,7 @@ mod sheet;
 mod shown;
 mod side_table;
 mod single_rtt;
+mod store_options;
 mod survey;
 mod sweep;
 mod sweep_lab;
@@ -98,6 +99,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
     let matches = Args::command().try_get_matches_from(arguments)?;
     // The raw arguments have the same names in all commands, so one check serves all.
     places::check(&matches)?;
+    store_options::set(&matches);
     match Args::from_arg_matches(&matches)?.command {
         Command::Rtt(args) => rtt::run(&args),
         Command::Flows(args) => flows::run(&args),

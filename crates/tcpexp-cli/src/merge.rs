@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tcpexp::{DatasetDir, merge, merge_pairs};
 
 use crate::output::{self, RemovedOnInterrupt};
+use crate::store_options::of_this_run;
 use crate::{analyze, analyze_pairs, failure, report};
 
 /// Join the datasets of all parts of an analysis to one dataset
@@ -38,8 +39,10 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
-    let (dir, _removed) =
-        RemovedOnInterrupt::make(|| DatasetDir::create(&args.output), DatasetDir::temporary)?;
+    let (dir, _removed) = RemovedOnInterrupt::make(
+        || DatasetDir::create_with(&args.output, &of_this_run()),
+        DatasetDir::temporary,
+    )?;
     if let Some(pairs) = &args.pairs {
         let manifest = merge_pairs(&analyze_pairs::rows(pairs)?, &args.parts, dir)?;
         if args.quiet {

@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, anyhow, bail};
 use tcpexp::partial;
+use tcpexp_store::{Upload, as_url};
 use tempfile::NamedTempFile;
 
 use crate::caller::{CallError, Caller, caller};
 use crate::shown;
+use crate::store_options::of_this_run;
 
-/// An output: standard output, a device, a pipe or a file. A file has a temporary name until it is
-/// complete.
+/// An output: standard output, a device, a pipe, a file or an object. A file has a temporary name until
+/// it is complete, and an object does not exist until then.
 pub(crate) struct Output {
     writer: BufWriter<Target>,
     path: PathBuf,
@@ -28,6 +30,7 @@ enum Target {
     Device(File),
     /// The temporary file, and the lock that marks it as in use.
     File(NamedTempFile, File),
+    Object(Box<Upload>),
     /// Finished or discarded.
     Nowhere,
 }
@@ -44,6 +47,7 @@ impl Write for Target {
             Self::Device(file) => file.write(bytes),
             // Errors of the wrapper name the temporary file.
             Self::File(file, _) => file.as_file_mut().write(bytes),
+            Self::Object(upload) => upload.write(bytes),
             Self::Nowhere => Ok(bytes.len()),
         }
     }
@@ -53,7 +57,7 @@ impl Write for Target {
             Self::Stdout(stdout) | Self::Terminal(stdout) => stdout.flush(),
             Self::Device(file) => file.flush(),
             Self::File(file, _) => file.as_file_mut().flush(),
-            Self::Caller(_) | Self::Nowhere => Ok(()),
+            Self::Caller(_) | Self::Object(_) | Self::Nowhere => Ok(()),
         }
     }
 }
@@ -81,6 +85,10 @@ impl Output {
             return Ok(Self::new(target, Path::new("standard output")));
         };
         let cannot = || format!("cannot write {}", path.display());
+        if let Some(url) = as_url(path) {
+            let upload = Upload::create(url, &of_this_run()).with_context(cannot)?;
+            return Ok(Self::new(Target::Object(Box::new(upload)), path));
+        }
         // A rename onto a device would replace the device.
         let target = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => bail!("{} is a directory", path.display()),
@@ -127,11 +135,15 @@ impl Output {
         }
         // The buffer must reach the file before the file is taken out of the writer.
         self.writer.flush().with_context(cannot)?;
-        if let Target::File(file, _lock) = self.take() {
-            let temporary = file.path().to_owned();
-            file.persist(&path).with_context(cannot)?;
-            // The name is forgotten after the rename: until then, an interrupt removes the file.
-            forget(&temporary);
+        match self.take() {
+            Target::File(file, _lock) => {
+                let temporary = file.path().to_owned();
+                file.persist(&path).with_context(cannot)?;
+                // The name is forgotten after the rename: until then, an interrupt removes the file.
+                forget(&temporary);
+            }
+            Target::Object(upload) => upload.finish().with_context(cannot)?,
+            _ => {}
         }
         Ok(())
     }

@@ -30,6 +30,8 @@ mod aws;
 mod connect;
 mod error;
 #[cfg(feature = "stores")]
+mod folder;
+#[cfg(feature = "stores")]
 mod object;
 mod options;
 #[cfg(feature = "stores")]
@@ -39,18 +41,24 @@ mod reader;
 #[cfg(feature = "stores")]
 mod runtime;
 #[cfg(feature = "stores")]
+mod upload;
+#[cfg(feature = "stores")]
 mod version;
 #[cfg(not(feature = "stores"))]
 mod without;
 
 pub use error::Error;
 #[cfg(feature = "stores")]
+pub use folder::Folder;
+#[cfg(feature = "stores")]
 pub use object::Object;
 pub use options::{StoreOption, StoreOptions};
 #[cfg(feature = "stores")]
 pub use reader::ObjectReader;
+#[cfg(feature = "stores")]
+pub use upload::Upload;
 #[cfg(not(feature = "stores"))]
-pub use without::{Object, ObjectReader};
+pub use without::{Folder, Object, ObjectReader, Upload};
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! What a program without the clients of stores has in their place.
 
 use std::convert::Infallible;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use crate::{Error, StoreOptions};
 
@@ -48,6 +48,58 @@ impl Read for ObjectReader {
 
 impl Seek for ObjectReader {
     fn seek(&mut self, _to: SeekFrom) -> io::Result<u64> {
+        match self.0 {}
+    }
+}
+
+/// An object that is being written. This build has no stores, so there is none.
+#[derive(Debug)]
+pub struct Upload(Infallible);
+
+impl Upload {
+    /// Returns [`Error::NotBuilt`].
+    pub fn create(_url: &str, _options: &StoreOptions) -> Result<Self, Error> {
+        Err(Error::NotBuilt)
+    }
+
+    /// Completes the object.
+    pub fn finish(self) -> Result<(), Error> {
+        match self.0 {}
+    }
+}
+
+impl Write for Upload {
+    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+        match self.0 {}
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
+/// Objects of a dataset. This build has no stores, so there is none.
+#[derive(Clone, Debug)]
+pub struct Folder(Infallible);
+
+impl Folder {
+    /// Returns [`Error::NotBuilt`].
+    pub fn at(_url: &str, _options: &StoreOptions) -> Result<Self, Error> {
+        Err(Error::NotBuilt)
+    }
+
+    /// Names of the objects and folders in it, without those in folders below.
+    pub fn names(&self) -> Result<Vec<String>, Error> {
+        match self.0 {}
+    }
+
+    /// Begins to write an object in it.
+    pub fn create(&self, _name: &str) -> Result<Upload, Error> {
+        match self.0 {}
+    }
+
+    /// Removes an object in it, if it exists.
+    pub fn remove(&self, _name: &str) -> Result<(), Error> {
         match self.0 {}
     }
 }

@@ -2,10 +2,10 @@
 #![cfg(feature = "stores")]
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::Duration;
 
-use tcpexp_store::{Error, Object, StoreOptions};
+use tcpexp_store::{Error, Object, StoreOptions, Upload};
 use tcpexp_testkit::{Asked, ObjectServer, Reply};
 
 /// Larger than the head, with ranges of several lengths.
@@ -28,6 +28,10 @@ fn open(server: &ObjectServer) -> Result<Object, Error> {
 }
 
 fn open_s3(server: &ObjectServer, url: &str) -> Result<Object, Error> {
+    Object::open(url, &options_of(server))
+}
+
+fn options_of(server: &ObjectServer) -> StoreOptions {
     let options = [
         format!("aws_endpoint={}", server.endpoint()),
         "allow_http=true".to_owned(),
@@ -35,7 +39,7 @@ fn open_s3(server: &ObjectServer, url: &str) -> Result<Object, Error> {
         "aws_secret_access_key=SECRET".to_owned(),
     ];
     let options = options.iter().map(|option| option.parse().unwrap());
-    Object::open(url, &options.collect())
+    options.collect()
 }
 
 fn read(object: &Object) -> (Vec<u8>, Option<Error>) {
@@ -160,4 +164,48 @@ fn credentials_that_expire_are_one_clear_error() {
         text.ends_with("ExpiredToken: test of ExpiredToken"),
         "{text}"
     );
+}
+
+#[test]
+fn an_object_that_is_written_in_parts_appears_whole() {
+    let server = ObjectServer::deciding(|asked| match asked.number % 3 {
+        2 => Reply::Status(503, "SlowDown"),
+        _ => Reply::Right,
+    });
+    let object = [bytes(1), bytes(2), bytes(3)].concat();
+    let mut upload = Upload::create("s3://bucket/rtt.csv", &options_of(&server)).unwrap();
+    for part in object.chunks(1_000_000) {
+        upload.write_all(part).unwrap();
+        assert_eq!(server.get("/bucket/rtt.csv"), None);
+    }
+    upload.finish().unwrap();
+    assert!(server.get("/bucket/rtt.csv").unwrap() == object);
+}
+
+#[test]
+fn an_upload_that_is_dropped_leaves_nothing() {
+    let server = ObjectServer::start();
+    let mut upload = Upload::create("s3://bucket/rtt.csv", &options_of(&server)).unwrap();
+    upload.write_all(&bytes(1)).unwrap();
+    drop(upload);
+    assert_eq!((server.paths(), server.open_uploads()), (Vec::new(), 0));
+}
+
+#[test]
+fn an_empty_object_is_written() {
+    let server = ObjectServer::start();
+    let upload = Upload::create("s3://bucket/none.csv", &options_of(&server)).unwrap();
+    upload.finish().unwrap();
+    assert_eq!(server.get("/bucket/none.csv"), Some(Vec::new()));
+    assert_eq!(server.open_uploads(), 0);
+}
+
+#[test]
+fn a_web_server_takes_an_object_at_once() {
+    let server = ObjectServer::start();
+    let url = format!("{}/tables/rtt.csv", server.endpoint());
+    let mut upload = Upload::create(&url, &StoreOptions::default()).unwrap();
+    upload.write_all(&bytes(1)).unwrap();
+    upload.finish().unwrap();
+    assert!(server.get("/tables/rtt.csv").unwrap() == bytes(1));
 }

@@ -291,6 +291,16 @@ impl State {
                     ),
                 )
             }
+            ("POST", None) if query.contains_key("delete") => {
+                let text = String::from_utf8(body).unwrap();
+                let keys = text.split("<Key>").skip(1);
+                let mut deleted = String::new();
+                for key in keys.map(|after| after.split('<').next().unwrap()) {
+                    objects.remove(&format!("{}/{key}", asked.path.trim_end_matches('/')));
+                    write!(deleted, "<Deleted><Key>{key}</Key></Deleted>").unwrap();
+                }
+                Answer::of(200, format!("<DeleteResult>{deleted}</DeleteResult>"))
+            }
             ("PUT", Some(&id)) => {
                 let number = query["partNumber"].parse().unwrap();
                 let tag = tag(&body);

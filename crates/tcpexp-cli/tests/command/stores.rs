@@ -209,3 +209,86 @@ fn a_wrong_option_is_refused() {
     let url = lab.failure("flows s3://captures -o flows.csv");
     assert_snapshot!(url, @"cannot read s3://captures: the URL names no object: s3://BUCKET/KEY is expected");
 }
+
+#[test]
+fn tables_are_written_to_objects_that_appear_whole() {
+    let lab = Lab::new(|_| Reply::Right);
+    lab.text("rtt src.pcap dst.pcap -o rtt.parquet --flows flows.csv --quiet");
+    lab.text(
+        "rtt s3://captures/src.pcap s3://captures/dst.pcap -o s3://tables/a/rtt.parquet --flows \
+         s3://tables/a/flows.csv --quiet",
+    );
+    for name in ["rtt.parquet", "flows.csv"] {
+        let object = lab.server.get(&format!("/tables/a/{name}")).unwrap();
+        assert!(object == lab.desk.get(name), "{name}");
+    }
+    assert_eq!(lab.server.open_uploads(), 0);
+}
+
+#[test]
+fn a_failed_run_leaves_no_object() {
+    let lab = Lab::new(|asked| match asked.method.as_str() {
+        "GET" if asked.range.is_some_and(|(first, _)| first > 0) => {
+            Reply::Status(403, "AccessDenied")
+        }
+        _ => Reply::Right,
+    });
+    let before = lab.server.paths();
+    lab.failure("rtt s3://captures/src.pcap s3://captures/dst.pcap -o s3://tables/rtt.csv");
+    assert_eq!(lab.server.paths(), before);
+    assert_eq!(lab.server.open_uploads(), 0);
+}
+
+#[test]
+fn an_output_that_the_store_refuses_is_reported_before_anything_is_read() {
+    let lab = Lab::new(|asked| match asked.method.as_str() {
+        "POST" => Reply::Status(403, "AccessDenied"),
+        _ => Reply::Right,
+    });
+    let refused = lab.failure("rtt s3://captures/src.pcap s3://captures/x -o s3://tables/rtt.csv");
+    assert!(
+        refused.starts_with("cannot write s3://tables/rtt.csv: access denied: "),
+        "{refused}"
+    );
+    let same = lab
+        .desk
+        .misuse("rtt s3://b/src.pcap dst.pcap -o s3://b/src.pcap");
+    assert_snapshot!(same, @"error: s3://b/src.pcap is an input: name another file for the output");
+}
+
+#[test]
+fn a_dataset_in_a_store_has_its_manifest_last() {
+    let lab = Lab::new(|_| Reply::Right);
+    lab.text("analyze src.pcap dst.pcap -o run --quiet");
+    for _ in 0..2 {
+        lab.text("analyze src.pcap dst.pcap -o s3://tables/run --quiet");
+    }
+    let asked = lab.server.asked();
+    let mut written = asked
+        .iter()
+        .filter(|asked| asked.method == "POST" && asked.query.contains("uploadId="));
+    assert_eq!(
+        written.next_back().unwrap().path,
+        "/tables/run/manifest.json"
+    );
+    let tables = lab
+        .server
+        .paths()
+        .into_iter()
+        .filter(|path| path.starts_with("/tables/run/"));
+    let tables: Vec<String> = tables.collect();
+    assert_eq!(
+        tables.len(),
+        std::fs::read_dir(lab.desk.path("run")).unwrap().count()
+    );
+    for path in tables {
+        let name = path.strip_prefix("/tables/").unwrap();
+        assert!(
+            lab.server.get(&path).unwrap() == lab.desk.get(name),
+            "{name}"
+        );
+    }
+    lab.server.put("/tables/run/notes.txt", b"of somebody else");
+    let refused = lab.failure("analyze src.pcap dst.pcap -o s3://tables/run --quiet");
+    assert_snapshot!(refused, @"s3://tables/run holds something else than a dataset: name another directory");
+}

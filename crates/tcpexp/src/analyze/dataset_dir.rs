@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tcpexp_store::{Folder, StoreOptions, as_url};
+use tcpexp_table::dataset::DatasetTable;
 use tempfile::TempDir;
 
 use super::manifest_file;
@@ -13,10 +15,15 @@ use crate::{Error, partial};
 ///
 /// The files go to a hidden directory next to the final place. The directory is renamed when it is
 /// complete, and removed if the value is dropped first.
+///
+/// A dataset in an object store is complete once it has its manifest, which is written last. Until
+/// then its files are in the directory for temporary files.
 #[derive(Debug)]
 pub struct DatasetDir {
     path: PathBuf,
     temporary: TempDir,
+    /// The place in an object store.
+    folder: Option<Folder>,
     /// Locked until the dataset is complete.
     _lock: File,
 }
@@ -26,6 +33,42 @@ impl DatasetDir {
     ///
     /// The finished dataset replaces an existing dataset. Anything else at `path` is an error.
     pub fn create(path: &Path) -> Result<Self, Error> {
+        Self::create_with(path, &StoreOptions::default())
+    }
+
+    /// Like [`create`](Self::create), with options for a place in an object store.
+    pub fn create_with(path: &Path, stores: &StoreOptions) -> Result<Self, Error> {
+        match as_url(path) {
+            Some(url) => Self::in_store(path, url, stores),
+            None => Self::in_directory(path),
+        }
+    }
+
+    fn in_store(path: &Path, url: &str, stores: &StoreOptions) -> Result<Self, Error> {
+        let cannot = |source| Error::Store {
+            path: path.to_owned(),
+            source,
+        };
+        let folder = Folder::at(url, stores).map_err(cannot)?;
+        if !folder_is_replaceable(&folder.names().map_err(cannot)?) {
+            return Err(Error::NotOurs {
+                path: path.to_owned(),
+            });
+        }
+        let made = temporary_in(&std::env::temp_dir());
+        let (temporary, lock) = made.map_err(|source| Error::Spool {
+            name: path.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            temporary,
+            folder: Some(folder),
+            _lock: lock,
+        })
+    }
+
+    fn in_directory(path: &Path) -> Result<Self, Error> {
         let cannot = |source| Error::Write {
             path: path.to_owned(),
             source,
@@ -50,21 +93,13 @@ impl DatasetDir {
                 folder: folder.to_owned(),
             });
         }
-        partial::remove_leftovers(folder);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // The default mode of a new directory, which the umask reduces.
-            builder.permissions(fs::Permissions::from_mode(0o777));
-        }
         // The original error would name the temporary path.
-        let made = partial::locked(|| builder.tempdir_in(folder), TempDir::path);
+        let made = temporary_in(folder);
         let (temporary, lock) = made.map_err(|error| cannot(error.kind().into()))?;
         Ok(Self {
             path: path.to_owned(),
             temporary,
+            folder: None,
             _lock: lock,
         })
     }
@@ -100,6 +135,48 @@ impl DatasetDir {
 
     /// Moves the directory to its final path.
     pub(crate) fn finish(self) -> Result<(), Error> {
+        match &self.folder {
+            Some(folder) => self.copy_to(folder),
+            None => self.rename(),
+        }
+    }
+
+    /// Copies the files to the store. Readers know a dataset by its manifest, so that of an earlier
+    /// dataset goes first and the new one comes last.
+    fn copy_to(&self, folder: &Folder) -> Result<(), Error> {
+        let cannot = |name: &str| {
+            let path = self.path.join(name);
+            move |source| Error::Write { path, source }
+        };
+        let in_store = |name: &str| {
+            let cannot = cannot(name);
+            move |source| cannot(io::Error::other(source))
+        };
+        let entries = fs::read_dir(self.temporary.path()).map_err(cannot(""))?;
+        let names: io::Result<Vec<_>> = entries
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect();
+        let mut names = names.map_err(cannot(""))?;
+        // The manifest last.
+        names.sort_by_key(|name| (name == manifest_file::FILE_NAME, name.clone()));
+        let manifest = manifest_file::FILE_NAME;
+        folder.remove(manifest).map_err(in_store(manifest))?;
+        for old in folder.names().map_err(in_store(""))? {
+            if !names.contains(&old) {
+                folder.remove(&old).map_err(in_store(&old))?;
+            }
+        }
+        for name in &names {
+            let mut upload = folder.create(name).map_err(in_store(name))?;
+            let copied = File::open(self.temporary.path().join(name))
+                .and_then(|mut file| io::copy(&mut file, &mut upload));
+            copied.map_err(cannot(name))?;
+            upload.finish().map_err(in_store(name))?;
+        }
+        Ok(())
+    }
+
+    fn rename(self) -> Result<(), Error> {
         let Self {
             path, temporary, ..
         } = self;
@@ -148,6 +225,20 @@ impl DatasetDir {
     }
 }
 
+/// Creates a hidden directory, and the lock that marks it as in use.
+fn temporary_in(folder: &Path) -> io::Result<(TempDir, File)> {
+    partial::remove_leftovers(folder);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The default mode of a new directory, which the umask reduces.
+        builder.permissions(fs::Permissions::from_mode(0o777));
+    }
+    partial::locked(|| builder.tempdir_in(folder), TempDir::path)
+}
+
 /// Swaps the names of two directories.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {
@@ -180,4 +271,19 @@ fn is_replaceable(path: &Path) -> io::Result<bool> {
                 name == Path::new(manifest_file::FILE_NAME)
                     || name.extension().is_some_and(|ending| ending == "parquet")
             }))
+}
+
+/// True if the place in a store has nothing, or only files of an analysis.
+fn folder_is_replaceable(names: &[String]) -> bool {
+    let manifest = manifest_file::FILE_NAME;
+    let has_manifest = names.iter().any(|name| name == manifest);
+    names
+        .iter()
+        .all(|name| match name.strip_suffix(".parquet") {
+            // A run that was killed leaves tables without a manifest.
+            Some(table) => {
+                has_manifest || DatasetTable::ALL.iter().any(|known| known.name() == table)
+            }
+            None => name == manifest,
+        })
 }

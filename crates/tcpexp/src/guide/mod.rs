@@ -8,7 +8,7 @@
 //! - [`datasets`]: all results of a run as tables, and SQL over them
 //! - [`dividing`]: one analysis in parts
 //! - [`many_pairs`]: many pairs of captures, on one machine or many
-//! - [`object_stores`]: captures in S3, Google Cloud Storage, Azure and on web servers
+//! - [`object_stores`]: captures and tables in S3, Google Cloud Storage, Azure and on web servers
 //! - [`python`]: the same from Python, as Arrow streams
 //! - [`charts`]: time series, distributions, sequence diagrams
 //! - [`lab`]: the virtual testbed

@@ -1,0 +1,30 @@
+//! Options of object stores for the outputs of a run.
+//!
+//! A command creates its outputs on the thread that runs it, so the options are known by the thread, as
+//! is the program that calls it.
+
+use std::cell::RefCell;
+
+use clap::ArgMatches;
+use tcpexp::{StoreOption, StoreOptions};
+
+thread_local! {
+    static OPTIONS: RefCell<StoreOptions> = RefCell::default();
+}
+
+/// Sets the options of a run: those of `--storage-option`.
+pub(crate) fn set(matches: &ArgMatches) {
+    let mut leaf = matches;
+    while let Some((_, inner)) = leaf.subcommand() {
+        leaf = inner;
+    }
+    // Fails for a command without this option.
+    let given = leaf.try_get_many::<StoreOption>("storage_option");
+    let given = given.ok().flatten().into_iter().flatten().cloned();
+    OPTIONS.set(given.collect());
+}
+
+/// The options of the run on this thread.
+pub(crate) fn of_this_run() -> StoreOptions {
+    OPTIONS.with_borrow(StoreOptions::clone)
+}
