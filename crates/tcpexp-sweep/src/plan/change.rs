@@ -61,22 +61,22 @@ fn one<'i>(
         .get("at")
         .ok_or_else(|| expected("expected at, a time such as \"30s\""))?;
     let mut what = Vec::new();
-    for (key, value) in table.iter().filter(|(key, _)| key.get_ref() != "at") {
-        let mut place = Place::new(key.get_ref());
+    for (key, span, value) in keys(table).into_iter().filter(|(key, ..)| key != "at") {
+        let mut place = Place::new(&key);
         if !matches!(place.0[0].as_str(), "path" | "forward" | "reverse") {
             let message = "expected a parameter of the path: rate, delay, loss, buffer, or \
                            a full key such as path.reverse.rate";
-            return Err(Fault::new(key.span(), message));
+            return Err(Fault::new(span, message));
         }
         if place.0[0] != "path" {
             place.0.insert(0, "path".to_owned());
         }
-        place::set(plan, &place.0, value).map_err(|why| Fault::new(key.span(), why))?;
+        place::set(plan, &place.0, value).map_err(|why| Fault::new(span, why))?;
         let text = value
             .get_ref()
             .as_str()
             .map_or_else(String::new, |text| format!(" {text}"));
-        what.push(format!("{}{text}", key.get_ref()));
+        what.push(format!("{key}{text}"));
     }
     if what.is_empty() {
         return Err(expected(
@@ -94,6 +94,26 @@ fn one<'i>(
         },
         at.span(),
     ))
+}
+
+/// A key, its place and its value.
+type Changed<'a, 'i> = (String, std::ops::Range<usize>, &'a Spanned<DeValue<'i>>);
+
+/// The changed keys of a table. An unquoted `path.forward.rate` is nested tables, which would replace
+/// all of the path; the value of a parameter may be a table too.
+fn keys<'a, 'i>(table: &'a DeTable<'i>) -> Vec<Changed<'a, 'i>> {
+    let mut all = Vec::new();
+    for (key, value) in table {
+        let name = key.get_ref();
+        match value.get_ref() {
+            DeValue::Table(inner) if matches!(name.as_ref(), "path" | "forward" | "reverse") => {
+                let inner = keys(inner).into_iter();
+                all.extend(inner.map(|(key, span, value)| (format!("{name}.{key}"), span, value)));
+            }
+            _ => all.push((name.to_string(), key.span(), value)),
+        }
+    }
+    all
 }
 
 fn de<'i>(value: &Spanned<DeValue<'i>>) -> toml::de::ValueDeserializer<'i> {

@@ -125,6 +125,23 @@ fn changes_add_up() {
 }
 
 #[test]
+fn a_change_keeps_the_keys_that_it_does_not_name() {
+    for key in [
+        "path.forward.rate",
+        "\"path.forward.rate\"",
+        "forward.rate",
+        "rate",
+    ] {
+        let plan = plan(&format!(
+            "{PLAN}[[change]]\nat = \"3s\"\n{key} = \"5mbit\"\n"
+        ));
+        let path = &plan.cells[0].changes[0].path.forward;
+        assert_eq!(path.rate.unwrap().to_string(), "5mbit", "{key}");
+        assert_eq!(path.delay.unwrap().to_exact_text(), "10ms", "{key}");
+    }
+}
+
+#[test]
 fn order_depends_only_on_the_seed() {
     let order = |seed: u64| {
         let plan = plan(&format!("{PLAN}[run]\nseed = {seed}\nrepetitions = 2"));
@@ -238,7 +255,7 @@ fn traffic_that_cannot_run_concurrently_is_refused() {
 #[test]
 fn impossible_path_is_refused_before_any_change() {
     assert_snapshot!(refusal_of("buffer = \"30p\"", "rate = \"2mbit\""), @r#"plan.toml:7: path: forward.queue needs a buffer, such as buffer = "1bdp""#);
-    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: forward.queue needs a rate, because no queue forms without one");
+    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: the queue forward cannot be changed in place: apply the new bottleneck instead");
 }
 
 #[test]
