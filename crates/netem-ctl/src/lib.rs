@@ -22,7 +22,7 @@ mod runner;
 
 pub use bottleneck::{
     Bottleneck, Distribution, FlowDelay, GilbertElliott, Isolation, Loss, Path, Prefix,
-    PrefixError, Queue, ReadError,
+    PrefixError, Queue, ReadError, Text,
 };
 pub use control::{
     ApplyOptions, Changed, Cleared, Control, ControlError, Counters, HOST_SH, Holder,

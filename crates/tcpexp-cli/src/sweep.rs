@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use netem_ctl::{Runner, Ssh, SshOptions};
 use tcpexp::{AnalyzeOptions, SweepColumns, analyze_run};
-use tcpexp_sweep::plan::{Host, Kind, Plan};
+use tcpexp_sweep::plan::{self, Host, Kind, Plan};
 use tcpexp_sweep::schedule::{self, Planned};
 use tcpexp_sweep::{Analysis, On, Options, Summary, sweep};
 
@@ -34,15 +34,20 @@ use crate::{output, sweep_progress};
 )]
 pub(crate) struct SweepArgs {
     /// Plan of the sweep (TOML)
-    pub(crate) plan: PathBuf,
+    #[arg(required_unless_present = "schema")]
+    pub(crate) plan: Option<PathBuf>,
 
     /// Directory for the results
-    #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
+    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["dry_run", "schema"])]
     pub(crate) output: Option<PathBuf>,
 
     /// Print the grid, the duration and all commands on every host, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+
+    /// Print the JSON Schema of plans, with which editors check and complete them
+    #[arg(long, exclusive = true)]
+    pub(crate) schema: bool,
 
     /// Continue the sweep in DIR, without repeating finished runs
     #[arg(long)]
@@ -82,7 +87,14 @@ pub(crate) fn selected(plan: &Plan, only: Option<&str>) -> anyhow::Result<Option
 }
 
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
-    let plan = Plan::read(&args.plan)?;
+    if args.schema {
+        let schema = serde_json::to_string_pretty(&plan::schema())?;
+        return output::print(&(schema + "\n"));
+    }
+    let Some(file) = &args.plan else {
+        bail!("no plan");
+    };
+    let plan = Plan::read(file)?;
     let plan = if args.lab { plan.in_lab()? } else { plan };
     if args.kernel.kernel.is_some() && plan.kind != Kind::Lab {
         bail!("--kernel is of the virtual testbed: add --lab");

@@ -30,9 +30,11 @@ mod decimal;
 mod quantity;
 mod rate;
 mod time;
+mod written;
 
 pub use clock::Skew;
 pub use decimal::QuantityError;
 pub use quantity::{BitRate, Buffer, ByteCount, Share};
 pub use rate::RateUnit;
 pub use time::{TimeDelta, Timestamp};
+pub use written::{Form, Written};

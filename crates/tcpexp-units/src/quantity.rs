@@ -37,7 +37,7 @@ pub enum Buffer {
     },
 }
 
-const BIT_RATE: Kind = Kind {
+pub(crate) const BIT_RATE: Kind = Kind {
     what: "rate",
     expected: "bits per second such as \"800kbit\", \"1.5mbit\" or \"1gbit\"",
     units: &[
@@ -55,7 +55,7 @@ const BIT_RATE: Kind = Kind {
 };
 
 /// Byte rates with their size in bits per second. Letter case separates bytes from bits here.
-const BYTE_RATE: Kind = Kind {
+pub(crate) const BYTE_RATE: Kind = Kind {
     units: &[
         ("B/s", 8),
         ("kB/s", 8_000),
@@ -66,7 +66,7 @@ const BYTE_RATE: Kind = Kind {
     ..BIT_RATE
 };
 
-const BYTE_COUNT: Kind = Kind {
+pub(crate) const BYTE_COUNT: Kind = Kind {
     what: "size",
     expected: "bytes such as \"1514B\", \"64kB\" or \"64KiB\"",
     units: &[
@@ -81,13 +81,13 @@ const BYTE_COUNT: Kind = Kind {
     ],
 };
 
-const SHARE: Kind = Kind {
+pub(crate) const SHARE: Kind = Kind {
     what: "share",
     expected: "a percentage from \"0%\" to \"100%\", such as \"0.5%\"",
     units: &[("%", 10_000_000)],
 };
 
-const SPAN: Kind = Kind {
+pub(crate) const SPAN: Kind = Kind {
     what: "time",
     expected: "a time such as \"500us\", \"20ms\", \"1.5s\" or \"2min\"",
     units: &[
@@ -100,13 +100,13 @@ const SPAN: Kind = Kind {
     ],
 };
 
-const BUFFER: Kind = Kind {
+pub(crate) const BUFFER: Kind = Kind {
     what: "buffer",
     expected: "packets \"90p\", bytes \"64kB\" or \"64KiB\", time \"100ms\" or \"0.5bdp\"",
     units: &[("p", 1_000)],
 };
 
-const BDP: Kind = Kind {
+pub(crate) const BDP: Kind = Kind {
     units: &[("bdp", 1_000)],
     ..BUFFER
 };

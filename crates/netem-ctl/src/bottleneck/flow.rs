@@ -4,9 +4,12 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 use thiserror::Error;
+
+use super::Text;
 
 /// Maximum number of flows per direction with a delay of their own: each takes a number of the
 /// range that the plan reserves on dummynet.
@@ -15,14 +18,16 @@ pub(crate) const MAX_FLOWS: u32 = 30;
 /// Packets with a delay of their own that share the queue with all others.
 ///
 /// All given fields must match. The first matching entry applies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowDelay {
     /// Source address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub source: Option<Prefix>,
     /// Destination address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub destination: Option<Prefix>,
     /// Source port of TCP or UDP. Only the first fragment of a packet has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,6 +37,7 @@ pub struct FlowDelay {
     pub destination_port: Option<u16>,
     /// One-way delay. The path's loss applies too, and unless the delay is 0, so do its jitter and
     /// reordering.
+    #[schemars(with = "Text<TimeDelta>")]
     pub delay: TimeDelta,
 }
 

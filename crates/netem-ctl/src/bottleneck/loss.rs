@@ -2,17 +2,20 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use tcpexp_units::Share;
 
+use super::Text;
+
 /// Loss that does not depend on the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Loss {
     /// Independent loss with this probability: `loss = "1%"`.
-    Random(Share),
+    Random(#[schemars(with = "Text<Share>")] Share),
     /// Bursts of loss: `loss = { enter_bad = "0.1%", leave_bad = "20%" }`.
     Bursts(GilbertElliott),
 }
@@ -21,18 +24,22 @@ pub enum Loss {
 ///
 /// The state changes with each packet. A stay in the bad state lasts 1/`leave_bad` packets on
 /// average.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
     /// Probability to go from good to bad, with each packet (p of the literature).
+    #[schemars(with = "Text<Share>")]
     pub enter_bad: Share,
     /// Probability to go from bad to good, with each packet (r).
+    #[schemars(with = "Text<Share>")]
     pub leave_bad: Share,
     /// Probability that a packet is lost in the bad state (1-h); 100 % by default.
     #[serde(default = "all")]
+    #[schemars(with = "Text<Share>")]
     pub in_bad: Share,
     /// Probability that a packet is lost in the good state (1-k); 0 % by default.
     #[serde(default)]
+    #[schemars(with = "Text<Share>")]
     pub in_good: Share,
 }
 

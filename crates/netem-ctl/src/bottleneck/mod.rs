@@ -3,7 +3,9 @@
 mod flow;
 mod loss;
 mod queue;
+mod schema;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 
@@ -11,6 +13,7 @@ pub(crate) use flow::MAX_FLOWS;
 pub use flow::{FlowDelay, Prefix, PrefixError};
 pub use loss::{GilbertElliott, Loss};
 pub use queue::{Distribution, Isolation, Queue};
+pub use schema::Text;
 
 /// The emulated path of the traffic that crosses a router, separately for each direction.
 ///
@@ -26,7 +29,7 @@ pub use queue::{Distribution, Isolation, Queue};
 /// assert_eq!(bottleneck.base_rtt().to_string(), "40.000 ms");
 /// # Ok::<(), netem_ctl::ReadError>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bottleneck {
     /// From left to right.
@@ -39,18 +42,21 @@ pub struct Bottleneck {
 
 /// One direction. A packet is first delayed (or lost, duplicated, reordered), then queued for the
 /// rate. The queue is the last stage, and only the queue drops for lack of room.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Path {
     /// Rate of the bottleneck, counted as Linux does: Ethernet frames without preamble, checksum
     /// and gap (1514 bytes for a full one). On FreeBSD, IP packets without the Ethernet header.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<BitRate>>")]
     pub rate: Option<BitRate>,
     /// One-way delay of the path without its queue. Default: none forward; in reverse, as forward.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub delay: Option<TimeDelta>,
     /// Largest deviation of the delay to either side.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub jitter: Option<TimeDelta>,
     /// Distribution of the jitter; uniform by default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,12 +70,15 @@ pub struct Path {
     pub loss: Option<Loss>,
     /// Share of packets that skip the delay, and so overtake others.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Share>>")]
     pub reorder: Option<Share>,
     /// Share of packets that are duplicated.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Share>>")]
     pub duplicate: Option<Share>,
     /// Size of the queue; required for `pfifo`, `bfifo`, `red` and `sfq`, optional for the others.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Buffer>>")]
     pub buffer: Option<Buffer>,
     /// The queue discipline; `pfifo` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,27 +89,34 @@ pub struct Path {
     pub ecn: Option<bool>,
     /// Target queueing delay (`codel`, `fq_codel`, `pie`, `fq_pie`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub target: Option<TimeDelta>,
     /// Interval of `codel` and `fq_codel` (RFC 8289, section 4.2); the `rtt` of `cake`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub interval: Option<TimeDelta>,
     /// Update interval of the drop probability (`pie`, `fq_pie`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub update_interval: Option<TimeDelta>,
     /// Marks all packets that waited longer than this (`codel`, `fq_codel`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub ce_threshold: Option<TimeDelta>,
     /// Number of per-flow queues (`fq_codel`, `fq_pie`, `sfq`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_queues: Option<u32>,
     /// Average queue at which `red` begins to drop; a twelfth of the buffer by default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<ByteCount>>")]
     pub red_min: Option<ByteCount>,
     /// Average queue at which `red` drops with its highest probability; three times `red_min` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<ByteCount>>")]
     pub red_max: Option<ByteCount>,
     /// Highest drop probability of `red`; 10 % by default.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<Share>>")]
     pub red_probability: Option<Share>,
     /// Flow isolation of `cake`.
     #[serde(skip_serializing_if = "Option::is_none")]

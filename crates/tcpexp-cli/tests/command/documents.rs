@@ -72,6 +72,21 @@ fn commands_print_and_draw_what_the_pages_show() {
 }
 
 #[test]
+fn the_plan_reference_is_that_of_the_types() {
+    let page = root().join(GUIDE).join("plan_reference.md");
+    let current = tcpexp_sweep::plan::reference();
+    if env::var_os(UPDATE).is_some() {
+        fs::write(&page, &current).unwrap();
+    }
+    let shown = fs::read_to_string(&page).unwrap_or_default();
+    assert!(
+        shown == current,
+        "{}\n{UPDATE}=1 cargo test -p tcpexp-cli --test command documents\nwrites the page anew",
+        differences(&shown, &current)
+    );
+}
+
+#[test]
 fn the_readme_is_short() {
     let lines = fs::read_to_string(root().join("README.md")).unwrap();
     assert!(lines.lines().count() < 170);

@@ -30,6 +30,7 @@ mod one_capture;
 mod pairs;
 mod path;
 mod pipes;
+mod plan_schema;
 mod plot;
 mod plot_sweep;
 mod points;

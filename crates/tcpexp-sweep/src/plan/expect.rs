@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use tcpexp_runs::compare::Expected;
 use tcpexp_runs::only::Only;
@@ -14,7 +15,7 @@ use super::error::Fault;
 use super::place;
 
 /// One expectation, as written.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
     /// The expectation: `rtt_p95_ms < 80`.
@@ -23,7 +24,15 @@ pub struct Expect {
     pub of: Option<String>,
     /// Values of parameters, which select cells; all cells by default.
     #[serde(default)]
+    #[schemars(schema_with = "values_schema")]
     pub only: BTreeMap<String, Parameter>,
+}
+
+fn values_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": { "type": ["boolean", "number", "string"] },
+    })
 }
 
 /// Checks the expectations of a plan: each must be about a result.

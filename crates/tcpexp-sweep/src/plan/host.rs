@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use tcpexp_runs::record::Role;
 
 use super::traffic::is_word;
 
 /// A host of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Its role.
+    #[schemars(schema_with = "role_schema")]
     pub role: Role,
     /// Its name for `ssh`; its name in the plan by default.
     pub ssh: Option<String>,
@@ -33,7 +35,7 @@ pub struct Host {
 }
 
 /// An operating system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Os {
     /// Linux.
@@ -106,6 +108,10 @@ impl Host {
             Role::Sink => "a sink",
         }
     }
+}
+
+fn role_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": [Role::Source, Role::Router, Role::Sink] })
 }
 
 /// Returns the fault of kernel settings, if any. They are written to a script unquoted.

@@ -12,6 +12,8 @@ mod matrix;
 mod parameters;
 mod path;
 mod place;
+mod reference;
+mod schema;
 mod settings;
 mod testbed;
 mod together;
@@ -23,6 +25,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use netem_ctl::Bottleneck;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_runs::compare::Expected;
 use tcpexp_runs::record::Role;
@@ -36,6 +39,8 @@ pub use error::PlanError;
 pub use expect::Expect;
 pub use host::{Host, Os};
 pub(crate) use path::{change_steps, lines, os, path_plan, queue_time, router};
+pub use reference::reference;
+pub use schema::schema;
 pub use settings::{Calibrate, Capture, Lab, Loggers, OnFailure, Prepare, RunSettings};
 pub use tool::Tool;
 pub(crate) use tool::{Program, ServerPort};
@@ -68,7 +73,7 @@ pub struct Plan {
 }
 
 /// The kind of a plan's hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Machines reached by `ssh`.
@@ -81,7 +86,7 @@ pub enum Kind {
 }
 
 /// A plan with the settings of one cell.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
     /// Name of the sweep.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use netem_ctl::Text;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 
 /// `[capture]`: settings of the captures.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Capture {
     /// Bytes captured of each packet.
@@ -31,7 +33,7 @@ impl Default for Capture {
 }
 
 /// `[loggers]`: logs beside the captures.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Loggers {
     /// The kernel's `tcp_probe` tracepoint, on sources.
@@ -39,15 +41,18 @@ pub struct Loggers {
     /// SIFTR, on sources that run FreeBSD.
     pub siftr: bool,
     /// Interval of `ss` on sources.
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub ss: Option<TimeDelta>,
     /// Interval of reading the router's queues.
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub queue: Option<TimeDelta>,
     /// Interval of pings from the first source to the first sink.
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub ping: Option<TimeDelta>,
 }
 
 /// `[prepare]`: settings of hosts during a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prepare {
     /// Keep segmentation and receive offloads. By default they are turned off, so that a packet in
@@ -58,16 +63,18 @@ pub struct Prepare {
 }
 
 /// `[calibration]`: checks of the path before each run.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calibrate {
     /// Calibrate the path before each run.
     pub enabled: bool,
     /// Largest difference of the idle round-trip time from the plan.
+    #[schemars(with = "Text<TimeDelta>")]
     pub rtt_within: TimeDelta,
     /// Largest difference of the rate from the plan, in percent.
     pub rate_within_percent: u32,
     /// Duration of the overload that measures the rate.
+    #[schemars(with = "Text<TimeDelta>")]
     pub load: TimeDelta,
 }
 
@@ -83,7 +90,7 @@ impl Default for Calibrate {
 }
 
 /// `[run]`: repetitions, order and failures.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSettings {
     /// Number of runs of each cell.
@@ -93,16 +100,20 @@ pub struct RunSettings {
     /// Shuffle the cells in each repetition, rather than keep the order of the grid.
     pub shuffle: bool,
     /// Largest random delay of the start of each generator.
+    #[schemars(with = "Text<TimeDelta>")]
     pub start_jitter: TimeDelta,
     /// Pause after each run.
+    #[schemars(with = "Text<TimeDelta>")]
     pub cooldown: TimeDelta,
     /// Number of retries of a failed run.
     pub retries: u32,
     /// Action after all retries failed.
     pub on_failure: OnFailure,
     /// Time limit for traffic without a duration.
+    #[schemars(with = "Text<TimeDelta>")]
     pub timeout: TimeDelta,
     /// Largest difference between a host's clock and ours.
+    #[schemars(with = "Text<TimeDelta>")]
     pub clock_within: TimeDelta,
 }
 
@@ -123,7 +134,7 @@ impl Default for RunSettings {
 }
 
 /// Action after a failed run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
     /// Continue with the next run.
@@ -133,7 +144,7 @@ pub enum OnFailure {
 }
 
 /// `[lab]`: size of the virtual testbed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lab {
     /// Number of sources.

@@ -3,6 +3,9 @@
 //! To add a tool, add its specification to [`TOOLS`] and the function for its commands to
 //! `commands.rs`. Nothing else matches on tools.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::commands::{self, Commands, Ends, Parameters};
@@ -214,12 +217,28 @@ static NAMES: [&str; TOOLS.len()] = {
 };
 
 /// The keys that all tools take.
-const COMMON_KEYS: [&str; 7] = ["name", "tool", "from", "to", "start", "count", "stagger"];
+pub(super) const COMMON_KEYS: [&str; 7] =
+    ["name", "tool", "from", "to", "start", "count", "stagger"];
 
 impl Tool {
     /// Returns the tool with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         TOOLS.iter().find(|spec| spec.name == name).map(Self)
+    }
+
+    /// All tools.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        TOOLS.iter().map(Self)
+    }
+
+    /// The keys that it takes in addition to the common ones.
+    pub(super) const fn keys(self) -> &'static [&'static str] {
+        self.0.keys
+    }
+
+    /// Alternatives, of each of which one key must be set.
+    pub(super) const fn needs(self) -> &'static [OneOf] {
+        self.0.needs
     }
 
     /// Returns the tool's name.
@@ -308,6 +327,16 @@ impl std::fmt::Debug for Tool {
 impl Serialize for Tool {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
+    }
+}
+
+impl JsonSchema for Tool {
+    fn schema_name() -> Cow<'static, str> {
+        "Tool".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": NAMES })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Traffic: `[[traffic]]`.
 
+use netem_ctl::Text;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
@@ -8,7 +10,7 @@ use super::tool::{Fault, ServerPort, Tool};
 
 /// One entry of `[[traffic]]`: a tool that sends from one host to another, `count` times in
 /// parallel.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
     /// Name, by which tables group rows.
@@ -21,17 +23,21 @@ pub struct Traffic {
     pub to: Option<String>,
     /// Start, after the start of all traffic.
     #[serde(default = "zero")]
+    #[schemars(with = "Text<TimeDelta>")]
     pub start: TimeDelta,
     /// Duration of sending.
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub duration: Option<TimeDelta>,
     /// Amount to send, in place of a duration. `iperf3` ends and resets the connection once the kernel
     /// has the last byte, so bytes in flight are lost.
+    #[schemars(with = "Option<Text<ByteCount>>")]
     pub bytes: Option<ByteCount>,
     /// Number of parallel instances; 0 disables the entry.
     #[serde(default = "one")]
     pub count: u32,
     /// Time between the starts of parallel instances.
     #[serde(default = "zero")]
+    #[schemars(with = "Text<TimeDelta>")]
     pub stagger: TimeDelta,
     /// Congestion control of the sender, by its name in the kernel; the host's default if not set. For
     /// tools that cannot choose it per connection, the host's default is set during the run.
@@ -39,19 +45,25 @@ pub struct Traffic {
     /// Maximum segment size, in bytes.
     pub mss: Option<u32>,
     /// Socket buffer size at both ends.
+    #[schemars(with = "Option<Text<ByteCount>>")]
     pub window: Option<ByteCount>,
     /// Sending rate; unlimited by default for TCP.
+    #[schemars(with = "Option<Text<BitRate>>")]
     pub rate: Option<BitRate>,
     /// UDP payload of one packet, in bytes.
     pub packet_bytes: Option<u32>,
     /// Time between pings, between requests, or between the end of a download and the next one. By
     /// default pings are 1 s apart, requests and downloads follow immediately.
+    #[schemars(with = "Option<Text<TimeDelta>>")]
     pub interval: Option<TimeDelta>,
     /// Bytes of a request; 100 by default, 1 with netperf.
+    #[schemars(with = "Option<Text<ByteCount>>")]
     pub request: Option<ByteCount>,
     /// Bytes of a reply; those of the request by default, 1 with netperf.
+    #[schemars(with = "Option<Text<ByteCount>>")]
     pub reply: Option<ByteCount>,
     /// Sizes of successive downloads.
+    #[schemars(with = "Option<Vec<Text<ByteCount>>>")]
     pub sizes: Option<Vec<ByteCount>>,
     /// Port of the server, the first one of parallel servers; chosen automatically by default.
     pub port: Option<u16>,

@@ -5,6 +5,7 @@
 //! - [`measuring`]: round-trip times and packet fates between two captures
 //! - [`one_capture`]: flows, rates, round-trip times and congestion windows
 //! - [`sweeps`]: plans, runs, comparison of cells, reports
+//! - [`plan_reference`]: all keys of a plan
 //! - [`datasets`]: all results of a run as tables, and SQL over them
 //! - [`dividing`]: one analysis in parts
 //! - [`many_pairs`]: many pairs of captures, on one machine or many
@@ -38,6 +39,10 @@ pub mod one_capture {
 
 pub mod sweeps {
     #![doc = include_str!("sweeps.md")]
+}
+
+pub mod plan_reference {
+    #![doc = include_str!("plan_reference.md")]
 }
 
 pub mod datasets {
