@@ -64,6 +64,7 @@ pub fn records_of_datasets(datasets: &[PathBuf]) -> Result<Vec<RunRecord>, Recor
             parameters: manifest.run,
             varied: varied.clone(),
             kernels: BTreeMap::new(),
+            settings: BTreeMap::new(),
             captures: Vec::new(),
             logs: Vec::new(),
             traffic: Vec::new(),

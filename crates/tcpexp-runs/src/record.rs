@@ -49,6 +49,10 @@ pub struct RunRecord {
     /// run ended before they were read, and in records of earlier versions.
     #[serde(default)]
     pub kernels: BTreeMap<String, String>,
+    /// Kernel settings that the run made, as read back, by name of the host: `sysctl.KEY` and
+    /// `module.MODULE.PARAMETER`. Empty if the run ended before, and in records of earlier versions.
+    #[serde(default)]
+    pub settings: BTreeMap<String, BTreeMap<String, String>>,
     /// Capture files.
     #[serde(default)]
     pub captures: Vec<CaptureRecord>,

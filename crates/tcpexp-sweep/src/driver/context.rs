@@ -118,6 +118,7 @@ pub(super) fn blank(planned: &Planned<'_>, plan_hash: &str, varied: &[String]) -
         parameters: cell.parameters.clone(),
         varied: varied.to_vec(),
         kernels: BTreeMap::new(),
+        settings: BTreeMap::new(),
         captures: Vec::new(),
         logs: Vec::new(),
         traffic: traffic.map(|generator| generator.record).collect(),

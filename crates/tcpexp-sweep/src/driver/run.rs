@@ -90,12 +90,16 @@ impl Run<'_> {
         let setup = &self.cell.setup;
         let keep = self.longest() + MARGIN;
         let owner = self.around.owner;
-        self.crew.each("prepare", |name| {
+        let said = self.crew.each("prepare", |name| {
             let host = setup.hosts.get(name)?;
             let begin = site::begin(name, owner, keep.as_secs());
             let prepare = site::prepare(setup, (name, host), &self.generators);
             Some(begin + &prepare + &calibrate::server(setup, name))
         })?;
+        let settings = said
+            .iter()
+            .map(|(host, said)| (host.clone(), site::settings(said)));
+        self.record.settings = settings.collect();
         let (router, host) = self.router()?;
         let path = plan::path_plan(&setup.path, host).map_err(Trouble::Path)?;
         let options = ApplyOptions {

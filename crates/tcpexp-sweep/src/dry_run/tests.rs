@@ -320,3 +320,28 @@ fn freebsd_hosts_have_their_own_commands() {
     spawn pages pages.txt 5000000000 download 172.16.10.2 5202 0 100000
     ");
 }
+
+#[test]
+fn kernel_settings_are_checked_and_made() {
+    let plan = r#"
+kind = "lab"
+[prepare]
+sysctl.net.ipv4.tcp_ecn = 1
+module.tcp_cubic.hystart = 0
+[path.forward]
+[[traffic]]
+name = "bulk"
+tool = "iperf3"
+duration = "1s"
+"#;
+    let text = dry_run_of(plan);
+    assert!(
+        part(&text, "src1: preflight")
+            .contains("has_setting net.ipv4.tcp_ecn\nhas_parameter tcp_cubic hystart")
+    );
+    assert!(
+        part(&text, "dst1: prepare")
+            .contains("set_sysctl net.ipv4.tcp_ecn 1\nset_parameter tcp_cubic hystart 0")
+    );
+    assert!(!part(&text, "rtr: prepare").contains("set_sysctl"));
+}

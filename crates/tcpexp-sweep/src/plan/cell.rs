@@ -9,7 +9,8 @@ use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::error::Fault;
-use super::host::sysctl_fault;
+use super::host_kernel;
+use super::kernel::{self, Kernel};
 use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
@@ -33,6 +34,9 @@ pub struct Cell {
 
 /// All cells of a plan, in the order of the grid. `kind` overrides the kind of the hosts.
 pub(super) fn all(root: &Spanned<DeTable<'_>>, kind: Option<Kind>) -> Result<Vec<Cell>, Fault> {
+    let mut root = root.clone();
+    kernel::flatten(root.get_mut())?;
+    let root = &root;
     let matrix = root.get_ref().get("matrix");
     let mut cells: Vec<Cell> = Vec::new();
     let mut hashes = HashSet::new();
@@ -128,13 +132,32 @@ fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
     if setup.of_role(Role::Router).count() > 1 {
         return fault(&["hosts"], "expected one router".to_owned());
     }
-    if let Some(message) = sysctl_fault(&setup.prepare.sysctl) {
-        return fault(&["prepare", "sysctl"], message);
-    }
     if setup.run.repetitions == 0 {
         return fault(&["run", "repetitions"], "expected at least 1".to_owned());
     }
+    check_kernels(setup, table)?;
     check_traffic(setup, table)
+}
+
+/// Checks the settings of the hosts' kernels.
+fn check_kernels(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
+    let fault = |keys: &[&str], message: String| Err(Fault::new(place::span(table, keys), message));
+    for (name, host) in &setup.hosts {
+        let own = Kernel {
+            sysctl: host.sysctl.clone(),
+            module: host.module.clone(),
+        };
+        if let Some((key, message)) = own.fault() {
+            return fault(&["hosts", name, key], message);
+        }
+        if let Some((key, message)) = host_kernel::fault(setup, host) {
+            return fault(&["prepare", key], message);
+        }
+    }
+    match host_kernel::shared_kernel_fault(setup) {
+        Some(message) => fault(&["prepare"], message),
+        None => Ok(()),
+    }
 }
 
 /// Checks that the router can emulate the path and its changes.

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use tcpexp_runs::record::Role;
 
+use super::kernel;
 use super::traffic::is_word;
 
 /// A host of a plan.
@@ -29,9 +30,18 @@ pub struct Host {
     pub left: Option<String>,
     /// Router: the interface towards the sinks.
     pub right: Option<String>,
-    /// Kernel settings during a run, in addition to the settings of `[prepare]`.
-    #[serde(default)]
+    /// Kernel settings during a run, in place of equal keys of `[prepare]`.
+    #[serde(default, deserialize_with = "kernel::values")]
+    #[schemars(schema_with = "kernel::values_schema")]
     pub sysctl: BTreeMap<String, String>,
+    /// Parameters of kernel modules during a run, in place of equal keys of `[prepare]`.
+    #[serde(
+        default,
+        deserialize_with = "kernel::values",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    #[schemars(schema_with = "kernel::values_schema")]
+    pub module: BTreeMap<String, String>,
 }
 
 /// An operating system.
@@ -98,7 +108,7 @@ impl Host {
             let message = format!("expected a host name that ssh accepts, found {name:?}");
             return Some(("ssh", message));
         }
-        sysctl_fault(&self.sysctl).map(|message| ("sysctl", message))
+        None
     }
 
     const fn what(&self) -> &'static str {
@@ -112,16 +122,4 @@ impl Host {
 
 fn role_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": [Role::Source, Role::Router, Role::Sink] })
-}
-
-/// Returns the fault of kernel settings, if any. They are written to a script unquoted.
-pub(super) fn sysctl_fault(settings: &BTreeMap<String, String>) -> Option<String> {
-    let is_value = |value: &str| {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-+/, ".contains(&byte);
-        value.bytes().all(is_plain)
-    };
-    let (key, value) = settings
-        .iter()
-        .find(|(key, value)| is_word(key).is_none() || !is_value(value))?;
-    Some(format!("{key} = {value:?} is not a kernel setting"))
 }

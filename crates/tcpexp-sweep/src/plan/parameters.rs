@@ -6,6 +6,8 @@ use netem_ctl::Path;
 use tcpexp_runs::record::Parameter;
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 
+use super::kernel::Values;
+use super::place::{MODULE, SYSCTL};
 use super::{Setup, Traffic};
 
 type Parameters = BTreeMap<String, Option<Parameter>>;
@@ -28,6 +30,7 @@ pub(super) fn of(setup: &Setup) -> Parameters {
     };
     of_path(&mut all, "reverse_", &reverse);
     put(&mut all, BASE_RTT, Some(millis(setup.path.base_rtt())));
+    of_kernels(&mut all, setup);
     let common = |value: fn(&Traffic) -> Option<Parameter>| {
         // Entries that do not set the key, such as a ping without `cc`, do not count.
         let mut values = setup.traffic.iter().filter_map(value);
@@ -63,6 +66,35 @@ pub(super) fn of(setup: &Setup) -> Parameters {
         }
     }
     all
+}
+
+/// Kernel settings: `sysctl_net_ipv4_tcp_ecn`, with the role or the name of the host before settings
+/// of fewer hosts.
+fn of_kernels(all: &mut Parameters, setup: &Setup) {
+    let prepare = &setup.prepare;
+    let mut put = |prefix: &str, sysctl: &Values, module: &Values| {
+        for (kind, values) in [(SYSCTL, sysctl), (MODULE, module)] {
+            for (key, value) in values {
+                let key = key.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+                put(all, &format!("{prefix}{kind}_{key}"), Some(setting(value)));
+            }
+        }
+    };
+    put("", &prepare.sysctl, &prepare.module);
+    for (prefix, group) in [
+        ("source_", &prepare.source),
+        ("sink_", &prepare.sink),
+        ("router_", &prepare.router),
+    ] {
+        put(prefix, &group.sysctl, &group.module);
+    }
+    for (name, host) in &setup.hosts {
+        put(&format!("{name}_"), &host.sysctl, &host.module);
+    }
+}
+
+fn setting(value: &str) -> Parameter {
+    value.parse().map_or_else(|_| text(value), Parameter::Count)
 }
 
 fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {

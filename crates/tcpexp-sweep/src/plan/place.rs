@@ -30,12 +30,40 @@ const ALIASES: [(&str, &[&str]); 11] = [
     ("count", &["traffic.*.count"]),
 ];
 
+/// The table of kernel settings by their names for `sysctl`.
+pub(super) const SYSCTL: &str = "sysctl";
+/// The table of parameters of kernel modules.
+pub(super) const MODULE: &str = "module";
+/// Tables that are those of `[prepare]` if a key begins with them.
+const KERNEL: [&str; 2] = [SYSCTL, MODULE];
+
 impl Place {
     /// The place of a dotted key or of a short name.
     pub(super) fn new(key: &str) -> Self {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == key);
         let dotted = alias.map_or(key, |(_, places)| places[0]);
-        Self(dotted.split('.').map(str::to_owned).collect())
+        let mut keys: Vec<String> = dotted.split('.').map(str::to_owned).collect();
+        if KERNEL.contains(&keys[0].as_str()) {
+            keys.insert(0, "prepare".to_owned());
+        }
+        // The name of a kernel setting has dots of its own.
+        let first = match keys[0].as_str() {
+            "prepare" => 1,
+            "hosts" => 2,
+            _ => return Self(keys),
+        };
+        let settings = keys
+            .iter()
+            .skip(first)
+            .position(|key| KERNEL.contains(&key.as_str()));
+        if let Some(settings) = settings
+            .map(|at| first + at)
+            .filter(|at| at + 1 < keys.len())
+        {
+            let name = keys.split_off(settings + 1).join(".");
+            keys.push(name);
+        }
+        Self(keys)
     }
 
     /// All short names.

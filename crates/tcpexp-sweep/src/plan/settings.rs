@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 
+use super::kernel::{self, Kernel};
+
 /// `[capture]`: settings of the captures.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -58,8 +60,27 @@ pub struct Prepare {
     /// Keep segmentation and receive offloads. By default they are turned off, so that a packet in
     /// a queue or capture is a packet on the wire.
     pub keep_offloads: bool,
-    /// Kernel settings of sources and sinks.
+    /// Kernel settings of sources and sinks by their names for `sysctl`:
+    /// `sysctl.net.ipv4.tcp_ecn = 1`.
+    #[serde(deserialize_with = "kernel::values")]
+    #[schemars(schema_with = "kernel::values_schema")]
     pub sysctl: BTreeMap<String, String>,
+    /// Parameters of kernel modules of sources and sinks: `module.tcp_cubic.hystart = 0`.
+    #[serde(
+        deserialize_with = "kernel::values",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    #[schemars(schema_with = "kernel::values_schema")]
+    pub module: BTreeMap<String, String>,
+    /// Settings of sources, in place of equal keys of all ends.
+    #[serde(skip_serializing_if = "Kernel::is_empty")]
+    pub source: Kernel,
+    /// Settings of sinks, in place of equal keys of all ends.
+    #[serde(skip_serializing_if = "Kernel::is_empty")]
+    pub sink: Kernel,
+    /// Settings of the router.
+    #[serde(skip_serializing_if = "Kernel::is_empty")]
+    pub router: Kernel,
 }
 
 /// `[calibration]`: checks of the path before each run.

@@ -43,9 +43,11 @@ pub(crate) fn take_place(setup: &mut Setup) -> Result<(), Refused> {
         for (theirs, (name, ours)) in theirs.zip(ours.iter().filter(|(_, host)| host.role == role))
         {
             let sysctl = std::mem::take(&mut theirs.sysctl);
+            let module = std::mem::take(&mut theirs.module);
             *theirs = Host {
                 ssh: Some(name.clone()),
                 sysctl,
+                module,
                 ..ours.clone()
             };
         }
@@ -111,6 +113,7 @@ impl Host {
             left: None,
             right: None,
             sysctl: BTreeMap::new(),
+            module: BTreeMap::new(),
         }
     }
 }

@@ -142,6 +142,76 @@ fn a_change_keeps_the_keys_that_it_does_not_name() {
 }
 
 #[test]
+fn kernel_settings_are_axes_and_columns() {
+    let lists = r#"rate = ["2mbit"]
+sysctl.net.ipv4.tcp_ecn = [0, 1]
+"module.tcp_cubic.hystart" = [0, 1]
+[prepare]
+sysctl."net.ipv4.tcp_ecn" = 2
+module.tcp_cubic.hystart_detect = 1
+sink.sysctl.net.ipv4.tcp_rmem = "4096 131072 6291456"
+"#;
+    let text = PLAN.replace("rate = [\"2mbit\", \"10mbit\"]\n", lists);
+    let plan = plan(&text);
+    assert_snapshot!(cells(&plan), @"cc sysctl_net_ipv4_tcp_ecn module_tcp_cubic_hystart: cubic 0 0, cubic 0 1, cubic 1 0, cubic 1 1, reno 0 0, reno 0 1, reno 1 0, reno 1 1");
+    let of = |name: &str| plan.cells[0].parameters.get(name).cloned().flatten();
+    assert_eq!(
+        of("module_tcp_cubic_hystart_detect"),
+        Some(Parameter::Count(1))
+    );
+    assert_eq!(
+        of("sink_sysctl_net_ipv4_tcp_rmem"),
+        Some(Parameter::Text("4096 131072 6291456".to_owned()))
+    );
+    let setup = &plan.cells[0].setup;
+    let [dst, rtr, src] = ["dst1", "rtr", "src1"].map(|name| kernel_of(setup, &setup.hosts[name]));
+    assert_eq!(src.sysctl.len(), 1);
+    assert_eq!(dst.sysctl.len(), 2);
+    assert!(rtr.sysctl.is_empty() && rtr.module.is_empty());
+}
+
+#[test]
+fn settings_of_one_host_replace_those_of_its_group() {
+    let hosts = r#"hosts.a = { role = "source", interface = "eth1", address = "10.0.0.1", sysctl = { "net.ipv4.tcp_ecn" = 3 } }
+hosts.b = { role = "source", interface = "eth1", address = "10.0.0.2" }
+hosts.r = { role = "router", left = "eth1", right = "eth2" }
+hosts.c = { role = "sink", interface = "eth1", address = "10.0.1.1", module.tcp_cubic.hystart = false }
+prepare.sysctl.net.ipv4.tcp_ecn = 1
+prepare.source.sysctl.net.ipv4.tcp_ecn = 2
+"#;
+    let plan = plan(&PLAN.replace("kind = \"lab\"\n", hosts));
+    let setup = &plan.cells[0].setup;
+    let ecn = |name: &str| {
+        kernel_of(setup, &setup.hosts[name])
+            .sysctl
+            .get("net.ipv4.tcp_ecn")
+            .cloned()
+    };
+    assert_eq!(
+        ["a", "b", "c", "r"].map(ecn).map(Option::unwrap_or_default),
+        ["3", "2", "1", ""]
+    );
+    let of_sink = kernel_of(setup, &setup.hosts["c"]).module;
+    assert_eq!(
+        of_sink.get("tcp_cubic.hystart").map(String::as_str),
+        Some("0")
+    );
+}
+
+#[test]
+fn kernel_settings_that_cannot_be_made_are_refused() {
+    let with = |more: &str| {
+        refusal(&PLAN.replace("kind = \"lab\"\n", &format!("kind = \"lab\"\n{more}\n")))
+    };
+    assert_snapshot!(with("prepare.module.hystart = 0"), @r#"plan.toml:2: prepare.module: hystart = "0" is not a parameter of a module: expected a key such as tcp_cubic.hystart"#);
+    assert_snapshot!(with("prepare.module.tcp_cubic.hystart = 0.5"), @"plan.toml:2: prepare.module.tcp_cubic.hystart: invalid type: floating point `0.5`, expected the value of a kernel setting: a whole number, text, true or false");
+    assert_snapshot!(with("prepare.sysctl.net.ipv4.tcp_ecn = \"1; reboot\""), @r#"plan.toml:2: prepare.sysctl: net.ipv4.tcp_ecn = "1; reboot" is not a kernel setting"#);
+    assert_snapshot!(with("prepare.sysctl.net.ipv4.tcp_ecn = 1\nprepare.sysctl.\"net.ipv4\".tcp_ecn = 2"), @"plan.toml:3: net.ipv4.tcp_ecn is set twice");
+    assert_snapshot!(with("prepare.source.module.tcp_cubic.hystart = 0\nprepare.sink.module.tcp_cubic.hystart = 1"), @"plan.toml:2: prepare: tcp_cubic.hystart is 1 on dst1 and 0 on src1, but these hosts share one kernel");
+    assert_snapshot!(with("prepare.sources.sysctl.net.ipv4.tcp_ecn = 1"), @"plan.toml:2: prepare.sources: unknown field `sources`, expected one of `keep_offloads`, `sysctl`, `module`, `source`, `sink`, `router`");
+}
+
+#[test]
 fn order_depends_only_on_the_seed() {
     let order = |seed: u64| {
         let plan = plan(&format!("{PLAN}[run]\nseed = {seed}\nrepetitions = 2"));

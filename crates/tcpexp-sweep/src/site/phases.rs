@@ -1,6 +1,6 @@
 //! The scripts of a run, one for each host and phase.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use netem_ctl::Script;
@@ -9,7 +9,7 @@ use tcpexp_runs::record::{CaptureRecord, LogRecord, Role};
 use tcpexp_units::TimeDelta;
 
 use super::generator::Generator;
-use crate::plan::{Capture, Host, Loggers, Os, Setup, seconds};
+use crate::plan::{self, Capture, Host, Kernel, Loggers, Os, Setup, seconds};
 
 /// The functions of a run's scripts.
 pub(crate) const RUN_SH: &str = include_str!("run.sh");
@@ -73,12 +73,34 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
     if let Some(cc) = mine().find_map(|generator| generator.default_cc.as_deref()) {
         line(command_line(["set_sysctl", cc_key(host.os), cc]));
     }
-    let common = setup.prepare.sysctl.iter().filter(|_| is_end);
-    // The host's own settings come last, so they override the common settings.
-    for (key, value) in common.chain(&host.sysctl) {
+    let kernel = plan::kernel_of(setup, host);
+    for (key, value) in &kernel.sysctl {
         line(command_line(["set_sysctl", key, value]));
     }
+    for (module, name, value) in parameters(&kernel) {
+        line(command_line(["set_parameter", module, name, value]));
+    }
     script
+}
+
+/// The parameters of kernel modules: module, parameter and value.
+pub(super) fn parameters(kernel: &Kernel) -> impl Iterator<Item = (&str, &str, &str)> {
+    let all = kernel.module.iter();
+    all.filter_map(|(key, value)| {
+        let (module, name) = key.split_once('.')?;
+        Some((module, name, value.as_str()))
+    })
+}
+
+/// The settings that a script of [`prepare`] read back, by key.
+pub(crate) fn settings(said: &str) -> BTreeMap<String, String> {
+    let lines = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("setting "));
+    let pairs = lines.filter_map(|line| line.split_once('='));
+    pairs
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// The kernel setting of the default congestion control.

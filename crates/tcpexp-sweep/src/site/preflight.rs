@@ -6,8 +6,8 @@ use tcpexp_host::command_line;
 use tcpexp_runs::record::Role;
 
 use super::generator::Generator;
-use super::phases::{Named, dir};
-use crate::plan::{Os, Setup};
+use super::phases::{Named, dir, parameters};
+use crate::plan::{self, Os, Setup};
 
 /// The functions of the preflight script.
 const PREFLIGHT_SH: &str = include_str!("preflight.sh");
@@ -73,6 +73,13 @@ pub(crate) fn preflight(
         .collect();
     for cc in ccs {
         line(command_line(["has_cc", cc]));
+    }
+    let kernel = plan::kernel_of(setup, host);
+    for key in kernel.sysctl.keys() {
+        line(command_line(["has_setting", key]));
+    }
+    for (module, name, _) in parameters(&kernel) {
+        line(command_line(["has_parameter", module, name]));
     }
     line("has_room 20000".to_owned());
     script

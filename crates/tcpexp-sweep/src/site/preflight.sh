@@ -68,6 +68,27 @@ has_cc() {
     modprobe -n "tcp_$1" 2>/dev/null || problem "the kernel has no congestion control $1"
 }
 
+# has_setting KEY
+has_setting() {
+    sysctl -n "$1" >/dev/null 2>&1 || problem "the kernel has no setting $1"
+}
+
+# has_parameter MODULE NAME
+has_parameter() {
+    file=/sys/module/$1/parameters/$2
+    if [ -e "$file" ]; then
+        case $(ls -l "$file") in
+        -?w*) ;;
+        *) problem "the parameter $2 of the kernel's module $1 is read-only" ;;
+        esac
+    elif [ -e "/sys/module/$1" ]; then
+        problem "the kernel's module $1 has no parameter $2"
+    else
+        # A module that is not loaded shows its parameters when the run loads it.
+        modprobe -n "$1" 2>/dev/null || problem "the kernel has no module $1"
+    fi
+}
+
 # has_room KIB
 has_room() {
     free=$(df -Pk /tmp | awk 'NR == 2 { print $4 }')

@@ -179,10 +179,46 @@ await_status() {
 
 # set_sysctl KEY VALUE, for the time of the run
 set_sysctl() {
-    was=$(sysctl -n "$1")
-    [ "$was" != "$2" ] || return 0
-    on_undo "sysctl -w '$1=$was' >/dev/null"
-    sysctl -w "$1=$2" >/dev/null
+    now=$(sysctl -n "$1")
+    if ! is_setting "$2" "$now"; then
+        on_undo "sysctl -w '$1=$now' >/dev/null"
+        sysctl -w "$1=$2" >/dev/null || { echo "the kernel refuses $1 = $2" >&2; return 1; }
+        now=$(sysctl -n "$1")
+    fi
+    confirm "sysctl.$1" "$2" "$now"
+}
+
+# set_parameter MODULE NAME VALUE, for the time of the run
+set_parameter() {
+    file=/sys/module/$1/parameters/$2
+    # It may come with a module that is not loaded yet.
+    [ -e "$file" ] || modprobe "$1" 2>/dev/null || :
+    [ -e "$file" ] || { echo "the kernel's module $1 has no parameter $2" >&2; return 1; }
+    now=$(cat "$file")
+    if ! is_setting "$3" "$now"; then
+        on_undo "echo '$now' >'$file'"
+        (echo "$3" >"$file") 2>/dev/null || { echo "the kernel refuses $1.$2 = $3" >&2; return 1; }
+        now=$(cat "$file")
+    fi
+    confirm "module.$1.$2" "$3" "$now"
+}
+
+# is_setting WANTED FOUND: the kernel prints blanks and switches in its own way
+is_setting() {
+    [ "$1" = "$2" ] && return 0
+    case $1:$2 in 1:Y | 0:N | y:Y | n:N) return 0 ;; esac
+    # shellcheck disable=SC2086
+    [ "$(set -f && echo $1)" = "$(set -f && echo $2)" ]
+}
+
+# confirm KEY WANTED FOUND: prints what the kernel has now. Fails if that is not what was wanted.
+confirm() {
+    is_setting "$2" "$3" || {
+        echo "$1 is $3, not $2: the kernel does not take the value" >&2
+        return 1
+    }
+    # shellcheck disable=SC2086
+    (set -f && echo setting "$1="$3)
 }
 
 # offloads_off INTERFACE, for the time of the run
