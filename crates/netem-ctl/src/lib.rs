@@ -21,7 +21,7 @@ mod router;
 mod runner;
 
 pub use bottleneck::{
-    Bottleneck, Distribution, FlowDelay, GilbertElliott, Isolation, Loss, Path, Prefix,
+    Bottleneck, Distribution, FlowDelay, GilbertElliott, Isolation, LinkLayer, Loss, Path, Prefix,
     PrefixError, Queue, ReadError, Text,
 };
 pub use control::{

@@ -25,7 +25,10 @@ pub struct Qdisc {
     /// Options, as `tc` prints them.
     #[serde(default)]
     pub options: Value,
-    /// Number of bytes sent, with Ethernet headers.
+    /// Size table; `tc` prints it with `-d` only.
+    #[serde(default)]
+    pub stab: Value,
+    /// Number of bytes sent, with Ethernet headers, or as its size table counts them.
     pub bytes: Option<u64>,
     /// Number of packets sent.
     pub packets: Option<u64>,
@@ -78,10 +81,18 @@ impl Qdisc {
         self.option("direct_packets_stat")?.as_u64()
     }
 
-    /// Returns an option by its path: names separated by dots, such as `delay.jitter`.
+    /// Beginning of the paths of the size table.
+    pub const SIZE_TABLE: &str = "stab.";
+
+    /// Returns an option by its path: names separated by dots, such as `delay.jitter`, or
+    /// `stab.overhead` of the size table.
     pub fn option(&self, path: &str) -> Option<&Value> {
+        let (root, path) = match path.strip_prefix(Self::SIZE_TABLE) {
+            Some(path) => (&self.stab, path),
+            None => (&self.options, path),
+        };
         path.split('.')
-            .try_fold(&self.options, |value, name| value.get(name))
+            .try_fold(root, |value, name| value.get(name))
     }
 
     /// True if the discipline only attaches filters to a device's input or output and queues

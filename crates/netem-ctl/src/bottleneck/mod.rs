@@ -1,6 +1,7 @@
 //! The user's description of an emulated path.
 
 mod flow;
+mod link;
 mod loss;
 mod queue;
 mod schema;
@@ -11,6 +12,8 @@ use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 
 pub(crate) use flow::MAX_FLOWS;
 pub use flow::{FlowDelay, Prefix, PrefixError};
+pub use link::LinkLayer;
+pub(crate) use link::{Cells, ETHERNET_HEADER};
 pub use loss::{GilbertElliott, Loss};
 pub use queue::{Distribution, Isolation, Queue};
 pub use schema::Text;
@@ -46,10 +49,19 @@ pub struct Bottleneck {
 #[serde(deny_unknown_fields, default)]
 pub struct Path {
     /// Rate of the bottleneck, counted as Linux does: Ethernet frames without preamble, checksum
-    /// and gap (1514 bytes for a full one). On FreeBSD, IP packets without the Ethernet header.
+    /// and gap (1514 bytes for a full one). On FreeBSD, IP packets without the Ethernet header. With
+    /// `linklayer` or `overhead`, the bytes on that link.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<BitRate>>")]
     pub rate: Option<BitRate>,
+    /// The link layer, which adds bytes to each packet or sends it in cells: the rate and the buffer
+    /// count these bytes. Linux only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linklayer: Option<LinkLayer>,
+    /// Bytes that the link adds to each IP packet, from -64 to 256; those of `linklayer` by default.
+    /// The 14 bytes of an Ethernet header are then not counted. Linux only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<i32>,
     /// One-way delay of the path without its queue. Default: none forward; in reverse, as forward.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<TimeDelta>>")]

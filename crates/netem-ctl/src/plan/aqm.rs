@@ -7,7 +7,7 @@ use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
 use super::check::OptionFact;
 use super::size::{FULL_FRAME, QueueSize};
-use crate::bottleneck::{Isolation, Path, Queue};
+use crate::bottleneck::{Cells, Isolation, Path, Queue};
 
 /// The options of a queue, and the facts to read back.
 pub(crate) struct Leaf {
@@ -222,13 +222,40 @@ fn pie_options(path: &Path) -> (String, Vec<OptionFact>) {
     (words, facts)
 }
 
-/// `raw` counts frames with their Ethernet header, as `htb` does.
+/// How `cake` counts bytes. `raw` counts frames with their Ethernet header, as `htb` does; else it
+/// counts from the IP packet.
+fn cake_framing(path: &Path) -> (String, Vec<OptionFact>) {
+    let Some(framing) = path.framing() else {
+        return ("raw".to_owned(), vec![OptionFact::switch("raw", true)]);
+    };
+    let cells = match framing.cells {
+        Cells::None => "noatm",
+        Cells::Atm => "atm",
+        Cells::Ptm => "ptm",
+    };
+    let mut words = format!("{cells} overhead {}", framing.overhead);
+    let mut facts = vec![
+        OptionFact::switch("raw", false),
+        OptionFact::word("atm", cells),
+        OptionFact::number("overhead", framing.overhead.into(), 0.0),
+    ];
+    // A minimum of 0 is the kernel's default, which `tc` does not print.
+    if framing.minimum > 0 {
+        let _ = write!(words, " mpu {}", framing.minimum);
+        facts.push(OptionFact::count("mpu", framing.minimum.into()));
+    } else {
+        facts.push(OptionFact::absent("mpu"));
+    }
+    (words, facts)
+}
+
 fn cake(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
     let rtt = path.interval.unwrap_or(TimeDelta::from_millis(100));
     // `besteffort` has one tin, so the DSCP of a packet does not change its share of the rate.
+    let (framing, framing_facts) = cake_framing(path);
     let isolation = path.isolation.unwrap_or(Isolation::TripleIsolate).name();
     let mut options = format!(
-        "bandwidth {rate} rtt {} besteffort {isolation} nonat nowash no-ack-filter raw",
+        "bandwidth {rate} rtt {} besteffort {isolation} nonat nowash no-ack-filter {framing}",
         rtt.to_exact_text()
     );
     // `tc` prints rates in bytes per second in its JSON.
@@ -238,8 +265,8 @@ fn cake(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
         micros("rtt", rtt),
         OptionFact::word("diffserv", "besteffort"),
         OptionFact::word("flowmode", isolation),
-        OptionFact::switch("raw", true),
     ];
+    facts.extend(framing_facts);
     if let Some(size) = size {
         let memory = size.packets * PACKET_MEMORY;
         let _ = write!(options, " memlimit {memory}");

@@ -8,7 +8,7 @@ use tcpexp_units::{BitRate, TimeDelta};
 
 use super::check::{Check, Must};
 use super::dummynet::{flow_queue_words, queue_words, shown_queue};
-use super::size::QueueSize;
+use super::size::{FULL_FRAME, QueueSize};
 use super::{Object, Plan, PlanError, Step};
 use crate::bottleneck::{Bottleneck, FlowDelay, Loss, MAX_FLOWS, Path, Prefix, Queue};
 use crate::router::{Interface, Router};
@@ -54,6 +54,14 @@ pub(crate) fn check(direction: &'static str, path: &Path) -> Result<(), PlanErro
             instead,
         })
     };
+    for (key, is_set) in [
+        ("linklayer", path.linklayer.is_some()),
+        ("overhead", path.overhead.is_some()),
+    ] {
+        if is_set {
+            return refuse(key, "it counts IP packets: lower the rate");
+        }
+    }
     let happens = path.without_zeros();
     if happens.jitter.is_some() {
         return refuse("jitter", "its delays are constant");
@@ -253,7 +261,7 @@ impl Draft {
         };
         let size = path
             .buffer
-            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt))
+            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, FULL_FRAME))
             .transpose()?;
         let queue = path.queue.unwrap_or(Queue::Pfifo);
         let number = own.base + 1;

@@ -5,11 +5,13 @@
 //! rate and queue are at the root of the interface that they leave by. The two stages are never in
 //! one `netem`: its limit would count the packets under way as queued.
 
+use tcpexp_host::Qdisc;
 use tcpexp_units::{BitRate, TimeDelta};
 
 use super::aqm;
 use super::check::{Check, Must, OptionFact, QdiscFact};
-use super::size::{FULL_FRAME, QueueSize};
+use super::size::{FULL_FRAME, FULL_PACKET, QueueSize};
+use super::stab;
 use super::tc::{
     FORWARD, GROUP, OFFLOADS, Own, PRIORITIES, REVERSE, needs_netem, netem, netem_fixed,
 };
@@ -190,9 +192,10 @@ impl Draft {
         let Some(rate) = path.rate else {
             return Ok(None);
         };
+        let full = path.link_bytes(FULL_PACKET);
         let size = path
             .buffer
-            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt))
+            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, full))
             .transpose()?;
         if path.queue == Some(Queue::Cake) {
             self.cake(own, path, leaves, rate, size);
@@ -219,7 +222,8 @@ impl Draft {
         self.apply.push(Step::of(&add));
         self.objects.push(Object {
             name: format!("the queue {}", own.direction),
-            fixed: vec!["cake".into()],
+            // `cake` keeps a minimum size that a change does not name.
+            fixed: vec!["cake".into(), format!("{:?}", path.framing())],
             change: Some(Step::of(&add.replacen(" add ", " change ", 1))),
         });
         let device = leaves.as_str();
@@ -236,7 +240,8 @@ impl Draft {
     ) {
         let leaf = aqm::leaf(path, rate, size);
         let queue = path.queue.unwrap_or(Queue::Pfifo);
-        let burst = burst(rate);
+        let burst = burst(rate, path.link_bytes(FULL_PACKET));
+        let (table, table_facts) = stab::size_table(path);
         // Without a quantum, `htb` derives it from the rate, and the kernel warns of a large quantum.
         let class = format!(
             "dev {leaves} parent {handle} classid {handle}10 htb rate {rate} ceil {rate} burst \
@@ -250,7 +255,7 @@ impl Draft {
         self.apply.extend([
             Step::of(&format!(
                 // `htb` sends packets without a class unshaped, so all packets get class 10.
-                "tc qdisc add dev {leaves} root handle {} htb default 10",
+                "tc qdisc add dev {leaves} root handle {} {table}htb default 10",
                 own.rate
             )),
             Step::of(&format!("tc class add {class}")),
@@ -258,7 +263,8 @@ impl Draft {
         ]);
         self.objects.push(Object {
             name: format!("the rate {}", own.direction),
-            fixed: Vec::new(),
+            // The size table belongs to the root, which only a new root replaces.
+            fixed: vec![table],
             change: Some(Step::of(&format!("tc class change {class}"))),
         });
         let change = format!("tc qdisc change {below} {}", leaf.changeable);
@@ -269,7 +275,8 @@ impl Draft {
         });
         let device = leaves.as_str();
         // `tc` reads the number of a class as hexadecimal, and prints it with 0x.
-        let shaper = vec![OptionFact::word("default", "0x10")];
+        let mut shaper = vec![OptionFact::word("default", "0x10")];
+        shaper.extend(table_facts);
         let mut facts = vec![root(device, "htb", own.rate, shaper)];
         facts.push(QdiscFact {
             parent: Some(format!("{}10", own.rate)),
@@ -287,8 +294,12 @@ impl Draft {
     }
 
     fn qdiscs(&mut self, device: &str, facts: Vec<QdiscFact>) {
+        // `tc` prints size tables only in detail.
+        let mut options = facts.iter().flat_map(|fact| &fact.options);
+        let has_table = options.any(|option| option.path.starts_with(Qdisc::SIZE_TABLE));
+        let detail = if has_table { "-d " } else { "" };
         self.verify.push(Check {
-            argv: Step::of(&format!("tc -j -s qdisc show dev {device}")).argv,
+            argv: Step::of(&format!("tc -j -s {detail}qdisc show dev {device}")).argv,
             must: Must::Qdiscs(facts),
         });
     }
@@ -310,9 +321,9 @@ const TIMER_SLACK: TimeDelta = TimeDelta::from_micros(250);
 
 /// Burst of the rate stage in bytes: the bytes of [`TIMER_SLACK`], at least two full packets, since
 /// `tc` rounds bursts down and less than a packet stalls the class.
-fn burst(rate: BitRate) -> u64 {
+fn burst(rate: BitRate, full: u64) -> u64 {
     let timer = rate.bytes_in(TIMER_SLACK).as_bytes();
-    timer.max(2 * FULL_FRAME)
+    timer.max(2 * full)
 }
 
 /// The filters of a flow: priority, protocol and match.

@@ -10,6 +10,7 @@ mod json;
 mod linux;
 mod read_back;
 mod size;
+mod stab;
 mod tc;
 mod validate;
 

@@ -3,7 +3,7 @@
 use tcpexp_units::TimeDelta;
 
 use super::error::PlanError;
-use crate::bottleneck::{Bottleneck, FlowDelay, MAX_FLOWS, Path, Queue};
+use crate::bottleneck::{Bottleneck, Cells, FlowDelay, LinkLayer, MAX_FLOWS, Path, Queue};
 use crate::router::{Os, Router};
 
 /// The longest delay. dummynet accepts no longer one; netem's timers would overflow only much later.
@@ -83,6 +83,7 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
         key,
         needs,
     };
+    check_link(direction, path)?;
     let keys = queue_keys(path);
     let Some(rate) = path.rate else {
         return match keys.iter().find(|(_, is_set, _)| *is_set) {
@@ -122,6 +123,46 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let must_have = [Queue::Pfifo, Queue::Bfifo, Queue::Red, Queue::Sfq];
     if path.buffer.is_none() && must_have.contains(&queue) {
         return Err(needs("queue", "a buffer, such as buffer = \"1bdp\""));
+    }
+    Ok(())
+}
+
+/// The accepted overheads: those of `cake` (tc-cake(8)).
+const OVERHEADS: std::ops::RangeInclusive<i32> = -64..=256;
+
+fn check_link(direction: &'static str, path: &Path) -> Result<(), PlanError> {
+    let Some(framing) = path.framing() else {
+        return Ok(());
+    };
+    let key = if path.linklayer.is_some() {
+        "linklayer"
+    } else {
+        "overhead"
+    };
+    if path.rate.is_none() {
+        return Err(PlanError::Needs {
+            direction,
+            key,
+            needs: "a rate, which counts the bytes of the link",
+        });
+    }
+    if !OVERHEADS.contains(&framing.overhead) {
+        return Err(PlanError::Value {
+            direction,
+            key: "overhead",
+            value: framing.overhead.to_string(),
+            expected: "-64 to 256 bytes",
+        });
+    }
+    // The size tables of `tc` know ATM cells only.
+    if framing.cells == Cells::Ptm && path.queue != Some(Queue::Cake) {
+        let name = path.linklayer.map_or("", LinkLayer::name);
+        return Err(PlanError::Value {
+            direction,
+            key: "linklayer",
+            value: name.to_owned(),
+            expected: "a link without PTM, or queue = \"cake\", which computes its encoding",
+        });
     }
     Ok(())
 }

@@ -192,7 +192,12 @@ fn capacity(
     origin: Timestamp,
 ) -> Vec<(Timestamp, Option<u64>)> {
     let place = format!("/{direction}/rate");
+    let link = ["linklayer", "overhead"].map(|key| format!("/{direction}/{key}"));
     let rate = |path: &Value| -> Option<u64> {
+        // The rate counts bytes of the link, which sums over many packets do not determine.
+        if link.iter().any(|key| path.pointer(key).is_some()) {
+            return None;
+        }
         let rate: BitRate = path.pointer(&place)?.as_str()?.parse().ok()?;
         Some(rate.as_bps())
     };

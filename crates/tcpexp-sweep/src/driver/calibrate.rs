@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use netem_ctl::Queue;
 use tcpexp_runs::record::{Calibration, Role};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{ByteCount, TimeDelta};
 
 use super::context::{Run, positive};
 use super::error::Trouble;
@@ -19,10 +20,12 @@ pub(super) enum Verdict {
     Invalid(String),
 }
 
-/// Bytes of a ping frame: 56 of data and the headers of ICMP (8), IPv4 (20) and Ethernet (14).
-const PING_BYTES: i64 = 98;
-/// Bytes of a frame of the load: its payload and the headers of UDP (8), IPv4 (20) and Ethernet (14).
-const LOAD_BYTES: u64 = 1_512;
+/// Bytes of a ping: 56 of data and the headers of ICMP (8) and IPv4 (20).
+const PING_BYTES: u64 = 84;
+/// Bytes of a packet of the load: its payload and the headers of UDP (8) and IPv4 (20).
+const LOAD_BYTES: u64 = 1_498;
+/// Bytes of its Ethernet frame.
+const LOAD_FRAME: u64 = LOAD_BYTES + 14;
 /// UDP payload of the load, which fits an MTU of 1500: the default of iperf 2.
 const LOAD_PAYLOAD: u64 = 1_470;
 /// Number of load packets that the measurement needs: one packet more or less is 0.5 % of the rate.
@@ -77,17 +80,17 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
     if path.forward.jitter.is_some() || path.reverse.jitter.is_some() {
         return Verdict::Good;
     }
-    let sending = [path.forward.rate, path.reverse.rate].into_iter().flatten();
-    let sending: i64 = sending
-        .map(|rate| {
-            // Transmission time in ns: bytes · 8 · 10⁹ / (bit/s).
-            PING_BYTES * 8_000_000_000 / i64::try_from(rate.as_bps()).unwrap_or(i64::MAX).max(1)
+    let sending: TimeDelta = [&path.forward, &path.reverse]
+        .into_iter()
+        .filter_map(|path| {
+            let bytes = ByteCount::new(path.link_bytes(PING_BYTES));
+            path.rate?.time_of(bytes)
         })
         .sum();
     // On Linux, an idle shaper passes a small packet at once. Other systems add its transmission
     // time.
     let base = run.cell.setup.path.base_rtt();
-    let [least, most] = [base, base + TimeDelta::from_nanos(sending)];
+    let [least, most] = [base, base + sending];
     let [least, most, within] =
         [least, most, settings.rtt_within].map(|time| time.as_nanos() as f64 / 1e6);
     if (least - within..=most + within).contains(&found) {
@@ -158,8 +161,9 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
         return Ok(None);
     };
     let (source, address) = ends(run)?;
+    let load_bytes = path.forward.link_bytes(LOAD_BYTES);
     let packets =
-        Duration::from_secs_f64((LOAD_PACKETS * LOAD_BYTES * 8) as f64 / rate.as_bps() as f64);
+        Duration::from_secs_f64((LOAD_PACKETS * load_bytes * 8) as f64 / rate.as_bps() as f64);
     let time = positive(settings.load).max(packets);
     // iperf3 negotiates for some round trips before it sends.
     let settle = positive(run.cell.setup.path.base_rtt()) * 6 + Duration::from_millis(250);
@@ -167,7 +171,7 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     let seconds = (time + settle + Duration::from_secs(2)).as_secs() + 1;
     // 1.5 times the rate of the bottleneck.
     // `-b` of iperf3 counts payload, the bottleneck counts frames.
-    let offered = rate.as_bps() * 3 / 2 * LOAD_PAYLOAD / LOAD_BYTES;
+    let offered = rate.as_bps() * 3 / 2 * LOAD_PAYLOAD / LOAD_FRAME;
     let port = LOAD_PORT;
     let client = format!(
         "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered} -l {LOAD_PAYLOAD} -t {seconds}\n"
@@ -192,7 +196,13 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     };
     let right = host.right.as_deref().unwrap_or_default();
     let rate = after.rate_bps(&before, right);
-    Ok(rate.map(|rate| (rate, after.drops(&before))))
+    // The counters of `cake` have Ethernet frames, however it counts bytes for its rate.
+    let scale = if path.forward.queue == Some(Queue::Cake) {
+        load_bytes as f64 / LOAD_FRAME as f64
+    } else {
+        1.0
+    };
+    Ok(rate.map(|rate| (rate * scale, after.drops(&before))))
 }
 
 /// Time for the queue to drain.

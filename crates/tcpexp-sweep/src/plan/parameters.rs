@@ -101,6 +101,9 @@ fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {
     let mut put =
         |name: &str, value: Option<Parameter>| put(all, &format!("{prefix}{name}"), value);
     put("rate_mbps", path.rate.map(mbps));
+    put("linklayer", path.linklayer.map(|layer| text(layer.name())));
+    let overhead = path.overhead.map(|bytes| Parameter::Count(bytes.into()));
+    put("overhead_bytes", overhead);
     put("delay_ms", path.delay.map(millis));
     put("jitter_ms", path.jitter.map(millis));
     let lost = path.loss.and_then(|loss| loss.mean());

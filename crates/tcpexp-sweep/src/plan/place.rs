@@ -16,8 +16,10 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct Place(pub(super) Vec<String>);
 
 /// Short names of often varied places.
-const ALIASES: [(&str, &[&str]); 11] = [
+const ALIASES: [(&str, &[&str]); 13] = [
     ("rate", &["path.forward.rate"]),
+    ("linklayer", &["path.forward.linklayer"]),
+    ("overhead", &["path.forward.overhead"]),
     ("delay", &["path.forward.delay"]),
     ("jitter", &["path.forward.jitter"]),
     ("loss", &["path.forward.loss"]),

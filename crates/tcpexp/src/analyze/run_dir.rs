@@ -208,8 +208,15 @@ fn traffic(record: &TrafficRecord) -> Option<Traffic> {
     })
 }
 
-/// Returns the bottleneck's rate in forward direction, in bits per second.
+/// Returns the bottleneck's rate in forward direction, in bits per second of Ethernet frames. `None` if
+/// it counts bytes of another link layer.
 fn rate_bps(record: &RunRecord) -> Option<u64> {
+    if ["linklayer", "overhead_bytes"]
+        .iter()
+        .any(|key| record.parameters.contains_key(*key))
+    {
+        return None;
+    }
     let mbps = match record.parameters.get("rate_mbps")?.as_ref()? {
         Parameter::Number(mbps) => *mbps,
         Parameter::Count(mbps) => *mbps as f64,
