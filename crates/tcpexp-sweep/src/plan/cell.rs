@@ -10,7 +10,7 @@ use toml::de::{DeTable, Deserializer};
 
 use super::error::Fault;
 use super::host_kernel;
-use super::kernel::{self, Kernel};
+use super::kernel::Kernel;
 use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
@@ -34,9 +34,6 @@ pub struct Cell {
 
 /// All cells of a plan, in the order of the grid. `kind` overrides the kind of the hosts.
 pub(super) fn all(root: &Spanned<DeTable<'_>>, kind: Option<Kind>) -> Result<Vec<Cell>, Fault> {
-    let mut root = root.clone();
-    kernel::flatten(root.get_mut())?;
-    let root = &root;
     let matrix = root.get_ref().get("matrix");
     let mut cells: Vec<Cell> = Vec::new();
     let mut hashes = HashSet::new();

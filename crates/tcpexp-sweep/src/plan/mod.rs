@@ -14,9 +14,11 @@ mod matrix;
 mod parameters;
 mod path;
 mod place;
+mod presets;
 mod reference;
 mod schema;
 mod settings;
+mod sources;
 mod testbed;
 mod together;
 mod tool;
@@ -51,14 +53,15 @@ pub(crate) use tool::{Program, ServerPort};
 pub use traffic::Traffic;
 
 use crate::hash;
-use error::{Fault, Source};
+use error::Fault;
+use sources::Sources;
 
 /// A checked plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The file that it was read from.
     pub path: PathBuf,
-    /// Its text.
+    /// Its text; with included files, the text of all of them merged.
     pub text: String,
     /// Hash of its text, in hex.
     pub hash: String,
@@ -74,6 +77,7 @@ pub struct Plan {
     pub expected: Vec<Expected>,
     /// Names of the parameters that differ between cells, in the order of the matrix.
     pub varied: Vec<String>,
+    sources: Sources,
 }
 
 /// The kind of a plan's hosts.
@@ -140,22 +144,22 @@ impl Plan {
         Self::parse(path, &text)
     }
 
-    /// Reads a plan from text. `path` is its name in errors.
+    /// Reads a plan from text. `path` is its name in errors, and the files that it includes are relative
+    /// to it.
     pub fn parse(path: &Path, text: &str) -> Result<Self, PlanError> {
-        Self::parse_for(path, text, None)
+        Self::of_sources(path, &Sources::read(path, text)?, None)
     }
 
-    fn parse_for(path: &Path, text: &str, kind: Option<Kind>) -> Result<Self, PlanError> {
-        let source = Source { path, text };
-        let root = match DeTable::parse(text) {
-            Ok(root) => root,
-            Err(error) => return Err(source.error(None, error.into())),
-        };
-        Self::of(&source, &root, kind).map_err(|fault| source.error(Some(&root), fault))
+    fn of_sources(path: &Path, sources: &Sources, kind: Option<Kind>) -> Result<Self, PlanError> {
+        let root = sources
+            .table()
+            .map_err(|fault| sources.error(None, fault))?;
+        Self::of(path, sources, &root, kind).map_err(|fault| sources.error(Some(&root), fault))
     }
 
     fn of(
-        source: &Source<'_>,
+        path: &Path,
+        sources: &Sources,
         root: &Spanned<DeTable<'_>>,
         kind: Option<Kind>,
     ) -> Result<Self, Fault> {
@@ -183,10 +187,12 @@ impl Plan {
                 "expected another key, because all cells share expect",
             ));
         }
+        let text = sources.text()?;
         Ok(Self {
-            path: source.path.to_owned(),
-            text: source.text.to_owned(),
-            hash: hash::hex(source.text.as_bytes()),
+            path: path.to_owned(),
+            hash: hash::hex(text.as_bytes()),
+            text,
+            sources: sources.clone(),
             kind: setup.kind,
             run: setup.run.clone(),
             lab: setup.lab,
@@ -198,9 +204,8 @@ impl Plan {
 
     /// The plan with its hosts replaced by those of the virtual testbed.
     pub fn in_lab(&self) -> Result<Self, PlanError> {
-        // The text is parsed anew, because the hosts are part of the checks and of each cell's
-        // hash.
-        Self::parse_for(&self.path, &self.text, Some(Kind::Lab))
+        // The plan is read anew, because the hosts are part of the checks and of each cell's hash.
+        Self::of_sources(&self.path, &self.sources, Some(Kind::Lab))
     }
 }
 

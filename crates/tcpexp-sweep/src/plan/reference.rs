@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::place::Place;
+use super::presets;
 use super::schema::{at, resolved, schema};
 use super::tool::{COMMON_KEYS, Tool};
 
@@ -75,6 +76,10 @@ pub fn reference() -> String {
     for alias in Place::aliases() {
         let place = Place::new(alias).0.join(".");
         let _ = writeln!(page, "| `{alias}` | `{place}` |");
+    }
+    page += "\n## Presets\n\n`include = [\"preset:NAME\"]` takes these parts into a plan.\n\n| name | contents |\n|---|---|\n";
+    for (name, contents) in presets::all() {
+        let _ = writeln!(page, "| `{name}` | {contents} |");
     }
     definitions(&mut page, &root);
     page

@@ -26,8 +26,18 @@ pub fn schema() -> Value {
         "items": change,
         "description": "Changes of the path during a run.",
     });
-    // The matrix may set any key, so only a plan without one must have all keys itself.
-    root["if"] = json!({ "not": { "required": ["matrix"] } });
+    root["properties"]["include"] = json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "description": "Files with parts of the plan, relative to it, or `preset:NAME`. A key of a later \
+                        file replaces that of an earlier one, and the plan's own keys replace all. \
+                        Tables are merged; lists, `[[traffic]]` among them, are not.",
+    });
+    // The matrix and included files may set any key, so only a plan without them must have all keys
+    // itself.
+    root["if"] = json!({
+        "not": { "anyOf": [{ "required": ["matrix"] }, { "required": ["include"] }] },
+    });
     root["then"] = complete;
     root
 }
