@@ -116,7 +116,9 @@ impl Recording {
                 let parts = parts.into_iter().map(Self::streamed).collect();
                 Source::Parts(parts, set)
             }
-            source @ (Source::Path | Source::Spooled(_) | Source::Bytes(_) | Source::Object(_)) => source,
+            source @ (Source::Path | Source::Spooled(_) | Source::Bytes(_) | Source::Object(_)) => {
+                source
+            }
         };
         self
     }
@@ -163,9 +165,11 @@ impl Recording {
                 None => Ok(()),
             },
             Source::Parts(parts, _) => parts.iter().try_for_each(Self::require_store),
-            Source::Mapped(_) | Source::Path | Source::Spooled(_) | Source::MappedEachPass => {
-                Ok(())
-            }
+            Source::Mapped(_)
+            | Source::Path
+            | Source::Spooled(_)
+            | Source::Bytes(_)
+            | Source::MappedEachPass => Ok(()),
         }
     }
 
@@ -451,9 +455,11 @@ impl Recording {
         // `from_reader`, which does not map.
         let capture = match self.source {
             Source::Spooled(_) | Source::MappedEachPass => Capture::from_file(file),
-            Source::Path | Source::Mapped(_) | Source::Bytes(_) | Source::Object(_) | Source::Parts(..) => {
-                Capture::from_reader(file)
-            }
+            Source::Path
+            | Source::Mapped(_)
+            | Source::Bytes(_)
+            | Source::Object(_)
+            | Source::Parts(..) => Capture::from_reader(file),
         };
         capture.map_err(|source| self.unread(source))
     }
