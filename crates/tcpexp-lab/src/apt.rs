@@ -1,6 +1,6 @@
 //! Kernel packages from apt: listed, downloaded and unpacked, never installed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -13,17 +13,23 @@ use crate::version::{self, FLAVOUR, IMAGE, KernelVersion, Package};
 /// The package that always depends on the newest kernel package.
 const NEWEST: &str = "linux-image-amd64";
 
-/// Debian's archive and the suites with kernels, under the names that stay when a suite is released.
+/// Label of Debian's main archive in its release files.
+const ARCHIVE: &str = "Debian";
+/// Label of Debian's security updates.
+const SECURITY: &str = "Debian-Security";
+
+/// The suites with kernels and the labels of their archives, under the names that stay when a suite is
+/// released.
 const SUITES: [(&str, &str); 9] = [
-    ("debian", "oldstable"),
-    ("debian-security", "oldstable-security"),
-    ("debian", "oldstable-backports"),
-    ("debian", "stable"),
-    ("debian-security", "stable-security"),
-    ("debian", "stable-backports"),
-    ("debian", "testing"),
-    ("debian", "unstable"),
-    ("debian", "experimental"),
+    (ARCHIVE, "oldstable"),
+    (SECURITY, "oldstable-security"),
+    (ARCHIVE, "oldstable-backports"),
+    (ARCHIVE, "stable"),
+    (SECURITY, "stable-security"),
+    (ARCHIVE, "stable-backports"),
+    (ARCHIVE, "testing"),
+    (ARCHIVE, "unstable"),
+    (ARCHIVE, "experimental"),
 ];
 
 /// The keys that sign Debian's archive, of the package of the same name.
@@ -63,17 +69,20 @@ impl Apt {
         }
     }
 
-    /// All suites of Debian's archive. Their package lists are written below `folder`.
+    /// All suites of Debian's archive, from the mirrors that this machine uses. Their package lists
+    /// are written below `folder`.
     ///
     /// apt trusts a list if its suite's signature is by a key of Debian's keyring, and a package if the
     /// list has its hash.
     pub(crate) fn of_debian(folder: &Path) -> Result<Self, LabError> {
         has_keys()?;
         let sources = folder.join("sources.list");
-        let line = |(archive, suite)| {
-            format!("deb [signed-by={KEYRING}] http://deb.debian.org/{archive} {suite} main\n")
+        let mirrors = mirrors()?;
+        let line = |(label, suite): (&str, &str)| {
+            let uri = mirrors.get(label)?;
+            Some(format!("deb [signed-by={KEYRING}] {uri} {suite} main\n"))
         };
-        let lines: String = SUITES.into_iter().map(line).collect();
+        let lines: String = SUITES.into_iter().filter_map(line).collect();
         fs::write(&sources, lines).map_err(unwritten(&sources))?;
         let (state, cache) = (folder.join("lists"), folder.join("cache"));
         for folder in [&state, &cache] {
@@ -181,6 +190,38 @@ pub(crate) fn has_keys() -> Result<(), LabError> {
     Err(LabError::NoKernel {
         reason: format!("{KEYRING} is missing: apt-get install debian-archive-keyring"),
     })
+}
+
+/// The mirrors of Debian's archives among the package sources of this machine, by label.
+fn mirrors() -> Result<BTreeMap<String, String>, LabError> {
+    let mut command = Command::new("apt-get");
+    let format = "$(LABEL) $(REPO_URI)";
+    command.args(["indextargets", "--format", format, "Created-By: Packages"]);
+    let output = run(&mut command).map_err(|error| LabError::NoKernel {
+        reason: error.to_string(),
+    })?;
+    let mirrors = labelled(&String::from_utf8_lossy(&output.stdout));
+    if mirrors.contains_key(ARCHIVE) {
+        return Ok(mirrors);
+    }
+    Err(LabError::NoKernel {
+        reason:
+            "the package sources of this machine do not have Debian's archive (apt-get update?)"
+                .to_owned(),
+    })
+}
+
+/// Labels and addresses of archives, a pair per line.
+fn labelled(listing: &str) -> BTreeMap<String, String> {
+    let lines = listing.lines().filter_map(|line| line.split_once(' '));
+    // The first mirror of an archive is the preferred one.
+    let mut found = BTreeMap::new();
+    for (label, uri) in lines.filter(|(label, _)| !label.is_empty()) {
+        found
+            .entry(label.to_owned())
+            .or_insert_with(|| uri.trim().to_owned());
+    }
+    found
 }
 
 fn dependency(listing: &str) -> Option<String> {
@@ -307,6 +348,17 @@ mod tests {
         let policy = "linux-image-6.1.0-56-amd64:\n  Installed: (none)\n  Candidate: 6.1.192-2\n";
         assert_eq!(candidate(policy).unwrap(), "6.1.192-2");
         assert_eq!(candidate("x:\n  Candidate: (none)\n"), None);
+    }
+
+    #[test]
+    fn the_first_mirror_of_each_archive_is_used() {
+        let found = labelled(
+            "Debian http://one.example/debian/\nDebian http://two.example/debian/\n http://unread.example/\n\
+             Debian-Security http://one.example/security/\n",
+        );
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[ARCHIVE], "http://one.example/debian/");
+        assert_eq!(found[SECURITY], "http://one.example/security/");
     }
 
     const ABOUT: &str = "\
