@@ -8,12 +8,13 @@ use tcpexp_units::Timestamp;
 
 use super::engine::{Engine, Order, Subject};
 use super::event::{Acked, Sent};
-use super::hindsight::{Hindsight, Side};
+use super::hindsight::Hindsight;
 use super::losses::Losses;
 use super::options::SenderOptions;
 use super::receiver::Replay;
 use super::row::SenderRow;
 use super::scale::WindowScale;
+use super::survey::Side;
 use crate::{Meter, Position};
 
 /// The second pass over one flow.

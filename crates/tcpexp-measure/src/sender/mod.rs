@@ -65,6 +65,7 @@ mod scale;
 mod scoreboard;
 mod stamps;
 mod summary;
+mod survey;
 mod undecided;
 mod window;
 

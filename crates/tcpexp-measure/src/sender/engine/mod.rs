@@ -15,7 +15,6 @@ use self::stream::{Exchange, Start, Stream};
 use super::backoff::Backoff;
 use super::delivery::Delivery;
 use super::event::{Acked, Sent};
-use super::hindsight::Side;
 use super::hints::Hints;
 use super::limits::Limits;
 use super::losses::Losses;
@@ -25,6 +24,7 @@ use super::recovery::RecoveryKind;
 use super::row::SenderRow;
 use super::scoreboard::Scoreboard;
 use super::stamps::Ticks;
+use super::survey::Side;
 use super::undecided::Undecided;
 use super::window::Window;
 

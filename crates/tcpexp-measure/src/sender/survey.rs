@@ -1,0 +1,363 @@
+//! The first pass over one flow.
+
+use std::net::SocketAddr;
+
+use tcpexp_flow::{
+    CeFeedback, Class, Classifier, Direction, EcnHandshake, EcnMode, Flow, FlowId, Order,
+    PathTimes, Segment, StreamOffset, ace,
+};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::drain::Drains;
+use super::lengths::Lengths;
+use super::pacing::Pacing;
+use super::retransmissions::{Again, Retransmissions};
+use super::scale::{WindowScale, WindowScaleSearch};
+use super::stamps::{Echoes, ReceivedAcks, TickSearch};
+use crate::{Busiest, Meter, Position, Vantage};
+
+/// Minimum number of data segments of a direction: with fewer, the window is not worth
+/// reconstructing.
+const MIN_DATA_SEGMENTS: u64 = 4;
+
+/// First-pass results for one flow.
+#[derive(Clone, Debug)]
+pub(super) struct Surveyed {
+    pub(super) initiator: SocketAddr,
+    pub(super) responder: SocketAddr,
+    pub(super) sides: [Option<Side>; 2],
+}
+
+/// First-pass results for one direction's data and its sender.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Side {
+    pub(super) smss_bytes: u32,
+    pub(super) position: Option<Position>,
+    pub(super) has_sack: bool,
+    pub(super) has_timestamps: bool,
+    /// Scale of the receiver's window.
+    pub(super) window_scale: WindowScale,
+    pub(super) retransmissions: Retransmissions,
+    /// Shortest time from an ACK to the data that echoes it; in a capture at the receiver, the
+    /// round-trip time.
+    pub(super) least_echo: Option<TimeDelta>,
+    pub(super) is_paced: bool,
+    /// True if captured packets hold several segments (TSO or GSO).
+    pub(super) is_bursty: bool,
+    /// Tick length of the sender's timestamps.
+    pub(super) tick: Option<TimeDelta>,
+    /// How the receiver reports congestion marks; `None` if unknown.
+    pub(super) feedback: Option<CeFeedback>,
+}
+
+/// The first pass over one flow.
+pub(super) struct FlowSurvey {
+    flow: FlowId,
+    handshake: Handshake,
+    sides: [SideSurvey; 2],
+}
+
+/// Times and ECN flags of the handshake.
+#[derive(Default)]
+struct Handshake {
+    syn: Option<Timestamp>,
+    syn_ack: Option<Timestamp>,
+    third: Option<Timestamp>,
+    ecn: EcnHandshake,
+}
+
+/// State collected for one direction.
+#[derive(Default)]
+struct SideSurvey {
+    data_segments: u64,
+    lengths: Lengths,
+    syn: Option<tcpexp_flow::SynOptions>,
+    /// True if packets of this direction carry SACK blocks.
+    has_blocks: bool,
+    again: Retransmissions,
+    /// Separates new data from retransmissions and reordered data.
+    classifier: Classifier,
+    /// True if the latest new data carries timestamps.
+    has_stamps: bool,
+    /// Timestamps of this direction, echoed by the other direction.
+    echoes: Echoes,
+    scale: WindowScaleSearch,
+    ticks: TickSearch,
+    pacing: Pacing,
+    /// ACKs from the other end, and which of them this end is known to have received.
+    received_acks: ReceivedAcks,
+    drains: Drains,
+    ecn: EcnSigns,
+}
+
+/// ECN bits of one direction's packets, for connections without a captured handshake.
+#[derive(Clone, Copy, Debug, Default)]
+struct EcnSigns {
+    /// True if a data packet is ECN-capable or marked.
+    is_capable: bool,
+    /// Union of the ACE fields of all packets after the SYN.
+    ace: u8,
+}
+
+/// The result for one flow, with its activity.
+pub(super) struct SurveyRow {
+    flow: FlowId,
+    data_segments: u64,
+    surveyed: Surveyed,
+}
+
+impl SurveyRow {
+    pub(super) fn add_to(self, flows: &mut Busiest<Surveyed>) {
+        flows.add(self.data_segments, self.flow, self.surveyed);
+    }
+}
+
+impl FlowSurvey {
+    pub(super) fn new(flow: FlowId) -> Self {
+        Self {
+            flow,
+            handshake: Handshake::default(),
+            sides: Default::default(),
+        }
+    }
+}
+
+impl Meter for FlowSurvey {
+    type Row = SurveyRow;
+
+    fn segment(&mut self, segment: &Segment, _rows: &mut impl Extend<Self::Row>) {
+        // The sequence numbers of a reset may be forged (RFC 5961).
+        if segment.flags.rst() {
+            return;
+        }
+        self.handshake.take(segment);
+        let direction = segment.seen.direction;
+        let (own, other) = match (&mut self.sides, direction) {
+            ([forward, reverse], Direction::Forward) => (forward, reverse),
+            ([forward, reverse], Direction::Reverse) => (reverse, forward),
+        };
+        if let Some(ack) = segment.ack {
+            other.on_ack(segment, ack);
+        }
+        own.send(segment);
+    }
+
+    fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+        // Store nothing for unanswered flows: scans and floods open millions of them.
+        let has_data = self.sides.iter().any(|side| side.data_segments > 0);
+        if !has_data && self.handshake.syn_ack.is_none() {
+            return;
+        }
+        let vantage = self.vantage();
+        let sides = [
+            self.side(Direction::Forward, vantage),
+            self.side(Direction::Reverse, vantage),
+        ];
+        let surveyed = Surveyed {
+            initiator: flow.initiator(),
+            responder: flow.responder(),
+            sides,
+        };
+        rows.extend([SurveyRow {
+            flow: self.flow,
+            data_segments: self.sides.iter().map(|side| side.data_segments).sum(),
+            surveyed,
+        }]);
+    }
+}
+
+impl FlowSurvey {
+    /// Position of the capture: from the handshake times, else from the shorter echo time.
+    fn vantage(&self) -> Option<Vantage> {
+        let Handshake {
+            syn,
+            syn_ack,
+            third,
+            ..
+        } = self.handshake;
+        if let (Some(syn), Some(syn_ack), Some(third)) = (syn, syn_ack, third) {
+            return Vantage::between(third - syn_ack, syn_ack - syn);
+        }
+        let [forward, reverse] = &self.sides;
+        // The initiator echoes the timestamps of the reverse direction, so their echo time is the
+        // round-trip time to the initiator.
+        Vantage::between(reverse.echoes.least()?, forward.echoes.least()?)
+    }
+}
+
+impl FlowSurvey {
+    fn side(&self, direction: Direction, vantage: Option<Vantage>) -> Option<Side> {
+        let own = &self.sides[direction.index()];
+        let other = &self.sides[direction.opposite().index()];
+        let mut side = own.side(other, vantage.map(|vantage| vantage.of(direction)))?;
+        let (handshake, smss_bytes) = (&self.handshake.ecn, side.smss_bytes);
+        let is_by_client = direction == Direction::Reverse;
+        side.feedback = CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
+            let mode = own.ecn.mode(other.ecn)?;
+            Some(CeFeedback::from_the_middle(mode, smss_bytes))
+        });
+        Some(side)
+    }
+}
+
+impl EcnSigns {
+    #[inline]
+    fn take(&mut self, segment: &Segment) {
+        // RFC 3168, section 6.1.4, sends pure ACKs as not ECN-capable, so only data counts here.
+        let is_capable = segment.seen.payload_bytes > 0 && segment.seen.traffic_class & 3 != 0;
+        self.is_capable |= is_capable;
+        // The bits of a SYN negotiate ECN and count nothing (RFC 9768, section 3.1).
+        if !segment.flags.syn() {
+            self.ace |= ace(segment.flags);
+        }
+    }
+
+    /// How `receiver` reports marks on this direction's data; `None` if the flags do not show it.
+    fn mode(self, receiver: Self) -> Option<EcnMode> {
+        const AE: u8 = 0b100;
+        const CWR: u8 = 0b010;
+        if (self.ace | receiver.ace) & AE != 0 {
+            // RFC 3168 hosts leave the bit 0.
+            return Some(EcnMode::Accurate);
+        }
+        if !self.is_capable {
+            return Some(EcnMode::NotEcn);
+        }
+        // A sender that reads ECE as in RFC 3168 answers with CWR. Without CWR, the bits may be an
+        // ACE counter that stays below 4.
+        let is_classic = self.ace & CWR != 0 || receiver.ace == 0;
+        is_classic.then_some(EcnMode::Classic)
+    }
+}
+
+impl Handshake {
+    fn take(&mut self, segment: &Segment) {
+        self.ecn.observe(segment.flags);
+        let at = Some(segment.seen.at);
+        match (segment.flags.syn(), segment.flags.ack()) {
+            // Use the latest SYN and SYN-ACK: an earlier one may have been lost.
+            (true, false) => self.syn = at,
+            (true, true) => self.syn_ack = at,
+            (false, _) => {
+                let is_third = segment.seen.direction == Direction::Forward;
+                if is_third && self.third.is_none() && self.syn_ack.is_some() {
+                    self.third = at;
+                }
+            }
+        }
+    }
+}
+
+impl SideSurvey {
+    fn send(&mut self, segment: &Segment) {
+        // The first pass uses no cause, so the classifier needs no path times.
+        let (class, _) = self.classifier.segment(segment, PathTimes::default);
+        if class == Class::Copy {
+            return;
+        }
+        self.ecn.take(segment);
+        if let Some((stamp, _)) = segment.timestamps {
+            self.echoes.send(stamp, segment.seen.at);
+            self.ticks.send(stamp, segment.seen.at);
+        }
+        self.has_blocks |= segment.sack_block_count() > 0;
+        if segment.syn.is_some() {
+            self.syn = segment.syn;
+        }
+        if !segment.is_numbered() {
+            return;
+        }
+        let (start, end) = (segment.payload_start(), segment.end());
+        let bytes = segment.seen.payload_bytes;
+        if bytes > 0 {
+            self.data_segments += 1;
+            self.lengths.add(bytes);
+        }
+        match class {
+            Class::Behind(behind) => {
+                self.drains.send_again();
+                self.again.push(Again {
+                    start,
+                    end,
+                    record: segment.seen.record,
+                    was_overtaken: behind.sent == Order::Earlier,
+                });
+            }
+            Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => {}
+            Class::New => {
+                self.pacing.send(segment.seen.at);
+                self.scale.send(end);
+                if let Some(acked) = self
+                    .received_acks
+                    .known_at(segment.timestamps.map(|(_, echo)| echo))
+                {
+                    self.drains.send(segment.seen.at, end.since(acked));
+                }
+                self.has_stamps = segment.timestamps.is_some();
+            }
+        }
+    }
+
+    /// Processes an ACK of this direction's data.
+    fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) {
+        self.classifier.acknowledge(segment);
+        if let Some((_, echo)) = segment.timestamps {
+            self.echoes.on_ack(echo, segment.seen.at);
+        }
+        self.pacing.on_ack(segment.seen.at);
+        let stamp = segment.timestamps.map(|(stamp, _)| stamp);
+        self.received_acks.push(stamp, ack);
+        // The window of a SYN is never scaled (RFC 7323, section 2.2).
+        if segment.syn.is_none() {
+            self.scale.on_ack(ack, segment.window);
+        }
+    }
+
+    fn side(&self, other: &Self, position: Option<Position>) -> Option<Side> {
+        if self.data_segments < MIN_DATA_SEGMENTS {
+            return None;
+        }
+        let both = self.syn.zip(other.syn);
+        let timestamps = both.map(|(own, other)| own.timestamps && other.timestamps);
+        let mss = both.map(|(own, other)| {
+            // RFC 9293, section 3.7.1: 536 without an MSS option.
+            let least = own.mss.unwrap_or(536).min(other.mss.unwrap_or(536));
+            // Timestamps with their padding take 12 bytes of each segment (RFC 7323, appendix A).
+            let options = if timestamps == Some(true) { 12 } else { 0 };
+            // A host may offer any MSS, also one below the length of the option.
+            u32::from(least).saturating_sub(options).max(1)
+        });
+        let window_scale = match both {
+            Some((own, other)) => {
+                WindowScale::Known(match (own.window_scale, other.window_scale) {
+                    // Scaling needs the option in both SYNs, and 14 is the limit (RFC 7323,
+                    // sections 2.2 and 2.3).
+                    (Some(_), Some(shift)) => shift.min(14),
+                    _ => 0,
+                })
+            }
+            None => self.scale.found(),
+        };
+        let smss_bytes = self.lengths.smss_bytes(mss);
+        Some(Side {
+            smss_bytes,
+            feedback: None,
+            is_bursty: self.lengths.is_above(smss_bytes),
+            tick: self.ticks.found(),
+            position,
+            has_timestamps: timestamps.unwrap_or(self.has_stamps),
+            has_sack: match both {
+                Some((own, other)) => own.sack_permitted && other.sack_permitted,
+                // Without retransmissions, a receiver may have had no reason for SACK blocks.
+                None => other.has_blocks || self.again.is_empty(),
+            },
+            window_scale,
+            retransmissions: self.again.clone().sorted(position),
+            least_echo: other.echoes.least(),
+            // Only at the sender is the time from an ACK to data the reaction time of the sender.
+            is_paced: self.drains.count() > 0
+                || position == Some(Position::Sender) && self.pacing.is_paced(),
+        })
+    }
+}
