@@ -11,6 +11,7 @@ mod skew;
 mod steps;
 mod tick;
 mod timeline;
+mod track;
 mod walk;
 mod wander;
 

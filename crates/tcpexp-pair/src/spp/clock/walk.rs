@@ -4,24 +4,16 @@ use std::cmp::Reverse;
 
 use tcpexp_units::TimeDelta;
 
-use super::jump::{Jump, SMALLEST_NS, elapsed, spread};
+use super::jump::{Jump, SMALLEST_NS, elapsed};
+use super::track::{FINE, Shift, Track, clearest, lag};
 use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
-
-/// Number of packets of one way that are compared on each side of a step.
-const FINE: usize = 7;
 
 /// Number of packets compared where a few packets show only queueing.
 const COARSE: usize = 127;
 
 /// Crossings around a step within which another finding is the same step.
 const REACH: usize = 4 * FINE;
-
-/// Minimum number of packets on each side of a step.
-const LEAST: usize = 3;
-
-/// Drift allowed between the clocks without a step: 1 ns in this many.
-const DRIFT: i64 = 1_000;
 
 /// Maximum number of steps per clock.
 const MOST: usize = 16;
@@ -37,25 +29,6 @@ pub(in crate::spp) struct Walk<'a> {
     smallest_ns: i64,
     order: Vec<usize>,
     tracks: [Track; 2],
-}
-
-/// The crossings of one way on a walk.
-struct Track {
-    path_direction: PathDirection,
-    /// Positions of the crossings in the order of the walk.
-    positions: Vec<usize>,
-    /// Shift between the few crossings before and after each crossing.
-    fine: Vec<Option<Shift>>,
-}
-
-/// Change of the clock difference from one group of packets to the next.
-#[derive(Clone, Copy, Debug)]
-struct Shift {
-    size: TimeDelta,
-    /// Variation within a group.
-    spread: TimeDelta,
-    /// Time between the groups.
-    lag: TimeDelta,
 }
 
 /// A position on a walk where a step may be.
@@ -76,22 +49,6 @@ enum Kind {
     Alone,
     /// One way shows it, and queues of the other way would hide it.
     Suspected,
-}
-
-impl Shift {
-    fn is_clear(&self, smallest_ns: i64) -> bool {
-        let size = self.size.abs().as_nanos();
-        let drift = self.lag.as_nanos() / DRIFT;
-        // A shift below twice the variation within the groups may itself be variation.
-        size > smallest_ns.saturating_add(drift) && size / 2 >= self.spread.as_nanos()
-    }
-
-    fn agrees_with(&self, other: &Self) -> bool {
-        let [mine, theirs] = [self, other].map(|shift| shift.size.abs().as_nanos());
-        let same_sign = (self.size > TimeDelta::ZERO) == (other.size > TimeDelta::ZERO);
-        // A queue may grow on one way at the time of the step, so the sizes need not be equal.
-        same_sign && mine / 2 <= theirs && theirs / 2 <= mine
-    }
 }
 
 impl<'a> Walk<'a> {
@@ -403,72 +360,4 @@ impl Candidate {
         }
         out < FINE || back < FINE
     }
-}
-
-impl Track {
-    fn new(crossings: &[Crossing], order: &[usize], path_direction: PathDirection) -> Self {
-        let positions: Vec<usize> = (0..order.len())
-            .filter(|&position| crossings[order[position]].path_direction == path_direction)
-            .collect();
-        let differences: Vec<i64> = positions
-            .iter()
-            .map(|&position| crossings[order[position]].difference().as_nanos())
-            .collect();
-        let group = |from: usize, to: usize| {
-            let mut sorted = [0; FINE];
-            let sorted = &mut sorted[..to - from];
-            sorted.copy_from_slice(&differences[from..to]);
-            sorted.sort_unstable();
-            let middle = &crossings[order[positions[from.midpoint(to)]]];
-            (sorted[sorted.len() / 2], spread(sorted), middle)
-        };
-        let fine = (0..positions.len())
-            .map(|at| {
-                let end = (at + FINE).min(positions.len());
-                if at < LEAST || end - at < LEAST {
-                    return None;
-                }
-                let (before, after) = (group(at.saturating_sub(FINE), at), group(at, end));
-                Some(Shift {
-                    size: TimeDelta::from_nanos(after.0.saturating_sub(before.0)),
-                    spread: TimeDelta::from_nanos(before.1.max(after.1)),
-                    lag: lag(before.2, after.2),
-                })
-            })
-            .collect();
-        Self {
-            path_direction,
-            positions,
-            fine,
-        }
-    }
-
-    /// Number of this way's crossings before a position of the walk.
-    fn before(&self, position: usize) -> usize {
-        self.positions.partition_point(|&at| at < position)
-    }
-
-    /// Positions of up to `count` crossings before and after the first `passed` crossings.
-    fn around(&self, passed: usize, count: usize) -> [&[usize]; 2] {
-        let end = (passed + count).min(self.positions.len());
-        [
-            &self.positions[passed.saturating_sub(count)..passed],
-            &self.positions[passed..end],
-        ]
-    }
-}
-
-/// Returns the way that shows a step before `place` with the least variation, and its shift.
-fn clearest<'a>(clear: &[&'a Track], place: usize) -> Option<(&'a Track, Shift)> {
-    clear
-        .iter()
-        .filter_map(|track| Some((*track, (*track.fine.get(track.before(place))?)?)))
-        .min_by_key(|(_, shift)| shift.spread)
-}
-
-/// Time between two crossings on the clock that shows the shorter time.
-fn lag(before: &Crossing, after: &Crossing) -> TimeDelta {
-    let src = (after.src_time - before.src_time).abs();
-    let dst = (after.dst_time - before.dst_time).abs();
-    src.min(dst)
 }
