@@ -7,6 +7,7 @@ mod analyze_args;
 mod analyze_pairs;
 mod analyze_runs;
 mod args;
+mod basis;
 mod caller;
 mod check;
 mod compare;

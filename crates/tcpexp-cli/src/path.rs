@@ -12,6 +12,7 @@ use tcpexp_table::{
     FLOW_TABLE_WIDTH, FlowLabel, Labelled, PathFlowRow, TopPath, path_columns, path_flow_columns,
 };
 
+use crate::basis::Seen;
 use crate::failure;
 use crate::labels::Labels;
 use crate::output::Output;
@@ -19,7 +20,7 @@ use crate::path_args::PathArgs;
 use crate::picture::Chart;
 use crate::points;
 use crate::progress::Progress;
-use crate::report::{self, Seen};
+use crate::report;
 use crate::shared_args::{shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;

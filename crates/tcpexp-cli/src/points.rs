@@ -13,12 +13,13 @@ use tcpexp_table::{
     points_columns, points_flow_columns,
 };
 
+use crate::basis::{Basis, Seen};
 use crate::failure;
 use crate::labels::Labels;
 use crate::output::Output;
 use crate::path_args::PathArgs;
 use crate::progress::Progress;
-use crate::report::{self, Basis, Seen};
+use crate::report;
 use crate::shared_args::{shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;

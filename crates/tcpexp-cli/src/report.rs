@@ -2,115 +2,12 @@
 
 use std::fmt::Write;
 
-use tcpexp::{CaptureInfo, PathReport, RttReport, Segment, SegmentReport};
-use tcpexp_pair::path::{CaptureLoss, PathTotals};
-use tcpexp_pair::spp::{
-    ClockModel, FlowSummary, Identification, Point, RttSample, SequenceShift, Totals,
-};
+use tcpexp::CaptureInfo;
+use tcpexp_pair::spp::{Point, SequenceShift};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tally;
 
-const NO_BREAK: &str = "\u{a0}";
-
-/// The parts of a report that `rtt` and `path` share.
-pub(crate) struct Basis<'a> {
-    pub(crate) captures: &'a [CaptureInfo; 2],
-    identification: &'a Identification,
-    clock: &'a ClockModel,
-    pub(crate) totals: &'a Totals,
-    /// Fates of the packets, for `path`.
-    path: Option<&'a PathTotals>,
-    /// Names of the points, by [`Point::index`].
-    points: [PointName; 2],
-}
-
-/// Name of a point in remarks.
-struct PointName {
-    /// In a sentence.
-    full: String,
-    /// In the narrow heading of a remark.
-    short: String,
-}
-
-impl PointName {
-    fn of_pair() -> [Self; 2] {
-        Point::BOTH.map(|point| Self {
-            full: point.to_string(),
-            short: point.to_string(),
-        })
-    }
-
-    /// `number` counts from 0.
-    fn numbered(number: usize) -> Self {
-        let short = (number + 1).to_string();
-        Self {
-            full: format!("point{NO_BREAK}{short}"),
-            short,
-        }
-    }
-}
-
-impl Basis<'_> {
-    /// Describes the packets that each capture missed, one line per capture.
-    fn capture_loss(&self) -> Vec<String> {
-        // `path` knows the fate of each packet, `rtt` only a lower limit of the missed packets.
-        if let Some(totals) = self.path {
-            let losses = CaptureLoss::of(totals).into_iter();
-            return losses
-                .filter(CaptureLoss::is_shown)
-                .map(|loss| loss.to_string())
-                .collect();
-        }
-        let unseen = Point::BOTH.into_iter().zip(self.totals.unseen);
-        let unseen = unseen.filter(|(_, packets)| *packets > 0);
-        unseen
-            .map(|(point, packets)| {
-                format!("the capture at {point} missed at least {packets} packets, so packets absent from it are not necessarily lost")
-            })
-            .collect()
-    }
-}
-
-impl<'a> Basis<'a> {
-    /// The basis of a measurement between two of several points.
-    pub(crate) fn of_segment(measured: &'a SegmentReport) -> Self {
-        let Segment { from, to } = measured.segment;
-        Self {
-            points: [from, to].map(PointName::numbered),
-            ..Self::from(&measured.report)
-        }
-    }
-
-    fn point(&self, point: Point) -> &PointName {
-        &self.points[point.index()]
-    }
-}
-
-impl<'a> From<&'a RttReport> for Basis<'a> {
-    fn from(report: &'a RttReport) -> Self {
-        Self {
-            captures: &report.captures,
-            identification: &report.identification,
-            clock: &report.clock,
-            totals: &report.totals,
-            path: None,
-            points: PointName::of_pair(),
-        }
-    }
-}
-
-impl<'a> From<&'a PathReport> for Basis<'a> {
-    fn from(report: &'a PathReport) -> Self {
-        Self {
-            captures: &report.captures,
-            identification: &report.identification,
-            clock: &report.clock,
-            totals: &report.totals.totals,
-            path: Some(&report.totals),
-            points: PointName::of_pair(),
-        }
-    }
-}
+use crate::basis::{Basis, NO_BREAK, Seen};
 
 /// Returns the remarks under the table: clocks, identification, unused packets.
 pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
@@ -276,39 +173,6 @@ pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
         return format!("the packets that passed both points went in one direction only{alike}");
     }
     "no flow has a packet back after a packet out".into()
-}
-
-/// Sums over all flows.
-#[derive(Default)]
-pub(crate) struct Seen {
-    pub(crate) samples: u64,
-    /// True if any round-trip time is not zero.
-    took_time: bool,
-    pub(crate) flows: u64,
-    /// Forward and reverse.
-    matched: [u64; 2],
-    ambiguous: u64,
-    copies: u64,
-    outside: u64,
-    unseen_upstream: u64,
-}
-
-impl Seen {
-    pub(crate) fn add_samples(&mut self, samples: &[RttSample]) {
-        self.samples += samples.len() as u64;
-        self.took_time |= samples.iter().any(|sample| sample.rtt != TimeDelta::ZERO);
-    }
-
-    pub(crate) fn add_flow(&mut self, summary: &FlowSummary) {
-        self.flows += 1;
-        for (matched, counts) in self.matched.iter_mut().zip(&summary.counts) {
-            *matched += counts.arrivals_matched;
-            self.ambiguous += counts.ambiguous.max(counts.arrivals_ambiguous);
-            self.copies += counts.copies + counts.arrivals_copies;
-            self.outside += counts.outside + counts.arrivals_outside;
-            self.unseen_upstream += counts.unseen_upstream;
-        }
-    }
 }
 
 /// Formats a time in its largest whole unit: `100 ms`, `1 s`.

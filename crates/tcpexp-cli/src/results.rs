@@ -15,10 +15,11 @@ use tcpexp_table::{
 };
 use tcpexp_units::TimeDelta;
 
+use crate::basis::Seen;
 use crate::caller::{Wanted, taker};
 use crate::output::{self, Output, without_wrapping};
 use crate::picture::Chart;
-use crate::report::{self, Seen};
+use crate::report;
 use crate::rtt_args::RttArgs;
 use crate::shared_args::{Format, is_wanted, shown_names};
 use crate::shown;

@@ -1,0 +1,142 @@
+//! What the reports of `rtt` and `path` share.
+
+use tcpexp::{CaptureInfo, PathReport, RttReport, Segment, SegmentReport};
+use tcpexp_pair::path::{CaptureLoss, PathTotals};
+use tcpexp_pair::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
+use tcpexp_units::TimeDelta;
+
+/// Keeps two words on one line.
+pub(crate) const NO_BREAK: &str = "\u{a0}";
+
+/// The parts of a report that `rtt` and `path` share.
+pub(crate) struct Basis<'a> {
+    pub(crate) captures: &'a [CaptureInfo; 2],
+    pub(crate) identification: &'a Identification,
+    pub(crate) clock: &'a ClockModel,
+    pub(crate) totals: &'a Totals,
+    /// Fates of the packets, for `path`.
+    pub(crate) path: Option<&'a PathTotals>,
+    /// Names of the points, by [`Point::index`].
+    pub(crate) points: [PointName; 2],
+}
+
+/// Name of a point in remarks.
+pub(crate) struct PointName {
+    /// In a sentence.
+    pub(crate) full: String,
+    /// In the narrow heading of a remark.
+    pub(crate) short: String,
+}
+
+impl PointName {
+    fn of_pair() -> [Self; 2] {
+        Point::BOTH.map(|point| Self {
+            full: point.to_string(),
+            short: point.to_string(),
+        })
+    }
+
+    /// `number` counts from 0.
+    fn numbered(number: usize) -> Self {
+        let short = (number + 1).to_string();
+        Self {
+            full: format!("point{NO_BREAK}{short}"),
+            short,
+        }
+    }
+}
+
+impl Basis<'_> {
+    /// Describes the packets that each capture missed, one line per capture.
+    pub(crate) fn capture_loss(&self) -> Vec<String> {
+        // `path` knows the fate of each packet, `rtt` only a lower limit of the missed packets.
+        if let Some(totals) = self.path {
+            let losses = CaptureLoss::of(totals).into_iter();
+            return losses
+                .filter(CaptureLoss::is_shown)
+                .map(|loss| loss.to_string())
+                .collect();
+        }
+        let unseen = Point::BOTH.into_iter().zip(self.totals.unseen);
+        let unseen = unseen.filter(|(_, packets)| *packets > 0);
+        unseen
+            .map(|(point, packets)| {
+                format!("the capture at {point} missed at least {packets} packets, so packets absent from it are not necessarily lost")
+            })
+            .collect()
+    }
+}
+
+impl<'a> Basis<'a> {
+    /// The basis of a measurement between two of several points.
+    pub(crate) fn of_segment(measured: &'a SegmentReport) -> Self {
+        let Segment { from, to } = measured.segment;
+        Self {
+            points: [from, to].map(PointName::numbered),
+            ..Self::from(&measured.report)
+        }
+    }
+
+    pub(crate) fn point(&self, point: Point) -> &PointName {
+        &self.points[point.index()]
+    }
+}
+
+impl<'a> From<&'a RttReport> for Basis<'a> {
+    fn from(report: &'a RttReport) -> Self {
+        Self {
+            captures: &report.captures,
+            identification: &report.identification,
+            clock: &report.clock,
+            totals: &report.totals,
+            path: None,
+            points: PointName::of_pair(),
+        }
+    }
+}
+
+impl<'a> From<&'a PathReport> for Basis<'a> {
+    fn from(report: &'a PathReport) -> Self {
+        Self {
+            captures: &report.captures,
+            identification: &report.identification,
+            clock: &report.clock,
+            totals: &report.totals.totals,
+            path: Some(&report.totals),
+            points: PointName::of_pair(),
+        }
+    }
+}
+
+/// Sums over all flows.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) samples: u64,
+    /// True if any round-trip time is not zero.
+    pub(crate) took_time: bool,
+    pub(crate) flows: u64,
+    /// Forward and reverse.
+    pub(crate) matched: [u64; 2],
+    pub(crate) ambiguous: u64,
+    pub(crate) copies: u64,
+    pub(crate) outside: u64,
+    pub(crate) unseen_upstream: u64,
+}
+
+impl Seen {
+    pub(crate) fn add_samples(&mut self, samples: &[RttSample]) {
+        self.samples += samples.len() as u64;
+        self.took_time |= samples.iter().any(|sample| sample.rtt != TimeDelta::ZERO);
+    }
+
+    pub(crate) fn add_flow(&mut self, summary: &FlowSummary) {
+        self.flows += 1;
+        for (matched, counts) in self.matched.iter_mut().zip(&summary.counts) {
+            *matched += counts.arrivals_matched;
+            self.ambiguous += counts.ambiguous.max(counts.arrivals_ambiguous);
+            self.copies += counts.copies + counts.arrivals_copies;
+            self.outside += counts.outside + counts.arrivals_outside;
+            self.unseen_upstream += counts.unseen_upstream;
+        }
+    }
+}
