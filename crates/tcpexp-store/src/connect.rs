@@ -20,8 +20,9 @@ const RETRIES: usize = 8;
 /// Time from the first attempt after which a request is not repeated. Stores that are overloaded
 /// answer again within seconds; a user waits for a minute at most for the error.
 const RETRY_TIME: Duration = Duration::from_secs(60);
-/// Longest pause within an answer. The time of a whole answer has no limit, as links may be slow.
-const PAUSE: Duration = Duration::from_secs(30);
+/// Options of requests, unless the environment or the user sets others. The time of an answer is
+/// limited to a day, as links may be slow, and a pause within it to half a minute.
+const REQUESTS: [(&str, &str); 2] = [("timeout", "1d"), ("read_timeout", "30s")];
 
 /// A store and the place of an object in it.
 pub(crate) struct Connected {
@@ -75,14 +76,12 @@ fn to_bucket(
 fn amazon(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, Error> {
     let builder = AmazonS3Builder::from_env()
         .with_bucket_name(bucket)
-        .with_retry(retries())
-        .with_client_options(client_of_env());
-    let known = options
-        .iter()
-        .filter_map(|(name, value)| Some((name.parse().ok()?, value)));
-    let builder = known.fold(builder, |builder, (key, value)| {
-        builder.with_config(key, value)
-    });
+        .with_retry(retries());
+    let builder =
+        settings("AWS", options).fold(builder, |builder, (name, value)| match name.parse() {
+            Ok(key) => builder.with_config(key, value),
+            Err(_) => builder,
+        });
     let builder = aws::with_profile(builder, options, &|name| env::var(name).ok())?;
     Ok(Arc::new(
         builder.build().map_err(|error| Error::of(&error))?,
@@ -92,14 +91,12 @@ fn amazon(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, 
 fn google(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, Error> {
     let builder = GoogleCloudStorageBuilder::from_env()
         .with_bucket_name(bucket)
-        .with_retry(retries())
-        .with_client_options(client_of_env());
-    let known = options
-        .iter()
-        .filter_map(|(name, value)| Some((name.parse().ok()?, value)));
-    let builder = known.fold(builder, |builder, (key, value)| {
-        builder.with_config(key, value)
-    });
+        .with_retry(retries());
+    let builder =
+        settings("GOOGLE", options).fold(builder, |builder, (name, value)| match name.parse() {
+            Ok(key) => builder.with_config(key, value),
+            Err(_) => builder,
+        });
     Ok(Arc::new(
         builder.build().map_err(|error| Error::of(&error))?,
     ))
@@ -108,17 +105,27 @@ fn google(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, 
 fn azure(container: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, Error> {
     let builder = MicrosoftAzureBuilder::from_env()
         .with_container_name(container)
-        .with_retry(retries())
-        .with_client_options(client_of_env());
-    let known = options
-        .iter()
-        .filter_map(|(name, value)| Some((name.parse().ok()?, value)));
-    let builder = known.fold(builder, |builder, (key, value)| {
-        builder.with_config(key, value)
-    });
+        .with_retry(retries());
+    let builder =
+        settings("AZURE", options).fold(builder, |builder, (name, value)| match name.parse() {
+            Ok(key) => builder.with_config(key, value),
+            Err(_) => builder,
+        });
     Ok(Arc::new(
         builder.build().map_err(|error| Error::of(&error))?,
     ))
+}
+
+/// The options to set in addition to those of the environment, whose names begin with `prefix`. The
+/// builder of a store does not know those of other stores.
+fn settings<'a>(
+    prefix: &'a str,
+    options: &'a StoreOptions,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let is_free =
+        move |name: &str| env::var_os(format!("{prefix}_{}", name.to_uppercase())).is_none();
+    let defaults = REQUESTS.into_iter().filter(move |(name, _)| is_free(name));
+    defaults.chain(options.iter())
 }
 
 fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connected, Error> {
@@ -134,13 +141,12 @@ fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connec
     let _ = name.set_password(None);
     // The query may be a signature, which each request needs.
     server.set_path("");
-    let client = default_client().with_allow_http(is_plain);
-    let known = options
-        .iter()
-        .filter_map(|(name, value)| Some((name.parse().ok()?, value)));
-    let client = known.fold(client, |client, (key, value)| {
-        client.with_config(key, value)
-    });
+    let client = ClientOptions::new().with_allow_http(is_plain);
+    let client =
+        settings("HTTP", options).fold(client, |client, (name, value)| match name.parse() {
+            Ok(key) => client.with_config(key, value),
+            Err(_) => client,
+        });
     let builder = HttpBuilder::new()
         .with_url(server)
         .with_retry(retries())
@@ -154,18 +160,6 @@ fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connec
 
 fn expected(form: &'static str) -> Error {
     Error::Url { expected: form }
-}
-
-fn default_client() -> ClientOptions {
-    ClientOptions::new()
-        .with_timeout_disabled()
-        .with_read_timeout(PAUSE)
-}
-
-/// Options of the client that the environment sets, such as `AWS_ALLOW_HTTP`.
-fn client_of_env() -> ClientOptions {
-    let is_allowed = env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
-    default_client().with_allow_http(is_allowed)
 }
 
 fn retries() -> RetryConfig {

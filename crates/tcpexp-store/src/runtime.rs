@@ -1,8 +1,8 @@
 //! Threads that run requests for callers that block.
 
 use std::future::Future;
-use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Mutex, PoisonError};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
@@ -50,10 +50,15 @@ impl<T> Drop for Answer<T> {
     }
 }
 
-/// The runtime of all stores, which lives as long as the program.
+/// The runtime of all stores, which lives as long as the process.
 fn runtime() -> Result<&'static Runtime, Error> {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    if let Some(runtime) = RUNTIME.get() {
+    static RUNTIME: Mutex<Option<(u32, &Runtime)>> = Mutex::new(None);
+    let mut known = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    // A process that Python has forked has none of the threads.
+    if let Some((owner, runtime)) = *known
+        && owner == process
+    {
         return Ok(runtime);
     }
     let made = Builder::new_multi_thread()
@@ -64,6 +69,7 @@ fn runtime() -> Result<&'static Runtime, Error> {
     let made = made.map_err(|error| Error::Threads {
         reason: error.to_string(),
     })?;
-    // Another thread may have been first.
-    Ok(RUNTIME.get_or_init(|| made))
+    let made: &'static Runtime = Box::leak(Box::new(made));
+    *known = Some((process, made));
+    Ok(made)
 }
