@@ -13,6 +13,7 @@ import tempfile
 import threading
 import unittest
 from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -72,6 +73,19 @@ class Inputs(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "empty list"):
             tcpexp.rtt([])
 
+    def test_urls_are_read_as_paths_are(self) -> None:
+        expected = tcpexp.rtt(SRC, DST).text
+        with ThreadingHTTPServer(("127.0.0.1", 0), Captures) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            place = f"http://127.0.0.1:{server.server_port}"
+            found = tcpexp.rtt(f"{place}/src", f"{place}/dst", storage_options={"allow_http": True})
+            self.assertEqual(found.text, expected)
+            with self.assertRaisesRegex(tcpexp.Error, "/missing: there is no such object"):
+                tcpexp.flows(f"{place}/missing").text
+            server.shutdown()
+        with self.assertRaisesRegex(ValueError, "no store has the option regoin"):
+            tcpexp.rtt("s3://b/src", storage_options={"regoin": "x"}).text
+
     def test_options_have_types(self) -> None:
         first = datetime(2026, 1, 1, 0, 0, 9, 710001, tzinfo=timezone.utc)
         texts = {
@@ -105,6 +119,27 @@ class Inputs(unittest.TestCase):
         known = {name.strip("_") for name in _options.PlotOptions.__annotations__}
         used = {flag for kind in get_args(_options.Kind) for flag in flags("plot", kind)}
         self.assertEqual(known, used - {"output", "help"})
+
+
+class Captures(BaseHTTPRequestHandler):
+    """Serves ranges of the two captures."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        capture = {"/src": SRC, "/dst": DST}.get(self.path)
+        content = capture.read_bytes() if capture else b""
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        part = content[first : last + 1]
+        self.send_response(206 if capture else 404)
+        self.send_header("Content-Range", f"bytes {first}-{first + len(part) - 1}/{len(content)}")
+        self.send_header("Content-Length", str(len(part)))
+        self.send_header("ETag", f'"{hash(content)}"')
+        self.end_headers()
+        self.wfile.write(part)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
 
 
 def flags(*name: str) -> set[str]:

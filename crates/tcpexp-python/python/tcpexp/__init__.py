@@ -17,7 +17,17 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, cast
 
-from tcpexp._inputs import Capture, Flow, Inputs, Moment, Span, StrPath, flags, path as _path
+from tcpexp._inputs import (
+    Capture,
+    Flow,
+    Inputs,
+    Moment,
+    Span,
+    StrPath,
+    flags,
+    local,
+    path as _path,
+)
 from tcpexp._native import CaptureWarning, Error
 from tcpexp._options import (
     Kind,
@@ -244,6 +254,8 @@ def analyze(
     - `shard`: write only the flows of a part, such as `"1/4"`; `merge` joins all parts.
     - `survey`: a file of `survey`, in place of the first passes.
     """
+    if output is not None:
+        output = local(output)
     inputs = Inputs()
     logs = [f"{kind}={_path(file)}" for kind, file in log]
     params = [f"{name}={_param(value)}" for name, value in (param or {}).items()]
@@ -281,9 +293,10 @@ def survey(
 
     - `max_owd`: the longest plausible one-way delay. Default: 30 s.
     """
+    place = local(output)
     command = _command("survey", Inputs(), [src, dst], ReadOptions, options, max_owd=max_owd)
-    command.write("output", output)
-    return Path(output)
+    command.write("output", place)
+    return place
 
 
 def merge(*parts: StrPath, output: StrPath, pairs: StrPath | None = None) -> Dataset:
@@ -292,9 +305,10 @@ def merge(*parts: StrPath, output: StrPath, pairs: StrPath | None = None) -> Dat
     - `parts`: the parts of one analysis; with `pairs`, directories that hold them.
     - `pairs`: a table of `pairs`, to join the parts of all of them.
     """
-    options = flags([("output", output), ("pairs", _known(pairs))])
+    place = local(output)
+    options = flags([("output", place), ("pairs", _known(pairs))])
     command = Command(["merge", *options, *map(_path, parts)], Inputs())
-    return Dataset(Path(output), command.call("none").text())
+    return Dataset(place, command.call("none").text())
 
 
 def import_log(format: LogFormat, log: StrPath, *, limit: int | None = None) -> LogTable:
@@ -364,8 +378,9 @@ def plot(kind: Kind, *data: StrPath, **options: Unpack[PlotOptions]) -> Figure:
 
 def report(dir: StrPath, *, output: StrPath = "report.html") -> Path:
     """An interactive page of runs or datasets, in one HTML file. Returns its path."""
-    Command(["report", _path(dir)], Inputs()).write("output", output)
-    return Path(output)
+    place = local(output)
+    Command(["report", _path(dir)], Inputs()).write("output", place)
+    return place
 
 
 class Column(TypedDict):

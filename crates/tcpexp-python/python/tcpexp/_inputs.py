@@ -38,7 +38,7 @@ class Inputs:
 
     def capture(self, capture: Capture) -> str:
         """The path of a capture. Bytes and file objects are copied to a temporary file."""
-        if isinstance(capture, str) and capture.startswith(_SCHEMES):
+        if isinstance(capture, str) and is_url(capture):
             return capture
         if isinstance(capture, (str, os.PathLike)):
             return path(capture)
@@ -76,6 +76,18 @@ class Inputs:
         held = Held()
         self.held.append(held)
         return Path(held.path)
+
+
+def is_url(place: StrPath) -> bool:
+    """Whether a place is an object in a store, and not a path."""
+    return isinstance(place, str) and place.startswith(_SCHEMES)
+
+
+def local(place: StrPath) -> Path:
+    """The path of an output that this package reads again."""
+    if is_url(place):
+        raise ValueError(f"cannot write {place} from Python: use the command tcpexp")
+    return Path(place)
 
 
 def path(place: StrPath) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tcpexp import _native
-from tcpexp._inputs import Inputs, StrPath
+from tcpexp._inputs import Inputs, StrPath, is_url
 
 if TYPE_CHECKING:
     import polars
@@ -34,7 +34,8 @@ class Command:
     def write(self, flag: str, place: StrPath) -> None:
         """Runs the command with an output."""
         # An output that exists is replaced, and `-` is a name like any other.
-        self.call("none", f"--{flag}={os.path.join('.', os.fspath(place))}").text()
+        place = place if is_url(place) else os.path.join(".", os.fspath(place))
+        self.call("none", f"--{flag}={place}").text()
 
     def __repr__(self) -> str:
         return " ".join(self._arguments)
@@ -113,7 +114,7 @@ class Table:
         print(self.text, end="")
 
     def write(self, output: StrPath) -> None:
-        """Writes the rows to a file: .parquet, .csv, .json or .arrow. It is complete or absent."""
+        """Writes the rows to a file or a URL: .parquet, .csv, .json or .arrow. It is complete or absent."""
         self._command.write("output", output)
 
     def _repr_html_(self) -> str:
