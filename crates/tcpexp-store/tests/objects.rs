@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use tcpexp_store::{Error, Object, StoreOptions, Upload};
-use tcpexp_testkit::{Asked, ObjectServer, Reply};
+use tcpexp_store::{Error, Folder, Object, StoreOptions, Upload};
+use tcpexp_testkit::{Asked, ObjectServer, Reply, find_program};
 
 /// Larger than the head, with ranges of several lengths.
 const BYTES: usize = 9_000_001;
@@ -208,4 +210,76 @@ fn a_web_server_takes_an_object_at_once() {
     upload.write_all(&bytes(1)).unwrap();
     upload.finish().unwrap();
     assert!(server.get("/tables/rtt.csv").unwrap() == bytes(1));
+}
+
+/// A server that a test started.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[test]
+#[ignore = "starts MinIO, which .ci/object-stores builds"]
+fn a_real_store_keeps_what_is_promised() {
+    let minio = find_program("minio").expect("the program minio");
+    let folder = tempfile::tempdir().unwrap();
+    // A directory is a bucket.
+    std::fs::create_dir(folder.path().join("bucket")).unwrap();
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let _server = Started(
+        Command::new(minio)
+            .args(["server", "--quiet", "--address", &address.to_string()])
+            .arg(folder.path())
+            .env("MINIO_ROOT_USER", "tester")
+            .env("MINIO_ROOT_PASSWORD", "of-the-tester")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let options = |secret: &str| -> StoreOptions {
+        let options = [
+            format!("aws_endpoint=http://{address}"),
+            "allow_http=true".to_owned(),
+            "aws_access_key_id=tester".to_owned(),
+            format!("aws_secret_access_key={secret}"),
+        ];
+        options
+            .iter()
+            .map(|option| option.parse().unwrap())
+            .collect()
+    };
+    let right = options("of-the-tester");
+    let url = "s3://bucket/a/src.pcap";
+    let put = |seed| {
+        // The server may still be starting, and is asked again.
+        let mut upload = Upload::create(url, &right).unwrap();
+        upload.write_all(&bytes(seed)).unwrap();
+        upload.finish().unwrap();
+    };
+    put(1);
+    let object = Object::open(url, &right).unwrap();
+    for _ in 0..2 {
+        assert!(read(&object) == (bytes(1), None));
+    }
+    let denied = Object::open(url, &options("of-somebody-else")).unwrap_err();
+    assert!(matches!(denied, Error::Denied { .. }), "{denied}");
+    put(2);
+    let (all, failure) = read(&object);
+    assert!(bytes(1).starts_with(&all));
+    assert_eq!(failure, Some(Error::Changed));
+    let mut dropped = Upload::create("s3://bucket/a/rtt.csv", &right).unwrap();
+    dropped.write_all(&bytes(1)).unwrap();
+    drop(dropped);
+    let folder = Folder::at("s3://bucket/a", &right).unwrap();
+    assert_eq!(folder.names().unwrap(), ["src.pcap"]);
+    folder.remove("src.pcap").unwrap();
+    assert_eq!(folder.names().unwrap(), [""; 0]);
+    assert_eq!(Object::open(url, &right).unwrap_err(), Error::NotFound);
 }

@@ -27,9 +27,10 @@ const GUIDE: &str = "crates/tcpexp/src/guide";
 const FROM_A_CLONE: &str = "cargo run --release --bin tcpexp -- ";
 
 /// Cargo commands that a test cannot run, because cargo runs the test.
-const OF_CARGO: [&str; 6] = [
+const OF_CARGO: [&str; 7] = [
     "cargo test",
     "cargo install --path crates/tcpexp-cli",
+    "cargo install --path crates/tcpexp-cli --features stores",
     "cargo bench -p tcpexp-benches",
     "cargo doc --open -p tcpexp",
     "cargo run --release -p tcpexp-testkit --example generate_pair -- src.pcap dst.pcap --packets 4000000 --flows 8 --loss-ppm 10000 --snaplen 96 --seed 1",
