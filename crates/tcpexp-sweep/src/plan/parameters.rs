@@ -138,6 +138,17 @@ fn of_traffic(all: &mut Parameters, prefix: &str, traffic: &Traffic) {
     put("mss_bytes", traffic.mss.map(|mss| count(mss.into())));
     put("window_bytes", traffic.window.map(size));
     put("sending_rate_mbps", traffic.rate.map(mbps));
+    let packet = traffic.packet_bytes;
+    put("packet_bytes", packet.map(|bytes| count(bytes.into())));
+    put("request_bytes", traffic.request.map(size));
+    put("reply_bytes", traffic.reply.map(size));
+    // The path has an `interval_ms` of its own.
+    put("traffic_interval_ms", traffic.interval.map(millis));
+    let sizes = traffic.sizes.as_ref().map(|sizes| {
+        let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+        text(&sizes.join(" "))
+    });
+    put("download_sizes", sizes);
 }
 
 fn put(all: &mut Parameters, name: &str, value: Option<Parameter>) {

@@ -212,6 +212,21 @@ fn kernel_settings_that_cannot_be_made_are_refused() {
 }
 
 #[test]
+fn each_quantity_of_traffic_is_a_column() {
+    let lists = "cc = [\"cubic\", \"reno\"]\nrate = [\"2mbit\", \"10mbit\"]\n";
+    let with = |list: &str, tool: &str| {
+        let text = PLAN.replace(lists, &format!("rate = [\"2mbit\"]\n{list}\n"));
+        plan(&text.replace("tool = \"iperf3\"\nduration = \"10s\"", tool))
+    };
+    let udp = "tool = \"udp\"\nduration = \"1s\"\nrate = \"1mbit\"";
+    let plan = with("traffic.bulk.packet_bytes = [100, 1000]", udp);
+    assert_snapshot!(cells(&plan), @"packet_bytes: 100, 1000");
+    let list = "traffic.bulk.sizes = [[\"1kB\"], [\"10kB\", \"1MB\"]]";
+    let plan = with(list, "tool = \"http\"");
+    assert_snapshot!(cells(&plan), @"download_sizes: 1kB, 10kB 1MB");
+}
+
+#[test]
 fn order_depends_only_on_the_seed() {
     let order = |seed: u64| {
         let plan = plan(&format!("{PLAN}[run]\nseed = {seed}\nrepetitions = 2"));
