@@ -37,7 +37,7 @@ OPTIONS = {
 NO_KEYWORDS = {
     "control_table",
     "output", "format", "quiet", "plot", "flows", "events", "runs", "help", "live", "metrics", "compat", "mask",
-    "src_host", "dst_host",
+    "src_host", "dst_host", "ssh_config",
 }  # fmt: skip
 
 
