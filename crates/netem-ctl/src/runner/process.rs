@@ -38,7 +38,6 @@ pub(crate) fn run(
     stdout: Sink,
     timeout: Duration,
 ) -> Result<Output, RunError> {
-    let program = command.get_program().to_string_lossy().into_owned();
     // Callers estimate the host's clock offset from `started` and `finished`, so both enclose the
     // process.
     let started = now();
@@ -50,16 +49,8 @@ pub(crate) fn run(
         Sink::Memory => Stdio::piped(),
         Sink::File(file) => Stdio::from(file),
     };
-    // In its own process group, because Ctrl-C must not end it: clearing needs these processes.
-    command.process_group(0).stdin(stdin).stdout(stdout);
-    let mut child = command
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|source| RunError::Spawn {
-            host: host.to_owned(),
-            program,
-            source,
-        })?;
+    command.stdin(stdin).stdout(stdout);
+    let mut child = spawn(&mut command, host)?;
     // A thread writes the input: a script that fills its output pipe first would block a write
     // here.
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), text) {
@@ -79,15 +70,34 @@ pub(crate) fn run(
         End::Killed => return Err(RunError::Timeout { host, seconds }),
         End::Unkillable => return Err(RunError::Unkillable { host, seconds }),
     };
-    // A process that a signal ended has no exit code; shells report 128 plus the signal's number.
-    let signalled = status.signal().map_or(-1, |signal| 128 + signal);
     Ok(Output {
-        code: status.code().unwrap_or(signalled),
+        code: exit_code(status),
         stdout: stdout.map(Collector::finish).unwrap_or_default(),
         stderr: stderr.map(Collector::finish).unwrap_or_default(),
         started,
         finished: now(),
     })
+}
+
+/// Starts a command in its own process group, because Ctrl-C must not end it: clearing needs these
+/// processes. Its standard error is a pipe.
+pub(crate) fn spawn(command: &mut Command, host: &str) -> Result<Child, RunError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    command
+        .process_group(0)
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|source| RunError::Spawn {
+            host: host.to_owned(),
+            program,
+            source,
+        })
+}
+
+/// The exit code. A process that a signal ended has none; shells report 128 plus the signal's number.
+pub(crate) fn exit_code(status: ExitStatus) -> i32 {
+    let signalled = status.signal().map_or(-1, |signal| 128 + signal);
+    status.code().unwrap_or(signalled)
 }
 
 /// How the wait for a process ended.

@@ -1,17 +1,17 @@
 //! A script whose output is read while it runs.
 
 use std::io::Write;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use tcpexp_units::Timestamp;
 
 use super::error::RunError;
-use super::process::{Collector, End, now, wait};
+use super::process::{Collector, End, exit_code, now, spawn, wait};
 use super::script::Output;
 
 /// Time that a script has to end after its output has ended.
-const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// A running script. Dropping it ends the script.
 #[derive(Debug)]
@@ -28,20 +28,9 @@ pub struct ScriptStream {
 impl ScriptStream {
     /// Starts `command` with `text` at the start of its standard input.
     pub(super) fn start(mut command: Command, host: &str, text: &str) -> Result<Self, RunError> {
-        let program = command.get_program().to_string_lossy().into_owned();
         let started = now();
-        // In its own process group, so that Ctrl-C leaves the end to the caller.
-        let mut child = command
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|source| RunError::Spawn {
-                host: host.to_owned(),
-                program,
-                source,
-            })?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = spawn(&mut command, host)?;
         let mut stdin = child.stdin.take();
         if let Some(stdin) = &mut stdin {
             // Ignore a write error: the exit code of a script that never began shows the failure.
@@ -77,9 +66,8 @@ impl ScriptStream {
                 return Err(RunError::Timeout { host, seconds });
             }
         };
-        let signalled = status.signal().map_or(-1, |signal| 128 + signal);
         Ok(Output {
-            code: status.code().unwrap_or(signalled),
+            code: exit_code(status),
             stdout: Vec::new(),
             stderr: self
                 .stderr
