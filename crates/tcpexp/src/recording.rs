@@ -35,6 +35,10 @@ pub struct Recording {
     max_flows: NonZeroUsize,
     stop: Option<Arc<AtomicBool>>,
     /// Options of the stores of a set's files.
+    #[cfg_attr(
+        not(feature = "tables"),
+        expect(dead_code, reason = "only a dataset reads the files of a set again")
+    )]
     stores: StoreOptions,
     /// Description of the files of which this is a merged copy.
     copied: Option<Described>,
