@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use tcpexp::{LiveBatch, PairedFlow, RttOptions, RttSample, live_pair};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_pair::spp::Point;
@@ -44,11 +44,13 @@ pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
         .max_owd(args.max_owd)
         .symmetric(args.symmetric);
     let mut warnings = Warnings::default();
+    let mut samples = 0_u64;
     let names = [args.src.as_path(), dst];
     // Ctrl-C ends the process: each sample is printed at once, and the connections end with it.
     let never = AtomicBool::new(false);
     live_pair(inputs, &options, &never, |mut batch| {
         warnings.print(&mut batch, names);
+        samples += batch.samples.len() as u64;
         if let Some(metrics) = &mut metrics {
             metrics.write(&batch)?;
         }
@@ -56,7 +58,16 @@ pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
             .print(args, &batch)
             .context("cannot write standard output")
     })?;
-    printer.finish().context("cannot write standard output")
+    printer.finish().context("cannot write standard output")?;
+    if samples == 0 {
+        let why = warnings.nothing.map_or_else(
+            || "no packets with a time arrived from both".to_owned(),
+            |nothing| nothing.root_cause().to_string(),
+        );
+        let [src, dst] = names.map(Path::display);
+        bail!("no round-trip time between {src} and {dst}: {why}");
+    }
+    Ok(())
 }
 
 /// Number of measurements without a packet seen at both points after which a warning is due: three
@@ -67,27 +78,41 @@ const SILENT_BATCHES: u32 = 10;
 #[derive(Default)]
 struct Warnings {
     discarded: bool,
+    timeless: bool,
+    /// Why there was no packet seen at both points, last.
+    nothing: Option<anyhow::Error>,
     /// Number of measurements so far without a packet seen at both points.
     silent_batches: u32,
 }
 
 impl Warnings {
     fn print(&mut self, batch: &mut LiveBatch, names: [&Path; 2]) {
-        for (point, name) in batch.points.iter().zip(names) {
+        for ((point, damage), name) in batch.points.iter().zip(&batch.damage).zip(names) {
+            let name = name.display();
             if point.discarded_packets > 0 && !self.discarded {
                 self.discarded = true;
                 failure::print_line(&format!(
-                    "warning: {}: packets arrive faster than they are measured, and some are left \
-                     out; a --filter selects fewer",
-                    name.display()
+                    "warning: {name}: packets arrive faster than they are measured, and some are \
+                     left out; a --filter selects fewer"
                 ));
+            }
+            if point.timeless_packets > 0 && !self.timeless {
+                self.timeless = true;
+                failure::print_line(&format!(
+                    "warning: {name}: packets without a usable time are left out"
+                ));
+            }
+            if let Some(damage) = damage {
+                failure::print_line(&format!("warning: {name}: {damage}"));
             }
         }
         if let Some(nothing) = batch.nothing.take() {
             self.silent_batches += 1;
+            let nothing = nothing.into();
             if self.silent_batches == SILENT_BATCHES {
-                failure::print_line(&format!("warning: {}", failure::chain(&nothing.into())));
+                failure::print_line(&format!("warning: {}", failure::chain(&nothing)));
             }
+            self.nothing = Some(nothing);
         }
     }
 }

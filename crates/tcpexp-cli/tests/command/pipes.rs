@@ -129,6 +129,28 @@ fn live_text_of_two_captures_has_a_line_per_round_trip_time() {
 }
 
 #[test]
+fn live_captures_without_common_packets_are_an_error() {
+    let desk = Desk::new();
+    desk.put(
+        "other.pcap",
+        &script::capture("0.00 > S\n0.04 < S.\n0.05 > ."),
+    );
+    let failure = desk.failure("rtt src.pcap other.pcap --live");
+    assert_snapshot!(failure, @"no round-trip time between src.pcap and other.pcap: no packet was seen at both points (1803 packets at src, 3 at dst): are these captures of the same traffic, taken at the same time?");
+}
+
+#[test]
+fn a_live_capture_that_breaks_off_is_measured_with_a_warning() {
+    let desk = Desk::new();
+    let whole = desk.get("dst.pcap");
+    desk.put("part.pcap", &whole[..whole.len() / 2]);
+    let output = desk.run("rtt src.pcap part.pcap --live --format csv");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).lines().count() > 100);
+    assert_snapshot!(reason(&output), @"warning: part.pcap: record at byte 832274 claims 1530 bytes but 840 remain");
+}
+
+#[test]
 fn an_unusable_live_capture_is_named() {
     let desk = Desk::new();
     desk.put("text", b"this is no capture but a text");

@@ -42,6 +42,8 @@ struct Buffer {
     is_full: bool,
     has_ended: bool,
     failure: Option<Error>,
+    /// Description of the damage at which the stream ended.
+    damage: Option<String>,
 }
 
 /// State of one point of a live measurement.
@@ -52,6 +54,8 @@ pub struct PointCounts {
     pub packets: u64,
     /// Number of records discarded, because they arrived faster than they were measured.
     pub discarded_packets: u64,
+    /// Number of records without a usable time, which are not measured.
+    pub timeless_packets: u64,
     /// True while the stream is open.
     pub is_connected: bool,
 }
@@ -71,6 +75,8 @@ pub(super) struct Snapshot {
     /// How far each point has come, on its own clock; `None` without records.
     pub(super) progress: [Option<Timestamp>; 2],
     pub(super) counts: [PointCounts; 2],
+    /// Damage at which a stream ended since the last snapshot.
+    pub(super) damage: [Option<String>; 2],
     /// True if both streams have ended.
     pub(super) is_last: bool,
     /// True if no reader can go on before records are discarded.
@@ -94,13 +100,23 @@ impl Buffers {
         self.lock()[point.index()].counts.is_connected = is_connected;
     }
 
-    /// Ends the stream of a point, because of an error or for good.
-    pub(super) fn end(&self, point: Point, failure: Option<Error>) {
+    /// Ends the stream of a point for good, with the damage at its end.
+    pub(super) fn end(&self, point: Point, damage: Option<String>) {
         let buffer = &mut self.lock()[point.index()];
         buffer.has_ended = true;
-        buffer.counts.is_connected = false;
-        buffer.failure = failure;
+        buffer.damage = damage;
         self.changed.notify_all();
+    }
+
+    /// Ends the measurement with an error.
+    pub(super) fn fail(&self, point: Point, failure: Error) {
+        self.lock()[point.index()].failure = Some(failure);
+        self.changed.notify_all();
+    }
+
+    /// Counts a record without a usable time.
+    pub(super) fn skip(&self, point: Point) {
+        self.lock()[point.index()].counts.timeless_packets += 1;
     }
 
     /// Adds a record. Waits for room if the buffer is full.
@@ -179,6 +195,7 @@ impl Buffers {
             files: [points[0].encoded()?, points[1].encoded()?],
             progress: [points[0].progress(now), points[1].progress(now)],
             counts: [points[0].counts, points[1].counts],
+            damage: [points[0].damage.take(), points[1].damage.take()],
             is_last: points.iter().all(|point| point.has_ended),
             is_stuck: points.iter().all(|point| point.is_full || point.has_ended),
         }))

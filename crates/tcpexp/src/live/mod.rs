@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tcpexp_capture::Capture;
 use tcpexp_pair::spp::{ClockModel, PairedFlow, Point, RttSample};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::{Error, Recording, RttOptions};
 use buffer::{Buffers, Snapshot};
@@ -90,6 +90,8 @@ pub struct LiveBatch {
     pub clock: Option<ClockModel>,
     /// Why there is no packet that was seen at both points.
     pub nothing: Option<Error>,
+    /// Damage at which the stream of each point ended, source first; only once.
+    pub damage: [Option<String>; 2],
 }
 
 /// Measures the round-trip times between two captures in progress.
@@ -155,22 +157,24 @@ fn measure<E: From<Error> + Send>(
 
 /// Reads the stream of one point to its end, and again each time it is opened.
 fn read(mut input: Box<dyn LiveInput>, point: Point, buffers: &Buffers) {
-    let mut failure = None;
+    let (mut failure, mut damage) = (None, None);
     loop {
         let stream = match input.open(failure.take()) {
             Ok(Some(stream)) => stream,
-            Ok(None) => return buffers.end(point, None),
-            Err(error) => return buffers.end(point, Some(error)),
+            Ok(None) => return buffers.end(point, damage),
+            Err(error) => return buffers.fail(point, error),
         };
         match Capture::from_reader(stream) {
             Ok(capture) => {
                 buffers.connected(point, true);
                 let mut capture = capture.without_look_ahead();
                 while let Some(record) = capture.next_record() {
-                    if let Ok(at) = record.at {
-                        buffers.push(point, at, &record);
+                    match record.at {
+                        Ok(at) => buffers.push(point, at, &record),
+                        Err(_) => buffers.skip(point),
                     }
                 }
+                damage = capture.damage().map(ToString::to_string);
             }
             Err(error) => failure = Some(error),
         }
@@ -193,7 +197,7 @@ impl Measurement {
         &mut self,
         snapshot: Snapshot,
         options: &RttOptions,
-    ) -> Result<(LiveBatch, Option<[tcpexp_units::Timestamp; 2]>), Error> {
+    ) -> Result<(LiveBatch, Option<[Timestamp; 2]>), Error> {
         let mut batch = LiveBatch {
             flows: Vec::new(),
             samples: Vec::new(),
@@ -201,6 +205,7 @@ impl Measurement {
             points: snapshot.counts,
             clock: None,
             nothing: None,
+            damage: snapshot.damage,
         };
         let [Some(src_progress), Some(dst_progress)] = snapshot.progress else {
             return Ok((batch, None));
@@ -254,11 +259,9 @@ mod tests {
     use std::io::Cursor;
     use std::net::SocketAddr;
 
+    use super::*;
     use tcpexp_flow::Direction;
     use tcpexp_testkit::{Scenario, TcpLoad, TwoCaptures, UdpLoad, simulate};
-    use tcpexp_units::Timestamp;
-
-    use super::*;
 
     /// A sample without the offset, which windows estimate anew: sender and receiver of its first
     /// packet, whether it begins at the source, time, RTT.
