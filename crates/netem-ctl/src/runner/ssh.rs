@@ -57,10 +57,6 @@ impl Default for SshOptions {
     }
 }
 
-/// Time after which an unused connection ends. Some hosts are idle during the traffic of a run, and a
-/// login costs as much as several scripts.
-const UNUSED: Duration = Duration::from_secs(300);
-
 impl Ssh {
     /// A runner for `host`. Nothing is connected yet.
     pub fn new(host: SshHost, options: SshOptions) -> Result<Self, RunError> {
@@ -82,7 +78,6 @@ impl Ssh {
         // `%C` is a hash of the connection, which keeps the socket's path short: see
         // `socket_folder`.
         let control = format!("ControlPath={}/%C", self.sockets.display());
-        let persist = format!("ControlPersist={}", UNUSED.as_secs());
         let connect = format!("ConnectTimeout={seconds}");
         // ssh gives up after ServerAliveCountMax unanswered messages: 3 · seconds/3 of silence.
         let alive = format!("ServerAliveInterval={}", seconds.div_ceil(3));
@@ -100,7 +95,7 @@ impl Ssh {
             "LogLevel=ERROR",
             "ServerAliveCountMax=3",
             "ControlMaster=auto",
-            &persist,
+            "ControlPersist=20",
             &control,
             &connect,
             &alive,
@@ -261,8 +256,7 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> RunError {
 }
 
 /// The folder of the sockets of shared connections: owned by the user, with a short path, because the
-/// system limits socket paths to about 100 bytes. Unused connections end after
-/// [`UNUSED`].
+/// system limits socket paths to about 100 bytes. Unused connections end after 20 s.
 fn socket_folder() -> Result<PathBuf, RunError> {
     let user = rustix::process::geteuid().as_raw();
     let folder = PathBuf::from(format!("/tmp/tcpexp-ssh-{user}"));
