@@ -64,41 +64,57 @@ impl fmt::Display for Direction {
 
 /// A flow's protocol and its two endpoints, lower endpoint first, so that both directions have the
 /// same key.
-// IPv4 and IPv6 share one layout, because a key is made, hashed and compared for every packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// Few whole words, because a key is made, hashed and compared for every packet.
+#[derive(Clone, Copy)]
 pub struct FlowKey {
-    /// The two addresses as integers, upper half first; the upper half of an IPv4 address is 0.
-    addresses: [[u64; 2]; 2],
-    ports: [u16; 2],
-    protocol: Protocol,
-    version: Version,
+    /// IPv4: the lower address in the upper half of the first word, and the higher address in its
+    /// lower half. IPv6: the two halves of the lower address, then those of the higher one.
+    addresses: [u64; 4],
+    /// From the highest bits on: IP version, protocol number, lower and higher endpoint's port.
+    rest: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    V4,
-    V6,
+/// Place of the IP version in a key. It is 4 or 6.
+const VERSION_SHIFT: u32 = 40;
+/// Place of the protocol number in a key.
+const PROTOCOL_SHIFT: u32 = 32;
+/// Size of a port in bits.
+const PORT_BITS: u32 = 16;
+/// The IP version of keys with IPv6 addresses.
+const IPV6: u64 = 6;
+
+impl PartialEq for FlowKey {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        let [a, b] = [self, other].map(|key| key.addresses);
+        // One branch decides nearly each comparison.
+        (a[0] ^ b[0]) | (self.rest ^ other.rest) == 0 && (!self.is_v6() || a[1..] == b[1..])
+    }
 }
 
-/// Hashes whole words, because a key is hashed for every packet.
+impl Eq for FlowKey {}
+
 impl Hash for FlowKey {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let [low, high] = self.addresses;
-        let [low_port, high_port] = self.ports.map(u64::from);
-        state.write_u64(low[1]);
-        state.write_u64(high[1]);
-        // The upper halves of IPv4 addresses are 0: to hash them adds time and no information.
-        if self.version == Version::V6 {
-            state.write_u64(low[0]);
-            state.write_u64(high[0]);
+        state.write_u64(self.addresses[0]);
+        // The other words of IPv4 addresses are 0: to hash them adds time and no information.
+        if self.is_v6() {
+            self.addresses[1..]
+                .iter()
+                .for_each(|word| state.write_u64(*word));
         }
-        state.write_u64(
-            (self.version as u64) << 40
-                | u64::from(self.protocol.number()) << 32
-                | low_port << 16
-                | high_port,
-        );
+        state.write_u64(self.rest);
+    }
+}
+
+impl fmt::Debug for FlowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlowKey")
+            .field("protocol", &self.protocol())
+            .field("low", &self.endpoint(End::Low))
+            .field("high", &self.endpoint(End::High))
+            .finish()
     }
 }
 
@@ -126,16 +142,21 @@ impl FlowKey {
     /// Returns the key of `packet`'s flow and the end that sent it.
     #[inline]
     pub fn of(packet: &Packet<'_>) -> (Self, End) {
-        let (from, to) = (packet.ports.source, packet.ports.destination);
-        let (source, destination, version, is_low) = match packet.addresses {
+        let [from, to] = [packet.ports.source, packet.ports.destination].map(u64::from);
+        let (addresses, version, [low_port, high_port], is_low) = match packet.addresses {
             Addresses::V4 {
                 source,
                 destination,
             } => {
                 let [source, destination] = [source, destination].map(|v4| u64::from(v4.to_bits()));
-                // One number for address and port is compared at once.
-                let is_low = source << 16 | u64::from(from) <= destination << 16 | u64::from(to);
-                ([0, source], [0, destination], Version::V4, is_low)
+                // An address and its port are one number, and to select the smaller one takes no
+                // branch, which would be mispredicted at every other packet.
+                let (source, destination) =
+                    (source << PORT_BITS | from, destination << PORT_BITS | to);
+                let (low, high) = (source.min(destination), source.max(destination));
+                let addresses = [low >> PORT_BITS << 32 | high >> PORT_BITS, 0, 0, 0];
+                let ports = [low, high].map(|end| end & u64::from(u16::MAX));
+                (addresses, 4, ports, source <= destination)
             }
             Addresses::V6 {
                 source,
@@ -143,38 +164,55 @@ impl FlowKey {
             } => {
                 let (source, destination) = (halves(source), halves(destination));
                 let is_low = (source, from) <= (destination, to);
-                (source, destination, Version::V6, is_low)
+                let ([a, b], [c, d], ports) = if is_low {
+                    (source, destination, [from, to])
+                } else {
+                    (destination, source, [to, from])
+                };
+                ([a, b, c, d], IPV6, ports, is_low)
             }
         };
-        let (addresses, ports, sender) = if is_low {
-            ([source, destination], [from, to], End::Low)
-        } else {
-            ([destination, source], [to, from], End::High)
-        };
+        let protocol = u64::from(Protocol::of(packet).number());
         let key = Self {
             addresses,
-            ports,
-            protocol: Protocol::of(packet),
-            version,
+            rest: version << VERSION_SHIFT
+                | protocol << PROTOCOL_SHIFT
+                | low_port << PORT_BITS
+                | high_port,
         };
-        (key, sender)
+        (key, if is_low { End::Low } else { End::High })
     }
 
     /// Returns the protocol.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the protocol number is one byte"
+    )]
     pub const fn protocol(&self) -> Protocol {
-        self.protocol
+        Protocol::from_number((self.rest >> PROTOCOL_SHIFT) as u8)
     }
 
     /// Returns the address and port of one end.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the parts of a word are taken out"
+    )]
     pub fn endpoint(&self, end: End) -> SocketAddr {
-        let [upper, lower] = self.addresses[end as usize];
-        let address = match self.version {
-            Version::V4 => IpAddr::V4(Ipv4Addr::from_bits((lower & 0xFFFF_FFFF) as u32)),
-            Version::V6 => IpAddr::V6(Ipv6Addr::from_bits(
-                u128::from(upper) << 64 | u128::from(lower),
-            )),
+        let is_low = end == End::Low;
+        let address = if self.is_v6() {
+            let upper = if is_low { 0 } else { 2 };
+            let halves = [upper, upper + 1].map(|half| u128::from(self.addresses[half]));
+            IpAddr::V6(Ipv6Addr::from_bits(halves[0] << 64 | halves[1]))
+        } else {
+            let shift = if is_low { 32 } else { 0 };
+            IpAddr::V4(Ipv4Addr::from_bits((self.addresses[0] >> shift) as u32))
         };
-        SocketAddr::new(address, self.ports[end as usize])
+        let shift = if is_low { PORT_BITS } else { 0 };
+        SocketAddr::new(address, (self.rest >> shift) as u16)
+    }
+
+    const fn is_v6(&self) -> bool {
+        self.rest >> VERSION_SHIFT == IPV6
     }
 }
 
