@@ -195,7 +195,9 @@ fn hosts(plan: &Plan, args: &SweepArgs) -> anyhow::Result<BTreeMap<String, Box<d
         }
         // Without `ssh` in the plan, the name of the host is also its name for ssh.
         let ssh = host.ssh.as_deref().unwrap_or(name).parse()?;
-        hosts.insert(name.clone(), Box::new(Ssh::new(ssh, options.clone())?));
+        let ssh = Ssh::new(ssh, options.clone())?;
+        // Some hosts are idle during the traffic of a run.
+        hosts.insert(name.clone(), Box::new(ssh.kept_open()));
     }
     Ok(hosts)
 }

@@ -1,6 +1,7 @@
 //! Runs scripts on hosts: this machine, a network namespace, over SSH, or not at all.
 
 mod error;
+mod kept_open;
 mod local;
 mod paper;
 mod process;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use tcpexp_host::quote;
 use thiserror::Error;
 
+use super::kept_open::KeptOpen;
 use super::local::partial;
 use super::process::{self, Sink, Source};
 use super::script::{Output, Script};
@@ -28,6 +29,7 @@ pub struct Ssh {
     host: SshHost,
     options: SshOptions,
     sockets: PathBuf,
+    kept: Option<KeptOpen>,
 }
 
 /// Name of a host as `ssh` takes it: `rtr`, `root@192.0.2.1`. The user's configuration resolves it.
@@ -46,6 +48,8 @@ pub struct SshOptions {
     pub config: Option<PathBuf>,
     /// Time limit for connecting, and for silence of the host before it counts as unreachable.
     pub patience: Duration,
+    /// Time after which an unused connection ends.
+    pub idle: Duration,
 }
 
 impl Default for SshOptions {
@@ -53,6 +57,9 @@ impl Default for SshOptions {
         Self {
             config: None,
             patience: Duration::from_secs(15),
+            // Longer than the pauses between the commands of one task, and short enough that no
+            // connection seems forgotten.
+            idle: Duration::from_secs(20),
         }
     }
 }
@@ -65,7 +72,17 @@ impl Ssh {
             host,
             options,
             sockets,
+            kept: None,
         })
+    }
+
+    /// Keeps the connection open between scripts, for as long as this runner or a clone of it exists:
+    /// some hosts are idle for longer than [`SshOptions::idle`], and a login costs as much as several
+    /// scripts. The connection ends as an unused one does, even if this process is killed.
+    #[must_use]
+    pub fn kept_open(mut self) -> Self {
+        self.kept = Some(KeptOpen::default());
+        self
     }
 
     /// Returns the `ssh` command that runs `line` in a POSIX shell, for any login shell.
@@ -78,6 +95,7 @@ impl Ssh {
         // `%C` is a hash of the connection, which keeps the socket's path short: see
         // `socket_folder`.
         let control = format!("ControlPath={}/%C", self.sockets.display());
+        let persist = format!("ControlPersist={}", self.options.idle.as_secs().max(1));
         let connect = format!("ConnectTimeout={seconds}");
         // ssh gives up after ServerAliveCountMax unanswered messages: 3 · seconds/3 of silence.
         let alive = format!("ServerAliveInterval={}", seconds.div_ceil(3));
@@ -95,7 +113,7 @@ impl Ssh {
             "LogLevel=ERROR",
             "ServerAliveCountMax=3",
             "ControlMaster=auto",
-            "ControlPersist=20",
+            &persist,
             &control,
             &connect,
             &alive,
@@ -129,6 +147,10 @@ impl Ssh {
         if output.code == 255 {
             let said = String::from_utf8_lossy(&output.stderr);
             return Err(self.problem(SshProblem::from_text(&said)));
+        }
+        // Now the connection exists. Begun earlier, this would be a connection of its own.
+        if let Some(kept) = &self.kept {
+            kept.hold(|script| self.stream(script));
         }
         shell::judge(output, &self.host.0, script)
     }
@@ -256,7 +278,8 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> RunError {
 }
 
 /// The folder of the sockets of shared connections: owned by the user, with a short path, because the
-/// system limits socket paths to about 100 bytes. Unused connections end after 20 s.
+/// system limits socket paths to about 100 bytes. Unused connections end after
+/// [`SshOptions::idle`].
 fn socket_folder() -> Result<PathBuf, RunError> {
     let user = rustix::process::geteuid().as_raw();
     let folder = PathBuf::from(format!("/tmp/tcpexp-ssh-{user}"));

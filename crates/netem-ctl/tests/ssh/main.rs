@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
-use netem_ctl::{Control, Os, Router, Runner, Script};
+use netem_ctl::{Control, Os, Router, Runner, Script, Ssh};
 
 use server::{Odd, Server, client, free_port, reach};
 
@@ -301,4 +301,29 @@ fn a_stream_that_fails_has_its_cause() {
         (output.as_str(), why.to_string().as_str()),
         ("", "rtr: exit code 3: no such interface")
     );
+}
+
+#[test]
+fn a_connection_that_is_kept_open_serves_scripts_after_a_pause_and_ends_with_its_runner() {
+    let Some(server) = Server::start(Odd::Nothing) else {
+        return;
+    };
+    let script = Script::new("echo here\n");
+    let twice = |ssh: &Ssh| {
+        for _ in 0..2 {
+            assert_eq!(ssh.run_ok(&script).unwrap().text(), "here\n");
+            thread::sleep(Duration::from_secs(3));
+        }
+    };
+    twice(&server.impatient_ssh());
+    assert_eq!(server.logins(), 2);
+    let kept = server.impatient_ssh().kept_open();
+    twice(&kept);
+    assert_eq!((server.logins(), server.connections()), (3, 1));
+    drop(kept);
+    let deadline = Instant::now() + SOON;
+    while server.connections() > 0 {
+        assert!(Instant::now() < deadline, "the connection stays");
+        thread::sleep(Duration::from_millis(100));
+    }
 }

@@ -117,6 +117,28 @@ impl Server {
     pub(crate) fn ssh(&self) -> Ssh {
         reach(&self.config(), Duration::from_secs(20))
     }
+
+    /// A runner whose connection ends one second after its last use.
+    pub(crate) fn impatient_ssh(&self) -> Ssh {
+        let options = SshOptions {
+            config: Some(self.config()),
+            idle: Duration::from_secs(1),
+            ..SshOptions::default()
+        };
+        Ssh::new("rtr".parse().unwrap(), options).unwrap()
+    }
+
+    /// Number of logins so far.
+    pub(crate) fn logins(&self) -> usize {
+        let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
+        log.matches("Accepted publickey").count()
+    }
+
+    /// Number of connections that are open.
+    pub(crate) fn connections(&self) -> usize {
+        let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
+        self.logins() - log.matches("Disconnected from user").count()
+    }
 }
 
 impl Drop for Server {
@@ -130,6 +152,7 @@ pub(crate) fn reach(config: &Path, patience: Duration) -> Ssh {
     let options = SshOptions {
         config: Some(config.to_owned()),
         patience,
+        ..SshOptions::default()
     };
     Ssh::new("rtr".parse().unwrap(), options).unwrap()
 }
