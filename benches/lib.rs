@@ -1,9 +1,9 @@
 //! Input of the benches: captures of bulk transfers, generated in memory.
 //!
 //! `cargo bench -p tcpexp-benches` runs all stages. Each stage includes those before it: `reader`
-//! walks records, `wire` also decodes them, `flow` also tracks flows. `single` measures one
-//! capture, and `spp` measures round-trip times between two captures. Throughput is in packets per
-//! second.
+//! walks records, `wire` also decodes them, `flow` also tracks flows. `spp` measures round-trip times
+//! between two captures of many kinds, `commands` measures each command, and `chart` the drawing of a
+//! million samples. Throughput is in packets per second.
 
 use tcpexp_testkit::{
     CaptureSpec, Congestion, Container, Resolution, Scenario, TcpLoad, simulate_into,
