@@ -170,6 +170,73 @@ fn ip_id_identifies_the_part_of_a_super_packet() {
     ");
 }
 
+/// A super-packet that arrives in pieces, so that data is matched by its range.
+const SUPER_PACKET: &str = "
+    src 0.5000 > 501:2501(2000) ack 501 id 1000 ts 5 8
+    dst 0.5100 > 501:1501(1000) ack 501 id 1000 ts 5 8
+    dst 0.5101 > 1501:2501(1000) ack 501 id 1001 ts 5 8
+";
+
+#[test]
+fn arrival_with_a_damaged_sequence_number_is_not_part_of_the_next_packets() {
+    // The sequence number of the first arrival is too large by 512.
+    assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
+        src 1.0000 > 2501:3501(1000) ack 501 id 1002 ts 7 8
+        src 1.0010 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+        dst 1.0100 > 3013:4013(1000) ack 501 id 1002 ts 7 8
+        dst 1.0110 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+    ")), @r"
+    ambiguous - 10.0
+    delivered 1.0 11.0
+    lost_or_missed 0.0 -
+    ");
+}
+
+#[test]
+fn arrival_with_a_damaged_sequence_number_is_not_part_of_the_next_super_packet() {
+    assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
+        src 1.0000 > 2501:4501(2000) ack 501 id 1002 ts 7 8
+        src 1.0010 > 4501:6501(2000) ack 501 id 1004 ts 7 8
+        dst 1.0100 > 2501:3501(1000) ack 501 id 1002 ts 7 8
+        dst 1.0101 > 4525:5525(1000) ack 501 id 1003 ts 7 8
+        dst 1.0110 > 4501:5501(1000) ack 501 id 1004 ts 7 8
+        dst 1.0111 > 5501:6501(1000) ack 501 id 1005 ts 7 8
+    ")), @r"
+    delivered 0.0 10.0
+    unseen - 10.1
+    delivered 1.0 11.0
+    delivered 1.0 11.1
+    lost_or_missed 0.0 -
+    ");
+}
+
+#[test]
+fn arrival_with_a_damaged_length_is_not_part_of_the_next_packet() {
+    assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
+        src 1.0000 > 2501:3501(1000) ack 501 id 1002 ts 7 8
+        src 1.0010 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+        dst 1.0100 > 2501:3533(1032) ack 501 id 1002 ts 7 8
+        dst 1.0110 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+    ")), @r"
+    ambiguous - 10.0
+    delivered 1.0 11.0
+    lost_or_missed 0.0 -
+    ");
+}
+
+#[test]
+fn part_of_a_super_packet_is_found_after_a_lost_part() {
+    assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
+        src 1.0000 > 2501:5501(3000) ack 501 id 1002 ts 7 8
+        dst 1.0101 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+        dst 1.0102 > 4501:5501(1000) ack 501 id 1004 ts 7 8
+    ")), @r"
+    delivered 0.0 10.1
+    delivered 0.0 10.2
+    lost 0.0 -
+    ");
+}
+
 #[test]
 fn merged_arrival_does_not_reveal_which_packet_carried_its_end() {
     // The merged arrival shows only the IP ID of its first packet.

@@ -99,6 +99,8 @@ pub(in crate::spp) enum Outcome<T> {
     Ambiguous,
     /// Identical to this departure, but may be an unseen retransmission of it.
     Doubtful(T),
+    /// Its bytes are in flight, but no packet on the path can begin or end where it does.
+    Misplaced,
     /// No identical packet is in flight.
     Unknown,
 }

@@ -11,6 +11,7 @@ mod ranges;
 mod setting;
 mod spacing;
 mod stream;
+mod unexplained;
 
 pub use counts::DirectionCounts;
 pub(in crate::spp) use departure::{Departure, Outcome};
@@ -21,3 +22,4 @@ pub(in crate::spp) use ranges::{Ranges, Settled};
 pub(in crate::spp) use setting::{Setting, widen};
 pub(in crate::spp) use spacing::Spacing;
 pub(in crate::spp) use stream::{Stream, UsualOwds};
+pub(in crate::spp) use unexplained::Unexplained;

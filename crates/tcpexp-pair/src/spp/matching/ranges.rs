@@ -19,6 +19,10 @@ use crate::spp::linking::{Mark, Sighting};
 /// 1448-byte steps.
 const PIECES: u16 = 364;
 
+/// Longest IP packet that a sender hands to its network card uncut: the payload of an Ethernet frame
+/// (RFC 894). Only longer departures are super-packets.
+const UNCUT_BYTES: u32 = 1_500;
+
 /// Data in flight of one direction of a flow.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Ranges {
@@ -30,6 +34,8 @@ pub(in crate::spp) struct Ranges {
     again: Vec<Piece>,
     largest_departed_bytes: u32,
     largest_arrived_bytes: u32,
+    /// End of the latest arrival.
+    last_arrived: Option<StreamOffset>,
 }
 
 #[derive(Clone, Debug)]
@@ -116,11 +122,21 @@ impl Ranges {
             .filter(|(_, piece)| may_be(piece))
             .map(|(place, _)| place)
             .collect();
-        let last: Vec<Place> = carriers
+        let mut last: Vec<Place> = carriers
             .iter()
             .copied()
             .filter(|&place| self.piece(place).end >= end)
             .collect();
+        let is_found = !last.is_empty();
+        last.retain(|&place| self.piece(place).may_be_cut_at(end));
+        let continues = self.last_arrived.replace(end) == Some(start);
+        if is_found
+            && (last.is_empty()
+                || !(continues || self.may_start(start, sighting.mark.ip_id, &carriers)))
+        {
+            // A damaged header moves an arrival to other bytes.
+            return Outcome::Misplaced;
+        }
         match last[..] {
             [] => {
                 self.doubt_later(start, end, latest);
@@ -146,6 +162,21 @@ impl Ranges {
                 Outcome::Ambiguous
             }
         }
+    }
+
+    /// True if an arrival that begins at `start` may be cut from one of `carriers` there: the byte
+    /// before it has arrived, or its IP ID counts the packets before it.
+    fn may_start(&self, start: StreamOffset, ip_id: u16, carriers: &[Place]) -> bool {
+        let mut holders = carriers
+            .iter()
+            .map(|&place| self.piece(place))
+            .filter(|piece| piece.start <= start)
+            .peekable();
+        if holders.peek().is_none() {
+            // The bytes at `start` may have left before the capture began, or have been given up.
+            return self.overlapping(start, start.plus(1)).next().is_none();
+        }
+        holders.any(|piece| piece.may_start_at(start, ip_id))
     }
 
     /// Marks departures after `latest` as ambiguous when no departure explains an arrival: either
@@ -346,6 +377,20 @@ impl Piece {
 
     fn is_whole(&self) -> bool {
         self.arrived.bytes() >= self.mark.length
+    }
+
+    /// True if the packets on the path may end at `end`, which is in this departure.
+    fn may_be_cut_at(&self, end: StreamOffset) -> bool {
+        let ip_bytes = self.mark.length + u32::from(self.departure.header_bytes);
+        end == self.end || ip_bytes > UNCUT_BYTES
+    }
+
+    /// True if an arrival may start at `start`, which is in this departure: the bytes before it have
+    /// arrived, or `ip_id` counts the packets before it.
+    fn may_start_at(&self, start: StreamOffset, ip_id: u16) -> bool {
+        let counts = ip_id != 0 && self.mark.ip_id != 0 && ip_id != self.mark.ip_id;
+        start == self.start
+            || self.may_be_cut_at(start) && (counts || self.arrived.has(start.moved(-1), start))
     }
 
     /// True if an arrival that starts at `start` and shows `ip_id` may hold bytes of this

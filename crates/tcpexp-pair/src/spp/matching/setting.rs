@@ -121,6 +121,16 @@ impl Setting {
         !is_covered && !self.proven[path_direction.index()].is_some_and(is_proven)
     }
 
+    /// First and last plausible arrival time of a packet that left at `at`.
+    pub(in crate::spp) fn arrives_within(
+        &self,
+        path_direction: PathDirection,
+        at: Timestamp,
+    ) -> (Timestamp, Timestamp) {
+        let longest = self.longest_of_recurring(path_direction);
+        (at + self.smallest_owd - self.slack, at + longest)
+    }
+
     /// Initial state of a flow's directions, by [`Direction::index`].
     pub(in crate::spp) fn streams(&self, found: &Found) -> [Stream; 2] {
         Direction::BOTH.map(|direction| {

@@ -7,7 +7,7 @@ use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found, PairedFlow, Sighting};
 use crate::spp::matching::{
     Absence, Departure, DirectionCounts, Evidence, Outcome, PacketOutcome, Ranges, Setting,
-    Settled, Spacing, Stream, UsualOwds, widen,
+    Settled, Spacing, Stream, Unexplained, UsualOwds, widen,
 };
 use crate::spp::point::Point;
 use tcpexp_flow::{Direction, Protocol};
@@ -35,6 +35,8 @@ pub(in crate::spp) struct Pair {
     pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
     /// By [`Direction::index`] of the data; only for TCP, and only if outcomes are requested.
     evidence: Option<Box<[Evidence; 2]>>,
+    /// Arrivals without a departure, by [`Direction::index`]; rarely any.
+    unexplained: Option<Box<[Unexplained; 2]>>,
     /// By [`Direction::index`]; only for recurring datagrams that their spacing distinguishes.
     pub(in crate::spp) spacings: Option<Box<[Option<Spacing>; 2]>>,
     /// By [`Point::index`] of the point where the pairs start and end.
@@ -71,6 +73,7 @@ impl Pair {
             unfollowed,
             ranges: None,
             evidence: None,
+            unexplained: None,
             spacings: Setting::spacings(&streams),
             pairings: Default::default(),
             rtt: Default::default(),
@@ -166,12 +169,19 @@ impl Pair {
 
     /// Reason why a packet was not captured downstream.
     fn absence(&self, departure: &Departure, setting: &Setting) -> Absence {
-        let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
         absence(
             self.evidence.as_deref(),
+            self.unexplained.as_deref(),
             departure,
-            misses || self.is_hurried,
+            setting,
+            self.is_hurried,
         )
+    }
+
+    /// Arrivals in `direction` without a departure.
+    #[cold]
+    pub(in crate::spp) fn unexplained(&mut self, direction: Direction) -> &mut Unexplained {
+        &mut self.unexplained.get_or_insert_default()[direction.index()]
     }
 
     /// True if each departed packet has a fate. Data in segments that are recut counts as in flight.
@@ -266,9 +276,13 @@ impl Pair {
         for ((ranges, counts), departed) in each {
             ranges.expire(horizon, |settled, departure| {
                 let outside = setting.may_be_outside(departure.path_direction, departure.at);
-                let misses = setting.misses[departure.path_direction.upstream().opposite().index()]
-                    || self.is_hurried;
-                let absence = absence(self.evidence.as_deref(), departure, misses);
+                let absence = absence(
+                    self.evidence.as_deref(),
+                    self.unexplained.as_deref(),
+                    departure,
+                    setting,
+                    self.is_hurried,
+                );
                 missing += settled.missing;
                 let fate = counts.settle_missing(settled, outside, absence);
                 if let Some(outcomes) = outcomes
@@ -298,9 +312,21 @@ impl Pair {
     }
 }
 
-/// Reason why a packet was not captured downstream; `misses` is true if that capture misses
-/// packets.
-fn absence(evidence: Option<&[Evidence; 2]>, departure: &Departure, misses: bool) -> Absence {
+/// Reason why a packet was not captured downstream; `is_hurried` is true if it was given up early.
+fn absence(
+    evidence: Option<&[Evidence; 2]>,
+    unexplained: Option<&[Unexplained; 2]>,
+    departure: &Departure,
+    setting: &Setting,
+    is_hurried: bool,
+) -> Absence {
+    let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
+    // A damaged record does not match, so the packet may be one of the unexplained arrivals.
+    let may_have_arrived = unexplained.is_some_and(|unexplained| {
+        let (from, to) = setting.arrives_within(departure.path_direction, departure.at);
+        unexplained[departure.direction.index()].may_include(from, to)
+    });
+    let misses = misses || is_hurried || may_have_arrived;
     evidence.map_or(Absence::unproven(misses), |evidence| {
         let of_data = &evidence[departure.direction.index()];
         of_data.absence(departure.seq, departure.payload_bytes, misses)

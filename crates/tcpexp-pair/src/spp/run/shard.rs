@@ -380,6 +380,11 @@ impl Shard {
                 counts.arrivals_ambiguous += packets;
                 Fate::Ambiguous
             }
+            Outcome::Misplaced => {
+                counts.arrivals_ambiguous += packets;
+                pair.unexplained(event.direction).add(sighting.at);
+                Fate::Ambiguous
+            }
             Outcome::Unknown if recent.contains(identity) => {
                 counts.arrivals_copies += packets;
                 Fate::Duplicate
@@ -392,10 +397,12 @@ impl Shard {
                 ) =>
             {
                 counts.arrivals_outside += packets;
+                pair.unexplained(event.direction).add(sighting.at);
                 Fate::Outside
             }
             Outcome::Unknown => {
                 counts.unseen_upstream += packets;
+                pair.unexplained(event.direction).add(sighting.at);
                 self.yields.unseen[event.path_direction.upstream().index()] += packets;
                 Fate::Unseen
             }
