@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tcpexp_flow::StreamOffset;
 use tcpexp_wire::SeqNum;
 
+use super::unwrap::Unwrap;
+
 /// Number of recent holes and retransmissions remembered per direction: enough for a horizon of
 /// half a minute at 1 Gbit/s with 1 % loss.
 const REMEMBERED: usize = 65_536;
@@ -34,8 +36,7 @@ pub(in crate::spp) enum Absence {
 /// Evidence on data of one direction of a TCP flow that was not captured downstream.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Evidence {
-    /// Any stream offset, to unwrap the next sequence number near it.
-    near: Option<StreamOffset>,
+    unwrap: Unwrap,
     /// The bytes captured downstream: disjoint ranges, end by start.
     seen: BTreeMap<StreamOffset, StreamOffset>,
     /// Ends of retransmissions by their start.
@@ -128,10 +129,10 @@ impl Evidence {
     pub(in crate::spp) fn absence(&self, seq: SeqNum, bytes: u32, misses: bool) -> Absence {
         let unproven = Absence::unproven(misses);
         // A segment without data has no bytes that an acknowledgment covers.
-        let Some(near) = self.near.filter(|_| bytes > 0) else {
+        if bytes == 0 {
             return unproven;
-        };
-        let start = near.nearest(seq);
+        }
+        let start = self.unwrap.peek(seq);
         let end = start.plus(bytes);
         let before = self.seen.range(..=start).next_back();
         if before.is_some_and(|(_, &to)| to >= end) {
@@ -183,10 +184,7 @@ impl Evidence {
     }
 
     fn offset(&mut self, seq: SeqNum) -> StreamOffset {
-        let near = self.near;
-        let offset = near.map_or_else(|| StreamOffset::first(seq), |near| near.nearest(seq));
-        self.near = Some(offset);
-        offset
+        self.unwrap.offset(seq)
     }
 }
 

@@ -12,6 +12,7 @@ mod setting;
 mod spacing;
 mod stream;
 mod unexplained;
+mod unwrap;
 
 pub use counts::DirectionCounts;
 pub(in crate::spp) use departure::{Departure, Outcome};

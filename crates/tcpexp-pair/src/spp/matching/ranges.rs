@@ -13,6 +13,7 @@ use tcpexp_units::Timestamp;
 use super::arrived::Arrived;
 use super::departure::{Departure, Outcome};
 use super::stream::UsualOwds;
+use super::unwrap::Unwrap;
 use crate::spp::linking::{Mark, Sighting};
 
 /// Maximum number of packets that one super-packet becomes: BIG TCP's 512 KB (RFC 2675) in
@@ -26,8 +27,8 @@ const UNCUT_BYTES: u32 = 1_500;
 /// Data in flight of one direction of a flow.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Ranges {
-    /// Any stream offset, to unwrap the next sequence number near it.
-    near: Option<StreamOffset>,
+    /// Departures and arrivals share this, so a byte has one offset at both points.
+    unwrap: Unwrap,
     /// First transmissions, in stream order and without overlap.
     fresh: VecDeque<Piece>,
     /// Retransmissions and out-of-order data.
@@ -311,12 +312,7 @@ impl Ranges {
     }
 
     fn range(&mut self, mark: &Mark) -> (StreamOffset, StreamOffset) {
-        // Departures and arrivals share `near`, so a byte has one offset at both points.
-        let start = match self.near {
-            Some(near) => near.nearest(mark.seq()),
-            None => StreamOffset::first(mark.seq()),
-        };
-        self.near = Some(start);
+        let start = self.unwrap.offset(mark.seq());
         (start, start.plus(mark.length))
     }
 

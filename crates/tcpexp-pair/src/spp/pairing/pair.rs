@@ -321,14 +321,20 @@ fn absence(
     is_hurried: bool,
 ) -> Absence {
     let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
-    // A damaged record does not match, so the packet may be one of the unexplained arrivals.
-    let may_have_arrived = unexplained.is_some_and(|unexplained| {
-        let (from, to) = setting.arrives_within(departure.path_direction, departure.at);
-        unexplained[departure.direction.index()].may_include(from, to)
-    });
-    let misses = misses || is_hurried || may_have_arrived;
-    evidence.map_or(Absence::unproven(misses), |evidence| {
+    let misses = misses || is_hurried;
+    let absence = evidence.map_or(Absence::unproven(misses), |evidence| {
         let of_data = &evidence[departure.direction.index()];
         of_data.absence(departure.seq, departure.payload_bytes, misses)
-    })
+    });
+    // A damaged record does not match, so the packet may be one of the unexplained arrivals.
+    let may_have_arrived = || {
+        unexplained.is_some_and(|unexplained| {
+            let (from, to) = setting.arrives_within(departure.path_direction, departure.at);
+            unexplained[departure.direction.index()].may_include(from, to)
+        })
+    };
+    match absence {
+        Absence::Lost if may_have_arrived() => Absence::LostOrMissed,
+        absence => absence,
+    }
 }
