@@ -108,7 +108,9 @@ impl Alignment {
             common = by_content;
         }
         if !shifted.is_empty() {
-            common.extend(Shifts::new(&shifted).undone(&by_rest));
+            let shifts = Shifts::new(&shifted);
+            common.extend(shifts.undone(&by_rest));
+            common.extend(shifts.common(src.by_endpoints.kept(), dst.by_endpoints.kept()));
             common.sort_unstable_by_key(|(packet, _)| packet.record);
             common.dedup_by_key(|(packet, _)| packet.record);
         }

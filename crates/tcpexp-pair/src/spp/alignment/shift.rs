@@ -31,6 +31,35 @@ pub struct SequenceShift {
     pub shift: u32,
 }
 
+/// The fields by which [`content_hash`](super::fields::content_hash) identifies a segment.
+#[derive(PartialEq, Eq, Hash)]
+struct Numbers {
+    ends: Ends,
+    seq: u32,
+    ack: u32,
+    is_syn: bool,
+    has_data: bool,
+}
+
+impl Numbers {
+    fn of(fields: &FieldValues) -> Self {
+        Self {
+            ends: fields.ends(),
+            seq: fields.seq,
+            ack: fields.ack,
+            is_syn: fields.flags & TcpFlags::SYN.bits() != 0,
+            has_data: fields.payload_bytes > 0,
+        }
+    }
+}
+
+/// Segments with the same numbers, in each sample.
+#[derive(Default)]
+struct Found {
+    ours: Vec<Sketched>,
+    theirs: Vec<Sketched>,
+}
+
 /// Sequence shifts by sender and receiver.
 #[derive(Clone, Debug, Default)]
 pub(in crate::spp) struct Shifts(HashMap<Ends, u32, FixedState>);
@@ -91,19 +120,56 @@ impl Shifts {
         &self,
         common: &[(Sketched, Sketched)],
     ) -> impl Iterator<Item = (Sketched, Sketched)> {
-        common.iter().filter_map(|&(a, mut b)| {
-            let (seq, ack) = (self.of(a.fields.ends()), self.of(opposite(a.fields.ends())));
-            if seq == 0 && ack == 0 {
-                return None;
-            }
-            b.fields.seq = b.fields.seq.wrapping_sub(seq);
-            if acknowledges(&b.fields) {
-                b.fields.ack = b.fields.ack.wrapping_sub(ack);
-            }
+        common.iter().filter_map(|&(a, b)| {
+            let b = self.undo(b)?;
             // If the numbers still differ, these are two segments that agree in all other fields.
             let agrees = a.fields.seq == b.fields.seq && a.fields.ack == b.fields.ack;
             agrees.then_some((a, b))
         })
+    }
+
+    /// Returns the segments of shifted connections that each sample holds once, with the shift
+    /// undone.
+    ///
+    /// The samples choose by the shifted numbers. So they share all packets of a small capture, and
+    /// few of a large one.
+    pub(super) fn common(
+        &self,
+        ours: &[Sketched],
+        theirs: &[Sketched],
+    ) -> Vec<(Sketched, Sketched)> {
+        let mut found: HashMap<Numbers, Found, FixedState> = HashMap::default();
+        let is_shifted = |packet: &&Sketched| self.undo(**packet).is_some();
+        for packet in ours.iter().filter(is_shifted) {
+            let found = found.entry(Numbers::of(&packet.fields)).or_default();
+            found.ours.push(*packet);
+        }
+        for packet in theirs.iter().filter_map(|packet| self.undo(*packet)) {
+            if let Some(found) = found.get_mut(&Numbers::of(&packet.fields)) {
+                found.theirs.push(packet);
+            }
+        }
+        let once = found.into_values().filter_map(|found| {
+            let (&[ours], &[theirs]) = (&found.ours[..], &found.theirs[..]) else {
+                return None;
+            };
+            Some((ours, theirs))
+        });
+        once.collect()
+    }
+
+    /// Undoes the shift of a segment at the destination; `None` if its connection is not shifted.
+    fn undo(&self, mut packet: Sketched) -> Option<Sketched> {
+        let fields = &mut packet.fields;
+        let (seq, ack) = (self.of(fields.ends()), self.of(opposite(fields.ends())));
+        if !fields.is_tcp || (seq, ack) == (0, 0) {
+            return None;
+        }
+        fields.seq = fields.seq.wrapping_sub(seq);
+        if acknowledges(fields) {
+            fields.ack = fields.ack.wrapping_sub(ack);
+        }
+        Some(packet)
     }
 }
 

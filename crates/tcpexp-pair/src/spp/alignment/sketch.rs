@@ -102,6 +102,11 @@ impl<const KEPT: usize> Sketch<KEPT> {
         self.kept = kept;
     }
 
+    /// The packets of the sample, after [`common`](Self::common) has compared it.
+    pub(super) fn kept(&self) -> &[Sketched] {
+        &self.kept
+    }
+
     /// Returns the packets that both samples hold.
     pub(in crate::spp) fn common(&mut self, other: &mut Self) -> Common {
         self.compact();
