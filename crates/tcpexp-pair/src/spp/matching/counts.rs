@@ -63,6 +63,12 @@ impl AddAssign for DirectionCounts {
 }
 
 impl DirectionCounts {
+    /// True if packets arrive, but none is known to be one that left: then nothing shows that the
+    /// downstream capture has all of them.
+    pub(in crate::spp) fn shows_nothing(&self) -> bool {
+        self.arrived > 0 && self.arrivals_matched == 0
+    }
+
     /// Counts packets dropped before the flow was found at the other point.
     pub(in crate::spp) fn drop_before_found(&mut self, upstream: bool, packets: u64) {
         if upstream {

@@ -172,6 +172,7 @@ impl Pair {
         absence(
             self.evidence.as_deref(),
             self.unexplained.as_deref(),
+            &self.counts[departure.direction.index()],
             departure,
             setting,
             self.is_hurried,
@@ -279,6 +280,7 @@ impl Pair {
                 let absence = absence(
                     self.evidence.as_deref(),
                     self.unexplained.as_deref(),
+                    counts,
                     departure,
                     setting,
                     self.is_hurried,
@@ -316,6 +318,7 @@ impl Pair {
 fn absence(
     evidence: Option<&[Evidence; 2]>,
     unexplained: Option<&[Unexplained; 2]>,
+    counts: &DirectionCounts,
     departure: &Departure,
     setting: &Setting,
     is_hurried: bool,
@@ -334,7 +337,7 @@ fn absence(
         })
     };
     match absence {
-        Absence::Lost if may_have_arrived() => Absence::LostOrMissed,
+        Absence::Lost if counts.shows_nothing() || may_have_arrived() => Absence::LostOrMissed,
         absence => absence,
     }
 }
