@@ -5,7 +5,7 @@ use std::fmt;
 use tcpexp_flow::Packets;
 
 use super::beyond::SeenBeyond;
-use super::run::{Basis, FirstPass, LeastDelays, PathBatch, PathTotals, run};
+use super::run::{Basis, FirstPass, LeastDelays, PathBatch, PathTotals, matched_by, run};
 use super::timeline::Timeline;
 use crate::spp::{self, Alignment, JointClocks, Options, PointTimeline};
 
@@ -60,7 +60,9 @@ pub fn first_pass_along(
         samples: false,
         ..options
     };
+    let mut matched = 0;
     let measured = spp::measure(src, dst, alignment, options, |batch| {
+        matched += matched_by(&batch.ended);
         for outcome in batch.outcomes {
             let outcome = timeline.settled(outcome);
             let least = &mut least[outcome.path_direction.index()];
@@ -70,7 +72,7 @@ pub fn first_pass_along(
         Ok::<(), std::convert::Infallible>(())
     });
     let Ok(totals) = measured;
-    (FirstPass::of(&totals), least)
+    (FirstPass::of(&totals, matched), least)
 }
 
 /// Determines the fate of each packet between two of several points: see
@@ -92,6 +94,7 @@ pub fn measure_along<E: Send>(
         least: path.least,
         beyond: Some(path.beyond),
         misses: first.misses(),
+        hides_traffic: first.hides_traffic(),
     };
     run(src, dst, alignment, basis, options, sink)
 }

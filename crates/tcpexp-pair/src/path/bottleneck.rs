@@ -1,6 +1,7 @@
 //! Rate of the bottleneck, from the spacing of packets queued for it (packet-pair dispersion:
 //! Keshav, SIGCOMM 1991; Jain and Dovrolis, 2003).
 
+use tcpexp_flow::FlowId;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use tcpexp_metrics::Quantiles;
@@ -21,12 +22,21 @@ const MEGABYTE: i128 = 1_000_000;
 /// The latest packet that arrived one way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
+    pub(super) flow: FlowId,
+    /// Number of the packet among the departures of its direction.
+    pub(super) number: u64,
     pub(super) sent_at: Timestamp,
     pub(super) received_at: Timestamp,
     pub(super) ip_bytes: u64,
 }
 
 impl Arrival {
+    /// True if `next` left right after this packet within its flow, so that the capture missed none
+    /// of the flow's packets between the two.
+    pub(super) fn precedes(&self, next: &Self) -> bool {
+        self.flow == next.flow && self.number + 1 == next.number
+    }
+
     /// The spacing to `next`, if the bottleneck sent only one packet of this size during it.
     ///
     /// This holds if `next` was queued all the time: with the minimum delay `least_owd`, it would
@@ -118,6 +128,8 @@ mod tests {
         let [sent_at, received_at] =
             [sent_ms, received_ms].map(|ms| Timestamp::from_nanos(0) + TimeDelta::from_millis(ms));
         Arrival {
+            flow: FlowId(0),
+            number: 0,
             sent_at,
             received_at,
             ip_bytes: 1500,

@@ -31,15 +31,35 @@ pub struct FirstPass {
     /// Number of packets that each capture file reports as dropped, and of its records that cannot
     /// be used, by [`Point::index`](spp::Point::index).
     pub unusable: [u64; 2],
+    /// Number of packets in flows that only this capture shows, by [`Point::index`](spp::Point::index).
+    #[serde(default)]
+    pub unpaired: [u64; 2],
+    /// Number of packets found at both points.
+    #[serde(default)]
+    pub matched: u64,
 }
 
+/// Traffic that is not recognised moves an estimate of the bottleneck's rate by its share. Above one
+/// packet in this many, the estimates disagree by more than rates of links do.
+const UNRECOGNISED: u64 = 20;
+
 impl FirstPass {
-    pub(super) fn of(totals: &Totals) -> Self {
+    /// `matched` is the number of packets found at both points.
+    pub(super) fn of(totals: &Totals, matched: u64) -> Self {
         Self {
             least_owd: totals.least_owd,
             missed: totals.unseen,
             unusable: [0; 2],
+            unpaired: totals.unpaired.map(|unpaired| unpaired.packets),
+            matched,
         }
+    }
+
+    /// True if flows that seem to be in one capture only may be the same in both: a middlebox changed
+    /// them. Their packets share the path unrecognised.
+    pub(super) fn hides_traffic(&self) -> bool {
+        let in_both = self.unpaired[0].min(self.unpaired[1]);
+        in_both.saturating_mul(UNRECOGNISED) > self.matched
     }
 
     /// True for a capture that provably misses packets, by [`Point::index`](spp::Point::index).
@@ -84,12 +104,20 @@ pub fn first_pass(
         samples: false,
         ..options
     };
+    let mut matched = 0;
     let measured = spp::measure(src, dst, alignment, options, |batch| {
+        matched += matched_by(&batch.ended);
         flows(batch.flows);
         Ok::<(), std::convert::Infallible>(())
     });
     let Ok(totals) = measured;
-    FirstPass::of(&totals)
+    FirstPass::of(&totals, matched)
+}
+
+/// Number of packets of ended flows that were found at both points.
+pub(super) fn matched_by(ended: &[FlowSummary]) -> u64 {
+    let counts = ended.iter().flat_map(|flow| &flow.counts);
+    counts.map(|counts| counts.matched).sum()
 }
 
 /// Determines the fate of each packet between two captures and passes results to `sink` as they
@@ -116,6 +144,7 @@ pub fn measure<E: Send>(
         clock,
         beyond: None,
         misses: first.misses(),
+        hides_traffic: first.hides_traffic(),
     };
     run(src, dst, alignment, basis, options, sink)
 }
@@ -130,6 +159,8 @@ pub(super) struct Basis {
     pub(super) beyond: Option<[SeenBeyond; 2]>,
     /// Whether each capture is known to miss packets, by [`Point::index`](spp::Point::index).
     pub(super) misses: [bool; 2],
+    /// Whether packets that are not recognised may share the path.
+    pub(super) hides_traffic: bool,
 }
 
 /// The last pass.
@@ -147,6 +178,7 @@ pub(super) fn run<E: Send>(
         least,
         beyond,
         misses,
+        hides_traffic,
     } = basis;
     let mut books = Books {
         timeline,
@@ -158,6 +190,8 @@ pub(super) fn run<E: Send>(
             tick: clock.ticks()[path_direction.upstream().opposite().index()],
         }),
         longest: options.max_owd,
+        misses,
+        hides_traffic,
         flows: FlowBooks::default(),
         path_directions: Default::default(),
     };
@@ -189,6 +223,8 @@ struct Books {
     /// Resolution of the clocks that measure spacings, indexed by [`PathDirection::index`].
     resolutions: [Resolution; 2],
     longest: TimeDelta,
+    misses: [bool; 2],
+    hides_traffic: bool,
     flows: FlowBooks,
     /// Indexed by [`PathDirection::index`].
     path_directions: [WayBook; 2],
@@ -299,9 +335,12 @@ impl Books {
             // An arrival without a known departure leaves `None`: no spacing may span it.
             let before = std::mem::replace(&mut path_direction.latest, Arrival::of(&packet));
             let resolution = self.resolutions[outcome.path_direction.index()];
+            let misses = self.misses[outcome.path_direction.upstream().opposite().index()];
             let spacing = before
                 .zip(path_direction.latest)
                 .zip(least)
+                .filter(|((before, this), _)| !misses || before.precedes(this))
+                .filter(|_| !self.hides_traffic)
                 .and_then(|((before, this), least)| before.spacing_to(&this, least, resolution));
             for bottleneck in [
                 &mut direction.tally.bottleneck,
@@ -356,6 +395,8 @@ impl Arrival {
     fn of(packet: &PathPacket) -> Option<Self> {
         packet.one_way_delay?;
         Some(Self {
+            flow: packet.flow,
+            number: packet.number?,
             sent_at: packet.sent_at?,
             received_at: packet.received_at?,
             ip_bytes: packet.ip_bytes,
