@@ -73,6 +73,7 @@ impl ClockModel {
         for jump in &mut jumps {
             jump.suspected |= !jump.is_measured();
         }
+        steps::doubt_remainders(&mut jumps);
         let (offset, offset_is_sure) = delays.offset(used(skew), coarseness);
         let mut readers = unstepping(crossings, &jumps);
         let dst = &mut readers[Point::Dst.index()];

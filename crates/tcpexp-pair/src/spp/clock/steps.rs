@@ -4,11 +4,17 @@
 //! queue or a route change shifts one way only, or both ways in opposite directions.
 
 use super::jump::{Jump, SMALLEST_NS};
-use super::walk::Walk;
+use super::walk::{REACH, Walk};
 use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
+
+/// Next to a larger step, a step is uncertain if it is smaller by this factor.
+const REMAINDER: i64 = 4;
+/// Number of crossings by which a step may be misplaced: twice the range in which both clocks'
+/// findings are one step.
+const MISPLACED: usize = 2 * REACH;
 
 /// A clock step: the moment at which one clock was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +64,21 @@ pub(in crate::spp) fn find(crossings: &[Crossing], coarseness: TimeDelta) -> Vec
     jumps
 }
 
+/// Marks small steps next to a larger one as suspected. If the larger step is misplaced by some
+/// packets, its remainder looks like a step of both ways.
+pub(super) fn doubt_remainders(jumps: &mut [Jump]) {
+    let all: Vec<(usize, i64)> = jumps
+        .iter()
+        .map(|jump| (jump.after, jump.size.abs().as_nanos()))
+        .collect();
+    for jump in jumps {
+        let size_ns = jump.size.abs().as_nanos();
+        jump.suspected |= all.iter().any(|&(after, other_ns)| {
+            other_ns / REMAINDER >= size_ns && after.abs_diff(jump.after) < MISPLACED
+        });
+    }
+}
+
 /// Removes the crossings beyond other steps from the crossings that each step is measured on.
 fn part(jumps: &mut [Jump], crossings: &[Crossing]) {
     let all = jumps.to_vec();
@@ -72,5 +93,33 @@ fn part(jumps: &mut [Jump], crossings: &[Crossing]) {
                 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_step_next_to_a_large_one_is_uncertain() {
+        let step = |after, micros| Jump {
+            point: Point::Dst,
+            before: after - 1,
+            after,
+            size: TimeDelta::from_micros(micros),
+            error: TimeDelta::ZERO,
+            suspected: false,
+            sides: Default::default(),
+            extent: (after, after),
+        };
+        let mut jumps = [
+            step(100, 116),
+            step(130, -4_884),
+            step(140, 2_000),
+            step(900, 116),
+        ];
+        doubt_remainders(&mut jumps);
+        let suspected = jumps.map(|jump| jump.suspected);
+        assert_eq!(suspected, [true, false, false, false]);
     }
 }

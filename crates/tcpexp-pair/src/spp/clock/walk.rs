@@ -13,7 +13,7 @@ use crate::spp::point::Point;
 const COARSE: usize = 127;
 
 /// Crossings around a step within which another finding is the same step.
-const REACH: usize = 4 * FINE;
+pub(super) const REACH: usize = 4 * FINE;
 
 /// Maximum number of steps per clock.
 const MOST: usize = 16;
