@@ -16,8 +16,8 @@ use crate::values::{parse_rate, parse_time};
 
 /// Write all measurements of a run as a directory of Parquet tables
 ///
-/// The input is one capture, two captures, a run of `tcpexp sweep`, a sweep with all its runs, or
-/// many pairs of captures.
+/// The input is one capture, two captures, a run of `tcpexp sweep`, a sweep with all its runs, a
+/// folder of datasets, or many pairs of captures.
 /// tcpexp makes the measurements of rtt, path, throughput, flows and cwnd in a few passes and writes
 /// the tables flows, rtt, owd, loss, throughput, sender, events, queue and logs, with a manifest. All
 /// times are on the source's clock, and a flow has the same number in all tables. With one capture,
@@ -31,7 +31,11 @@ use crate::values::{parse_rate, parse_time};
 \x20 tcpexp analyze --pairs pairs.parquet --task 3/10 -o parts")]
 pub(crate) struct AnalyzeArgs {
     /// Capture at the source point, or the only capture (`-` is standard input); or the directory of
-    /// a run or a sweep
+    /// a run, a sweep, a dataset or datasets
+    ///
+    /// The captures of datasets are analysed again, each dataset in its place: by a later version, or
+    /// with other options. Parameters, logs, --filter, --from, --to, --inner, --symmetric and --rate of a
+    /// dataset remain unless given. A parameter with values of several types becomes text in all datasets.
     #[arg(value_name = "SRC|DIR", required_unless_present = "pairs")]
     pub(crate) src: Option<PathBuf>,
 

@@ -1,39 +1,62 @@
-//! `tcpexp analyze DIR`, for a run or a sweep.
+//! `tcpexp analyze DIR`, for a run, a sweep, a dataset or a folder of datasets.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use tcpexp::{
-    AnalyzeOptions, DatasetDir, Manifest, RUN_DATASET, SweepColumns, analyze_run_into,
-    columns_beside, recorded_runs,
+    AnalyzeOptions, DatasetDir, MANIFEST_FILE_NAME, Manifest, RUN_DATASET, RecordedDataset,
+    SweepColumns, analyze_run_into, columns_beside, recorded_runs,
 };
-use tcpexp_runs::record::{RunRecord, Status};
+use tcpexp_runs::folders::RUNS;
+use tcpexp_runs::record::{FILE_NAME as RUN_RECORD, RunRecord, Status};
 
 use crate::analyze_args::{self, AnalyzeArgs};
 use crate::output::{self, RemovedOnInterrupt};
 use crate::shared_args::wrong_usage;
-use crate::{failure, jobs, report};
+use crate::{failure, jobs, report, shown};
 
 /// Analyses all runs in a directory; each run gets its own dataset.
 pub(crate) fn run(args: &AnalyzeArgs, src: &Path) -> anyhow::Result<()> {
-    // The record of a run names its captures, parameters and logs, and its dataset has a fixed
-    // place.
+    // The dataset of a run is made from the record beside it, which names the traffic.
+    let of_run = src.join("..");
+    let is_of_run = src.join(MANIFEST_FILE_NAME).is_file() && of_run.join(RUN_RECORD).is_file();
+    let src = if is_of_run { &of_run } else { src };
+    let is_sweep = src.join(RUN_RECORD).is_file() || src.join(RUNS).is_dir();
+    // The record of a run, or the manifest of a dataset, names the captures, parameters and logs, and
+    // the dataset has a fixed place.
     let takes_no = [
         (args.dst.is_some(), "a second capture"),
         (args.output.is_some(), "-o"),
         (!args.param.is_empty(), "--param"),
         (!args.log.is_empty(), "--log"),
-        (args.reading.no_mmap, "--no-mmap"),
         (args.part.shard.is_some(), "--shard"),
-        (!args.reading.storage_option.is_empty(), "--storage-option"),
+        // A sweep's captures are opened by the library, on disk.
+        (is_sweep && args.reading.no_mmap, "--no-mmap"),
+        (
+            is_sweep && !args.reading.storage_option.is_empty(),
+            "--storage-option",
+        ),
     ];
     if let Some((_, what)) = takes_no.iter().find(|(is_given, _)| *is_given) {
+        let where_from = if is_sweep {
+            "a run or a sweep"
+        } else {
+            "datasets"
+        };
         return Err(wrong_usage(&format!(
-            "{what} cannot be used with a run or a sweep"
+            "{what} cannot be used with {where_from}"
         )));
     }
     let options = analyze_args::options(args)?;
+    if is_sweep {
+        sweep(args, src, &options)
+    } else {
+        datasets(args, src, &options)
+    }
+}
+
+fn sweep(args: &AnalyzeArgs, src: &Path, options: &AnalyzeOptions) -> anyhow::Result<()> {
     let runs = recorded_runs(src)?;
     // The columns come from all runs of the sweep, so that a run analysed alone fits the others.
     let columns = columns_beside(src)?;
@@ -44,11 +67,41 @@ pub(crate) fn run(args: &AnalyzeArgs, src: &Path) -> anyhow::Result<()> {
         bail!("{} has no complete run", src.display());
     }
     let analysed = jobs::each_of(&complete, args.jobs, |(dir, record)| {
-        one_run(dir, record, &columns, &options)
+        one_run(dir, record, &columns, options)
     })?;
-    // The map sorts by name, so messages do not depend on the order of the directories.
     let names = complete.iter().map(|(_, record)| record.run.clone());
-    let analysed: BTreeMap<_, _> = names.zip(analysed).collect();
+    finish(args, names.zip(analysed), &others)
+}
+
+/// Analyses the captures of datasets again; each dataset is replaced.
+fn datasets(args: &AnalyzeArgs, src: &Path, options: &AnalyzeOptions) -> anyhow::Result<()> {
+    let datasets = RecordedDataset::all_in(src)?;
+    let analysed = jobs::each_of(&datasets, args.jobs, |dataset| {
+        let (out, _removed) =
+            RemovedOnInterrupt::make(|| DatasetDir::create(&dataset.path), DatasetDir::temporary)?;
+        Ok(dataset.analyze(options, |capture| args.reading.prepared(capture), out)?)
+    })?;
+    for (dataset, made) in datasets.iter().zip(&analysed).filter(|_| !args.quiet) {
+        for (option, before, now) in made.iter().flat_map(|made| dataset.changed_options(made)) {
+            let dataset = shown::path(&dataset.path);
+            failure::print_line(&format!(
+                "warning: {dataset}: the option {option} was {before} and is {now}"
+            ));
+        }
+    }
+    let names = datasets.iter().map(|dataset| shown::path(&dataset.path));
+    finish(args, names.zip(analysed), &[])
+}
+
+/// Reports the datasets of several runs by name, and the runs without one.
+fn finish(
+    args: &AnalyzeArgs,
+    analysed: impl Iterator<Item = (String, anyhow::Result<Manifest>)>,
+    others: &[(PathBuf, RunRecord)],
+) -> anyhow::Result<()> {
+    // The map sorts by name, so messages do not depend on the order of the directories.
+    let analysed: BTreeMap<_, _> = analysed.collect();
+    let all = analysed.len();
     let mut manifests = Vec::new();
     let mut failed = 0;
     for (run, made) in analysed {
@@ -67,10 +120,10 @@ pub(crate) fn run(args: &AnalyzeArgs, src: &Path) -> anyhow::Result<()> {
         }
     }
     if !args.quiet {
-        output::print(&written_runs(&manifests, &others))?;
+        output::print(&written_runs(&manifests, others))?;
     }
     if failed > 0 {
-        bail!("the analysis of {failed} of {} runs failed", complete.len());
+        bail!("the analysis of {failed} of {all} runs failed");
     }
     Ok(())
 }

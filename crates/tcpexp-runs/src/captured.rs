@@ -7,9 +7,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use tcpexp_table::dataset::MANIFEST_FILE_NAME;
+use tcpexp_table::dataset::{MANIFEST_FILE_NAME, PAIRS_MANIFEST_KIND};
 
 use crate::record::{Parameter, RecordError, RunRecord, SCHEMA, Status};
+
+/// The field that every manifest has.
+#[derive(Deserialize)]
+struct Kind {
+    kind: String,
+}
 
 /// The fields of a dataset's manifest that make it a run.
 #[derive(Deserialize)]
@@ -80,7 +86,26 @@ pub fn records_of_datasets(datasets: &[PathBuf]) -> Result<Vec<RunRecord>, Recor
     Ok(datasets.iter().zip(manifests).map(record).collect())
 }
 
+/// True if the dataset joins those of many pairs of captures, so that its flows have equal numbers.
+pub fn is_of_pairs(dataset: &Path) -> bool {
+    File::open(dataset.join(MANIFEST_FILE_NAME)).is_ok_and(|file| {
+        serde_json::from_reader::<_, Kind>(BufReader::new(file))
+            .is_ok_and(|is| is.kind == PAIRS_MANIFEST_KIND)
+    })
+}
+
+/// Fails if the dataset joins those of many pairs: its rows are those of many runs.
+pub fn require_one_run(dataset: &Path) -> Result<(), RecordError> {
+    if is_of_pairs(dataset) {
+        return Err(RecordError::Pairs {
+            path: dataset.to_owned(),
+        });
+    }
+    Ok(())
+}
+
 fn manifest(dataset: &Path) -> Result<Manifest, RecordError> {
+    require_one_run(dataset)?;
     let path = dataset.join(MANIFEST_FILE_NAME);
     let file = match File::open(&path) {
         Ok(file) => file,

@@ -21,6 +21,14 @@ pub fn run_dirs(sweep: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// The datasets in a folder, sorted by name; only the folder itself if it is a dataset.
+pub fn datasets_at(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if folder.join(MANIFEST_FILE_NAME).is_file() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    dataset_dirs(folder)
+}
+
 /// The datasets in a folder, sorted by name.
 pub fn dataset_dirs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = folder.read_dir()?;

@@ -263,6 +263,15 @@ pub enum RecordError {
         /// Why.
         source: serde_json::Error,
     },
+    /// The dataset has the rows of many runs.
+    #[error(
+        "{} joins many pairs of captures: name the folder with their datasets, in which `tcpexp analyze --pairs` wrote them",
+        path.display()
+    )]
+    Pairs {
+        /// The dataset.
+        path: PathBuf,
+    },
     /// The dataset has the flows of one part only.
     #[error("{} is part {shard} of a dataset: join all parts with `tcpexp merge`", path.display())]
     Part {

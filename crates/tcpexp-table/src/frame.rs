@@ -106,6 +106,24 @@ impl Frame {
         Ok(())
     }
 
+    /// Makes a column text in both frames if one of them has text in it and the other numbers.
+    pub fn agree_on_text(&mut self, other: &mut Self, name: &str) {
+        let has = |frame: &Self, is_text: bool| {
+            let series = frame.column(name);
+            series.is_some_and(|series| series.is_number() != is_text && !series.is_all_null())
+        };
+        let is_mixed = [true, false].map(|text| has(self, text) && has(other, !text));
+        if is_mixed.contains(&true) {
+            for frame in [self, other] {
+                if let Some(series) = frame.column(name) {
+                    let texts = (0..series.len()).map(|row| series.cell(row).text());
+                    let texts = Series::texts(texts);
+                    frame.set(name, texts);
+                }
+            }
+        }
+    }
+
     /// The rows for which `keep` is true.
     #[must_use]
     pub fn filtered(&self, keep: &[bool]) -> Self {
@@ -114,6 +132,18 @@ impl Frame {
         Self {
             rows: keep.iter().filter(|kept| **kept).count(),
             columns: columns.collect(),
+        }
+    }
+}
+
+impl Cell<'_> {
+    /// The value as text; `None` for null.
+    pub fn text(self) -> Option<String> {
+        match self {
+            Self::Null => None,
+            Self::Whole(whole) => Some(whole.to_string()),
+            Self::Real(real) => Some(real.to_string()),
+            Self::Text(text) => Some(text.to_owned()),
         }
     }
 }
@@ -303,6 +333,23 @@ mod tests {
         let expected = vec![None, None, Some(20), Some(20)];
         assert_eq!(all.column("delay_ms"), Some(&Series::Whole(expected)));
         assert_eq!(all.filtered(&[false, false, true, false]).rows(), 1);
+    }
+
+    #[test]
+    fn frames_agree_on_text_for_a_column_that_is_text_in_one() {
+        let mut numbers = frame("buffer", Series::Real(vec![Some(10.0), None, Some(2.5)]));
+        let mut texts = frame("buffer", Series::texts([Some("auto")]));
+        numbers.agree_on_text(&mut texts, "buffer");
+        numbers.append(texts).unwrap();
+        let expected = Series::texts([Some("10"), None, Some("2.5"), Some("auto")]);
+        assert_eq!(numbers.column("buffer"), Some(&expected));
+        // Nulls have no type, so numbers stay numbers.
+        let mut numbers = frame("buffer", Series::Whole(vec![Some(1)]));
+        numbers.agree_on_text(
+            &mut frame("buffer", Series::texts([None::<&str>])),
+            "buffer",
+        );
+        assert!(numbers.column("buffer").unwrap().is_number());
     }
 
     #[test]

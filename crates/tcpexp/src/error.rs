@@ -172,8 +172,8 @@ pub enum Error {
     #[cfg(feature = "runs")]
     #[error(transparent)]
     Record(tcpexp_runs::record::RecordError),
-    /// The directory is neither a run nor a sweep.
-    #[error("{} has neither a run.json nor runs, so it is no run and no sweep", path.display())]
+    /// The directory is neither a run nor a sweep, and has no datasets.
+    #[error("{} has neither a run.json, nor runs, nor datasets of tcpexp analyze", path.display())]
     NoRuns {
         /// Path of the directory.
         path: PathBuf,
@@ -200,6 +200,12 @@ pub enum Error {
         path: PathBuf,
         /// Kind in the manifest.
         kind: String,
+    },
+    /// A file has other contents than in an earlier analysis.
+    #[error("{} has other contents than when the dataset was made", path.display())]
+    OtherContents {
+        /// Path of the file.
+        path: PathBuf,
     },
     /// Another version of `tcpexp` wrote the dataset.
     #[error(

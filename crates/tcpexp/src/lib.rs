@@ -109,8 +109,8 @@ pub use analyze::{
 };
 #[cfg(feature = "runs")]
 pub use analyze::{
-    Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,
-    recorded_runs,
+    Parameters, RUN_DATASET, RecordedDataset, SweepColumns, analyze_run, analyze_run_into,
+    columns_beside, recorded_runs,
 };
 pub use capture_set::{CaptureSet, Gap, SetFile};
 pub use compat::spp_pairs;

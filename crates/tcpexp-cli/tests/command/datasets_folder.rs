@@ -1,9 +1,12 @@
 //! Folders of datasets, which are read as sweeps are.
 
+use std::collections::BTreeMap;
+
 use insta::assert_snapshot;
 use tcpexp_testkit::{Scenario, simulate};
 
-use crate::desk::{Desk, ordinary};
+use crate::compare::rows;
+use crate::desk::{Desk, gzip, ordinary, text};
 
 /// Three datasets of two cells.
 fn desk() -> Desk {
@@ -57,6 +60,89 @@ fn charts_and_reports_have_the_parameters_of_datasets() {
     let page = String::from_utf8(desk.get("page.html")).unwrap();
     assert!(page.contains("3 runs of 2 cells."));
     assert!(page.contains("\"rate_mbps\""));
+}
+
+/// Two datasets whose parameter `buffer` is a number in one and text in the other, each of captures
+/// of its own.
+fn mixed() -> Desk {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("sets")).unwrap();
+    for (name, buffer, seed) in [("a", "10", 1), ("b", "auto", 2)] {
+        let captures = simulate(&Scenario { seed, ..ordinary() });
+        desk.put(&format!("{name}1.pcap"), &captures.src);
+        desk.put(&format!("{name}2.pcap"), &captures.dst);
+        desk.text(&format!(
+            "analyze {name}1.pcap {name}2.pcap -q -o sets/{name} --param site=x --param buffer={buffer} --filter tcp"
+        ));
+    }
+    desk
+}
+
+#[test]
+fn numbers_and_names_of_a_parameter_are_text_in_charts_of_a_folder() {
+    let desk = mixed();
+    for paths in ["sets", "sets/a sets/b"] {
+        desk.text(&format!(
+            "plot bar {paths} --y goodput --x buffer -o bar.svg"
+        ));
+        let svg = text(&desk.get("bar.svg"));
+        assert!(svg.contains("auto"), "{paths}");
+    }
+    desk.text("plot ecdf sets --x rtt --filter buffer=10 -o one.svg");
+    let cells = desk.text("compare sets");
+    assert!(cells.contains("auto"), "{cells}");
+}
+
+#[test]
+fn a_folder_of_datasets_is_analysed_again_in_its_place() {
+    let desk = mixed();
+    let tables = |name: &str| desk.get(&format!("sets/{name}/rtt.parquet"));
+    let before = tables("a");
+    // One type for the parameter; everything else is as it was.
+    desk.text("analyze sets -q");
+    let again = tables("a");
+    assert_ne!(before, again);
+    let manifest = text(&desk.get("sets/b/manifest.json"));
+    assert!(manifest.contains("\"filter\": \"tcp\""), "{manifest}");
+    desk.text("analyze sets -q");
+    assert_eq!(again, tables("a"));
+    // Another option is named, since the earlier dataset is gone.
+    let output = desk.run("analyze sets/a --bin 1s");
+    assert_snapshot!(text(&output.stderr), @"tcpexp: warning: sets/a: the option bin_ns was 100000000 and is 1000000000");
+}
+
+#[test]
+fn captures_with_other_contents_leave_their_dataset_as_it_is() {
+    let desk = mixed();
+    desk.put("b1.pcap", &gzip(&desk.get("b1.pcap")));
+    let before = desk.get("sets/b/flows.parquet");
+    let output = desk.run("analyze sets -q");
+    assert!(!output.status.success());
+    assert_snapshot!(text(&output.stderr), @r"
+    tcpexp: sets/b: b1.pcap has other contents than when the dataset was made
+    tcpexp: the analysis of 1 of 2 runs failed
+    ");
+    assert_eq!(desk.get("sets/b/flows.parquet"), before);
+}
+
+#[test]
+fn one_dataset_is_a_run_of_its_own() {
+    let desk = mixed();
+    let goodput = |line: &str| {
+        let rows = rows(&desk.text(line));
+        let is_wanted = |row: &&BTreeMap<String, String>| {
+            row["class"] == "load" && row["buffer"].starts_with("10")
+        };
+        let found: Vec<String> = rows
+            .iter()
+            .filter(is_wanted)
+            .map(|row| row["goodput_bps"].clone())
+            .collect();
+        found
+    };
+    let one = goodput("compare sets/a --format csv");
+    assert_eq!(one.len(), 1);
+    assert_eq!(one, goodput("compare sets --format csv"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ use thiserror::Error;
 
 use self::cells::RunDir;
 use crate::captured::records_of_datasets;
-use crate::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
+use crate::folders::{DATASET, RUNS, datasets_at, run_dirs};
 use crate::only::{Only, OnlyError};
 use crate::record::{FILE_NAME, RecordError, RunRecord, Status};
 
@@ -216,7 +216,7 @@ fn runs(folder: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareError> {
 }
 
 fn datasets(folder: &Path) -> Result<Vec<RunDir>, CompareError> {
-    let dirs = dataset_dirs(folder).map_err(|source| CompareError::Directory {
+    let dirs = datasets_at(folder).map_err(|source| CompareError::Directory {
         path: folder.to_owned(),
         source,
     })?;

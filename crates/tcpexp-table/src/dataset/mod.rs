@@ -28,6 +28,10 @@ mod throughput;
 
 /// File name of a dataset's manifest, which lists its inputs and options.
 pub const MANIFEST_FILE_NAME: &str = "manifest.json";
+/// Value of the manifest's field `kind`.
+pub const MANIFEST_KIND: &str = "tcpexp dataset";
+/// The same for the dataset of many pairs of captures.
+pub const PAIRS_MANIFEST_KIND: &str = "tcpexp dataset of pairs";
 
 pub use crate::run_columns::{RunColumn, RunColumns, RunValue};
 pub use events::{EventRow, RunEvent};

@@ -11,7 +11,7 @@ use tcpexp_table::dataset::RunColumns;
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tunnels;
 
-use super::{LogSource, Traffic};
+use super::{LogSource, Manifest, Traffic};
 use crate::selection::{PacketSelection, Reading};
 use crate::{PairSurvey, Recording};
 
@@ -26,6 +26,8 @@ pub struct AnalyzeInputs<'a> {
     pub logs: &'a [LogSource],
     /// Changes of the path in the plan: time on the source's clock, and description.
     pub path_changes: &'a [(Timestamp, Arc<str>)],
+    /// An earlier dataset of these inputs, whose contents must not have changed.
+    pub known: Option<&'a Manifest>,
 }
 
 impl<'a> AnalyzeInputs<'a> {
@@ -36,6 +38,7 @@ impl<'a> AnalyzeInputs<'a> {
             dst,
             logs: &[],
             path_changes: &[],
+            known: None,
         }
     }
 }

@@ -176,6 +176,19 @@ pub struct TableEntry {
 impl Manifest {
     /// Reads the manifest of the dataset in `folder`.
     pub fn read(folder: &Path) -> Result<Self, Error> {
+        let manifest = Self::of_any_version(folder)?;
+        if manifest.schema_version != TABLE_VERSION {
+            return Err(Error::DatasetVersion {
+                path: folder.join(FILE_NAME),
+                version: manifest.schema_version,
+                known: TABLE_VERSION,
+            });
+        }
+        Ok(manifest)
+    }
+
+    /// Reads the manifest of a dataset whose tables may be of another version.
+    pub(super) fn of_any_version(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(FILE_NAME);
         let file = File::open(&path).map_err(|source| Error::Open {
             path: path.clone(),
@@ -191,15 +204,7 @@ impl Manifest {
         if kind != KIND {
             return Err(Error::OtherManifest { path, kind });
         }
-        let manifest: Self = serde_json::from_value(text).map_err(unread)?;
-        if manifest.schema_version != TABLE_VERSION {
-            return Err(Error::DatasetVersion {
-                path,
-                version: manifest.schema_version,
-                known: TABLE_VERSION,
-            });
-        }
-        Ok(manifest)
+        serde_json::from_value(text).map_err(unread)
     }
 
     /// Creates a manifest with the run's columns and origin, and no inputs or tables.
@@ -216,6 +221,23 @@ impl Manifest {
             comparison: None,
             tables: Vec::new(),
             warnings: Vec::new(),
+        }
+    }
+
+    /// Fails unless the inputs have the contents of those of `known`.
+    pub(super) fn require_inputs(&self, known: &Self) -> Result<(), Error> {
+        let files = |manifest: &Self| -> Vec<Checked> {
+            let captures = manifest.captures.iter().map(|capture| &capture.file);
+            let logs = manifest.logs.iter().map(|log| &log.file);
+            captures.chain(logs).cloned().collect()
+        };
+        let (now, then) = (files(self), files(known));
+        let same = |(now, then): &(Checked, Checked)| now.sha256 == then.sha256;
+        match now.into_iter().zip(then).find(|pair| !same(pair)) {
+            Some((now, _)) => Err(Error::OtherContents {
+                path: now.path.into(),
+            }),
+            None => Ok(()),
         }
     }
 

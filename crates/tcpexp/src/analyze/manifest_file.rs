@@ -8,11 +8,8 @@ use serde::Deserialize;
 
 pub use tcpexp_table::dataset::MANIFEST_FILE_NAME as FILE_NAME;
 
-/// Value of the manifest's field `kind`.
-pub(super) const KIND: &str = "tcpexp dataset";
-
-/// The same for the dataset of many pairs of captures.
-pub(crate) const PAIRS_KIND: &str = "tcpexp dataset of pairs";
+pub(super) use tcpexp_table::dataset::MANIFEST_KIND as KIND;
+pub(crate) use tcpexp_table::dataset::PAIRS_MANIFEST_KIND as PAIRS_KIND;
 
 /// The field that every manifest has. Other fields differ between versions.
 #[derive(Deserialize)]

@@ -1,5 +1,7 @@
 //! Analysis of the captures and logs of one run, written as one dataset.
 
+#[cfg(feature = "runs")]
+mod again;
 mod between;
 mod dataset_dir;
 mod flow_rows;
@@ -21,6 +23,8 @@ mod tables;
 mod traffic;
 mod warnings;
 
+#[cfg(feature = "runs")]
+pub use again::RecordedDataset;
 pub use dataset_dir::DatasetDir;
 pub use inputs::{AnalyzeInputs, AnalyzeOptions};
 pub use logs::{LogKind, LogSource};
@@ -112,6 +116,9 @@ pub fn analyze(
         origin,
     };
     let mut manifest = run.measure(&mut tables)?;
+    if let Some(known) = inputs.known {
+        manifest.require_inputs(known)?;
+    }
     // The manifest has the rows and bytes of each table, so it comes after them.
     manifest.set_tables(&tables.finish(&out)?);
     manifest.write(&out)?;

@@ -13,4 +13,5 @@ mod task;
 
 pub use find::find_pairs;
 pub use merge::{MergedPair, PairsManifest, merge_pairs};
+pub(crate) use task::PAIR_COLUMN;
 pub use task::{CapturePair, PairTask, TaskOutcome, pairs_of};

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The column of all tables that names the pair.
-pub(super) const PAIR_COLUMN: &str = "pair";
+pub(crate) const PAIR_COLUMN: &str = "pair";
 
 /// Hexadecimal digits of a part's name. With 64 bits, two of a million pairs have one name with a
 /// probability of 3 in 10⁸.

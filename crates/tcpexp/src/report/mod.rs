@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde_json::Value;
 use tcpexp_chart::page::{Page, PageAxis, PageParameter, PageRow, PageRun, PageTable, TableColumn};
-use tcpexp_runs::captured::records_of_datasets;
+use tcpexp_runs::captured::{records_of_datasets, require_one_run};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::only::Only;
 use tcpexp_runs::record::{FILE_NAME, Parameter, RunRecord, Status};
@@ -50,6 +50,7 @@ pub fn report(dir: &Path, only: &Only) -> Result<Page, Error> {
         let records = records_of_datasets(&datasets).map_err(Error::Record)?;
         (datasets, records.into_iter().map(Some).collect())
     } else {
+        require_one_run(dir).map_err(Error::Record)?;
         (vec![dir.to_owned()], vec![record(dir)?])
     };
     let (runs, records) = selected(runs, records, only)?;

@@ -11,12 +11,14 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tcpexp_runs::captured::records_of_datasets;
+use tcpexp_runs::captured::{is_of_pairs, records_of_datasets};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::record::{RunRecord, Status};
+use tcpexp_table::dataset::DatasetTable;
 use tcpexp_table::{Cell, Filter, Frame, Series, TableFile};
 
 use crate::Error;
+use crate::pairs::PAIR_COLUMN;
 
 /// Name of the column with the file, dataset or run that a row comes from.
 pub const SOURCE_COLUMN: &str = "file";
@@ -60,6 +62,8 @@ struct Entry {
     columns: Vec<String>,
     /// True if the path names this file, false if the file is part of a dataset.
     is_single: bool,
+    /// True if the table has the rows of many pairs of captures, each of which is a run.
+    is_of_pairs: bool,
 }
 
 /// A selection of columns and rows of a table.
@@ -156,12 +160,23 @@ impl Tables {
     pub fn read(&self, query: &Query) -> Result<Frame, Error> {
         let table = self.choose(query)?;
         let mut all = Frame::default();
+        // A parameter may be a number in one dataset and a name in another: `10` and `auto`. A quantity
+        // that is text in one table is an error.
+        let read = query.required.iter().chain(&query.optional);
+        let parameters: Vec<&String> = read
+            .filter(|name| !DatasetTable::has_column(name))
+            .collect();
         for entry in self.entries.iter().filter(|entry| entry.table == table) {
             let named = |source| Error::Table {
                 path: entry.path.clone(),
                 source,
             };
-            let frame = entry.read(query).map_err(named)?;
+            let mut frame = entry.read(query).map_err(named)?;
+            if !entry.is_single {
+                for parameter in &parameters {
+                    all.agree_on_text(&mut frame, parameter);
+                }
+            }
             all.append(frame).map_err(named)?;
         }
         Ok(all)
@@ -189,19 +204,25 @@ impl Tables {
             source,
             columns,
             is_single,
+            is_of_pairs: false,
         });
         Ok(())
     }
 
     fn add_dataset(&mut self, folder: &Path, source: &str) -> Result<(), Error> {
-        let mut any = false;
+        let first = self.entries.len();
         for path in listed(folder)? {
             if path.extension().is_some_and(|ending| ending == "parquet") {
                 self.add(&path, Some(&stem(&path)), source.to_owned())?;
-                any = true;
             }
         }
-        if any {
+        if is_of_pairs(folder) {
+            for entry in &mut self.entries[first..] {
+                entry.is_of_pairs = true;
+            }
+            self.add_varied(vec![PAIR_COLUMN.to_owned()]);
+        }
+        if self.entries.len() > first {
             return Ok(());
         }
         Err(Error::NoTables {
@@ -347,9 +368,16 @@ impl Entry {
         if has_flows {
             wanted.extend(ENDS);
         }
+        if self.is_of_pairs && !wanted.contains(&PAIR_COLUMN) {
+            wanted.push(PAIR_COLUMN);
+        }
         let mut frame = TableFile::open(file)?.read(&wanted)?;
-        let source = std::iter::repeat_n(Some(&self.source), frame.rows());
-        frame.add(SOURCE_COLUMN, Series::texts(source));
+        // Flows of different pairs have equal numbers, and the source distinguishes them.
+        let source = match frame.column(PAIR_COLUMN) {
+            Some(pairs) if self.is_of_pairs => pairs.clone(),
+            _ => Series::texts(std::iter::repeat_n(Some(&self.source), frame.rows())),
+        };
+        frame.add(SOURCE_COLUMN, source);
         if has_flows {
             let flows = (0..frame.rows()).map(|row| flow(&frame, row));
             let flows = Series::texts(flows);
