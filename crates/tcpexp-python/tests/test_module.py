@@ -36,7 +36,7 @@ OPTIONS = {
 # Outputs are methods of results. `compat` replaces SPP, which is no table.
 NO_KEYWORDS = {
     "control_table",
-    "output", "format", "quiet", "plot", "flows", "events", "runs", "help", "live", "metrics", "compat", "mask",
+    "output", "format", "quiet", "plot", "flows", "events", "runs", "help", "live", "by_table", "metrics", "compat", "mask",
     "src_host", "dst_host", "ssh_config",
 }  # fmt: skip
 

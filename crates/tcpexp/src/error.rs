@@ -201,6 +201,14 @@ pub enum Error {
         /// Kind in the manifest.
         kind: String,
     },
+    /// Two datasets have the same name.
+    #[error("{} and {} have the same name, which their rows would share", path.display(), other.display())]
+    SameRun {
+        /// Path of the dataset.
+        path: PathBuf,
+        /// Path of the other.
+        other: PathBuf,
+    },
     /// A file has other contents than in an earlier analysis.
     #[error("{} has other contents than when the dataset was made", path.display())]
     OtherContents {

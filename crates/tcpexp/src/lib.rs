@@ -110,7 +110,7 @@ pub use analyze::{
 #[cfg(feature = "runs")]
 pub use analyze::{
     Parameters, RUN_DATASET, RecordedDataset, SweepColumns, analyze_run, analyze_run_into,
-    columns_beside, recorded_runs,
+    columns_beside, merge_by_table, recorded_runs,
 };
 pub use capture_set::{CaptureSet, Gap, SetFile};
 pub use compat::spp_pairs;

@@ -82,9 +82,27 @@ def check_formats(path):
             assert both[0] == both[1], (other, name, both)
 
 
+def check_folder(folder):
+    """A folder with the files of one table opens as one table."""
+    files = sorted(folder.glob("*"))
+    rows = sum(len(polars.read_parquet(file)) for file in files)
+    frame, table = pandas.read_parquet(folder), polars.read_parquet(folder)
+    described = duckdb.sql(f"DESCRIBE FROM read_parquet('{folder}')").fetchall()
+    columns = [name for name, *_ in described]
+    assert list(frame.columns) == table.columns == columns, folder
+    counted = duckdb.sql(f"SELECT count(*) FROM read_parquet('{folder}')").fetchall()[0][0]
+    assert len(frame) == len(table) == counted == rows, folder
+    if rows > 0:
+        runs = {Path(file).stem for file in files if len(polars.read_parquet(file))}
+        assert set(frame["run"]) == set(table["run"]) == runs, folder
+
+
+folders = sorted(path for path in Path(sys.argv[1]).iterdir() if path.is_dir())
+for folder in folders:
+    check_folder(folder)
 paths = sorted(Path(sys.argv[1]).glob("*.parquet"))
 for path in paths:
     check(path)
     if len(sys.argv) > 2:
         check_formats(path)
-print(len(paths), "tables")
+print(len(paths) + len(folders), "tables")

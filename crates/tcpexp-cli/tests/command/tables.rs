@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use insta::assert_snapshot;
+
 use crate::analyze::put_sweep;
 use crate::desk::{Desk, text};
 use crate::documents::python;
@@ -72,4 +74,30 @@ fn pandas_polars_and_duckdb_read_every_table_without_a_cast() {
     for run in ["0001", "0002"] {
         check(&python, &desk, &format!("sweep/runs/{run}/data"), false, 9);
     }
+}
+
+#[test]
+fn a_folder_per_table_opens_as_one_table_in_pandas_polars_and_duckdb() {
+    let Some(python) = python() else { return };
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("sets")).unwrap();
+    for (name, buffer) in [("a", "10"), ("b", "auto"), ("c", "2.5")] {
+        desk.text(&format!(
+            "analyze src.pcap dst.pcap -q -o sets/{name} --param buffer={buffer}"
+        ));
+    }
+    desk.text("analyze src.pcap -q -o sets/d --param cc=reno");
+    let listed = desk.text("merge --by-table sets -o all");
+    assert!(listed.contains("rtt"), "{listed}");
+    check(&python, &desk, "all", false, 9);
+    // Again in the same place, and with a sweep.
+    put_sweep(&desk, 3);
+    desk.text("analyze sweep -q");
+    desk.text("merge --by-table sets sweep -o all -q");
+    check(&python, &desk, "all", false, 9);
+    assert_snapshot!(desk.failure("merge --by-table sets sets/a -o all"), @"sets/a and sets/a have the same name, which their rows would share");
+    // A folder with anything else is not replaced.
+    desk.put("all/rtt/note.txt", b"mine");
+    let refused = desk.failure("merge --by-table sets -o all");
+    assert!(refused.starts_with("all "), "{refused}");
 }

@@ -114,13 +114,18 @@ impl DatasetDir {
         self.temporary.path()
     }
 
-    /// Creates a file in the directory.
+    /// Creates a file in the directory, or in a folder of it: `rtt/one.parquet`.
     pub(crate) fn file(&self, name: &str) -> Result<File, Error> {
+        let place = self.temporary.path().join(name);
+        // The name may begin with a folder, which the first file in it makes.
+        let folder = place.parent().map_or(Ok(()), fs::create_dir_all);
         // The original error would name the temporary path.
-        File::create(self.temporary.path().join(name)).map_err(|source| Error::Write {
-            path: self.path.join(name),
-            source: source.kind().into(),
-        })
+        folder
+            .and_then(|()| File::create(&place))
+            .map_err(|source| Error::Write {
+                path: self.path.join(name),
+                source: source.kind().into(),
+            })
     }
 
     /// Opens a file of the directory to be read, and removes its name, which can then be used again.
@@ -265,12 +270,28 @@ fn is_replaceable(path: &Path) -> io::Result<bool> {
         .collect();
     let names = names?;
     Ok(names.is_empty()
+        || has_folders_of_tables(path, &names)
         || manifest_file::is_manifest(&path.join(manifest_file::FILE_NAME))
             && names.iter().all(|name| {
                 let name = Path::new(name);
                 name == Path::new(manifest_file::FILE_NAME)
                     || name.extension().is_some_and(|ending| ending == "parquet")
             }))
+}
+
+/// True if the directory has one folder with tables for each table of a dataset, and nothing else.
+fn has_folders_of_tables(path: &Path, names: &[std::ffi::OsString]) -> bool {
+    let is_table = |file: io::Result<fs::DirEntry>| {
+        file.is_ok_and(|file| {
+            file.path()
+                .extension()
+                .is_some_and(|ending| ending == "parquet")
+        })
+    };
+    names.len() == DatasetTable::ALL.len()
+        && DatasetTable::ALL.into_iter().all(|table| {
+            fs::read_dir(path.join(table.name())).is_ok_and(|mut files| files.all(is_table))
+        })
 }
 
 /// True if the place in a store has nothing, or only files of an analysis.

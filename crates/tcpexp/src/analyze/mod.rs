@@ -3,6 +3,8 @@
 #[cfg(feature = "runs")]
 mod again;
 mod between;
+#[cfg(feature = "runs")]
+mod by_table;
 mod dataset_dir;
 mod flow_rows;
 mod inputs;
@@ -25,6 +27,8 @@ mod warnings;
 
 #[cfg(feature = "runs")]
 pub use again::RecordedDataset;
+#[cfg(feature = "runs")]
+pub use by_table::merge_by_table;
 pub use dataset_dir::DatasetDir;
 pub use inputs::{AnalyzeInputs, AnalyzeOptions};
 pub use logs::{LogKind, LogSource};
