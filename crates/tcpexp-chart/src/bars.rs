@@ -4,7 +4,9 @@ use tcpexp_table::Frame;
 
 use crate::axis::AxisSpec;
 use crate::clip::Point;
+use crate::facet::{Facet, arranged};
 use crate::layer::Layer;
+use crate::quantile::joined;
 use crate::runs::Runs;
 use crate::scene::{Plot, Scene};
 use crate::slots::{Place, SlotAxis};
@@ -21,11 +23,12 @@ const WHISKER: Stroke = Stroke::solid(Ink::Black, 2);
 pub fn bar_figure(
     frame: &Frame,
     (y, quantity, statistic): (&str, &Quantity, Statistic),
-    (slots, colours): (&Levels, &Levels),
+    (slots, colours, facets): (&Levels, &Levels, &Levels),
     style: &Style,
 ) -> Result<Svg, Error> {
-    let runs = Runs::of(frame, y, (slots, colours), |values| statistic.of(values))?;
-    let (least, most) = runs.extremes().ok_or(Error::Nothing)?;
+    let facets = Facet::all(frame, facets, [slots, colours]);
+    let runs = Runs::of_facets(&facets, y, |values| statistic.of(values))?;
+    let (least, most) = joined(runs.iter().map(Runs::extremes)).ok_or(Error::Nothing)?;
     let shown = quantity.shown(least, most);
     // A bar's length is its value, so the axis starts at zero.
     let reach = |value: f64| 1.05 * shown.value(value);
@@ -42,28 +45,32 @@ pub fn bar_figure(
     // A logarithmic axis has no zero, so bars start at its lower end.
     let base = if style.y.log { y.low } else { 0.0 };
     let axis = SlotAxis { slots, colours };
-    let mut plot = Plot::new(axis.spec(&style.x), y);
-    let mut whiskers = Vec::new();
-    for slot in 0..slots.len() {
-        for colour in 0..colours.len() {
-            let Some(estimate) = runs.estimate(slot, colour) else {
-                continue;
-            };
-            let place = axis.place(slot, colour);
-            plot.layers
-                .push(bar(place, base, shown.value(estimate.median)));
-            if let Some((low, high)) = estimate.interval {
-                whiskers.extend(whisker(place, [low, high].map(|y| shown.value(y))));
+    let plot = |(facet, runs): (&Facet<2>, &Runs)| {
+        let mut plot = facet.titled(Plot::new(axis.spec(&style.x), y.clone()));
+        let mut whiskers = Vec::new();
+        for slot in 0..slots.len() {
+            for colour in 0..colours.len() {
+                let Some(estimate) = runs.estimate(slot, colour) else {
+                    continue;
+                };
+                let place = axis.place(slot, colour);
+                plot.layers
+                    .push(bar(place, base, shown.value(estimate.median)));
+                if let Some((low, high)) = estimate.interval {
+                    whiskers.extend(whisker(place, [low, high].map(|y| shown.value(y))));
+                }
             }
         }
-    }
-    // A bar drawn after its whisker would cover the lower half.
-    plot.layers.push(Layer::Segments(whiskers, WHISKER));
+        // A bar drawn after its whisker would cover the lower half.
+        plot.layers.push(Layer::Segments(whiskers, WHISKER));
+        plot
+    };
+    let plots = facets.iter().zip(&runs).map(plot);
     Scene {
         keys: axis.keys(),
-        rows: vec![plot.into()],
+        rows: arranged(plots.collect(), style.size),
     }
-    .draw(&style.noting(runs.note(style.note.as_deref())))
+    .draw(&style.noting(Runs::note(&runs, style.note.as_deref())))
 }
 
 fn bar(place: Place, base: f64, top: f64) -> Layer {
@@ -132,7 +139,7 @@ mod tests {
         let (slots, all) = (Levels::of(&frame, &["cc".into()]), Levels::of(&frame, &[]));
         let goodput = Quantity::of_column("goodput_bps");
         let what = ("goodput_bps", &goodput, Statistic::Median);
-        let drawn = bar_figure(&frame, what, (&slots, &all), &SIZE.into()).unwrap();
+        let drawn = bar_figure(&frame, what, (&slots, &all, &all), &SIZE.into()).unwrap();
         assert_snapshot!(drawn.texts(), @r"cubic | reno | 0 | 2 | 4 | 6 | 8 | congestion control | goodput (Mbit/s) | median over 5 runs");
         // Each interval has three lines.
         let mut one_run = frame.filtered(&[
@@ -143,7 +150,7 @@ mod tests {
             Levels::of(&one_run, &["cc".into()]),
             Levels::of(&one_run, &[]),
         );
-        let single = bar_figure(&one_run, what, (&slots, &all), &SIZE.into()).unwrap();
+        let single = bar_figure(&one_run, what, (&slots, &all, &all), &SIZE.into()).unwrap();
         let lines = |figure: &Svg| figure.as_str().matches("<polyline").count();
         assert!(lines(&drawn) > lines(&single));
     }

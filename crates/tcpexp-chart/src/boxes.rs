@@ -5,10 +5,12 @@ use tcpexp_table::Frame;
 use crate::axis::{AxisSpec, range};
 use crate::clip::Point;
 use crate::density::Density;
+use crate::facet::{Facet, arranged};
 use crate::layer::Layer;
+use crate::quantile::joined;
 use crate::quantity::Shown;
 use crate::scene::{Plot, Scene};
-use crate::slots::{Place, Slots};
+use crate::slots::{Place, SlotAxis, Slots};
 use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
 use crate::tukey::Tukey;
@@ -35,12 +37,21 @@ pub enum Shape {
 pub fn distribution_figure(
     frame: &Frame,
     (y, quantity): (&str, &Quantity),
-    (slots, colours): (&Levels, &Levels),
+    (slots, colours, facets): (&Levels, &Levels, &Levels),
     shape: Shape,
     style: &Style,
 ) -> Result<Svg, Error> {
-    let slots = Slots::of(frame, y, slots, colours)?;
-    let (least, most) = slots.extremes().ok_or(Error::Nothing)?;
+    let axis = SlotAxis { slots, colours };
+    let facets = Facet::all(frame, facets, [slots, colours]);
+    let of_facets: Result<Vec<Slots<'_>>, Error> = facets
+        .iter()
+        .map(|facet| {
+            let [slots, colours] = &facet.groups;
+            Slots::of(&facet.rows, y, slots, colours)
+        })
+        .collect();
+    let of_facets = of_facets?;
+    let (least, most) = joined(of_facets.iter().map(Slots::extremes)).ok_or(Error::Nothing)?;
     let shown = quantity.shown(least, most);
     // `range` may start at zero, which has no logarithm.
     let y_range = if style.y.log {
@@ -49,17 +60,21 @@ pub fn distribution_figure(
         range(shown.value(least), shown.value(most))
     };
     let y = AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y);
-    let mut plot = Plot::new(slots.axis.spec(&style.x), y);
-    for (place, values) in slots.places() {
-        let layers = match shape {
-            Shape::Box => boxed(place, values, &shown),
-            Shape::Violin => violin(place, values, &shown),
-        };
-        plot.layers.extend(layers);
-    }
+    let plot = |(facet, slots): (&Facet<2>, &Slots<'_>)| {
+        let mut plot = facet.titled(Plot::new(axis.spec(&style.x), y.clone()));
+        for (place, values) in slots.places() {
+            let layers = match shape {
+                Shape::Box => boxed(place, values, &shown),
+                Shape::Violin => violin(place, values, &shown),
+            };
+            plot.layers.extend(layers);
+        }
+        plot
+    };
+    let plots = facets.iter().zip(&of_facets).map(plot);
     Scene {
-        keys: slots.axis.keys(),
-        rows: vec![plot.into()],
+        keys: axis.keys(),
+        rows: arranged(plots.collect(), style.size),
     }
     .draw(style)
 }
@@ -194,7 +209,9 @@ mod tests {
         };
         let (slots, colours) = (levels(&["delay_ms", "buffer_packets"]), levels(&["cc"]));
         let rtt = Quantity::of_column("rtt_ms");
-        distribution_figure(&frame, ("rtt_ms", &rtt), (&slots, &colours), shape, style).unwrap()
+        let all = Levels::of(&frame, &[]);
+        let groups = (&slots, &colours, &all);
+        distribution_figure(&frame, ("rtt_ms", &rtt), groups, shape, style).unwrap()
     }
 
     #[test]
@@ -220,7 +237,7 @@ mod tests {
         let drawn = distribution_figure(
             &frame,
             ("value", &value),
-            (&all, &all),
+            (&all, &all, &all),
             Shape::Box,
             &size.into(),
         );
@@ -234,7 +251,8 @@ mod tests {
         let rtt = Quantity::of_column("rtt_ms");
         let of = |y| {
             let style = Style::default();
-            let drawn = distribution_figure(&frame, (y, &rtt), (&all, &all), Shape::Box, &style);
+            let drawn =
+                distribution_figure(&frame, (y, &rtt), (&all, &all, &all), Shape::Box, &style);
             drawn.unwrap_err().to_string()
         };
         assert_eq!(of("rtt_ms"), "there is nothing to draw");

@@ -211,6 +211,7 @@ impl<'a> Figure<'a> {
             Row {
                 title: Some(series.label.clone()),
                 plots: vec![(1, plot)],
+                ..Row::default()
             }
         });
         Scene {

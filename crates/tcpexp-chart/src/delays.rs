@@ -121,8 +121,8 @@ impl Figure {
                 .map(|curve| curve.legend(&self.shown))
                 .collect(),
             rows: vec![Row {
-                title: None,
                 plots: vec![(SHARES.0, over_time), (SHARES.1, distribution)],
+                ..Row::default()
             }],
         }
     }

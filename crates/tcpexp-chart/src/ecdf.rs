@@ -1,13 +1,16 @@
 //! Empirical distributions of several groups in one panel.
 
+use std::collections::BTreeMap;
+
 use crate::axis::{AxisSpec, range};
+use crate::facet::arranged;
 use crate::layer::Layer;
 use crate::legend::Key;
 use crate::lines::staircase;
-use crate::quantile::{Sorted, extremes};
+use crate::quantile::{Sorted, extremes, joined};
 use crate::scene::{Plot, Scene};
 use crate::stroke::Stroke;
-use crate::{AxisStyle, Error, Group, Quantity, Style, Svg};
+use crate::{AxisStyle, Error, GroupPanel, Quantity, Style, Svg};
 
 /// Maximum number of steps in a drawn distribution: more than ten per millimetre.
 const STEPS: usize = 2000;
@@ -15,9 +18,14 @@ const WIDTH: u32 = 4;
 
 /// Draws the empirical distribution of each group: the share of values that do not exceed a value.
 ///
-/// The legend shows the medians.
-pub fn ecdf_figure(quantity: &Quantity, groups: &[Group], style: &Style) -> Result<Svg, Error> {
-    let (least, most) = extremes(groups).ok_or(Error::Nothing)?;
+/// The legend shows the medians if there is one panel.
+pub fn ecdf_figure(
+    quantity: &Quantity,
+    panels: &[GroupPanel],
+    style: &Style,
+) -> Result<Svg, Error> {
+    let of_panels = panels.iter().map(|panel| extremes(&panel.groups));
+    let (least, most) = joined(of_panels).ok_or(Error::Nothing)?;
     let shown = quantity.shown(least, most);
     let mut style = style.clone();
     // A logarithmic axis starts at the smallest value and ends at the largest.
@@ -33,29 +41,38 @@ pub fn ecdf_figure(quantity: &Quantity, groups: &[Group], style: &Style) -> Resu
         name: style.y.name.clone().or(Some("fraction of values".into())),
         ..style.y.clone()
     };
-    let mut plot = Plot::new(x, AxisSpec::values("", (0.0, 1.0), &share));
-    let mut keys = Vec::new();
-    for (number, group) in groups.iter().enumerate() {
-        let values = Sorted::of(&group.values);
-        let Some(median) = values.quantile(0.5) else {
-            continue;
-        };
-        let stroke = Stroke::of_series(number, WIDTH);
-        let steps = values.steps(STEPS).into_iter();
-        let mut line = staircase(steps.map(|(value, share)| (shown.value(value), share)));
-        // The distribution is 0 below its smallest value.
-        line.insert(0, (plot.x.low.min(shown.value(least)), 0.0));
-        // The distribution is 1 above its largest value.
-        line.extend([(plot.x.high.max(shown.value(most)), 1.0)]);
-        plot.layers.push(Layer::Line(line, stroke));
-        let text = format!("{}: median {}", group.label, shown.text(median));
-        keys.push(Key::stroke(text, stroke));
-    }
-    // The first group is drawn last, on top.
-    plot.layers.reverse();
+    let y = AxisSpec::values("", (0.0, 1.0), &share);
+    let mut keys: BTreeMap<usize, Key> = BTreeMap::new();
+    let mut plot = |panel: &GroupPanel| {
+        let mut plot = Plot::new(x.clone(), y.clone());
+        plot.title.clone_from(&panel.title);
+        for (number, group) in panel.groups.iter().enumerate() {
+            let values = Sorted::of(&group.values);
+            let Some(median) = values.quantile(0.5) else {
+                continue;
+            };
+            let stroke = Stroke::of_series(number, WIDTH);
+            let steps = values.steps(STEPS).into_iter();
+            let mut line = staircase(steps.map(|(value, share)| (shown.value(value), share)));
+            // The distribution is 0 below its smallest value.
+            line.insert(0, (plot.x.low.min(shown.value(least)), 0.0));
+            // The distribution is 1 above its largest value.
+            line.extend([(plot.x.high.max(shown.value(most)), 1.0)]);
+            plot.layers.push(Layer::Line(line, stroke));
+            let text = match panels {
+                [_] => format!("{}: median {}", group.label, shown.text(median)),
+                _ => group.label.clone(),
+            };
+            keys.insert(number, Key::stroke(text, stroke));
+        }
+        // The first group is drawn last, on top.
+        plot.layers.reverse();
+        plot
+    };
+    let plots = panels.iter().map(&mut plot).collect();
     Scene {
-        keys,
-        rows: vec![plot.into()],
+        keys: keys.into_values().collect(),
+        rows: arranged(plots, style.size),
     }
     .draw(&style)
 }
@@ -65,7 +82,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
-    use crate::FigureSize;
+    use crate::{FigureSize, Group};
 
     const SIZE: FigureSize = FigureSize {
         width_mm: 85,
@@ -81,25 +98,29 @@ mod tests {
 
     #[test]
     fn the_legend_names_medians_and_the_axes_name_units() {
-        let groups = [
+        let groups = vec![
             group("cubic", (0..=100).map(|n| 40e6 + f64::from(n) * 1e6)),
             group("vegas", [41e6, 42e6]),
             group("idle", []),
         ];
         let rtt = Quantity::of_column("rtt_ns");
-        let figure = ecdf_figure(&rtt, &groups, &SIZE.into()).unwrap();
+        let figure = ecdf_figure(&rtt, &[groups.clone().into()], &SIZE.into()).unwrap();
         assert_snapshot!(figure.texts(), @r"cubic: median 90.0 ms | vegas: median 41.5 ms | 0 | 50 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values");
-        assert_eq!(ecdf_figure(&rtt, &groups, &SIZE.into()).unwrap(), figure);
+        assert_eq!(
+            ecdf_figure(&rtt, &[groups.clone().into()], &SIZE.into()).unwrap(),
+            figure
+        );
     }
 
     #[test]
     fn a_small_figure_matches_its_snapshot() {
-        let groups = [group("a", [1.0, 2.0, 4.0]), group("b", [2.0, 3.0])];
+        let groups = vec![group("a", [1.0, 2.0, 4.0]), group("b", [2.0, 3.0])];
         let size = FigureSize {
             width_mm: 45,
             height_mm: 32,
         };
-        let figure = ecdf_figure(&Quantity::plain("value"), &groups, &size.into()).unwrap();
+        let figure =
+            ecdf_figure(&Quantity::plain("value"), &[groups.into()], &size.into()).unwrap();
         assert_snapshot!(figure.as_str().replace("><", ">\n<"));
     }
 
@@ -107,7 +128,7 @@ mod tests {
     fn missing_data_is_a_named_error() {
         let error = ecdf_figure(
             &Quantity::plain("x"),
-            &[group("idle", [])],
+            &[vec![group("idle", [])].into()],
             &Style::default(),
         );
         assert_eq!(error.unwrap_err().to_string(), "there is nothing to draw");

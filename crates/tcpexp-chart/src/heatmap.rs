@@ -65,7 +65,7 @@ pub fn heatmap_figure(
         keys: Vec::new(),
         rows: vec![plot.into()],
     }
-    .draw(&style.noting(runs.note(style.note.as_deref())))
+    .draw(&style.noting(Runs::note(&[runs], style.note.as_deref())))
 }
 
 fn slots(levels: &Levels, style: &AxisStyle) -> AxisSpec {

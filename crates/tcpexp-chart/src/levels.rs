@@ -63,6 +63,18 @@ impl Levels {
         }
     }
 
+    /// The groups of all rows, for the rows for which `keep` is true.
+    pub(crate) fn filtered(&self, keep: &[bool]) -> Self {
+        let kept = self.of_row.iter().zip(keep);
+        Self {
+            columns: self.columns.clone(),
+            values: self.values.clone(),
+            of_row: kept
+                .filter_map(|(level, keep)| keep.then_some(*level))
+                .collect(),
+        }
+    }
+
     /// Number of groups.
     pub fn len(&self) -> usize {
         self.values.len()

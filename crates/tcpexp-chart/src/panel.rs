@@ -39,13 +39,26 @@ impl Frame {
     }
 }
 
+/// The axes of a panel, and what is beside them.
+pub(crate) struct Axes<'a> {
+    pub(crate) x: &'a AxisSpec,
+    pub(crate) y: &'a AxisSpec,
+    /// True if the panel on the left has the labels of the vertical axis.
+    pub(crate) shares_y: bool,
+    /// Room needed right of the frame.
+    pub(crate) right: i32,
+}
+
 /// A frame for data, with its axes outside.
 pub(crate) struct Panel {
     pub(crate) frame: Frame,
+    /// Right side of the panel with all that is beside it.
+    pub(crate) outer_right: i32,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     x_labels: Labels,
     bands: Bands,
+    has_y_labels: bool,
     /// Horizontal position of the vertical axis' name.
     y_name: i32,
 }
@@ -57,19 +70,19 @@ impl Panel {
     pub(crate) const BARE: i32 = TICK_LENGTH;
 
     /// Creates a panel at the top of `outer` that has its width, including the axes, and `height`.
-    pub(crate) fn new(
-        canvas: &Canvas<'_>,
-        (outer, height): (Frame, i32),
-        (x, y): (&AxisSpec, &AxisSpec),
-    ) -> Self {
-        let y = y.axis(ticks(height, TICK_ROOM.1));
-        let x = x.axis(ticks(outer.width(), TICK_ROOM.0));
-        let left = outer.left + TEXT_HEIGHT + 2 * GAP + widest(canvas, &y) + TICK_LENGTH;
+    pub(crate) fn new(canvas: &Canvas<'_>, (outer, height): (Frame, i32), axes: &Axes<'_>) -> Self {
+        let room = Self::beside(canvas, axes.y, height);
+        let y = axes.y.axis(ticks(height, TICK_ROOM.1));
+        // Panels with one vertical axis have equal data areas, and so equal labels.
+        let width = outer.width() + if axes.shares_y { room } else { 0 };
+        let x = axes.x.axis(ticks(width, TICK_ROOM.0));
+        let left = outer.left + if axes.shares_y { TICK_LENGTH } else { room };
         // A label may be centred below the very end of the axis.
         let beyond = match x.scale {
             Scale::Slots => 2,
             Scale::Linear | Scale::Log => widest(canvas, &x) / 2,
         };
+        let beyond = beyond.max(axes.right);
         let frame = Frame {
             left,
             right: outer.right - beyond,
@@ -77,13 +90,21 @@ impl Panel {
             bottom: outer.top.saturating_add(height),
         };
         Self {
-            x_labels: Labels::of(canvas, &x, outer.width()),
-            bands: Bands::of(canvas, &x, outer.width()),
+            x_labels: Labels::of(canvas, &x, width),
+            bands: Bands::of(canvas, &x, width),
+            has_y_labels: !axes.shares_y,
+            outer_right: outer.right,
             y_name: outer.left + TEXT_HEIGHT / 2,
             frame,
             x,
             y,
         }
+    }
+
+    /// Room of the vertical axis of a panel about `height` high.
+    pub(crate) fn beside(canvas: &Canvas<'_>, y: &AxisSpec, height: i32) -> i32 {
+        let y = y.axis(ticks(height, TICK_ROOM.1));
+        TEXT_HEIGHT + 2 * GAP + widest(canvas, &y) + TICK_LENGTH
     }
 
     /// Room that the horizontal axis needs below the frame of a panel about `width` wide.
@@ -145,7 +166,9 @@ impl Panel {
                 canvas.line(&[(left, y), (right, y)], GRID)?;
                 canvas.line(&[(left - TICK_LENGTH, y), (left, y)], RULE)?;
             }
-            canvas.text(label, (left - TICK_LENGTH - GAP, y), Align::Right)?;
+            if self.has_y_labels {
+                canvas.text(label, (left - TICK_LENGTH - GAP, y), Align::Right)?;
+            }
         }
         if has_x_labels {
             self.draw_bands(canvas)?;
@@ -154,6 +177,9 @@ impl Panel {
         if has_x_labels {
             let x_name = (i32::midpoint(left, right), self.x_name_start() + ROW / 2);
             canvas.text(&self.x.name, x_name, Align::Centre)?;
+        }
+        if !self.has_y_labels {
+            return Ok(());
         }
         let y_name = (self.y_name, i32::midpoint(top, bottom));
         let name = shortened(&self.y.name, |text| {

@@ -33,6 +33,7 @@ pub use crate::group::numbers;
 pub use crate::heat::HeatScale;
 pub use crate::layer::Layer;
 pub use crate::legend::Key;
+pub use crate::line_end::LineEnd;
 pub use crate::lines::{Join, over_time, staircase, steps};
 pub use crate::quantile::{Sorted, extremes};
 pub use crate::quantity::Shown;

@@ -55,6 +55,13 @@ pub fn extremes(groups: &[Group]) -> Option<(f64, f64)> {
     })
 }
 
+/// The range that contains all ranges; `None` if there are none.
+pub(crate) fn joined(ranges: impl Iterator<Item = Option<(f64, f64)>>) -> Option<(f64, f64)> {
+    ranges
+        .flatten()
+        .reduce(|(least, most), (low, high)| (least.min(low), most.max(high)))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

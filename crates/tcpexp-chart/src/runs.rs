@@ -5,6 +5,7 @@ use std::str::FromStr;
 use tcpexp_metrics::repetition::{Bootstrap, Estimate};
 use tcpexp_table::Frame;
 
+use crate::facet::Facet;
 use crate::group::numbers;
 use crate::quantile::Sorted;
 use crate::{Error, Levels};
@@ -127,10 +128,24 @@ impl Runs {
         })
     }
 
-    /// A note on the figure's numbers: `median over 5 runs, bulk flows, forward`. `pool` names the
-    /// pooled values.
-    pub fn note(&self, pool: Option<&str>) -> String {
-        let counts = self.numbers.iter().flatten().map(Vec::len);
+    /// The same for the rows of each panel.
+    pub(crate) fn of_facets(
+        facets: &[Facet<2>],
+        y: &str,
+        statistic: impl Fn(&[f64]) -> Option<f64>,
+    ) -> Result<Vec<Self>, Error> {
+        let of_one = |facet: &Facet<2>| {
+            let [first, second] = &facet.groups;
+            Self::of(&facet.rows, y, (first, second), &statistic)
+        };
+        facets.iter().map(of_one).collect()
+    }
+
+    /// A note on the numbers of a figure's panels: `median over 5 runs, bulk flows, forward`. `pool`
+    /// names the pooled values.
+    pub fn note(panels: &[Self], pool: Option<&str>) -> String {
+        let counts = panels.iter().flat_map(|panel| &panel.numbers);
+        let counts = counts.flatten().map(Vec::len);
         let counts = counts.filter(|count| *count > 0);
         let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
         let runs = match (least, most) {

@@ -1,10 +1,13 @@
 //! Scatter plots of two quantities, in groups.
 
+use std::collections::BTreeMap;
+
 use tcpexp_table::Frame;
 
 use crate::axis::{AxisSpec, range};
 use crate::clip::Point;
 use crate::ellipse::Scatter;
+use crate::facet::{Facet, arranged};
 use crate::group::numbers;
 use crate::layer::Layer;
 use crate::legend::Key;
@@ -24,18 +27,17 @@ pub fn scatter_figure(
     frame: &Frame,
     (x, x_quantity): (&str, &Quantity),
     (y, y_quantity): (&str, &Quantity),
-    groups: &Levels,
+    (groups, facets): (&Levels, &Levels),
     style: &Style,
 ) -> Result<Svg, Error> {
-    let (xs, ys) = (numbers(frame, x)?, numbers(frame, y)?);
-    let mut clouds: Vec<Vec<Point>> = vec![Vec::new(); groups.len()];
-    for row in 0..frame.rows() {
-        if let (Some(x), Some(y)) = (xs.number(row), ys.number(row)) {
-            clouds[groups.of_row(row)].push((x, y));
-        }
-    }
+    let facets = Facet::all(frame, facets, [groups]);
+    let clouds: Result<Vec<Clouds>, Error> = facets
+        .iter()
+        .map(|facet| clouds(&facet.rows, (x, y), &facet.groups[0]))
+        .collect();
+    let of_facets = clouds?;
     let of = |part: fn(&Point) -> f64| {
-        let values = clouds.iter().flatten().map(part);
+        let values = of_facets.iter().flatten().flatten().map(part);
         let least = values.clone().reduce(f64::min)?;
         Some((least, values.fold(least, f64::max)))
     };
@@ -59,39 +61,60 @@ pub fn scatter_figure(
         (y_shown.value(y_ends.0), y_shown.value(y_ends.1)),
         style.y.log,
     );
-    let mut plot = Plot::new(
-        AxisSpec::values(x_quantity.on_axis(&x_shown), x_range, &style.x),
-        AxisSpec::values(y_quantity.on_axis(&y_shown), y_range, &style.y),
-    );
-    let mut keys = Vec::new();
-    let (mut ellipses, mut middles) = (Vec::new(), Vec::new());
-    for (group, cloud) in clouds.iter().enumerate() {
-        let cloud: Vec<Point> = cloud
-            .iter()
-            .map(|(x, y)| (x_shown.value(*x), y_shown.value(*y)))
-            .collect();
-        let Some(scatter) = Scatter::of(&cloud) else {
-            continue;
-        };
-        let ink = Ink::Series(group);
-        // Series of the same colour differ in their markers.
-        let marker = Marker::of_series(group + group / SERIES);
-        plot.layers
-            .push(Layer::Points(cloud, marker, Ink::Pale(group), POINT));
-        let mut outline = scatter.ellipse();
-        outline.extend(outline.first().copied());
-        ellipses.push(Layer::Line(outline, Stroke::of_series(group, 4)));
-        middles.push(Layer::Points(vec![scatter.middle], marker, ink, MIDDLE));
-        keys.push(Key::marker(groups.label(group), None, marker, ink));
-    }
-    // Points of later groups would cover the ellipses and means of earlier ones.
-    plot.layers.extend(ellipses);
-    plot.layers.extend(middles);
+    let x_axis = AxisSpec::values(x_quantity.on_axis(&x_shown), x_range, &style.x);
+    let y_axis = AxisSpec::values(y_quantity.on_axis(&y_shown), y_range, &style.y);
+    let mut keys: BTreeMap<usize, Key> = BTreeMap::new();
+    let mut plot = |(facet, clouds): (&Facet<1>, &Clouds)| {
+        let mut plot = facet.titled(Plot::new(x_axis.clone(), y_axis.clone()));
+        let (mut ellipses, mut middles) = (Vec::new(), Vec::new());
+        for (group, cloud) in clouds.iter().enumerate() {
+            let cloud: Vec<Point> = cloud
+                .iter()
+                .map(|(x, y)| (x_shown.value(*x), y_shown.value(*y)))
+                .collect();
+            let Some(scatter) = Scatter::of(&cloud) else {
+                continue;
+            };
+            let ink = Ink::Series(group);
+            // Series of the same colour differ in their markers.
+            let marker = Marker::of_series(group + group / SERIES);
+            plot.layers
+                .push(Layer::Points(cloud, marker, Ink::Pale(group), POINT));
+            let mut outline = scatter.ellipse();
+            outline.extend(outline.first().copied());
+            ellipses.push(Layer::Line(outline, Stroke::of_series(group, 4)));
+            middles.push(Layer::Points(vec![scatter.middle], marker, ink, MIDDLE));
+            keys.insert(group, Key::marker(groups.label(group), None, marker, ink));
+        }
+        // Points of later groups would cover the ellipses and means of earlier ones.
+        plot.layers.extend(ellipses);
+        plot.layers.extend(middles);
+        plot
+    };
+    let plots = facets.iter().zip(&of_facets).map(&mut plot).collect();
     Scene {
-        keys: if groups.len() > 1 { keys } else { Vec::new() },
-        rows: vec![plot.into()],
+        keys: if groups.len() > 1 {
+            keys.into_values().collect()
+        } else {
+            Vec::new()
+        },
+        rows: arranged(plots, style.size),
     }
     .draw(style)
+}
+
+/// The points of each group.
+type Clouds = Vec<Vec<Point>>;
+
+fn clouds(frame: &Frame, (x, y): (&str, &str), groups: &Levels) -> Result<Clouds, Error> {
+    let (xs, ys) = (numbers(frame, x)?, numbers(frame, y)?);
+    let mut clouds: Clouds = vec![Vec::new(); groups.len()];
+    for row in 0..frame.rows() {
+        if let (Some(x), Some(y)) = (xs.number(row), ys.number(row)) {
+            clouds[groups.of_row(row)].push((x, y));
+        }
+    }
+    Ok(clouds)
 }
 
 #[cfg(test)]
@@ -129,7 +152,7 @@ mod tests {
             &frame,
             ("rtt_median_ns", &x),
             ("goodput_bps", &y),
-            &groups,
+            (&groups, &Levels::of(&frame, &[])),
             &style,
         );
         let drawn = drawn.unwrap();

@@ -6,13 +6,16 @@ use crate::heat::HeatScale;
 use crate::labels::wrapped;
 use crate::layer::Layer;
 use crate::legend::{Key, Legend, shortened};
-use crate::panel::{Frame, Panel};
+use crate::line_end::LineEnd;
+use crate::panel::{Axes, Frame, Panel};
 use crate::{Error, FigureSize, Style, Svg};
 
 /// Blank margin around the figure.
 const MARGIN: i32 = 12;
 /// Gaps between panels in a row and between panels in a column.
 const BETWEEN: (i32, i32) = (40, 14);
+/// Gap between panels in a row with one vertical axis.
+const BETWEEN_SHARED: i32 = 18;
 /// Height of a title above a panel.
 const TITLE: i32 = TEXT_HEIGHT + 14;
 /// Minimum width and height of a panel's data area; a figure with less room is an error.
@@ -42,6 +45,8 @@ pub struct Row {
     pub title: Option<String>,
     /// Panels, each with its share of the width.
     pub plots: Vec<(i32, Plot)>,
+    /// Number of further panels of one share, for which room is left on the right.
+    pub absent: usize,
 }
 
 /// Positions of the figure's parts.
@@ -67,6 +72,12 @@ pub struct Plot {
     pub marks: Option<String>,
     /// Colour scale beside the panel.
     pub scale: Option<HeatScale>,
+    /// Title above the panel.
+    pub title: Option<String>,
+    /// True if the panel on its left has the labels of the same vertical axis.
+    pub shares_y: bool,
+    /// Names of lines right of the panel, at the heights where the lines end.
+    pub ends: Vec<LineEnd>,
 }
 
 impl Plot {
@@ -78,6 +89,9 @@ impl Plot {
             layers: Vec::new(),
             marks: None,
             scale: None,
+            title: None,
+            shares_y: false,
+            ends: Vec::new(),
         }
     }
 }
@@ -85,8 +99,8 @@ impl Plot {
 impl From<Plot> for Row {
     fn from(plot: Plot) -> Self {
         Self {
-            title: None,
             plots: vec![(1, plot)],
+            ..Self::default()
         }
     }
 }
@@ -95,7 +109,8 @@ impl Row {
     fn above(&self) -> i32 {
         let title = if self.title.is_some() { TITLE } else { 0 };
         let has_marks = self.plots.iter().any(|(_, plot)| plot.marks.is_some());
-        title + if has_marks { Panel::MARKS } else { 0 }
+        let has_titles = self.plots.iter().any(|(_, plot)| plot.title.is_some());
+        title + if has_titles { TITLE } else { 0 } + if has_marks { Panel::MARKS } else { 0 }
     }
 }
 
@@ -184,13 +199,12 @@ impl Scene {
         }
         self.check_room(&panels, style.size)?;
         for (place, (row, panels)) in self.rows.iter().zip(&panels).enumerate() {
-            let has_x_labels = !self.shares_axis_below(place);
             if let (Some(title), Some(panel)) = (&row.title, panels.first()) {
                 let y = panel.frame.top - row.above() + TITLE / 2 - 2;
                 canvas.text(title, (sides.0, y), Align::Left)?;
             }
-            for ((_, plot), panel) in row.plots.iter().zip(panels) {
-                plot.draw(canvas, panel, has_x_labels)?;
+            for (column, ((_, plot), panel)) in row.plots.iter().zip(panels).enumerate() {
+                plot.draw(canvas, panel, !self.shares_axis_below(place, column))?;
             }
         }
         let note_top = inside.bottom.saturating_add(NOTE_ROW / 2 + 4);
@@ -210,12 +224,15 @@ impl Scene {
         let beside =
             |plot: &Plot| (plot.scale.as_ref()).map_or(0, |scale| scale.room(canvas, most));
         let below = |place: usize, row: &Row| {
-            if self.shares_axis_below(place) {
-                return Panel::BARE + BETWEEN.1;
-            }
-            let frames = row.frames(inside);
-            let needs = row.plots.iter().zip(frames).map(|((_, plot), frame)| {
-                Panel::below(canvas, &plot.x, frame.width() - beside(plot))
+            let labels = row.labels_room(canvas, most);
+            let frames = row.frames(inside, labels);
+            let panels = row.plots.iter().zip(frames).enumerate();
+            let needs = panels.map(|(column, ((_, plot), frame))| {
+                if self.shares_axis_below(place, column) {
+                    return Panel::BARE + BETWEEN.1;
+                }
+                let shared = if plot.shares_y { labels } else { 0 };
+                Panel::below(canvas, &plot.x, frame.width() + shared - beside(plot))
             });
             needs.max().unwrap_or(0)
         };
@@ -230,13 +247,14 @@ impl Scene {
         let mut top = inside.top;
         let mut panels = Vec::new();
         for (row, (above, below)) in self.rows.iter().zip(around) {
-            let frames = row.frames(Frame {
+            let sides = Frame {
                 top: top + above,
                 ..inside
-            });
+            };
+            let frames = row.frames(sides, row.labels_room(canvas, each));
             let of_row = row.plots.iter().zip(frames).map(|((_, plot), mut frame)| {
                 frame.right -= beside(plot);
-                Panel::new(canvas, (frame, each), (&plot.x, &plot.y))
+                Panel::new(canvas, (frame, each), &plot.axes(canvas, frame.width()))
             });
             panels.push(of_row.collect());
             top += above + each + below;
@@ -244,16 +262,17 @@ impl Scene {
         panels
     }
 
-    /// True if the row has the same horizontal axis as the row below, which then has the labels.
-    fn shares_axis_below(&self, place: usize) -> bool {
-        let axis = |place: usize| {
+    /// True if a panel has the same horizontal axis as the panel below, which then has the labels.
+    fn shares_axis_below(&self, place: usize, column: usize) -> bool {
+        let panels = |place: usize| {
             let row: &Row = self.rows.get(place)?;
-            match row.plots.as_slice() {
-                [(_, plot)] => Some(&plot.x),
-                _ => None,
-            }
+            Some(row.plots.len() + row.absent)
         };
-        axis(place).is_some() && axis(place) == axis(place + 1)
+        let axis = |place: usize| {
+            let (_, plot) = self.rows.get(place)?.plots.get(column)?;
+            Some(&plot.x)
+        };
+        panels(place) == panels(place + 1) && axis(place) == axis(place + 1)
     }
 
     fn check_room(&self, panels: &[Vec<Panel>], size: FigureSize) -> Result<(), Error> {
@@ -269,20 +288,41 @@ impl Scene {
 }
 
 impl Row {
-    /// Frames of the row's panels between the sides of `inside`.
-    fn frames(&self, inside: Frame) -> Vec<Frame> {
+    /// True if the panels have one vertical axis.
+    fn shares_y(&self) -> bool {
+        self.absent > 0 || self.plots.iter().any(|(_, plot)| plot.shares_y)
+    }
+
+    /// Room of the labels that only the first panel of a row of panels with one vertical axis has.
+    fn labels_room(&self, canvas: &Canvas<'_>, height: i32) -> i32 {
+        match self.plots.first() {
+            Some((_, first)) if self.shares_y() => Panel::beside(canvas, &first.y, height),
+            _ => 0,
+        }
+    }
+
+    /// Frames of the row's panels between the sides of `inside`. The first panel has `labels` more room
+    /// than its share.
+    fn frames(&self, inside: Frame, mut labels: i32) -> Vec<Frame> {
+        let absent = i32::try_from(self.absent).unwrap_or(i32::MAX);
         let shares: i32 = self.plots.iter().map(|(share, _)| share).sum();
-        let gaps = i32::try_from(self.plots.len()).unwrap_or(1) - 1;
-        let width = inside.width() - gaps * BETWEEN.0;
+        let gaps = i32::try_from(self.plots.len()).unwrap_or(1) - 1 + absent;
+        let gap = if self.shares_y() {
+            BETWEEN_SHARED
+        } else {
+            BETWEEN.0
+        };
+        let width = inside.width() - gaps * gap - labels;
         let mut left = inside.left;
         let frame = |(share, _): &(i32, Plot)| {
-            let right = left + width / shares.max(1) * share;
+            let right = left + labels + width / (shares + absent).max(1) * share;
             let frame = Frame {
                 left,
                 right,
                 ..inside
             };
-            left = right + BETWEEN.0;
+            labels = 0;
+            left = right + gap;
             frame
         };
         self.plots.iter().map(frame).collect()
@@ -290,6 +330,15 @@ impl Row {
 }
 
 impl Plot {
+    fn axes(&self, canvas: &Canvas<'_>, outer_width: i32) -> Axes<'_> {
+        Axes {
+            x: &self.x,
+            y: &self.y,
+            shares_y: self.shares_y,
+            right: LineEnd::room(canvas, &self.ends, outer_width),
+        }
+    }
+
     fn draw(&self, canvas: &Canvas<'_>, panel: &Panel, has_x_labels: bool) -> Result<(), Error> {
         let (below, above): (Vec<&Layer>, Vec<&Layer>) =
             self.layers.iter().partition(|layer| layer.is_background());
@@ -306,6 +355,19 @@ impl Plot {
         if let Some(scale) = &self.scale {
             scale.draw(canvas, panel.frame)?;
         }
-        Ok(())
+        if let Some(title) = &self.title {
+            let Frame {
+                left, right, top, ..
+            } = panel.frame;
+            let title = shortened(title, |text| canvas.text_width(text) <= right - left);
+            let marks = if self.marks.is_some() {
+                Panel::MARKS
+            } else {
+                0
+            };
+            let at = (i32::midpoint(left, right), top - marks - TITLE / 2);
+            canvas.text(&title, at, Align::Centre)?;
+        }
+        LineEnd::draw(canvas, panel, &self.ends)
     }
 }

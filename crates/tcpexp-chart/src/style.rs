@@ -13,6 +13,8 @@ pub struct Style {
     pub title: Option<String>,
     /// Note below the figure, such as what it pools.
     pub note: Option<String>,
+    /// True if the names of lines are beside their ends instead of in a legend.
+    pub labels: bool,
     /// True if the figure may exceed the height of `size` when a legend or long labels leave its
     /// panels too little room.
     pub may_grow: bool,

@@ -9,6 +9,7 @@ use crate::cwnd::{
 };
 use crate::layer::Layer;
 use crate::legend::Key;
+use crate::line_end::LineEnd;
 use crate::lines::{Join, over_time};
 use crate::quantity::Shown;
 use crate::scene::{Plot, Row, Scene};
@@ -105,7 +106,7 @@ pub fn timeseries_figure(
         seconds: if seconds > 0.0 { seconds } else { 1.0 },
     };
     let mut keys: Vec<Key> = Vec::new();
-    for key in panels.iter().flat_map(TimePanel::keys) {
+    for key in panels.iter().flat_map(|panel| panel.keys(style)) {
         // A flow has the same name and colour in all panels, and one key is enough.
         if !keys.contains(&key) {
             keys.push(key);
@@ -134,8 +135,10 @@ impl TimeAxis {
 }
 
 impl TimePanel {
-    fn keys(&self) -> Vec<Key> {
-        let lines = self.lines.iter().filter(|line| !line.points.is_empty());
+    /// Legend entries; without lines if their names are beside their ends.
+    fn keys(&self, style: &Style) -> Vec<Key> {
+        let lines = self.lines.iter();
+        let lines = lines.filter(|line| !line.points.is_empty() && !style.labels);
         let keys = lines.filter_map(|line| {
             let ink = line.kind.stroke().ink;
             Some(Key::line(line.label.as_deref()?, ink))
@@ -179,7 +182,7 @@ impl TimePanel {
             self.y_range(shown.value(least), shown.value(most)),
             &style.y,
         );
-        let mut plot = Plot::new(x, y);
+        let mut plot = Plot::new(x.clone(), y);
         for span in &self.spans {
             // A recovery without an observed end lasts until its flow's last point, not to the end
             // of the axis.
@@ -199,6 +202,14 @@ impl TimePanel {
         lines.sort_by_key(|line| line.kind.depth());
         for line in lines {
             plot.layers.extend(line.layers(axis, &shown));
+            let last = line.points.iter().rfind(|(time, _)| is_within(time));
+            if let (true, Some(name), Some((time, value))) = (style.labels, &line.label, last) {
+                plot.ends.push(LineEnd {
+                    at: (axis.at(*time), shown.value(*value)),
+                    name: name.clone(),
+                    ink: line.kind.stroke().ink,
+                });
+            }
         }
         if !self.lost.is_empty() {
             plot.marks = Some("lost".to_owned());

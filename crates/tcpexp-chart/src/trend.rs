@@ -1,12 +1,17 @@
 //! Trends: one number per run against a parameter, such as fairness over round-trip times.
 
+use std::collections::BTreeMap;
+
 use tcpexp_metrics::fairness::jain;
 use tcpexp_table::Frame;
 
 use crate::axis::{AxisSpec, range};
 use crate::clip::Point;
+use crate::facet::{Facet, arranged};
 use crate::layer::Layer;
 use crate::legend::Key;
+use crate::line_end::LineEnd;
+use crate::quantile::joined;
 use crate::quantity::Shown;
 use crate::runs::Runs;
 use crate::scene::{Plot, Scene};
@@ -50,11 +55,12 @@ impl Share {
 pub fn trend_figure(
     frame: &Frame,
     (y, quantity, share): (&str, &Quantity, Share),
-    (x, colours): (&Levels, &Levels),
+    (x, colours, facets): (&Levels, &Levels, &Levels),
     style: &Style,
 ) -> Result<Svg, Error> {
-    let runs = Runs::of(frame, y, (x, colours), |values| share.of(values))?;
-    let (least, most) = runs.extremes().ok_or(Error::Nothing)?;
+    let facets = Facet::all(frame, facets, [x, colours]);
+    let runs = Runs::of_facets(&facets, y, |values| share.of(values))?;
+    let (least, most) = joined(runs.iter().map(Runs::extremes)).ok_or(Error::Nothing)?;
     let shown = quantity.shown(least, most);
     let places: Vec<Option<f64>> = (0..x.len()).map(|level| x.number(level)).collect();
     let numbers: Vec<f64> = places.iter().flatten().copied().collect();
@@ -70,37 +76,39 @@ pub fn trend_figure(
         _ if style.y.log => (shown.value(least), shown.value(most)),
         _ => range(shown.value(least), shown.value(most)),
     };
-    let mut plot = Plot::new(
-        AxisSpec::values(
-            x.axis_name(),
-            around((x_least, x_most), style.x.log),
-            &style.x,
-        ),
-        AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y),
+    let x_axis = AxisSpec::values(
+        x.axis_name(),
+        around((x_least, x_most), style.x.log),
+        &style.x,
     );
-    let mut keys = Vec::new();
-    for colour in 0..colours.len() {
-        let line = Trend::of(&runs, &places, colour, &shown);
-        if line.points.is_empty() {
-            continue;
+    let y_axis = AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y);
+    let mut keys: BTreeMap<usize, Key> = BTreeMap::new();
+    let mut plot = |(facet, runs): (&Facet<2>, &Runs)| {
+        let mut plot = facet.titled(Plot::new(x_axis.clone(), y_axis.clone()));
+        for colour in 0..colours.len() {
+            let line = Trend::of(runs, &places, colour, &shown);
+            let Some(at) = line.points.last().copied() else {
+                continue;
+            };
+            let stroke = Stroke::of_series(colour, WIDTH);
+            // Series of the same colour differ in their markers.
+            let marker = Marker::of_series(colour + colour / SERIES);
+            plot.layers.extend(line.layers(stroke, marker));
+            let (name, ink) = (colours.label(colour), stroke.ink);
+            if colours.len() > 1 && style.labels {
+                plot.ends.push(LineEnd { at, name, ink });
+            } else if colours.len() > 1 {
+                keys.insert(colour, Key::marker(name, Some(stroke), marker, ink));
+            }
         }
-        let stroke = Stroke::of_series(colour, WIDTH);
-        // Series of the same colour differ in their markers.
-        let marker = Marker::of_series(colour + colour / SERIES);
-        plot.layers.extend(line.layers(stroke, marker));
-        let ink = stroke.ink;
-        keys.push(Key::marker(
-            colours.label(colour),
-            Some(stroke),
-            marker,
-            ink,
-        ));
-    }
+        plot
+    };
+    let plots = facets.iter().zip(&runs).map(&mut plot).collect();
     Scene {
-        keys: if colours.len() > 1 { keys } else { Vec::new() },
-        rows: vec![plot.into()],
+        keys: keys.into_values().collect(),
+        rows: arranged(plots, style.size),
     }
-    .draw(&style.noting(runs.note(style.note.as_deref())))
+    .draw(&style.noting(Runs::note(&runs, style.note.as_deref())))
 }
 
 /// A line with intervals.
@@ -192,7 +200,7 @@ mod tests {
         );
         let name = Quantity::plain("Jain's index");
         let what = ("goodput_bps", &name, share);
-        trend_figure(&frame, what, (&x, &all), style).unwrap()
+        trend_figure(&frame, what, (&x, &all, &all), style).unwrap()
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use tcpexp_chart::{RUN_COLUMNS, Statistic, bar_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, levels, quantity, warn_of_others};
+use super::data::{DataArgs, grouped, quantity, warn_of_others};
+use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 use super::slots::SlotArgs;
@@ -40,6 +41,9 @@ pub(super) struct BarArgs {
     slots: SlotArgs,
 
     #[command(flatten)]
+    facet: FacetArgs,
+
+    #[command(flatten)]
     pool: PoolArgs,
 
     #[command(flatten)]
@@ -51,22 +55,22 @@ impl ChartKind for BarArgs {
         // Creates the file first, to report an error before the tables are read.
         let figure = self.figure.create(60)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
-        let rows = data.grouped(
+        let [slots, colours] = self.slots.columns();
+        let mut rows = data.grouped(
             &self.y,
-            &self.slots.columns(),
+            &[slots, colours, self.facet.columns()],
             &["flows", "throughput", "rtt"],
             // Each run becomes one number, so rows keep the columns that identify their run.
             &RUN_COLUMNS,
         )?;
         warn_of_others(&data, &rows);
-        let (slots, colours) = (
-            levels(&rows.frame, &rows.groups[0])?,
-            levels(&rows.frame, &rows.groups[1])?,
-        );
+        let room = Room::Places(figure.style.size.width_mm);
+        divide(&rows.frame, &mut rows.groups, 0, room);
+        let [slots, colours, facets] = grouped(&rows)?;
         let quantity = quantity(&rows.column, self.slots.y_unit.as_deref())?;
         let y = (rows.column.as_str(), &quantity, self.statistic);
         figure
             .noting(rows.note)
-            .finish(|style| bar_figure(&rows.frame, y, (&slots, &colours), style))
+            .finish(|style| bar_figure(&rows.frame, y, (&slots, &colours, &facets), style))
     }
 }

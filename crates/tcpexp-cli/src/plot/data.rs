@@ -71,6 +71,17 @@ pub(crate) fn levels(frame: &Frame, columns: &[String]) -> anyhow::Result<Levels
     Ok(levels)
 }
 
+/// The groups of each grouping of the rows.
+pub(crate) fn grouped<const N: usize>(rows: &Grouped) -> anyhow::Result<[Levels; N]> {
+    let all: anyhow::Result<Vec<Levels>> = rows
+        .groups
+        .iter()
+        .map(|columns| levels(&rows.frame, columns))
+        .collect();
+    let all: Result<[Levels; N], _> = all?.try_into();
+    Ok(all.expect("the chart asked for this number of groupings"))
+}
+
 /// Returns the quantity of a column, in the requested unit.
 pub(crate) fn quantity(column: &str, unit: Option<&str>) -> anyhow::Result<Quantity> {
     let quantity = Quantity::of_column(column);

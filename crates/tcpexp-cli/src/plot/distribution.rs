@@ -2,7 +2,8 @@
 
 use tcpexp_chart::{Shape, distribution_figure};
 
-use super::data::{DataArgs, levels, quantity, warn_of_others};
+use super::data::{DataArgs, grouped, quantity, warn_of_others};
+use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 use super::slots::SlotArgs;
@@ -25,6 +26,9 @@ pub(super) struct DistributionArgs {
     slots: SlotArgs,
 
     #[command(flatten)]
+    facet: FacetArgs,
+
+    #[command(flatten)]
     pool: PoolArgs,
 
     #[command(flatten)]
@@ -36,17 +40,19 @@ impl DistributionArgs {
         let figure = self.figure.create(65)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let usual = ["rtt", "owd", "throughput", "sender"];
-        let rows = data.grouped(&self.y, &self.slots.columns(), &usual, &[])?;
+        let [slots, colours] = self.slots.columns();
+        let groups = [slots, colours, self.facet.columns()];
+        let mut rows = data.grouped(&self.y, &groups, &usual, &[])?;
         warn_of_others(&data, &rows);
-        let (slots, colours) = (
-            levels(&rows.frame, &rows.groups[0])?,
-            levels(&rows.frame, &rows.groups[1])?,
-        );
+        let room = Room::Places(figure.style.size.width_mm);
+        divide(&rows.frame, &mut rows.groups, 0, room);
+        let [slots, colours, facets] = grouped(&rows)?;
         let quantity = quantity(&rows.column, self.slots.y_unit.as_deref())?;
         let y = (rows.column.as_str(), &quantity);
         let note = rows.sample_note();
+        let groups = (&slots, &colours, &facets);
         figure
             .noting(note)
-            .finish(|style| distribution_figure(&rows.frame, y, (&slots, &colours), shape, style))
+            .finish(|style| distribution_figure(&rows.frame, y, groups, shape, style))
     }
 }

@@ -1,10 +1,11 @@
 //! `tcpexp plot ecdf DATA…`.
 
 use tcpexp::UsualGroups;
-use tcpexp_chart::{Group, ecdf_figure};
+use tcpexp_chart::{GroupPanel, ecdf_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, levels, quantity, warn_of_others};
+use super::data::{DataArgs, grouped, quantity, warn_of_others};
+use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 
@@ -44,6 +45,9 @@ pub(super) struct EcdfArgs {
     x_unit: Option<String>,
 
     #[command(flatten)]
+    facet: FacetArgs,
+
+    #[command(flatten)]
     pool: PoolArgs,
 
     #[command(flatten)]
@@ -56,17 +60,16 @@ impl ChartKind for EcdfArgs {
         let figure = self.figure.create(60)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let usual = ["rtt", "owd", "throughput", "sender"];
-        let rows = data.grouped(&self.x, &[(&self.group, UsualGroups::Yes)], &usual, &[])?;
+        let groups = [(&self.group[..], UsualGroups::Yes), self.facet.columns()];
+        let mut rows = data.grouped(&self.x, &groups, &usual, &[])?;
         warn_of_others(&data, &rows);
-        let groups = Group::of(
-            &rows.frame,
-            &rows.column,
-            &levels(&rows.frame, &rows.groups[0])?,
-        )?;
+        divide(&rows.frame, &mut rows.groups, 0, Room::Lines);
+        let [groups, facets] = grouped(&rows)?;
+        let panels = GroupPanel::all(&rows.frame, &rows.column, &groups, &facets)?;
         let quantity = quantity(&rows.column, self.x_unit.as_deref())?;
         let note = rows.sample_note();
         figure
             .noting(note)
-            .finish(|style| ecdf_figure(&quantity, &groups, style))
+            .finish(|style| ecdf_figure(&quantity, &panels, style))
     }
 }

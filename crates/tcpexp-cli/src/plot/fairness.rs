@@ -5,7 +5,8 @@ use tcpexp::UsualGroups;
 use tcpexp_chart::{Quantity, RUN_COLUMNS, Share, Statistic, trend_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, levels, quantity, warn_of_others};
+use super::data::{DataArgs, grouped, quantity, warn_of_others};
+use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 
@@ -53,6 +54,13 @@ pub(super) struct FairnessArgs {
     colour: Vec<String>,
 
     #[command(flatten)]
+    facet: FacetArgs,
+
+    /// Write the names of lines beside their ends, in place of a legend
+    #[arg(long, help_heading = "Appearance")]
+    labels: bool,
+
+    #[command(flatten)]
     pool: PoolArgs,
 
     #[command(flatten)]
@@ -71,12 +79,17 @@ enum Measure {
 
 impl ChartKind for FairnessArgs {
     fn draw(&self) -> anyhow::Result<()> {
-        let figure = self.figure.create(60)?;
+        let mut figure = self.figure.create(60)?;
+        figure.style.labels = self.labels;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let x = [self.x.clone()];
-        let rows = data.grouped(
+        let mut rows = data.grouped(
             &self.y,
-            &[(&x, UsualGroups::No), (&self.colour, UsualGroups::No)],
+            &[
+                (&x, UsualGroups::No),
+                (&self.colour, UsualGroups::No),
+                self.facet.columns(),
+            ],
             &["flows", "throughput"],
             &RUN_COLUMNS,
         )?;
@@ -90,13 +103,11 @@ impl ChartKind for FairnessArgs {
             }
             Measure::Value => (Share::Of(Statistic::Median), quantity(&rows.column, None)?),
         };
-        let (x, colours) = (
-            levels(&rows.frame, &rows.groups[0])?,
-            levels(&rows.frame, &rows.groups[1])?,
-        );
+        divide(&rows.frame, &mut rows.groups, 1, Room::Lines);
+        let [x, colours, facets] = grouped(&rows)?;
         let y = (rows.column.as_str(), &quantity, share);
         figure
             .noting(rows.note)
-            .finish(|style| trend_figure(&rows.frame, y, (&x, &colours), style))
+            .finish(|style| trend_figure(&rows.frame, y, (&x, &colours, &facets), style))
     }
 }

@@ -114,6 +114,7 @@ impl FigureArgs {
             },
             title: self.title.clone(),
             note: None,
+            labels: false,
             // A height that the user chooses is kept; the default height may give way to a long
             // legend.
             may_grow: self.height.is_none(),

@@ -5,6 +5,7 @@ mod box_plot;
 mod data;
 mod distribution;
 mod ecdf;
+mod facet;
 mod fairness;
 mod figure;
 mod heatmap;

@@ -5,7 +5,8 @@ use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
 use tcpexp_chart::{BIN_DELAY, RUN_COLUMNS, delays_of_bins, scatter_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, levels, quantity};
+use super::data::{DataArgs, grouped, quantity};
+use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 
@@ -53,6 +54,9 @@ pub(super) struct ThroughputDelayArgs {
     group: Vec<String>,
 
     #[command(flatten)]
+    facet: FacetArgs,
+
+    #[command(flatten)]
     pool: PoolArgs,
 
     #[command(flatten)]
@@ -83,11 +87,12 @@ impl ChartKind for ThroughputDelayArgs {
             } else {
                 Per::Flow
             });
-        let (x, rows) = match per {
+        let (x, mut rows) = match per {
             Per::Flow => of_flows(self, &data)?,
             Per::Bin => of_bins(self, &data)?,
         };
-        let groups = levels(&rows.frame, &rows.groups[0])?;
+        divide(&rows.frame, &mut rows.groups, 0, Room::Lines);
+        let [groups, facets] = grouped(&rows)?;
         let [x_quantity, y_quantity] = [&x, &rows.column].map(|column| quantity(column, None));
         let (x_quantity, y_quantity) = (x_quantity?, y_quantity?);
         let (x, y) = (
@@ -104,13 +109,17 @@ impl ChartKind for ThroughputDelayArgs {
             .fold(what.to_owned(), |what, pool| format!("{what}, {pool}"));
         figure
             .noting(Some(note))
-            .finish(|style| scatter_figure(&rows.frame, x, y, &groups, style))
+            .finish(|style| scatter_figure(&rows.frame, x, y, (&groups, &facets), style))
     }
 }
 
 fn of_flows(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(String, Grouped)> {
     let x = [args.x.clone()];
-    let groups = [(&x[..], UsualGroups::No), (&args.group, UsualGroups::Yes)];
+    let groups = [
+        (&x[..], UsualGroups::No),
+        (&args.group, UsualGroups::Yes),
+        args.facet.columns(),
+    ];
     let mut rows = data.grouped(&args.y, &groups, &["flows"], &RUN_COLUMNS)?;
     let x = rows.groups.remove(0).swap_remove(0);
     Ok((x, rows))
@@ -118,7 +127,7 @@ fn of_flows(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(Str
 
 fn of_bins(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(String, Grouped)> {
     const OF_BINS: [&str; 5] = [FLOW_COLUMN, "start_time", "time", "width_ns", "direction"];
-    let groups = [(&args.group[..], UsualGroups::Yes)];
+    let groups = [(&args.group[..], UsualGroups::Yes), args.facet.columns()];
     let mut rows = data.grouped(&args.y, &groups, &["throughput"], &OF_BINS)?;
     // Without a table of flows, the bins show which direction carries more.
     let bins = match &rows.note {

@@ -64,6 +64,10 @@ pub(super) struct TimeseriesArgs {
     #[arg(long, value_name = "WIDTH", value_parser = parse_time, help_heading = "Rows and columns")]
     bin: Option<TimeDelta>,
 
+    /// Write the names of lines beside their ends, in place of a legend
+    #[arg(long, help_heading = "Appearance")]
+    labels: bool,
+
     #[command(flatten)]
     figure: FigureArgs,
 }
@@ -81,9 +85,10 @@ impl ChartKind for TimeseriesArgs {
         let data = self.data.open()?.flows(self.flow.clone());
         let kinds = kinds(self, &data);
         let further = u32::try_from(kinds.len().saturating_sub(1)).unwrap_or(0);
-        let figure = self
+        let mut figure = self
             .figure
             .create(HEIGHTS_MM[0] + further * HEIGHTS_MM[1])?;
+        figure.style.labels = self.labels;
         let mut flows = Flows::default();
         let source = Source {
             data: &data,

@@ -110,7 +110,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// The charts of runs: name, and arguments after the data.
-const OF_RUNS: [(&str, &str); 10] = [
+const OF_RUNS: [(&str, &str); 18] = [
     ("ecdf", "--group cc"),
     ("ecdf", ""),
     ("box", ""),
@@ -121,16 +121,25 @@ const OF_RUNS: [(&str, &str); 10] = [
     ("heatmap", "--value goodput --x cc --y delay"),
     ("fairness", "--x delay --colour cc"),
     ("throughput-delay", "--group cc"),
+    ("ecdf", "--group cc --facet delay"),
+    ("ecdf", "--group delay --facet cc"),
+    ("box", "--x cc --facet delay"),
+    ("box", "--x delay --colour delay --facet cc"),
+    ("violin", "--x delay --facet cc"),
+    ("bar", "--x delay --facet cc"),
+    ("fairness", "--x delay --colour cc --labels"),
+    ("throughput-delay", "--group delay --facet cc"),
 ];
 
 /// The charts of one capture: name, data, and arguments after it.
-const OF_FLOWS: [(&str, &str, &str); 8] = [
+const OF_FLOWS: [(&str, &str, &str); 9] = [
     ("ecdf", "rtt.parquet", ""),
     ("box", "rtt.parquet", ""),
     ("violin", "rtt.parquet", ""),
     ("box", "data", "--y goodput"),
     ("bar", "data", ""),
     ("timeseries", "data", ""),
+    ("timeseries", "data", "--panel throughput,rtt --labels"),
     ("throughput-delay", "data", ""),
     ("sequence", "a.pcap", "--flow #0"),
 ];

@@ -65,6 +65,17 @@ fn a_sweep_is_grouped_by_its_varied_parameters() {
 }
 
 #[test]
+fn panels_of_a_parameter_have_the_same_axes_and_one_legend() {
+    let desk = sweep();
+    assert_snapshot!(drawn(&desk, "ecdf sweep --group cc --facet delay"), @r"plain | sack | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | delay 10 ms | 0 | 50 | 100 | 150 | RTT (ms) | delay 40 ms | all values of 4 runs together, flows with at least 1 % of the payload, | forward");
+    assert_snapshot!(drawn(&desk, "bar sweep --x delay --facet cc"), @r"10 | 40 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | delay (ms) | goodput (Mbit/s) | plain | 10 | 40 | delay (ms) | sack | one run each, flows with at least 1 % of the payload, forward");
+    assert_snapshot!(drawn(&desk, "throughput-delay sweep --group delay --facet cc"), @r"delay 10 ms | delay 40 ms | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s) | plain | 0 | 50 | 100 | median RTT (ms) | sack | one point per flow and run, flows with at least 1 % of the payload, | forward");
+    // A name at the end of each line replaces the legend.
+    assert_snapshot!(drawn(&desk, "fairness sweep --x delay --colour cc --labels"), @r"10 | 15 | 20 | 25 | 30 | 35 | 40 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | sack | plain | one run each, flows with at least 1 % of the payload, forward");
+    assert_snapshot!(desk.failure("plot box sweep --facet nothing -o chart.svg"), @r"no table has the column nothing: rtt has ack_class, cc, delay_ms, direction, flow_id, initiator, method, owd_back_ns, owd_out_ns, protocol, reference, responder, rtt_ms, rtt_ns, run, time, time_s, traffic, traffic_class, turnaround_ns");
+}
+
+#[test]
 fn incomplete_runs_are_excluded_with_a_warning() {
     let desk = Desk::new();
     run(&desk, "r1", (true, 10), "complete");

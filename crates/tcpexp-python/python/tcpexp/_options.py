@@ -97,6 +97,8 @@ class PlotOptions(TypedDict, total=False):
     flow: Flow | Sequence[Flow]
     group: str | Sequence[str]
     colour: str | Sequence[str]
+    facet: str | Sequence[str]
+    labels: bool
     x: str | Sequence[str]
     y: str
     value: str

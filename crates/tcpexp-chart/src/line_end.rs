@@ -1,0 +1,98 @@
+//! Names of lines, right of the panel.
+
+use crate::Error;
+use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
+use crate::clip::{At, Point};
+use crate::labels::GAP;
+use crate::legend::shortened_inside;
+use crate::panel::{Frame, Panel};
+use crate::stroke::Stroke;
+use crate::theme::Ink;
+
+/// Length of the rule from the end of a line to its name.
+const END_RULE: i32 = 26;
+
+/// Names take at most this part of the width: a third.
+const MOST_OF_WIDTH: i32 = 3;
+
+/// The name of a line, right of its panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineEnd {
+    /// Where the line ends.
+    pub at: Point,
+    /// Name of the line.
+    pub name: String,
+    /// Ink of the line.
+    pub ink: Ink,
+}
+
+impl LineEnd {
+    /// Room for the names of its lines right of a panel that is `outer_width` wide with them.
+    pub(crate) fn room(canvas: &Canvas<'_>, ends: &[Self], outer_width: i32) -> i32 {
+        let widths = ends.iter().map(|end| canvas.text_width(&end.name));
+        let most = outer_width / MOST_OF_WIDTH;
+        let room = |width: i32| (END_RULE + GAP + width).min(most);
+        widths.max().map_or(0, room)
+    }
+
+    /// Draws the names of lines right of the frame, each joined to the end of its line.
+    ///
+    /// Names that would overlap move apart, in the order of their lines.
+    pub(crate) fn draw(canvas: &Canvas<'_>, panel: &Panel, ends: &[Self]) -> Result<(), Error> {
+        let Frame {
+            left,
+            right,
+            top,
+            bottom,
+        } = panel.frame;
+        // Limits of the axes may leave the end outside.
+        let place = |end: &Self| {
+            let (x, y) = panel.place(panel.fraction(end.at));
+            (x.clamp(left, right), y.clamp(top, bottom))
+        };
+        let mut ends: Vec<(At, &Self)> = ends.iter().map(|end| (place(end), end)).collect();
+        ends.sort_by_key(|((_, y), _)| *y);
+        let wanted: Vec<i32> = ends.iter().map(|((_, y), _)| *y).collect();
+        for ((at, end), y) in ends.iter().zip(apart(&wanted, (top, bottom))) {
+            let rule = [*at, (right, at.1), (right + END_RULE, y)];
+            canvas.line(&rule, Stroke::solid(end.ink, 1))?;
+            let at = (right + END_RULE + GAP, y);
+            let room = panel.outer_right - at.0;
+            let name = shortened_inside(&end.name, |text| canvas.text_width(text) <= room);
+            canvas.text(&name, at, Align::Left)?;
+        }
+        Ok(())
+    }
+}
+
+/// Heights nearest to the `wanted` ones, in ascending order, at least a line of text apart.
+fn apart(wanted: &[i32], (top, bottom): (i32, i32)) -> Vec<i32> {
+    const STEP: i32 = TEXT_HEIGHT + 6;
+    let mut heights = Vec::with_capacity(wanted.len());
+    let mut least = top;
+    for &height in wanted {
+        let height = height.max(least);
+        heights.push(height);
+        least = height + STEP;
+    }
+    // What was pushed beyond the bottom moves all names above it up.
+    let mut most = bottom;
+    for height in heights.iter_mut().rev() {
+        *height = (*height).min(most);
+        most = *height - STEP;
+    }
+    heights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_move_apart_and_stay_beside_the_panel() {
+        let step = TEXT_HEIGHT + 6;
+        assert_eq!(apart(&[10, 200], (0, 300)), [10, 200]);
+        assert_eq!(apart(&[10, 12], (0, 300)), [10, 10 + step]);
+        assert_eq!(apart(&[298, 300], (0, 300)), [300 - step, 300]);
+    }
+}
