@@ -23,6 +23,7 @@ mod import;
 mod info;
 mod jobs;
 mod kernel_args;
+mod known_names;
 mod lab;
 mod lab_diff;
 mod labels;

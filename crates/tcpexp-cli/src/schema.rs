@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use tcpexp_table::{ColumnDescription, TableDescription, described_tables};
 
-use crate::{output, report};
+use crate::{known_names, output, report};
 
 /// Define the columns of tables
 ///
@@ -19,6 +19,7 @@ use crate::{output, report};
 \x20 tcpexp schema command:compare --format json")]
 pub(crate) struct SchemaArgs {
     /// Name of the table, such as rtt or command:rtt
+    #[arg(value_parser = known_names::tables(), hide_possible_values = true)]
     table: Option<String>,
 
     /// Output format

@@ -8,6 +8,7 @@ use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 use super::slots::SlotArgs;
+use crate::known_names;
 
 /// One number per run as bars: the median over runs, with its 95 % bootstrap interval
 ///
@@ -23,6 +24,8 @@ pub(super) struct BarArgs {
     #[arg(
         long,
         value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         default_value = "goodput_bps",
         help_heading = "Rows and columns"
     )]

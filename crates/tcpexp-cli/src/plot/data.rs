@@ -8,6 +8,7 @@ use tcpexp_chart::{Levels, Quantity};
 use tcpexp_table::{Filter, Frame};
 
 use crate::failure;
+use crate::known_names;
 use crate::shared_args::wrong_usage;
 
 /// Maximum number of excluded runs with a warning each.
@@ -22,7 +23,8 @@ pub(crate) struct DataArgs {
     pub(crate) data: Vec<PathBuf>,
 
     /// Table to draw [default: the first table with the columns of the chart]
-    #[arg(long, value_name = "NAME", help_heading = "Rows and columns")]
+    #[arg(long, value_name = "NAME", value_parser = known_names::tables())]
+    #[arg(hide_possible_values = true, help_heading = "Rows and columns")]
     pub(crate) table: Option<String>,
 
     /// Draw only the rows that meet this condition, for example `cc=cubic,reno` or `delay_ms>=20`;

@@ -2,6 +2,8 @@
 
 use tcpexp_chart::{Shape, distribution_figure};
 
+use crate::known_names;
+
 use super::data::{DataArgs, grouped, quantity, warn_of_others};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
@@ -17,6 +19,8 @@ pub(super) struct DistributionArgs {
     #[arg(
         long,
         value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         default_value = "rtt",
         help_heading = "Rows and columns"
     )]

@@ -8,6 +8,7 @@ use super::data::{DataArgs, grouped, quantity, warn_of_others};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
+use crate::known_names;
 
 /// Cumulative distribution of a column: one line per group, medians in the legend
 ///
@@ -25,6 +26,8 @@ pub(super) struct EcdfArgs {
     #[arg(
         long,
         value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         default_value = "rtt",
         help_heading = "Rows and columns"
     )]
@@ -35,6 +38,8 @@ pub(super) struct EcdfArgs {
     #[arg(
         long,
         value_name = "COLUMN,…",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         value_delimiter = ',',
         help_heading = "Rows and columns"
     )]

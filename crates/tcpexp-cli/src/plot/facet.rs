@@ -4,6 +4,8 @@ use tcpexp::UsualGroups;
 use tcpexp_chart::Levels;
 use tcpexp_table::Frame;
 
+use crate::known_names;
+
 /// Least width of a box or bar in millimetres, with the room around it; more of them than fit are divided
 /// into panels.
 const LEAST_PLACE_MM: usize = 2;
@@ -18,6 +20,8 @@ pub(super) struct FacetArgs {
     #[arg(
         long,
         value_name = "COLUMN,…",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         value_delimiter = ',',
         help_heading = "Rows and columns"
     )]

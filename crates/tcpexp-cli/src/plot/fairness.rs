@@ -9,6 +9,7 @@ use super::data::{DataArgs, grouped, quantity, warn_of_others};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
+use crate::known_names;
 
 /// Fairness among the flows of a run over a parameter: the median over runs, with its interval
 ///
@@ -35,19 +36,29 @@ pub(super) struct FairnessArgs {
     #[arg(
         long,
         value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         default_value = "goodput_bps",
         help_heading = "Rows and columns"
     )]
     y: String,
 
     /// Parameter along the horizontal axis; a column of numbers
-    #[arg(long, value_name = "COLUMN", help_heading = "Rows and columns")]
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
+        help_heading = "Rows and columns"
+    )]
     x: String,
 
     /// Draw one line per value of these columns
     #[arg(
         long,
         value_name = "COLUMN,…",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         value_delimiter = ',',
         help_heading = "Rows and columns"
     )]

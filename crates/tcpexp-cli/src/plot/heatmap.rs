@@ -7,6 +7,7 @@ use super::ChartKind;
 use super::data::{DataArgs, levels, quantity, warn_of_others};
 use super::figure::{FigureArgs, Limits, parse_limits};
 use super::pool::PoolArgs;
+use crate::known_names;
 
 /// One number per run as a colour over two parameters: the median over runs
 ///
@@ -22,6 +23,8 @@ pub(super) struct HeatmapArgs {
     #[arg(
         long,
         value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         default_value = "rtt",
         help_heading = "Rows and columns"
     )]
@@ -37,11 +40,23 @@ pub(super) struct HeatmapArgs {
     statistic: Statistic,
 
     /// Column along the horizontal axis
-    #[arg(long, value_name = "COLUMN", help_heading = "Rows and columns")]
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
+        help_heading = "Rows and columns"
+    )]
     x: String,
 
     /// Column along the vertical axis
-    #[arg(long, value_name = "COLUMN", help_heading = "Rows and columns")]
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
+        help_heading = "Rows and columns"
+    )]
     y: String,
 
     /// Range of the colour scale, in its unit

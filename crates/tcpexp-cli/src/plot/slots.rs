@@ -2,6 +2,8 @@
 
 use tcpexp::UsualGroups;
 
+use crate::known_names;
+
 #[derive(clap::Args)]
 pub(super) struct SlotArgs {
     /// Draw one slot per value of a column along the horizontal axis; of two columns, the first
@@ -10,6 +12,8 @@ pub(super) struct SlotArgs {
     #[arg(
         long,
         value_name = "COLUMN,…",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         value_delimiter = ',',
         help_heading = "Rows and columns"
     )]
@@ -19,6 +23,8 @@ pub(super) struct SlotArgs {
     #[arg(
         long,
         value_name = "COLUMN,…",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         value_delimiter = ',',
         help_heading = "Rows and columns"
     )]

@@ -9,6 +9,7 @@ use super::data::{DataArgs, grouped, quantity};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
+use crate::known_names;
 
 /// Throughput over delay: points, their mean, and the ellipse of one standard deviation
 ///
@@ -29,6 +30,8 @@ pub(super) struct ThroughputDelayArgs {
     #[arg(
         long,
         value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         default_value = "rtt_median",
         help_heading = "Rows and columns"
     )]
@@ -38,6 +41,8 @@ pub(super) struct ThroughputDelayArgs {
     #[arg(
         long,
         value_name = "COLUMN",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         default_value = "goodput_bps",
         help_heading = "Rows and columns"
     )]
@@ -48,6 +53,8 @@ pub(super) struct ThroughputDelayArgs {
     #[arg(
         long,
         value_name = "COLUMN,…",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         value_delimiter = ',',
         help_heading = "Rows and columns"
     )]

@@ -14,6 +14,7 @@ use super::ChartKind;
 use super::data::DataArgs;
 use super::figure::FigureArgs;
 use crate::failure;
+use crate::known_names;
 use crate::report::short;
 use crate::shared_args::wrong_usage;
 use crate::values::parse_time;
@@ -54,6 +55,8 @@ pub(super) struct TimeseriesArgs {
     #[arg(
         long,
         value_name = "COLUMN,…",
+        value_parser = known_names::columns(),
+        hide_possible_values = true,
         value_delimiter = ',',
         help_heading = "Rows and columns"
     )]

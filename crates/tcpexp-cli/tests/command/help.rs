@@ -21,6 +21,15 @@ fn completions_exist_for_each_shell() {
             "{shell}"
         );
     }
+    // Tables and columns come from the schema.
+    let bash = desk.text("completions bash");
+    let y = bash
+        .split("tcpexp__subcmd__plot__subcmd__bar)")
+        .nth(1)
+        .unwrap_or(&bash);
+    for name in ["command:rtt", "goodput_bps", "rtt_median_ns"] {
+        assert!(y.contains(name), "{name}");
+    }
     if tcpexp_testkit::has_programs(&["bash"]) {
         let mut bash = Command::new("bash");
         let mut bash = bash.arg("-n").stdin(Stdio::piped()).spawn().unwrap();
