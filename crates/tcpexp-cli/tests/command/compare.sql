@@ -48,7 +48,7 @@ FROM senders GROUP BY run, class;
 
 -- Arrived bins of each sender: all of one run are cut alike.
 CREATE VIEW bins AS
-SELECT l.run, l.class, l.sender, epoch_ns(b.time) AS start_ns, b.width_ns,
+SELECT l.run, l.class, l.sender, epoch_ns(b.time) AS start_ns, b.width_ns, b.covered_ns,
     epoch_ns(b.time) + b.width_ns // 2 AS middle_ns, b.capture,
     CAST(b.goodput_bytes AS BIGINT) AS goodput_bytes,
     CAST(b.ip_bytes + 14 * b.packets AS BIGINT) AS link_bytes
@@ -56,16 +56,22 @@ FROM lanes l JOIN 'runs/*/data/throughput.parquet' b
     ON b.run = l.run AND b.flow_id = l.flow_id AND b.direction = l.direction;
 
 CREATE VIEW grids AS
-SELECT DISTINCT ON (run) run, middle_ns AS phase_ns, width_ns FROM bins WHERE capture = 'dst' ORDER BY run, middle_ns;
+SELECT DISTINCT ON (run) run, middle_ns AS phase_ns, width_ns, start_ns AS last_ns, start_ns + covered_ns AS ends_ns
+FROM bins WHERE capture = 'dst' ORDER BY run, start_ns DESC;
 
 -- How many bins have their middle in [a, b).
 CREATE MACRO bins_between(a, b, phase, width) AS
     ceil((b - phase) / width) - ceil((a - phase) / width);
 
+-- Their time: the last bin of the capture ends with its last packet, or with b if that is later.
+CREATE MACRO seconds_between(a, b, phase, width, last, ends) AS
+    (bins_between(a, b, phase, width) * width
+        - CASE WHEN phase >= a AND phase < b THEN last + width - greatest(ends, least(b, last + width)) ELSE 0 END) / 1e9;
+
 CREATE VIEW goodputs AS
 SELECT w.run, w.class, any_value(w.senders) AS senders,
     sum(b.goodput_bytes) AS goodput_bytes, sum(b.link_bytes) AS link_bytes,
-    any_value(bins_between(w.from_ns, w.until_ns, g.phase_ns, g.width_ns) * g.width_ns / 1e9) AS seconds,
+    any_value(seconds_between(w.from_ns, w.until_ns, g.phase_ns, g.width_ns, g.last_ns, g.ends_ns)) AS seconds,
     any_value(w.rate_bps) AS rate_bps
 FROM class_windows w JOIN grids g USING (run)
 JOIN bins b ON b.run = w.run AND b.class = w.class AND b.capture = 'dst'
@@ -77,7 +83,7 @@ WITH own AS (
     SELECT s.*, greatest(s.from_ns, w.from_ns) AS a, least(s.until_ns, w.until_ns) AS b
     FROM senders s JOIN class_windows w USING (run, class))
 SELECT o.run, o.class, o.sender,
-    coalesce(sum(b.goodput_bytes), 0) * 8 / any_value(bins_between(o.a, o.b, g.phase_ns, g.width_ns) * g.width_ns / 1e9) AS bps
+    coalesce(sum(b.goodput_bytes), 0) * 8 / any_value(seconds_between(o.a, o.b, g.phase_ns, g.width_ns, g.last_ns, g.ends_ns)) AS bps
 FROM own o JOIN grids g USING (run)
 LEFT JOIN bins b ON b.run = o.run AND b.sender = o.sender AND b.capture = 'dst'
     AND b.middle_ns >= o.a AND b.middle_ns < o.b

@@ -20,6 +20,8 @@ pub struct Bin {
     pub start: Timestamp,
     /// Width of the bin.
     pub width: TimeDelta,
+    /// The part of the bin between the first and the last packet of the capture.
+    pub covered: TimeDelta,
     /// Bytes that count against the capacity of the link.
     pub link_bytes: u64,
     /// Payload bytes without retransmissions.
@@ -39,6 +41,8 @@ pub(super) struct Grid {
     width: i64,
     /// Middle of one bin of the grid, in nanoseconds.
     middle: i64,
+    /// Start of the capture's last bin, and its last packet.
+    last: (Timestamp, Timestamp),
 }
 
 impl Window {
@@ -87,16 +91,20 @@ impl Bin {
 
 impl Grid {
     /// The grid of the bins of one capture; `None` without bins.
-    pub(super) fn of<'a>(mut bins: impl Iterator<Item = &'a Bin>) -> Option<Self> {
-        let bin = bins.next()?;
+    pub(super) fn of<'a>(bins: impl Iterator<Item = &'a Bin>) -> Option<Self> {
+        let bin = bins.max_by_key(|bin| bin.start)?;
         let width = bin.width.as_nanos();
         (width > 0).then(|| Self {
             width,
             middle: bin.middle().as_nanos(),
+            last: (bin.start, bin.start + bin.covered),
         })
     }
 
-    /// Total width of the grid's bins in a window, empty ones included, in seconds.
+    /// Total time of the grid's bins in a window, empty ones included, in seconds.
+    ///
+    /// Bins count in full, but the last bin of the capture ends with the window or with its last packet,
+    /// whichever is later: nothing arrived after it, and a window that ends there has no time left.
     pub(super) fn seconds(&self, window: Window) -> f64 {
         let before = |at: Timestamp| {
             let after = i128::from(at.as_nanos()) - i128::from(self.middle);
@@ -107,7 +115,18 @@ impl Grid {
         };
         // The intersection of disjoint windows ends before it starts.
         let bins = (before(window.until) - before(window.from)).max(0);
-        bins as f64 * self.width as f64 / 1e9
+        (bins as f64 * self.width as f64 - self.beyond(window).as_nanos() as f64) / 1e9
+    }
+
+    /// The part of the capture's last bin that is beyond the window and the capture.
+    fn beyond(&self, window: Window) -> TimeDelta {
+        let (start, last_packet) = self.last;
+        let width = TimeDelta::from_nanos(self.width);
+        let end = start + width;
+        if !window.holds(start + TimeDelta::from_nanos(self.width / 2)) {
+            return TimeDelta::ZERO;
+        }
+        end - last_packet.max(window.until.min(end))
     }
 }
 
@@ -175,6 +194,7 @@ mod tests {
         let bin = |(place, bytes): (usize, &u64)| Bin {
             start: at(30 + 100 * i64::try_from(place).unwrap()),
             width: TimeDelta::from_millis(100),
+            covered: TimeDelta::from_millis(100),
             link_bytes: bytes + 1,
             goodput_bytes: *bytes,
         };
@@ -212,6 +232,32 @@ mod tests {
             );
         }
         assert!(Grid::of([].iter()).is_none());
+    }
+
+    #[test]
+    fn the_last_bin_of_a_capture_counts_by_its_true_length() {
+        let mut bins = bins(&[1, 2, 3]);
+        // The last bin, from 230 to 330 ms, has its last packet at 290 ms.
+        bins[2].covered = TimeDelta::from_millis(60);
+        let grid = Grid::of(bins.iter()).unwrap();
+        let millis = |from, until| (grid.seconds(window(from, until)) * 1e3).round();
+        let expected = [
+            // The window ends with the capture, within the bin after it, and after the bin.
+            (30, 290, 260.0),
+            (30, 310, 280.0),
+            (30, 330, 300.0),
+            (30, 1030, 1000.0),
+            // The middle of the bin, with its bytes, is in the window, and the last packet is not.
+            (30, 285, 260.0),
+            // The window ends before the middle of the bin.
+            (30, 270, 200.0),
+        ];
+        for (from, until, time) in expected {
+            assert!(
+                (millis(from, until) - time).abs() < 0.1,
+                "{from} to {until}"
+            );
+        }
     }
 
     #[test]

@@ -26,13 +26,14 @@ impl Bins {
             "direction",
             "time",
             "width_ns",
+            "covered_ns",
             "packets",
             "ip_bytes",
             "goodput_bytes",
         ];
         let table = Columns::read(data, "throughput", &columns)?;
         let lanes = Lanes::of(&table, lanes);
-        let [capture, _, _, at, width, packets, ip, goodput] =
+        let [capture, _, _, at, width, covered, packets, ip, goodput] =
             columns.map(|name| table.column(name));
         let mut bins: HashMap<(Lane, String), Vec<Bin>> = HashMap::new();
         for row in 0..table.rows() {
@@ -40,9 +41,11 @@ impl Bins {
                 let packets: u64 = packets.count(row)?;
                 // The rate of the link covers link headers, which `ip_bytes` leaves out.
                 let headers = packets * u64::from(counts.link_header_bytes());
+                let width = width.span(row)?;
                 let bin = Bin {
                     start: at.time(row)?,
-                    width: width.span(row)?,
+                    width,
+                    covered: covered.span(row).unwrap_or(width),
                     link_bytes: ip.count::<u64>(row)? + headers,
                     goodput_bytes: goodput.count(row)?,
                 };

@@ -25,6 +25,7 @@ fn bins(from: i64, mbps: &[u64]) -> Vec<Bin> {
     let bin = |(place, mbps): (i64, &u64)| Bin {
         start: at((from + place) * 1000),
         width: TimeDelta::from_seconds(1),
+        covered: TimeDelta::from_seconds(1),
         link_bytes: mbps * MBIT / 8 * 21 / 20,
         goodput_bytes: mbps * MBIT / 8,
     };
