@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use resvg::usvg::roxmltree::{Document, Node};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tcpexp_testkit::simulate;
 
 use crate::compare::{Run, grid, python, query};
@@ -213,6 +213,7 @@ fn charts_draw_the_flows_that_carry_the_load_and_weigh_runs_equally() {
     distributions_begin_at_zero(&python, &desk);
     goodput_is_a_rate_in_every_chart(&python, &desk);
     rates_use_the_covered_part_of_a_bin(&python, &desk);
+    reports_draw_the_same_flows(&python, &desk);
 }
 
 fn bars_are_medians_over_runs(python: &str, desk: &Desk) {
@@ -383,4 +384,81 @@ fn rates_use_the_covered_part_of_a_bin(python: &str, desk: &Desk) {
         (drawn - computed[0][0]).abs() <= error,
         "{drawn} and {computed:?}"
     );
+}
+
+/// The page hands its charts the values in its data: boxes the quantiles at five places of a list, lines
+/// the points of a series.
+fn reports_draw_the_same_flows(python: &str, desk: &Desk) {
+    desk.text("report . -o page.html");
+    let page = text(&desk.get("page.html"));
+    let (_, data) = page
+        .split_once("<script type=\"application/json\" id=\"data\">")
+        .unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    let page: Value = serde_json::from_str(data).unwrap();
+    let runs = page["runs"].as_array().unwrap().iter();
+    let flows: Vec<(&Value, &Value)> = runs
+        .flat_map(|run| {
+            run["flows"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|flow| (&run["name"], flow))
+        })
+        .collect();
+    let statement = |what: &str| {
+        format!(
+            "{LOAD} SELECT load.run AS run, load.traffic AS traffic, {what} GROUP BY ALL ORDER BY ALL"
+        )
+    };
+    let boxes = query(
+        python,
+        &desk.path("."),
+        "",
+        &statement(
+            "quantile_cont(r.rtt_ns / 1e6, 0.05) AS q10, quantile_cont(r.rtt_ns / 1e6, 0.25) AS q50,
+            quantile_cont(r.rtt_ns / 1e6, 0.5) AS q100, quantile_cont(r.rtt_ns / 1e6, 0.75) AS q150,
+            quantile_cont(r.rtt_ns / 1e6, 0.95) AS q190
+            FROM load JOIN 'runs/*/data/rtt.parquet' r USING (run, flow_id, direction)
+            WHERE r.method = 'packet_pairs' AND r.reference = 'src'",
+        ),
+    );
+    let bins = query(
+        python,
+        &desk.path("."),
+        "",
+        &statement(
+            "b.time_s AS time_s, b.goodput_bps / 1e6 AS mbps
+            FROM load JOIN 'runs/*/data/throughput.parquet' b USING (run, flow_id, direction)
+            WHERE b.capture = 'dst' AND b.goodput_bps IS NOT NULL",
+        ),
+    );
+    assert_eq!(flows.len(), boxes.len());
+    let is_near = |drawn: &Value, computed: &str| {
+        let (drawn, computed) = (drawn.as_f64().unwrap(), computed.parse::<f64>().unwrap());
+        assert!((drawn - computed).abs() <= 1e-6, "{drawn} and {computed}");
+    };
+    let mut compared = 0;
+    for (run, flow) in flows {
+        let is_it = |row: &&BTreeMap<String, String>| {
+            row["run"] == *run.as_str().unwrap()
+                && row["traffic"] == *flow["label"].as_str().unwrap()
+        };
+        let quantiles = boxes.iter().find(is_it).unwrap();
+        for place in [10, 50, 100, 150, 190] {
+            is_near(
+                &flow["quantiles"]["rtt"][place],
+                &quantiles[&format!("q{place}")],
+            );
+        }
+        let series = &flow["series"]["goodput"];
+        let computed: Vec<_> = bins.iter().filter(is_it).collect();
+        assert_eq!(series["values"].as_array().unwrap().len(), computed.len());
+        for (place, row) in computed.into_iter().enumerate() {
+            is_near(&series["time_s"][place], &row["time_s"]);
+            is_near(&series["values"][place], &row["mbps"]);
+            compared += 1;
+        }
+    }
+    assert!(compared > 500, "{compared} bins");
 }
