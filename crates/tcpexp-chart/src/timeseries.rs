@@ -202,8 +202,8 @@ impl TimePanel {
         lines.sort_by_key(|line| line.kind.depth());
         for line in lines {
             plot.layers.extend(line.layers(axis, &shown));
-            let last = line.points.iter().rfind(|(time, _)| is_within(time));
-            if let (true, Some(name), Some((time, value))) = (style.labels, &line.label, last) {
+            let end = line.points.iter().rfind(|(time, _)| is_within(time));
+            if let (true, Some(name), Some((time, value))) = (style.labels, &line.label, end) {
                 plot.ends.push(LineEnd {
                     at: (axis.at(*time), shown.value(*value)),
                     name: name.clone(),

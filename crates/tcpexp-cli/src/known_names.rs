@@ -18,7 +18,7 @@ static TABLES: LazyLock<Vec<String>> = LazyLock::new(|| {
 static COLUMNS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let tables = described_tables();
     let columns = tables.iter().flat_map(|table| &table.columns);
-    let names: BTreeSet<String> = columns.map(|column| column.name.to_string()).collect();
+    let names: BTreeSet<String> = columns.map(|column| column.name.clone()).collect();
     names.into_iter().collect()
 });
 
