@@ -9,10 +9,11 @@ use tcpexp_measure::sender::DataFates;
 use tcpexp_pair::path::{
     self, FirstPass, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals,
 };
-use tcpexp_pair::spp::{self, Alignment, ClockModel, Fate, Point, RttSample};
+use tcpexp_pair::spp::{self, Alignment, ClockModel, Fate, Identification, Point, RttSample};
 use tcpexp_table::dataset::{LossRow, OwdRow, RttRow, RttSource};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::manifest::{Comparison, Unpaired};
 use super::names::Names;
 use super::queue_bins::QueueBins;
 use super::tables::Tables;
@@ -31,6 +32,30 @@ pub(super) struct Between {
     pub(super) fates: [DataFates; 2],
     /// True if any round-trip time is not zero.
     pub(super) took_time: bool,
+}
+
+impl Between {
+    /// The comparison as the manifest describes it; packets are identified `by` these fields.
+    pub(super) fn comparison(&self, by: &Identification) -> Comparison {
+        let skew = self.clock.skew();
+        let totals = &self.totals.totals;
+        let unpaired = totals.unpaired.map(|unpaired| Unpaired {
+            flows: unpaired.flows,
+            packets: unpaired.packets,
+        });
+        Comparison {
+            clock_offset_ns: self.clock.offset().middle.as_nanos(),
+            clock_offset_error_ns: self.clock.offset().error().map(TimeDelta::as_nanos),
+            clock_skew_ppm: skew.skew.as_ppm_f64(),
+            clock_skew_error_ppm: skew.uncertainty.map(tcpexp_units::Skew::as_ppm_f64),
+            clock_skew_is_removed: skew.detected,
+            clock_steps: self.clock.steps().len() as u64,
+            packets_told_apart_by: by.to_string(),
+            across_clock_steps: totals.across_steps,
+            only_at_src: unpaired[Point::Src.index()],
+            only_at_dst: unpaired[Point::Dst.index()],
+        }
+    }
 }
 
 /// Reads both captures twice: for the smallest delays, unless `first` has them, and for the packets.

@@ -234,7 +234,7 @@ impl Run<'_> {
         }
         manifest.comparison = compared
             .as_ref()
-            .map(|(between, by)| comparison(between, by));
+            .map(|(between, by)| between.comparison(by));
         let rtts = tables.rtt.seen();
         manifest.logs = logs.read;
         manifest.warnings = warnings::of(&manifest, between, rtts);
@@ -384,25 +384,4 @@ fn checked(recording: &Recording) -> Result<CheckedFiles, Error> {
     }
     let sum = sums.next().unwrap_or_default();
     Ok((checked(recording.name(), sum), Vec::new()))
-}
-
-fn comparison(between: &Between, by: &Identification) -> Comparison {
-    let skew = between.clock.skew();
-    let totals = &between.totals.totals;
-    let unpaired = totals.unpaired.map(|unpaired| Unpaired {
-        flows: unpaired.flows,
-        packets: unpaired.packets,
-    });
-    Comparison {
-        clock_offset_ns: between.clock.offset().middle.as_nanos(),
-        clock_offset_error_ns: between.clock.offset().error().map(TimeDelta::as_nanos),
-        clock_skew_ppm: skew.skew.as_ppm_f64(),
-        clock_skew_error_ppm: skew.uncertainty.map(tcpexp_units::Skew::as_ppm_f64),
-        clock_skew_is_removed: skew.detected,
-        clock_steps: between.clock.steps().len() as u64,
-        packets_told_apart_by: by.to_string(),
-        across_clock_steps: totals.across_steps,
-        only_at_src: unpaired[Point::Src.index()],
-        only_at_dst: unpaired[Point::Dst.index()],
-    }
 }
