@@ -52,6 +52,8 @@ pub(super) fn divide(frame: &Frame, groups: &mut [Vec<String>], divided: usize, 
     let Some((facets, others)) = groups.split_last_mut() else {
         return;
     };
+    // A column of the panels has one value in each, and would repeat all of them on each axis.
+    others[divided].retain(|column| !facets.contains(column));
     if !facets.is_empty() || others[divided].len() < 2 {
         return;
     }
@@ -98,6 +100,9 @@ mod tests {
         assert_eq!(after(&[&["delay", "rate"], &[]], Room::Places(85)), divided);
         let whole = vec![columns(&["delay", "rate"]), Vec::new()];
         assert_eq!(after(&[&["delay", "rate"], &[]], Room::Places(178)), whole);
+        // A column of the panels does not group the rows of a panel as well.
+        let twice = after(&[&["delay", "rate"], &["delay"]], Room::Lines);
+        assert_eq!(twice, divided);
         let one = vec![columns(&["rate"]), Vec::new()];
         assert_eq!(after(&[&["rate"], &[]], Room::Lines), one);
     }
