@@ -82,11 +82,11 @@ fn pcap(mut bytes: Bytes, packets: &[(u32, Vec<u8>)]) -> (Vec<u8>, Vec<usize>) {
 
 fn pcapng(mut bytes: Bytes, packets: &[(u32, Vec<u8>)]) -> (Vec<u8>, Vec<usize>) {
     let mut ends = Vec::new();
+    // Microseconds within a day: the records after it decide whether a time further away is an outlier.
     for (units, packet) in packets {
-        bytes =
-            bytes
-                .block(4, |body| body.u32(0))
-                .packet(0, u64::from(*units) << 20, 1_500, packet);
+        bytes = bytes
+            .block(4, |body| body.u32(0))
+            .packet(0, u64::from(*units) << 4, 1_500, packet);
         ends.push(bytes.out.len());
     }
     (bytes.out, ends)
