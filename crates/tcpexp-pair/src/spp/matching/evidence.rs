@@ -9,7 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tcpexp_flow::StreamOffset;
-use tcpexp_units::Timestamp;
 use tcpexp_wire::SeqNum;
 
 use super::unwrap::Unwrap;
@@ -44,8 +43,6 @@ pub(in crate::spp) struct Evidence {
     retransmitted: BTreeMap<StreamOffset, StreamOffset>,
     /// End of the data that left.
     snd_nxt: Option<StreamOffset>,
-    /// Time of the latest departure.
-    departed: Option<Timestamp>,
     /// The highest acknowledgment number seen at either point.
     acked: Option<StreamOffset>,
     /// Number of repetitions of `acked` without data.
@@ -59,18 +56,9 @@ pub(in crate::spp) struct Evidence {
 }
 
 impl Evidence {
-    /// Adds data that left at `at`. If its capture missed data before it, returns the time of the
-    /// departure before the missing data.
-    pub(in crate::spp) fn depart(
-        &mut self,
-        seq: SeqNum,
-        bytes: u32,
-        at: Timestamp,
-    ) -> Option<Timestamp> {
+    /// Adds data that left.
+    pub(in crate::spp) fn depart(&mut self, seq: SeqNum, bytes: u32) {
         let (start, end) = self.range(seq, bytes);
-        let before = self.departed.replace(at);
-        // A sender leaves no gap in its data.
-        let is_gap = self.snd_nxt.is_some_and(|snd_nxt| snd_nxt < start);
         if self.snd_nxt.is_some_and(|snd_nxt| start < snd_nxt) {
             // Several retransmissions may start at one byte and end at different bytes.
             let longest = self.retransmitted.entry(start).or_insert(end);
@@ -80,7 +68,6 @@ impl Evidence {
             }
         }
         self.snd_nxt = Some(self.snd_nxt.map_or(end, |snd_nxt| snd_nxt.max(end)));
-        before.filter(|_| is_gap)
     }
 
     /// Adds data that arrived.
@@ -222,7 +209,7 @@ mod tests {
     fn evidence(departed: &[u32], seen: &[u32], acked: u32) -> Evidence {
         let mut evidence = Evidence::default();
         for number in departed {
-            evidence.depart(SeqNum(number * SEGMENT), SEGMENT, Timestamp::MIN);
+            evidence.depart(SeqNum(number * SEGMENT), SEGMENT);
         }
         for number in seen {
             evidence.arrive(SeqNum(number * SEGMENT), SEGMENT);
@@ -274,7 +261,7 @@ mod tests {
             for _ in 0..repetitions {
                 evidence.acknowledge(SeqNum(3 * SEGMENT), true);
             }
-            evidence.depart(SeqNum(3 * SEGMENT), SEGMENT, Timestamp::MIN);
+            evidence.depart(SeqNum(3 * SEGMENT), SEGMENT);
             evidence.arrive(SeqNum(3 * SEGMENT), SEGMENT);
             evidence.acknowledge(SeqNum(5 * SEGMENT), true);
             let [good, bad] =
@@ -283,19 +270,6 @@ mod tests {
         };
         assert_eq!(absence(1), (Absence::Lost, Absence::LostOrMissed));
         assert_eq!(absence(REPEATED), (Absence::Lost, Absence::Lost));
-    }
-
-    #[test]
-    fn gap_in_the_departures_shows_when_their_capture_missed_data() {
-        let mut evidence = Evidence::default();
-        let mut depart = |number: u32, millis: i64| {
-            let at = Timestamp::from_nanos(millis * 1_000_000);
-            evidence.depart(SeqNum(number * SEGMENT), SEGMENT, at)
-        };
-        let departures = [(1, 10), (2, 20), (1, 30), (5, 40), (6, 50), (3, 60)];
-        let before = departures.map(|(number, at)| depart(number, at));
-        let gap = Some(Timestamp::from_nanos(30_000_000));
-        assert_eq!(before, [None, None, None, gap, None, None]);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::num::NonZeroUsize;
 
 use super::spacing::Spacing;
 use super::stream::{Stream, UsualOwds};
-use super::unexplained::Unexplained;
 use crate::spp::alignment::{Alignment, Ends, Field, Recurrences, SpacedOwds, address_number};
 use crate::spp::clock::{ClockModel, DISORDER};
 use crate::spp::crossing::PathDirection;
@@ -53,8 +52,6 @@ pub(in crate::spp) struct Setting {
     /// First and last departure time among matched packets, by [`PathDirection::index`]: both captures were
     /// running between them.
     pub(in crate::spp) proven: [Option<(Timestamp, Timestamp)>; 2],
-    /// Times at which each capture provably missed departures, by [`Point::index`](Point::index).
-    pub(in crate::spp) gaps: [Unexplained; 2],
     /// Record number in each capture after all processed records, by
     /// [`Point::index`](Point::index).
     pub(in crate::spp) latest_record: [u64; 2],
@@ -98,7 +95,6 @@ impl Setting {
             keeps_checksums: alignment.identification.uses(Field::UdpChecksum),
             horizon: longest,
             proven: [None; 2],
-            gaps: Default::default(),
             latest_record: [0; 2],
             max_flows: max_flows.get(),
         }

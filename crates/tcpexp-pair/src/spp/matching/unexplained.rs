@@ -1,4 +1,4 @@
-//! Times at which packets arrived unrecognised.
+//! Arrivals without a departure.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,13 @@ const MERGED: TimeDelta = TimeDelta::from_millis(1);
 /// Number of ranges remembered per direction: a packet per 30 ms within the longest one-way delay.
 const REMEMBERED: usize = 1_024;
 
-/// Times at which packets of one direction arrived, or may have arrived, that no departure explains.
+/// Times at which packets of one direction arrived that no departure explains.
 ///
-/// An arrival without a departure may be a packet whose record in one of the captures is damaged.
-/// Then its departure seems to have no arrival, although the packet was not lost. So does a
-/// departure that arrived while the downstream capture missed packets.
+/// Each may be a packet whose record in one of the captures is damaged. Then its departure seems to
+/// have no arrival, although the packet was not lost.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Unexplained {
-    /// First and last time of each range, in order of time.
+    /// First and last arrival of each range, in order of time.
     ranges: VecDeque<(Timestamp, Timestamp)>,
     /// Arrivals up to here may be forgotten.
     forgotten: Option<Timestamp>,
@@ -26,20 +25,15 @@ pub(in crate::spp) struct Unexplained {
 impl Unexplained {
     /// Adds an arrival.
     pub(in crate::spp) fn add(&mut self, at: Timestamp) {
-        self.add_range(at, at);
-    }
-
-    /// Adds all times from `from` to `to`: the capture missed packets in between.
-    pub(in crate::spp) fn add_range(&mut self, from: Timestamp, to: Timestamp) {
-        let (mut from, mut to) = (from, to);
-        while let Some(&(first, last)) = self.ranges.back()
-            && from - last < MERGED
+        if let Some((first, last)) = self.ranges.back_mut()
+            && at - *last < MERGED
         {
             // Records out of order may precede the range.
-            (from, to) = (from.min(first), to.max(last));
-            self.ranges.pop_back();
+            *first = at.min(*first);
+            *last = at.max(*last);
+            return;
         }
-        self.ranges.push_back((from, to));
+        self.ranges.push_back((at, at));
         if self.ranges.len() > REMEMBERED {
             self.forgotten = self.ranges.pop_front().map(|(_, last)| last);
         }

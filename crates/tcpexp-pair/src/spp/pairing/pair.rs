@@ -35,7 +35,7 @@ pub(in crate::spp) struct Pair {
     pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
     /// By [`Direction::index`] of the data; only for TCP, and only if outcomes are requested.
     evidence: Option<Box<[Evidence; 2]>>,
-    /// Times of unrecognised arrivals, by [`Direction::index`]; rarely any.
+    /// Arrivals without a departure, by [`Direction::index`]; rarely any.
     unexplained: Option<Box<[Unexplained; 2]>>,
     /// By [`Direction::index`]; only for recurring datagrams that their spacing distinguishes.
     pub(in crate::spp) spacings: Option<Box<[Option<Spacing>; 2]>>,
@@ -90,21 +90,18 @@ impl Pair {
         }
     }
 
-    /// Updates the evidence with a departure if `departs` is true, else with an arrival. If the
-    /// capture missed departures before this one, returns the time from which on it may have missed
-    /// packets.
-    pub(in crate::spp) fn weigh(&mut self, event: &Event, departs: bool) -> Option<Timestamp> {
+    /// Updates the evidence with a departure if `departs` is true, else with an arrival.
+    pub(in crate::spp) fn weigh(&mut self, event: &Event, departs: bool) {
         // Only TCP has acknowledgments that prove an arrival.
         if self.flow.protocol != Protocol::Tcp {
-            return None;
+            return;
         }
         let mark = &event.sighting.mark;
         let evidence = self.evidence.get_or_insert_default();
-        let mut missed_from = None;
         if mark.length > 0 {
             let data = &mut evidence[event.direction.index()];
             if departs {
-                missed_from = data.depart(mark.seq(), mark.length, event.sighting.at);
+                data.depart(mark.seq(), mark.length);
             } else {
                 data.arrive(mark.seq(), mark.length);
             }
@@ -113,7 +110,6 @@ impl Pair {
         if let Some(ack) = mark.ack() {
             evidence[event.direction.opposite().index()].acknowledge(ack, mark.length == 0);
         }
-        missed_from
     }
 
     /// True if the spacing of the datagrams shows that an arrival within the window of this
@@ -183,7 +179,7 @@ impl Pair {
         )
     }
 
-    /// Times of unrecognised arrivals in `direction`.
+    /// Arrivals in `direction` without a departure.
     #[cold]
     pub(in crate::spp) fn unexplained(&mut self, direction: Direction) -> &mut Unexplained {
         &mut self.unexplained.get_or_insert_default()[direction.index()]
@@ -327,19 +323,18 @@ fn absence(
     setting: &Setting,
     is_hurried: bool,
 ) -> Absence {
-    let downstream = departure.path_direction.upstream().opposite().index();
-    let misses = setting.misses[downstream] || is_hurried;
+    let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
+    let misses = misses || is_hurried;
     let absence = evidence.map_or(Absence::unproven(misses), |evidence| {
         let of_data = &evidence[departure.direction.index()];
         of_data.absence(departure.seq, departure.payload_bytes, misses)
     });
-    // A damaged record does not match, so the packet may be one of the unexplained arrivals. In a
-    // gap of the capture at its departures, the capture may also have missed arrivals.
+    // A damaged record does not match, so the packet may be one of the unexplained arrivals.
     let may_have_arrived = || {
-        let (from, to) = setting.arrives_within(departure.path_direction, departure.at);
         unexplained.is_some_and(|unexplained| {
+            let (from, to) = setting.arrives_within(departure.path_direction, departure.at);
             unexplained[departure.direction.index()].may_include(from, to)
-        }) || setting.gaps[downstream].may_include(from, to)
+        })
     };
     match absence {
         Absence::Lost if counts.shows_nothing() || may_have_arrived() => Absence::LostOrMissed,

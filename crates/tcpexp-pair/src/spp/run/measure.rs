@@ -285,14 +285,10 @@ impl Run {
         let count = |of: fn(&Yield) -> usize| yields.iter().map(of).sum();
         let mut samples = Vec::with_capacity(count(|yielded| yielded.samples.len()));
         let mut outcomes = Vec::with_capacity(count(|yielded| yielded.outcomes.len()));
-        let mut gaps: [Vec<(Timestamp, Timestamp)>; 2] = Default::default();
         for mut yielded in yields {
             samples.append(&mut yielded.samples);
             batch.ended.append(&mut yielded.ended);
             outcomes.append(&mut yielded.outcomes);
-            for (gaps, yielded) in gaps.iter_mut().zip(&mut yielded.gaps) {
-                gaps.append(yielded);
-            }
             self.totals.given_up_early += yielded.given_up_early;
             self.totals.across_steps += yielded.across_steps;
             self.totals.uncertain += yielded.uncertain;
@@ -307,12 +303,6 @@ impl Run {
                 for at in yielded.into_iter().flat_map(|(first, last)| [first, last]) {
                     widen(proven, at);
                 }
-            }
-        }
-        for (gaps, mut found) in self.setting.gaps.iter_mut().zip(gaps) {
-            found.sort_unstable();
-            for (from, to) in found {
-                gaps.add_range(from, to);
             }
         }
         // Each shard's samples are in order, so the sort merges a few long runs. It moves places

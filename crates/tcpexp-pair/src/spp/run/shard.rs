@@ -69,8 +69,6 @@ pub(in crate::spp) struct Yield {
     /// Number of packets that arrived but were not captured upstream, by [`Point::index`] of the
     /// upstream point.
     pub(super) unseen: [u64; 2],
-    /// Times at which a capture provably missed departures, by [`Point::index`].
-    pub(super) gaps: [Vec<(Timestamp, Timestamp)>; 2],
     /// Smallest one-way delay, by [`PathDirection::index`].
     pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
 }
@@ -241,10 +239,8 @@ impl Shard {
         if self.with_samples {
             pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
         }
-        if self.outcomes.is_some()
-            && let Some(from) = pair.weigh(event, true)
-        {
-            self.yields.gaps[upstream.index()].push((from, sighting.at));
+        if self.outcomes.is_some() {
+            pair.weigh(event, true);
         }
         let doubles = setting.doubles[upstream.index()];
         let is_new = if sighting.mark.by_range {
