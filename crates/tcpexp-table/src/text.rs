@@ -85,7 +85,7 @@ fn direction(summary: &FlowSummary, index: usize, unit: &Unit) -> Option<String>
         &samples,
         &cells,
         &matched(counts),
-        &count(counts.lost, 7),
+        &count(counts.not_found(), 7),
     ))
 }
 

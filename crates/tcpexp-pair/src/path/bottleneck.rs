@@ -32,9 +32,10 @@ pub(super) struct Arrival {
 
 impl Arrival {
     /// True if `next` left right after this packet within its flow, so that the capture missed none
-    /// of the flow's packets between the two.
+    /// of the flow's packets between the two. The packets of a super-packet share its number.
     pub(super) fn precedes(&self, next: &Self) -> bool {
-        self.flow == next.flow && self.number + 1 == next.number
+        let follows = next.number == self.number || next.number == self.number + 1;
+        self.flow == next.flow && follows
     }
 
     /// The spacing to `next`, if the bottleneck sent only one packet of this size during it.
@@ -142,6 +143,21 @@ mod tests {
     fn queued_packet_follows_after_the_serialisation_time_of_the_bottleneck() {
         let spacing = arrival(0, 30).spacing_to(&arrival(10, 36), LEAST, Resolution::default());
         assert_eq!(spacing, Some(TimeDelta::from_millis(6)));
+    }
+
+    #[test]
+    fn packet_precedes_the_next_packet_of_its_flow_and_of_its_super_packet() {
+        let first = arrival(0, 30);
+        let numbered = |number, flow| Arrival {
+            number,
+            flow: FlowId(flow),
+            ..first
+        };
+        assert!(first.precedes(&numbered(0, 0)));
+        assert!(first.precedes(&numbered(1, 0)));
+        assert!(!first.precedes(&numbered(2, 0)));
+        assert!(!first.precedes(&numbered(1, 1)));
+        assert!(!numbered(1, 0).precedes(&first));
     }
 
     #[test]

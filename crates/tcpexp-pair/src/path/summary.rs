@@ -43,7 +43,8 @@ pub struct PathSummary {
     /// One-way delays above the minimum of all flows that go this way.
     pub queueing_delay: Option<DelaySummary>,
     /// Rate of the path's bottleneck in bits per second, counting packets from the IP header on.
-    /// `None` if too few packets queued, or the estimates disagree.
+    /// `None` if too few packets queued, or the estimates disagree, or both captures have flows that
+    /// are not in the other: packets of these flows may have passed in between.
     pub bottleneck_bps: Option<u64>,
 }
 

@@ -63,6 +63,12 @@ impl AddAssign for DirectionCounts {
 }
 
 impl DirectionCounts {
+    /// Packets of `seen` that were never found downstream while that capture was running, whatever
+    /// the reason: lost, missed by the capture, or in a damaged record.
+    pub fn not_found(&self) -> u64 {
+        self.lost + self.missed + self.lost_or_missed
+    }
+
     /// True if packets arrive, but none is known to be one that left: then nothing shows that the
     /// downstream capture has all of them.
     pub(in crate::spp) fn shows_nothing(&self) -> bool {

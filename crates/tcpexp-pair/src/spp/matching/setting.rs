@@ -126,9 +126,9 @@ impl Setting {
         &self,
         path_direction: PathDirection,
         at: Timestamp,
-    ) -> (Timestamp, Timestamp) {
+    ) -> [Timestamp; 2] {
         let longest = self.longest_of_recurring(path_direction);
-        (at + self.smallest_owd - self.slack, at + longest)
+        [at + self.smallest_owd - self.slack, at + longest]
     }
 
     /// Initial state of a flow's directions, by [`Direction::index`].

@@ -323,17 +323,18 @@ fn absence(
     setting: &Setting,
     is_hurried: bool,
 ) -> Absence {
-    let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
-    let misses = misses || is_hurried;
+    let downstream = departure.path_direction.upstream().opposite().index();
+    let misses = setting.misses[downstream] || is_hurried;
     let absence = evidence.map_or(Absence::unproven(misses), |evidence| {
         let of_data = &evidence[departure.direction.index()];
         of_data.absence(departure.seq, departure.payload_bytes, misses)
     });
     // A damaged record does not match, so the packet may be one of the unexplained arrivals.
     let may_have_arrived = || {
+        let within = setting.arrives_within(departure.path_direction, departure.at);
         unexplained.is_some_and(|unexplained| {
-            let (from, to) = setting.arrives_within(departure.path_direction, departure.at);
-            unexplained[departure.direction.index()].may_include(from, to)
+            let unexplained = &unexplained[departure.direction.index()];
+            unexplained.may_include(within, departure.seq, departure.payload_bytes)
         })
     };
     match absence {

@@ -382,7 +382,8 @@ impl Shard {
             }
             Outcome::Misplaced => {
                 counts.arrivals_ambiguous += packets;
-                pair.unexplained(event.direction).add(sighting.at);
+                pair.unexplained(event.direction)
+                    .add(sighting.at, sighting.mark.seq());
                 Fate::Ambiguous
             }
             Outcome::Unknown if recent.contains(identity) => {
@@ -397,12 +398,14 @@ impl Shard {
                 ) =>
             {
                 counts.arrivals_outside += packets;
-                pair.unexplained(event.direction).add(sighting.at);
+                pair.unexplained(event.direction)
+                    .add(sighting.at, sighting.mark.seq());
                 Fate::Outside
             }
             Outcome::Unknown => {
                 counts.unseen_upstream += packets;
-                pair.unexplained(event.direction).add(sighting.at);
+                pair.unexplained(event.direction)
+                    .add(sighting.at, sighting.mark.seq());
                 self.yields.unseen[event.path_direction.upstream().index()] += packets;
                 Fate::Unseen
             }
