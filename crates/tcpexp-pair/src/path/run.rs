@@ -32,10 +32,8 @@ pub struct FirstPass {
     /// be used, by [`Point::index`](spp::Point::index).
     pub unusable: [u64; 2],
     /// Number of packets in flows that only this capture shows, by [`Point::index`](spp::Point::index).
-    #[serde(default)]
     pub unpaired: [u64; 2],
     /// Number of packets found at both points.
-    #[serde(default)]
     pub matched: u64,
 }
 
