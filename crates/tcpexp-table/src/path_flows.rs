@@ -88,7 +88,7 @@ fn flow_columns<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builde
         |row| of(row).path().one_way_delay,
     );
     delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| of(row).path().queueing_delay)
-        .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second; from the spacing of queued packets. Null if too few packets queued or the rates disagree.", |row| of(row).path().bottleneck_bps)
+        .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second; from the spacing of queued packets. Null if too few packets queued, if the rates disagree, or if part of the traffic is not recognised.", |row| of(row).path().bottleneck_bps)
 }
 
 fn counts<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builder<R> {

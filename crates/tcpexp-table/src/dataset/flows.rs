@@ -70,7 +70,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
         |row| row.path()?.one_way_delay,
     );
     let columns = delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| row.path()?.queueing_delay)
-        .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second. Null with one capture, and if too few packets queued or the rates disagree.", |row| row.path()?.bottleneck_bps);
+        .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second. Null with one capture, if too few packets queued, if the rates disagree, or if part of the traffic is not recognised.", |row| row.path()?.bottleneck_bps);
     let columns = round_trips(columns, "ack_rtt", |row| row.summary().rtt);
     sender(columns).done()
 }

@@ -13,5 +13,6 @@ mod task;
 
 pub use find::find_pairs;
 pub use merge::{MergedPair, PairsManifest, merge_pairs};
+#[cfg(all(feature = "charts", feature = "runs"))]
 pub(crate) use task::PAIR_COLUMN;
 pub use task::{CapturePair, PairTask, TaskOutcome, pairs_of};
