@@ -5,6 +5,7 @@ mod compare;
 mod cursor;
 mod error;
 mod frame;
+mod operand;
 mod parse;
 mod protocol;
 mod test;

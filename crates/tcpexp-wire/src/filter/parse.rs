@@ -1,12 +1,10 @@
 //! Parser of filter expressions.
 
-use std::net::Ipv6Addr;
-
-use super::address::{ether_address, ipv4};
 use super::compare::{comparison, is_comparison};
 use super::cursor::Cursor;
 use super::error::{FilterError, FilterProblem};
-use super::frame::{IPV4, IPV6, WITH_PORTS};
+use super::frame::{IPV4, IPV6};
+use super::operand::{Kind, Qualifiers, operand};
 use super::protocol::{Protocol, protocol};
 use super::test::{Expression, Join, Side, Term, Test};
 use super::value::{Comparison, Relation, Value};
@@ -56,23 +54,6 @@ pub(super) fn parse(text: &str) -> Result<Option<Expression>, FilterError> {
         None => Ok(Some(expression)),
         Some(_) => Err(parser.cursor.wrong(FilterProblem::Operator)),
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Host,
-    Net,
-    Port,
-    PortRange,
-    Proto,
-}
-
-/// The words before an address or number.
-#[derive(Clone, Copy, Debug)]
-struct Qualifiers {
-    protocol: Option<Protocol>,
-    side: Side,
-    kind: Kind,
 }
 
 struct Parser<'a> {
@@ -241,166 +222,8 @@ impl Parser<'_> {
     }
 
     fn named(&mut self, qualifiers: Qualifiers) -> Result<Term, FilterError> {
-        let test = match qualifiers.kind {
-            Kind::Host | Kind::Net => self.address(qualifiers)?,
-            Kind::Port | Kind::PortRange => self.ports(qualifiers)?,
-            Kind::Proto => self.proto(qualifiers)?,
-        };
+        let test = operand(&mut self.cursor, qualifiers)?;
         Ok(self.test(test))
-    }
-
-    fn address(&mut self, qualifiers: Qualifiers) -> Result<Test, FilterError> {
-        let Qualifiers {
-            protocol,
-            side,
-            kind,
-        } = qualifiers;
-        let word = self.cursor.word(FilterProblem::Address)?;
-        if protocol == Some(Protocol::Ether) {
-            if kind == Kind::Net {
-                return Err(self.cursor.wrong(FilterProblem::Misplaced));
-            }
-            let address = ether_address(word);
-            let address = address.ok_or_else(|| self.cursor.wrong(FilterProblem::EtherAddress))?;
-            self.cursor.step();
-            return Ok(Test::Ether { address, side });
-        }
-        if let Some((address, bits)) = ipv4(word).filter(|&(_, bits)| kind == Kind::Net || bits > 8)
-        {
-            let ether_type = match protocol {
-                None => None,
-                Some(Protocol::Network(ether_type)) if ether_type != IPV6 => Some(ether_type),
-                Some(_) => return Err(self.cursor.wrong(FilterProblem::Misplaced)),
-            };
-            self.cursor.step();
-            let mask = self.ipv4_mask(kind, bits)?;
-            if address & !mask != 0 {
-                return Err(self.cursor.wrong_before(FilterProblem::HostBits));
-            }
-            return Ok(Test::V4 {
-                ether_type,
-                address,
-                mask,
-                side,
-            });
-        }
-        let Ok(address) = word.parse::<Ipv6Addr>() else {
-            return Err(self.cursor.wrong(FilterProblem::Address));
-        };
-        if !matches!(protocol, None | Some(Protocol::Network(IPV6))) {
-            return Err(self.cursor.wrong(FilterProblem::Misplaced));
-        }
-        self.cursor.step();
-        let bits = self.prefix(kind, 128)?.unwrap_or(128);
-        let mask = u128::MAX.checked_shl(128 - bits).unwrap_or(0);
-        let address = u128::from(address);
-        if address & !mask != 0 {
-            return Err(self.cursor.wrong_before(FilterProblem::HostBits));
-        }
-        Ok(Test::V6 {
-            address,
-            mask,
-            side,
-        })
-    }
-
-    /// The mask after an IPv4 address of which `bits` bits are given.
-    fn ipv4_mask(&mut self, kind: Kind, bits: u32) -> Result<u32, FilterError> {
-        if kind == Kind::Net && self.cursor.takes("mask") {
-            let mask = ipv4(self.cursor.word(FilterProblem::Address)?);
-            let (mask, _) = mask.ok_or_else(|| self.cursor.wrong(FilterProblem::Address))?;
-            self.cursor.step();
-            return Ok(mask);
-        }
-        let bits = self.prefix(kind, 32)?.unwrap_or(bits);
-        Ok(u32::MAX.checked_shl(32 - bits).unwrap_or(0))
-    }
-
-    /// The length of a mask after a slash, up to `max`.
-    fn prefix(&mut self, kind: Kind, max: u32) -> Result<Option<u32>, FilterError> {
-        if self.cursor.peek() == Some("/") && kind != Kind::Net {
-            return Err(self.cursor.wrong(FilterProblem::MaskOfHost));
-        }
-        if !self.cursor.takes("/") {
-            return Ok(None);
-        }
-        let bits = self.cursor.number(u32::MAX)?;
-        if bits > max {
-            return Err(self.cursor.wrong_before(FilterProblem::MaskTooLong(max)));
-        }
-        Ok(Some(bits))
-    }
-
-    fn ports(&mut self, qualifiers: Qualifiers) -> Result<Test, FilterError> {
-        let protocol = match qualifiers.protocol {
-            None => None,
-            Some(Protocol::Transport(number, _)) if WITH_PORTS.contains(&number) => Some(number),
-            Some(_) => return Err(self.cursor.wrong(FilterProblem::Misplaced)),
-        };
-        let is_range = qualifiers.kind == Kind::PortRange;
-        let expected = if is_range {
-            FilterProblem::PortRange
-        } else {
-            FilterProblem::Port
-        };
-        let word = self.cursor.word(expected)?;
-        let (first, last) = match word.split_once('-') {
-            Some(ends) if is_range => ends,
-            _ => (word, word),
-        };
-        let port = |text| number(text).ok_or_else(|| self.cursor.wrong(expected));
-        let (first, last) = (port(first)?, port(last)?);
-        let limit = |port| {
-            u16::try_from(port)
-                .map_err(|_| self.cursor.wrong(FilterProblem::TooLarge(u16::MAX.into())))
-        };
-        let (first, last) = (limit(first)?, limit(last)?);
-        self.cursor.step();
-        Ok(Test::Ports {
-            protocol,
-            first: first.min(last),
-            last: first.max(last),
-            side: qualifiers.side,
-        })
-    }
-
-    fn proto(&mut self, qualifiers: Qualifiers) -> Result<Test, FilterError> {
-        /// Smaller values of the field are lengths (IEEE 802.3, section 3.2.6).
-        const MIN_TYPE: u32 = 0x0600;
-        let word = self.cursor.word(FilterProblem::Protocol)?;
-        let name = word.strip_prefix('\\').and_then(protocol);
-        let value = number(word);
-        let test = match (qualifiers.protocol, name, value) {
-            (Some(Protocol::Ether), Some(Protocol::Network(ether_type)), _) => {
-                Test::Type(ether_type)
-            }
-            (Some(Protocol::Ether), None, Some(value)) => {
-                if value < MIN_TYPE {
-                    return Err(self.cursor.wrong(FilterProblem::Unsupported));
-                }
-                let ether_type = u16::try_from(value);
-                Test::Type(
-                    ether_type.map_err(|_| self.cursor.wrong(FilterProblem::TooLarge(0xffff)))?,
-                )
-            }
-            (None | Some(Protocol::Network(IPV4 | IPV6)), name, value) => {
-                let version = match qualifiers.protocol {
-                    Some(Protocol::Network(version)) => Some(version),
-                    _ => None,
-                };
-                let number = match (name, value) {
-                    (Some(Protocol::Transport(number, _)), _) => number,
-                    (None, Some(value)) => u8::try_from(value)
-                        .map_err(|_| self.cursor.wrong(FilterProblem::TooLarge(255)))?,
-                    _ => return Err(self.cursor.wrong(FilterProblem::Protocol)),
-                };
-                Test::Protocol { version, number }
-            }
-            (Some(Protocol::Ether), ..) => return Err(self.cursor.wrong(FilterProblem::Protocol)),
-            (Some(_), ..) => return Err(self.cursor.wrong(FilterProblem::Misplaced)),
-        };
-        self.cursor.step();
-        Ok(test)
     }
 
     fn length(&mut self) -> Result<Term, FilterError> {
