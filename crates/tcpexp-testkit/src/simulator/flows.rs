@@ -1,9 +1,11 @@
 //! The flows of a run: waiting, live and finished.
 
 use super::link::nanos;
+use super::load::{TcpLoad, UdpLoad};
 use super::merge::Merge;
+use super::network::Direction;
 use super::packet::{Identity, Protocol};
-use super::scenario::{Direction, IpId, Scenario, TcpLoad, UdpLoad};
+use super::scenario::{IpId, Scenario};
 use super::sender::NEVER;
 use super::tcp::TcpFlow;
 use super::truth::{FlowTruth, Summary};

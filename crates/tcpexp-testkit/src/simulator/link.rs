@@ -1,6 +1,6 @@
 //! One direction of the path: queue, bottleneck, delay, loss.
 
-use super::scenario::{Path, Policer};
+use super::network::{Path, Policer};
 use crate::Prng;
 
 /// The fate of a packet that enters the link.

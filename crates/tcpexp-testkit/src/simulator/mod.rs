@@ -5,7 +5,9 @@ mod events;
 mod flows;
 mod ledger;
 mod link;
+mod load;
 mod merge;
+mod network;
 mod packet;
 mod places;
 mod ranges;
@@ -19,10 +21,9 @@ mod truth;
 use std::io::{self, Write};
 
 use engine::Engine;
-pub use scenario::{
-    CaptureSpec, ClockStep, Congestion, Direction, IpId, IpVersion, Middle, Outage, Path, Point,
-    Policer, Scenario, TcpLoad, UdpLoad, UdpPayload, Writes,
-};
+pub use load::{Congestion, IpVersion, TcpLoad, UdpLoad, UdpPayload, Writes};
+pub use network::{Direction, Outage, Path, Point, Policer};
+pub use scenario::{CaptureSpec, ClockStep, IpId, Middle, Scenario};
 pub use truth::{
     DirectionTotals, Fate, FlowTruth, PacketId, PacketTruth, Sighting, Sightings, Summary, Truth,
 };

@@ -2,8 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::load::{IpVersion, TcpLoad, UdpLoad, UdpPayload};
+use super::network::{Direction, Point};
 use super::receiver::SackBlocks;
-use super::scenario::{Direction, IpId, IpVersion, Point, TcpLoad, UdpLoad, UdpPayload};
+use super::scenario::IpId;
 use crate::frame::{FrameSpec, Transport, flag};
 use crate::{Framing, Payload, TcpOptions};
 

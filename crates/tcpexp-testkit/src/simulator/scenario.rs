@@ -2,126 +2,9 @@
 
 use tcpexp_units::{Skew, TimeDelta, Timestamp};
 
+use super::load::{TcpLoad, UdpLoad};
+use super::network::{Direction, Outage, Path, Point, Policer};
 use crate::{Container, Endian, Framing, Resolution};
-
-/// Direction of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// From the client, which opens the flow, to the server; SRC captures the packet before DST.
-    #[default]
-    Forward,
-    /// From the server to the client; DST captures the packet before SRC.
-    Reverse,
-}
-
-impl Direction {
-    /// The opposite direction.
-    #[must_use]
-    pub const fn opposite(self) -> Self {
-        match self {
-            Self::Forward => Self::Reverse,
-            Self::Reverse => Self::Forward,
-        }
-    }
-
-    pub(crate) const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// The measurement point that captures this direction first.
-    pub const fn upstream(self) -> Point {
-        match self {
-            Self::Forward => Point::Src,
-            Self::Reverse => Point::Dst,
-        }
-    }
-
-    /// The measurement point that captures this direction last.
-    pub const fn downstream(self) -> Point {
-        self.opposite().upstream()
-    }
-}
-
-/// A measurement point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Point {
-    /// At the client. Its clock shows true time, except after a [`ClockStep`].
-    #[default]
-    Src,
-    /// At the server.
-    Dst,
-}
-
-/// A clock step: from `at` on the clock shows `by` more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClockStep {
-    /// The point whose clock steps.
-    pub point: Point,
-    /// True time since the start.
-    pub at: TimeDelta,
-    /// Size of the step; a negative step sets the clock back.
-    pub by: TimeDelta,
-}
-
-/// One direction of the network between the two points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Path {
-    /// Bottleneck rate in bits per second, counted over IP packets with their framing.
-    pub rate_bps: u64,
-    /// Size of the queue before the bottleneck in bytes; packets that do not fit are dropped.
-    pub queue_bytes: u64,
-    /// One-way propagation delay.
-    pub delay: TimeDelta,
-    /// Maximum of the additional delay of each packet, uniformly distributed.
-    pub jitter: TimeDelta,
-    /// True if a packet with less jitter may overtake a packet with more.
-    pub reorders: bool,
-    /// Random loss after the queue, in packets per million.
-    pub loss_ppm: u32,
-    /// Packets per million that the network duplicates.
-    pub duplicate_ppm: u32,
-    /// Drops what exceeds a rate, before the queue.
-    pub policer: Option<Policer>,
-    /// Drops all packets for some time, again and again.
-    pub outage: Option<Outage>,
-}
-
-/// A policer: a token bucket that drops packets for which it has no tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policer {
-    /// Rate in bits per second, counted as in [`Path::rate_bps`].
-    pub rate_bps: u64,
-    /// Size of the bucket in bytes.
-    pub burst_bytes: u64,
-}
-
-/// Times in which all packets are lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outage {
-    /// Start of the first outage, after the start of the run.
-    pub first: TimeDelta,
-    /// Length of an outage.
-    pub length: TimeDelta,
-    /// Time from the start of one outage to the start of the next.
-    pub period: TimeDelta,
-}
-
-impl Default for Path {
-    /// 100 Mbit/s, 10 ms, a queue of 250 kB (the bandwidth-delay product for 20 ms), no loss.
-    fn default() -> Self {
-        Self {
-            rate_bps: 100_000_000,
-            queue_bytes: 250_000,
-            delay: TimeDelta::from_millis(10),
-            jitter: TimeDelta::ZERO,
-            reorders: false,
-            loss_ppm: 0,
-            duplicate_ppm: 0,
-            policer: None,
-            outage: None,
-        }
-    }
-}
 
 /// How hosts fill the IPv4 Identification field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,137 +18,6 @@ pub enum IpId {
     Random,
     /// A counter that restarts at zero after this many packets.
     Wrapping(u16),
-}
-
-/// IP version of a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IpVersion {
-    /// IPv4.
-    #[default]
-    V4,
-    /// IPv6.
-    V6,
-}
-
-/// How a TCP sender sets its congestion window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Congestion {
-    /// Slow start, then one segment per round trip; halved on loss.
-    #[default]
-    Aimd,
-    /// A constant number of segments, for high rates despite loss.
-    Fixed(u32),
-}
-
-/// An application that writes the same amount again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Writes {
-    /// Segments per write.
-    pub segments: u32,
-    /// Time from one write to the next.
-    pub interval: TimeDelta,
-}
-
-/// TCP flows with common properties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TcpLoad {
-    /// Number of flows.
-    pub flows: u32,
-    /// Number of concurrent flows; when one ends, the next begins.
-    pub parallel: u32,
-    /// Bytes per flow.
-    pub bytes: u64,
-    /// Direction of the data.
-    pub direction: Direction,
-    /// Payload bytes of a full segment.
-    pub mss: u16,
-    /// True if segments carry the timestamps option, in milliseconds.
-    pub timestamps: bool,
-    /// True if the flows use SACK.
-    pub sack: bool,
-    /// How the sender sets its congestion window.
-    pub congestion: Congestion,
-    /// Upper limit of the sender's window, in segments.
-    pub max_window_segments: u32,
-    /// Receive window that the receiver announces, in segments; `None` for more than senders use.
-    pub receive_window_segments: Option<u32>,
-    /// How the sender's application writes; `None` if all data is there at the start.
-    pub writes: Option<Writes>,
-    /// IP version.
-    pub ip: IpVersion,
-    /// The first `parallel` flows begin at random times within this span.
-    pub stagger: TimeDelta,
-}
-
-impl Default for TcpLoad {
-    /// One upload of a million bytes with timestamps and SACK.
-    fn default() -> Self {
-        Self {
-            flows: 1,
-            parallel: u32::MAX,
-            bytes: 1_000_000,
-            direction: Direction::Forward,
-            mss: 1448,
-            timestamps: true,
-            sack: true,
-            congestion: Congestion::Aimd,
-            max_window_segments: 1024,
-            receive_window_segments: None,
-            writes: None,
-            ip: IpVersion::V4,
-            stagger: TimeDelta::ZERO,
-        }
-    }
-}
-
-/// Content that distinguishes the datagrams of one stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UdpPayload {
-    /// A number in the first eight bytes.
-    #[default]
-    Numbered,
-    /// All datagrams are identical.
-    Constant,
-}
-
-/// UDP streams with common properties, at a constant rate unless the interval varies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UdpLoad {
-    /// Number of streams; all run concurrently.
-    pub flows: u32,
-    /// True if the client sends.
-    pub forward: bool,
-    /// True if the server sends.
-    pub reverse: bool,
-    /// Datagrams per sender.
-    pub datagrams: u64,
-    /// Time between datagrams.
-    pub interval: TimeDelta,
-    /// Maximum of the additional time between datagrams, uniformly distributed.
-    pub interval_jitter: TimeDelta,
-    /// Payload of a datagram in bytes.
-    pub payload_bytes: u16,
-    /// Content of the datagrams.
-    pub payload: UdpPayload,
-    /// IP version.
-    pub ip: IpVersion,
-}
-
-impl Default for UdpLoad {
-    /// 50 datagrams per second in each direction, as in a telephone call.
-    fn default() -> Self {
-        Self {
-            flows: 1,
-            forward: true,
-            reverse: true,
-            datagrams: 500,
-            interval: TimeDelta::from_millis(20),
-            interval_jitter: TimeDelta::ZERO,
-            payload_bytes: 172,
-            payload: UdpPayload::Numbered,
-            ip: IpVersion::V4,
-        }
-    }
 }
 
 /// How one point captures, and its file format.
@@ -344,6 +96,17 @@ impl Default for Middle {
             missed_ppm: 0,
         }
     }
+}
+
+/// A clock step: from `at` on the clock shows `by` more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockStep {
+    /// The point whose clock steps.
+    pub point: Point,
+    /// True time since the start.
+    pub at: TimeDelta,
+    /// Size of the step; a negative step sets the clock back.
+    pub by: TimeDelta,
 }
 
 /// All parameters of a simulated pair of captures.

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use super::link::nanos;
+use super::load::{Congestion, TcpLoad, Writes};
 use super::ranges::Ranges;
-use super::scenario::{Congestion, TcpLoad, Writes};
 
 /// No deadline.
 pub(crate) const NEVER: u64 = u64::MAX;

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use tcpexp_units::Timestamp;
 
-use super::scenario::{CaptureSpec, Point, Scenario};
+use super::network::Point;
+use super::scenario::{CaptureSpec, Scenario};
 use super::truth::{PacketId, Sightings};
 use crate::{CaptureWriter, FrameSpec, Interface, Prng};
 

@@ -1,8 +1,9 @@
 //! One TCP flow: handshake, data in one direction, close.
 
+use super::load::TcpLoad;
+use super::network::Direction;
 use super::packet::{Kind, Segment};
 use super::receiver::Receiver;
-use super::scenario::{Direction, TcpLoad};
 use super::sender::{NEVER, Sender};
 
 const HANDSHAKE_TIMEOUT: u64 = 1_000_000_000;

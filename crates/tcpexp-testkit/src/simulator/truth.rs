@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use tcpexp_units::Timestamp;
 
-use super::scenario::{Direction, Point};
+use super::network::{Direction, Point};
 
 /// Id of a packet, in the order in which hosts sent the packets.
 pub type PacketId = u64;
