@@ -1,5 +1,7 @@
 //! A capture that supports several passes.
 
+mod source;
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
@@ -7,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use source::Source;
 use tcpexp_capture::{Capture, MappedFile, Passage, Record};
 use tcpexp_flow::MAX_FLOWS;
 use tcpexp_store::{Object, StoreOptions, as_url};
@@ -42,23 +45,6 @@ pub struct Recording {
     stores: StoreOptions,
     /// Description of the files of which this is a merged copy.
     copied: Option<Described>,
-}
-
-#[derive(Debug)]
-enum Source {
-    /// Memory-mapped once for all passes.
-    Mapped(MappedFile),
-    /// Reopened for each pass.
-    Path,
-    Spooled(File),
-    /// In memory.
-    Bytes(Vec<u8>),
-    /// Requested anew for each pass.
-    Object(Object),
-    /// A part of a set: mapped anew for each pass, so that only the part being read is mapped.
-    MappedEachPass,
-    /// Parts that are read one after the other.
-    Parts(Vec<Recording>, Arc<CaptureSet>),
 }
 
 impl Recording {
@@ -114,16 +100,7 @@ impl Recording {
     /// truncates the file during a pass.
     #[must_use]
     pub fn streamed(mut self) -> Self {
-        self.source = match self.source {
-            Source::Mapped(_) | Source::MappedEachPass => Source::Path,
-            Source::Parts(parts, set) => {
-                let parts = parts.into_iter().map(Self::streamed).collect();
-                Source::Parts(parts, set)
-            }
-            source @ (Source::Path | Source::Spooled(_) | Source::Bytes(_) | Source::Object(_)) => {
-                source
-            }
-        };
+        self.source = self.source.streamed();
         self
     }
 
@@ -160,21 +137,7 @@ impl Recording {
     /// Returns an error if a store has failed. A file that breaks off is what was captured, and
     /// gives results; an object is whole in its store.
     pub(crate) fn require_store(&self) -> Result<(), Error> {
-        match &self.source {
-            Source::Object(object) => match object.failure() {
-                Some(source) => Err(Error::Store {
-                    path: self.name.clone(),
-                    source,
-                }),
-                None => Ok(()),
-            },
-            Source::Parts(parts, _) => parts.iter().try_for_each(Self::require_store),
-            Source::Mapped(_)
-            | Source::Path
-            | Source::Spooled(_)
-            | Source::Bytes(_)
-            | Source::MappedEachPass => Ok(()),
-        }
+        self.source.require_store(&self.name)
     }
 
     /// Copies `input` to a temporary file.
@@ -245,17 +208,7 @@ impl Recording {
 
     /// Length of the file in bytes: the number of bytes that a pass reads.
     pub fn file_bytes(&self) -> u64 {
-        let metadata = match &self.source {
-            Source::Mapped(file) => return file.len() as u64,
-            Source::Bytes(bytes) => return bytes.len() as u64,
-            Source::Path | Source::MappedEachPass => std::fs::metadata(&self.name),
-            Source::Spooled(file) => file.metadata(),
-            Source::Object(object) => return object.size(),
-            Source::Parts(parts, _) => return parts.iter().map(Self::file_bytes).sum(),
-        };
-        // The length serves progress bars only; if the file vanished, the next pass reports the
-        // error.
-        metadata.map_or(0, |metadata| metadata.len())
+        self.source.bytes(&self.name)
     }
 
     /// Reads the stored file, or each file of a set, with `read`.
@@ -266,30 +219,7 @@ impl Recording {
         &self,
         read: impl Fn(Contents) -> io::Result<T>,
     ) -> Result<Vec<T>, Error> {
-        let read = |path: &Path, opened: io::Result<Contents>| {
-            opened.and_then(&read).map_err(|source| Error::Open {
-                path: path.to_owned(),
-                source,
-            })
-        };
-        let opened = match &self.source {
-            Source::Parts(_, set) => {
-                let files = set.files.iter();
-                let files =
-                    files.map(|file| read(&file.path, Contents::open(&file.path, &self.stores)));
-                return files.collect();
-            }
-            Source::Mapped(_) | Source::Path | Source::MappedEachPass => {
-                File::open(&self.name).map(Contents::File)
-            }
-            Source::Spooled(file) => file.try_clone().and_then(|mut file| {
-                io::Seek::rewind(&mut file)?;
-                Ok(Contents::File(file))
-            }),
-            Source::Bytes(_) => Err(io::ErrorKind::Unsupported.into()),
-            Source::Object(object) => Ok(Contents::Object(object.reader())),
-        };
-        Ok(vec![read(&self.name, opened)?])
+        self.source.read_files(&self.name, &self.stores, read)
     }
 
     /// True if [`read_files`](Self::read_files) may be called during a pass.
@@ -432,46 +362,6 @@ impl Recording {
     }
 
     pub(crate) fn capture(&self) -> Result<Capture<'_>, Error> {
-        let opened = match &self.source {
-            Source::Mapped(file) => return Capture::from_bytes(file).map_err(|s| self.unread(s)),
-            Source::Bytes(bytes) => return Capture::from_bytes(bytes).map_err(|s| self.unread(s)),
-            Source::Object(object) => {
-                // Results of an earlier pass that a store broke off are of no use.
-                self.require_store()?;
-                let capture = Capture::from_reader(object.reader());
-                // An error of the store is not one of the capture.
-                self.require_store()?;
-                return capture.map_err(|source| self.unread(source));
-            }
-            Source::Path | Source::MappedEachPass => File::open(&self.name),
-            // A set is opened part by part.
-            Source::Parts(..) => Err(io::ErrorKind::IsADirectory.into()),
-            Source::Spooled(file) => file.try_clone().and_then(|mut file| {
-                io::Seek::rewind(&mut file)?;
-                Ok(file)
-            }),
-        };
-        let file = opened.map_err(|source| Error::Open {
-            path: self.name.clone(),
-            source,
-        })?;
-        // A spooled file has no other writer, so it may be mapped. `streamed` requires
-        // `from_reader`, which does not map.
-        let capture = match self.source {
-            Source::Spooled(_) | Source::MappedEachPass => Capture::from_file(file),
-            Source::Path
-            | Source::Mapped(_)
-            | Source::Bytes(_)
-            | Source::Object(_)
-            | Source::Parts(..) => Capture::from_reader(file),
-        };
-        capture.map_err(|source| self.unread(source))
-    }
-
-    fn unread(&self, source: tcpexp_capture::Error) -> Error {
-        Error::Capture {
-            path: self.name.clone(),
-            source,
-        }
+        self.source.capture(&self.name)
     }
 }
