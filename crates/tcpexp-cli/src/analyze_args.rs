@@ -88,6 +88,10 @@ pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) sender: SenderArgs,
 
+    /// Print no list of tables, no progress and no warnings
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 
@@ -96,10 +100,6 @@ pub(crate) struct AnalyzeArgs {
 
     #[command(flatten)]
     pub(crate) learned: LearnedArgs,
-
-    /// Print no list of tables, no progress and no warnings
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 /// The library's options.

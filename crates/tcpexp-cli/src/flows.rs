@@ -42,7 +42,12 @@ pub(crate) struct FlowsArgs {
 
     /// Sort the table, and show the first flows of this order; rows in files keep the order in which
     /// flows end
-    #[arg(long, value_name = "KEY", default_value = "payload")]
+    #[arg(
+        long,
+        value_name = "KEY",
+        default_value = "payload",
+        help_heading = "Selection"
+    )]
     pub(crate) sort: SortKey,
 
     #[command(flatten)]

@@ -28,12 +28,12 @@ pub(crate) struct InfoArgs {
     #[arg(required = true)]
     pub(crate) captures: Vec<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) reading: ReadArgs,
-
     /// Output format
     #[arg(long, default_value = "table")]
     pub(crate) format: InfoFormat,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -43,6 +43,16 @@ pub(crate) struct PathArgs {
     /// Flows have the numbers of the first capture.
     pub(crate) more: Vec<PathBuf>,
 
+    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    ///
+    /// Memory use grows with this time.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    pub(crate) max_owd: TimeDelta,
+
+    /// Assume equal minimum delays in both directions, to compute the clock offset
+    #[arg(long)]
+    pub(crate) symmetric: bool,
+
     #[command(flatten)]
     pub(crate) select: SelectArgs,
 
@@ -53,12 +63,12 @@ pub(crate) struct PathArgs {
     /// .pdf or .png)
     ///
     /// Needs exactly two captures.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     pub(crate) plot: Option<Picture>,
 
     /// Write a table with one row per flow and direction: packet counts and delay quantiles
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) flows: Option<PathBuf>,
 
     #[command(flatten)]
@@ -69,16 +79,6 @@ pub(crate) struct PathArgs {
 
     #[command(flatten)]
     pub(crate) learned: LearnedArgs,
-
-    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
-    ///
-    /// Memory use grows with this time.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
-    pub(crate) max_owd: TimeDelta,
-
-    /// Assume equal minimum delays in both directions, to compute the clock offset
-    #[arg(long)]
-    pub(crate) symmetric: bool,
 }
 
 impl PathArgs {

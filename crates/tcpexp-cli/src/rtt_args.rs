@@ -57,6 +57,16 @@ pub(crate) struct RttArgs {
     #[arg(long, value_name = "FILE", requires = "live")]
     pub(crate) ssh_config: Option<PathBuf>,
 
+    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    ///
+    /// Memory use grows with this time.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    pub(crate) max_owd: TimeDelta,
+
+    /// Assume equal minimum delays in both directions, to compute the clock offset
+    #[arg(long, requires = "dst", conflicts_with = "compat")]
+    pub(crate) symmetric: bool,
+
     #[command(flatten)]
     pub(crate) select: SelectArgs,
 
@@ -64,12 +74,12 @@ pub(crate) struct RttArgs {
     pub(crate) output: OutputArgs,
 
     /// Draw the RTT over time and its distribution (.svg, .pdf or .png)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     pub(crate) plot: Option<Picture>,
 
     /// Write a table with one row per flow and direction: RTT quantiles and packet counts
-    #[arg(long, value_name = "FILE", requires = "dst")]
+    #[arg(long, value_name = "FILE", requires = "dst", help_heading = "Output")]
     pub(crate) flows: Option<PathBuf>,
 
     #[command(flatten)]
@@ -81,31 +91,46 @@ pub(crate) struct RttArgs {
     #[command(flatten)]
     pub(crate) learned: LearnedArgs,
 
-    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
-    ///
-    /// Memory use grows with this time.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
-    pub(crate) max_owd: TimeDelta,
-
-    /// Assume equal minimum delays in both directions, to compute the clock offset
-    #[arg(long, requires = "dst", conflicts_with = "compat")]
-    pub(crate) symmetric: bool,
-
     /// Print exactly the output of another tool
-    #[arg(long, value_name = "TOOL", requires = "dst")]
+    ///
+    /// `--format spp` prints the samples of tcpexp itself, in the form of SPP with -p -O.
+    #[arg(
+        long,
+        value_name = "TOOL",
+        requires = "dst",
+        help_heading = "Comparison with SPP"
+    )]
     #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "filter", "from", "to", "max_owd", "shard", "survey"])]
     pub(crate) compat: Option<Compat>,
 
     /// Header fields that identify a packet, as SPP's option -# (with --compat)
-    #[arg(long, value_name = "MASK", requires = "compat", default_value_t = 63)]
+    #[arg(
+        long,
+        value_name = "MASK",
+        requires = "compat",
+        default_value_t = 63,
+        help_heading = "Comparison with SPP"
+    )]
     pub(crate) mask: u32,
 
     /// Host on the source side, as SPP's option -a (with --compat)
-    #[arg(long, value_name = "IPV4", requires = "compat", requires = "dst_host")]
+    #[arg(
+        long,
+        value_name = "IPV4",
+        requires = "compat",
+        requires = "dst_host",
+        help_heading = "Comparison with SPP"
+    )]
     pub(crate) src_host: Option<Ipv4Addr>,
 
     /// Host on the destination side, as SPP's option -A (with --compat)
-    #[arg(long, value_name = "IPV4", requires = "compat", requires = "src_host")]
+    #[arg(
+        long,
+        value_name = "IPV4",
+        requires = "compat",
+        requires = "src_host",
+        help_heading = "Comparison with SPP"
+    )]
     pub(crate) dst_host: Option<Ipv4Addr>,
 }
 

@@ -32,17 +32,7 @@ pub(crate) struct CwndArgs {
     pub(crate) dst: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) select: SelectArgs,
-
-    #[command(flatten)]
     pub(crate) sender: SenderArgs,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-
-    /// Write a table with one row per recovery and per retransmission
-    #[arg(long, value_name = "FILE")]
-    pub(crate) events: Option<PathBuf>,
 
     /// Name the congestion control of each sender, or say why it is not certain
     ///
@@ -51,15 +41,6 @@ pub(crate) struct CwndArgs {
     #[arg(long)]
     pub(crate) control: bool,
 
-    /// Write a table with one row per sender, with its congestion control and the evidence
-    #[arg(long, value_name = "FILE")]
-    pub(crate) control_table: Option<PathBuf>,
-
-    /// Draw window, threshold and flight size over time, with recoveries shaded (.svg, .pdf or .png)
-    #[arg(long, value_name = "FILE")]
-    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
-    pub(crate) plot: Option<Picture>,
-
     /// Compare with a kernel's log, or with a table of `tcpexp import`
     #[arg(long, value_name = "LOG")]
     pub(crate) truth: Option<PathBuf>,
@@ -67,6 +48,25 @@ pub(crate) struct CwndArgs {
     /// Format of the log [default: detected]
     #[arg(long, value_name = "FORMAT", requires = "truth")]
     pub(crate) truth_format: Option<LogFormat>,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Write a table with one row per recovery and per retransmission
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) events: Option<PathBuf>,
+
+    /// Write a table with one row per sender, with its congestion control and the evidence
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) control_table: Option<PathBuf>,
+
+    /// Draw window, threshold and flight size over time, with recoveries shaded (.svg, .pdf or .png)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
+    pub(crate) plot: Option<Picture>,
 
     #[command(flatten)]
     pub(crate) reading: ReadArgs,

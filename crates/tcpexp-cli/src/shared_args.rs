@@ -16,6 +16,7 @@ use crate::caller::caller;
 
 /// Selection of flows.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Selection")]
 pub(crate) struct SelectArgs {
     /// Select a flow by its number or port, or by a part of "address:port > address:port"
     ///
@@ -32,6 +33,7 @@ pub(crate) struct SelectArgs {
 
 /// Options for reading captures.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     /// Measure the packets inside IP-in-IP, GRE and VXLAN tunnels
     #[arg(long)]
@@ -44,7 +46,7 @@ pub(crate) struct ReadArgs {
     /// itself: if the path translates addresses, name both with `or`. Packets that the expression
     /// selects at one point only look lost, so with two captures use no conditions on fields that
     /// the path changes, such as the length.
-    #[arg(long, value_name = "EXPRESSION", value_parser = Filter::parse)]
+    #[arg(long, value_name = "EXPRESSION", value_parser = Filter::parse, help_heading = "Selection")]
     pub(crate) filter: Option<Filter>,
 
     /// Use only the packets at and after this time
@@ -52,11 +54,21 @@ pub(crate) struct ReadArgs {
     /// 10s is a time after the first record of the capture, -5s a time before its last record. Other
     /// forms are 2026-01-31T10:00:00.5Z and seconds since 1970. With two captures, the time is one of
     /// the source, and the destination begins at the same moment on its own clock.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "Selection"
+    )]
     pub(crate) from: Option<Moment>,
 
     /// Use only the packets before this time, in the forms of --from
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        help_heading = "Selection"
+    )]
     pub(crate) to: Option<Moment>,
 
     /// Do not map the capture into memory
@@ -86,6 +98,7 @@ pub(crate) struct ReadArgs {
 
 /// The part of an analysis that a command does.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Analysis in parts")]
 pub(crate) struct PartArgs {
     /// Report only the flows of part I of N, to divide an analysis
     ///
@@ -97,7 +110,9 @@ pub(crate) struct PartArgs {
     pub(crate) shard: Option<FlowShard>,
 }
 
+/// Where rows go.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Write the rows to a file; its extension selects the format
     #[arg(short, long, value_name = "FILE")]
@@ -124,7 +139,9 @@ pub(crate) enum Format {
     Parquet,
     /// Arrow IPC file
     Arrow,
-    /// Output of SPP with -p -O (rtt only)
+    // Only `rtt` accepts it, and its help describes it.
+    /// Output of SPP with -p -O
+    #[value(hide = true)]
     Spp,
 }
 

@@ -33,9 +33,6 @@ pub(crate) struct SurveyArgs {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    #[command(flatten)]
-    reading: ReadArgs,
-
     /// Count a packet as lost if it does not arrive within this time (ms, s, min)
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
@@ -43,6 +40,9 @@ pub(crate) struct SurveyArgs {
     /// Print no progress
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    reading: ReadArgs,
 }
 
 pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
@@ -69,6 +69,7 @@ pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
 
 /// The survey of a measurement between two captures.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Analysis in parts")]
 pub(crate) struct LearnedArgs {
     /// Use what `tcpexp survey` learned from these captures with the same options
     #[arg(long, value_name = "FILE", requires = "dst")]

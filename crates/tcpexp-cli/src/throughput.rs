@@ -68,7 +68,7 @@ pub(crate) struct ThroughputArgs {
 
     /// Draw the wire rate of each flow and direction, of all flows, and of the link (.svg, .pdf or
     /// .png)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     plot: Option<Picture>,
 

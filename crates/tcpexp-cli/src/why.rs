@@ -31,10 +31,10 @@ pub(crate) struct WhyArgs {
     pub(crate) dst: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) select: SelectArgs,
+    pub(crate) sender: SenderArgs,
 
     #[command(flatten)]
-    pub(crate) sender: SenderArgs,
+    pub(crate) select: SelectArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
