@@ -18,6 +18,7 @@ use crate::{Error, Style, Svg, Thinned};
 pub(crate) const ESTIMATE: Ink = Ink::Series(0);
 pub(crate) const THRESHOLD: Ink = Ink::Series(2);
 pub(crate) const FLIGHT_SIZE: Ink = Ink::Series(5);
+pub(crate) const CAP: Ink = Ink::Series(1);
 pub(crate) const MEASURED: Ink = Ink::Other(0);
 pub(crate) const FAST_RECOVERY: Ink = Ink::Shade(0);
 pub(crate) const LOSS_RECOVERY: Ink = Ink::Shade(1);
@@ -40,6 +41,7 @@ pub struct CwndSeries {
     ssthresh: Thinned<u32>,
     flight_size: Thinned<u32>,
     measured: Thinned<u32>,
+    cap: Thinned<u32>,
     epochs: Vec<Epoch>,
     samples: u64,
 }
@@ -69,6 +71,9 @@ impl CwndSeries {
         }
         if let Some(ssthresh) = sample.ssthresh_segments {
             self.ssthresh.add(sample.at, ssthresh);
+        }
+        if let Some(cap) = sample.model.and_then(|model| model.inflight_cap_segments) {
+            self.cap.add(sample.at, cap);
         }
         let smss = sample.smss_bytes.filter(|smss| *smss > 0);
         if let Some((bytes, smss)) = sample.flight_size_bytes.zip(smss) {
@@ -115,7 +120,7 @@ impl CwndSeries {
 
     /// Upper end of the panel; it ignores the threshold, which may be above all windows.
     fn high(&self) -> f64 {
-        let most = [&self.cwnd, &self.flight_size, &self.measured]
+        let most = [&self.cwnd, &self.flight_size, &self.measured, &self.cap]
             .into_iter()
             .filter_map(|line| Some(line.extremes()?.1))
             .max();
@@ -188,6 +193,10 @@ impl<'a> Figure<'a> {
                 any(|series| series.ssthresh.times().is_some()),
                 Key::line("ssthresh", THRESHOLD),
             ),
+            (
+                any(|series| series.cap.times().is_some()),
+                Key::line("BBR's window, replayed", CAP),
+            ),
             (true, Key::line("flight size", FLIGHT_SIZE)),
             (has_kind(false), Key::area("fast recovery", FAST_RECOVERY)),
             (
@@ -242,6 +251,7 @@ impl<'a> Figure<'a> {
             (&series.measured, MEASURED, MEASURED_WIDTH),
             (&series.flight_size, FLIGHT_SIZE, 2),
             (&series.ssthresh, THRESHOLD, 3),
+            (&series.cap, CAP, 3),
             (&series.cwnd, ESTIMATE, 3),
         ] {
             let points: Vec<Point> = line
@@ -299,6 +309,7 @@ mod tests {
             rto: None,
             usable_window_bytes: None,
             limit: None,
+            model: None,
         }
     }
 

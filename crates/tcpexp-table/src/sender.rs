@@ -1,7 +1,7 @@
 //! The table of sender state: a row per ACK that a sender receives, or per poll of its kernel.
 
 use tcpexp_flow::StreamOffset;
-use tcpexp_measure::sender::{CwndSource, SenderSample};
+use tcpexp_measure::sender::{CwndSource, ModelPhase, PathModel, SenderSample};
 
 use crate::columns::{Builder, Columns};
 use crate::labels::{Labelled, SenderLabel, sender_label_columns};
@@ -16,7 +16,8 @@ pub fn sender_columns() -> Columns<SenderSampleRow> {
         .time("time", "Time when an ACK reached the sender, in a log also when the sender was polled. A log without dates starts at 1970-01-01. The row is the state before that ACK is processed.", |row| row.row.at);
     let columns = windows(columns, |row| Some(&row.row));
     let columns = cwnd_source(columns, |row| row.row.cwnd_source);
-    control(columns, |row| Some(&row.row)).done()
+    let columns = control(columns, |row| Some(&row.row));
+    model(columns, |row| row.row.model.as_ref()).done()
 }
 
 /// Adds the columns for the data in flight and the windows.
@@ -54,6 +55,28 @@ pub(crate) fn control<R: 'static>(
         .maybe_span("rto_ns", "Retransmission timeout in nanoseconds. Null if a log has no such value.", move |row| of(row)?.rto)
         .maybe_signed("usable_window_bytes", "Usable window in bytes: SND.UNA + SND.WND - SND.NXT. Negative after the receive window shrank. Null if the window is unknown.", move |row| of(row)?.usable_window_bytes)
         .maybe_text("limit", "Limit of the sender: congestion_window, receiver_window, or application (or its send buffer, which looks the same). Null if unknown.", move |row| of(row)?.limit.map(tcpexp_measure::sender::Limit::name))
+}
+
+/// Adds the columns for the model of the path of a sender that paces.
+pub(crate) fn model<R: 'static>(
+    columns: Builder<R>,
+    of: fn(&R) -> Option<&PathModel>,
+) -> Builder<R> {
+    fn gain(percent: Option<u16>) -> Option<f64> {
+        percent.map(|percent| f64::from(percent) / 100.0)
+    }
+    columns
+        .maybe_count("bandwidth_bps", "Bottleneck bandwidth in bits of payload per second, as BBR measures it: the maximum delivery rate of the last ten round trips (draft-cheng-iccrg-delivery-rate-estimation). Null unless the sender paces (cwnd_source paced) or a log has the value.", move |row| of(row)?.bandwidth_bps)
+        .maybe_count("bandwidth_low_bps", "Lower bound of bandwidth_bps: the times of capture and kernel differ.", move |row| Some(of(row)?.bandwidth_bounds_bps()?.0))
+        .maybe_count("bandwidth_high_bps", "Upper bound of bandwidth_bps.", move |row| Some(of(row)?.bandwidth_bounds_bps()?.1))
+        .maybe_span("propagation_rtt_ns", "Propagation round-trip time in nanoseconds, as BBR measures it: the minimum of the last ten seconds. Null as bandwidth_bps.", move |row| of(row)?.least_rtt)
+        .maybe_span("propagation_rtt_low_ns", "Lower bound of propagation_rtt_ns.", move |row| Some(of(row)?.least_rtt_bounds()?.0))
+        .maybe_span("propagation_rtt_high_ns", "Upper bound of propagation_rtt_ns.", move |row| Some(of(row)?.least_rtt_bounds()?.1))
+        .maybe_text("bbr_phase", "Phase of BBR: startup, drain, probe_bandwidth or probe_rtt. Null unless a log has it, or the sender's pacing agrees with BBR's, version 1.", move |row| of(row)?.phase.map(ModelPhase::name))
+        .maybe_count("pacing_rate_bps", "Pacing rate of BBR in bits of payload per second: bandwidth times pacing gain, less Linux's margin of 1 %. Null as bbr_phase, and while the phase of the gain cycle is not known.", move |row| of(row)?.pacing_rate_bps)
+        .maybe_float("pacing_gain", "Pacing gain of BBR. Null as pacing_rate_bps.", move |row| gain(of(row)?.pacing_gain_percent))
+        .maybe_float("window_gain", "Window gain of BBR. Null as bbr_phase.", move |row| gain(of(row)?.window_gain_percent))
+        .maybe_id("inflight_cap_segments", "Congestion window of BBR in segments, replayed by its rules: the most that it lets into the network. The window of other senders is cwnd_segments. Null as bbr_phase.", move |row| of(row)?.inflight_cap_segments)
 }
 
 pub(crate) fn wire(offset: StreamOffset) -> u32 {

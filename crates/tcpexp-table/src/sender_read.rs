@@ -85,6 +85,8 @@ impl Rows {
             rto: cells.signed("rto_ns")?.map(TimeDelta::from_nanos),
             usable_window_bytes: cells.signed("usable_window_bytes")?,
             limit: cells.may_be("limit", &Limit::ALL, Limit::name)?,
+            // Nothing that reads a table back needs the model.
+            model: None,
         };
         let label = match self.labels.get(&(flow, direction)) {
             Some(label) => Arc::clone(label),
@@ -153,6 +155,7 @@ mod tests {
             rto: Some(TimeDelta::from_millis(240)),
             usable_window_bytes: Some(-5),
             limit: Some(Limit::Application),
+            model: None,
         };
         let wrapped = SenderSample {
             snd_una: Some(una.plus(20)),
@@ -176,6 +179,7 @@ mod tests {
             rto: None,
             usable_window_bytes: None,
             limit: None,
+            model: None,
             ..full
         };
         let forward = SenderSample {

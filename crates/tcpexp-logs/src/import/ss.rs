@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tcpexp_measure::sender::SenderSample;
+use tcpexp_measure::sender::{ModelPhase, PathModel, SenderSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::error::{LineUse, Unusable};
@@ -177,6 +177,7 @@ fn connection(
         ssthresh_segments: threshold.and_then(finite),
         srtt,
         rto: rto.or(srtt.map(|_| RTO_NOT_PRINTED)),
+        model: model(details, cwnd),
         ..blank(stream, at)
     });
     batch.counters.push(SenderCounters {
@@ -191,10 +192,67 @@ fn connection(
     Ok(())
 }
 
+/// BBR's model: `bbr:(bw:9820552bps,mrtt:40.029,pacing_gain:1.25,cwnd_gain:2)`.
+fn model(details: &Details<'_>, cwnd: u32) -> Option<PathModel> {
+    let list = details
+        .0
+        .iter()
+        .find_map(|token| token.strip_prefix("bbr:(")?.strip_suffix(')'))?;
+    let find = |name: &str| {
+        list.split(',')
+            .find_map(|item| item.strip_prefix(name)?.strip_prefix(':'))
+    };
+    let percent = |name| {
+        let gain: f64 = find(name)?.parse().ok()?;
+        percent(gain)
+    };
+    let rate = |text: &str| text.strip_suffix("bps")?.parse().ok();
+    let (pacing_gain, window_gain) = (percent("pacing_gain"), percent("cwnd_gain"));
+    let pacing_rate = details
+        .0
+        .windows(2)
+        .find(|pair| pair[0] == "pacing_rate")
+        .and_then(|pair| rate(pair[1]));
+    Some(PathModel {
+        is_measured: true,
+        bandwidth_bps: find("bw").and_then(rate),
+        least_rtt: find("mrtt").and_then(|text| Field::new("mrtt", text).millis().ok()),
+        phase: pacing_gain.zip(window_gain).and_then(phase),
+        pacing_rate_bps: pacing_rate,
+        pacing_gain_percent: pacing_gain,
+        window_gain_percent: window_gain,
+        inflight_cap_segments: Some(cwnd),
+    })
+}
+
+fn percent(gain: f64) -> Option<u16> {
+    let percent = (gain * 100.0).round();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked"
+    )]
+    (0.0..=10_000.0)
+        .contains(&percent)
+        .then_some(percent as u16)
+}
+
+/// The phase of BBR, version 1, which has these gains in percent (`bbr_update_gains`).
+fn phase((pacing, window): (u16, u16)) -> Option<ModelPhase> {
+    match (pacing, window) {
+        (289, 289) => Some(ModelPhase::Startup),
+        (34, 289) => Some(ModelPhase::Drain),
+        (_, 200) => Some(ModelPhase::ProbeBandwidth),
+        (100, 100) => Some(ModelPhase::ProbeRtt),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
 
+    use super::*;
     use crate::import::Format;
     use crate::import::log::{lines, read, rows_of};
 
@@ -250,6 +308,25 @@ mod tests {
         8000000000 0 forward: pipe 0 cwnd 4 srtt 1.000 ms rto 3.000 s
         1 lines: time is missing
         ");
+    }
+
+    #[test]
+    fn bbr_prints_its_model() {
+        let line = "ESTAB 0 0 10.0.0.1:22 10.0.0.2:9 bbr rtt:40.1/1 cwnd:72 bbr:(bw:9544808bps,mrtt:40.028,pacing_gain:1.25,cwnd_gain:2) send 2bps pacing_rate 11811696bps delivered:4";
+        let (batch, _) = read(Format::Ss, &format!("1.5 {line}\n"));
+        assert_eq!(
+            batch.samples[0].model,
+            Some(PathModel {
+                is_measured: true,
+                bandwidth_bps: Some(9_544_808),
+                least_rtt: Some(TimeDelta::from_micros(40_028)),
+                phase: Some(ModelPhase::ProbeBandwidth),
+                pacing_rate_bps: Some(11_811_696),
+                pacing_gain_percent: Some(125),
+                window_gain_percent: Some(200),
+                inflight_cap_segments: Some(72),
+            })
+        );
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub(super) fn blank(stream: &Stream, at: Timestamp) -> SenderSample {
         rto: None,
         usable_window_bytes: None,
         limit: None,
+        model: None,
     }
 }
 

@@ -37,6 +37,7 @@ impl Row {
             rto: None,
             usable_window_bytes: None,
             limit: None,
+            model: None,
         })
     }
 

@@ -219,7 +219,7 @@ fn answer(
     model: &ModelWatch,
 ) -> Result<Control, Unnamed> {
     if summary.hint.family == Some(CongestionFamily::ModelBased) {
-        return if model.probes >= MIN_PROBES {
+        return if model.probes >= MIN_PROBES || summary.model_fit.is_some_and(|fit| fit.is_bbr()) {
             Ok(Control::Bbr)
         } else {
             Err(Unnamed::Paced)

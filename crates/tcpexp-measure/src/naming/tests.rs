@@ -109,6 +109,7 @@ impl Sender {
             rto: None,
             usable_window_bytes: None,
             limit: None,
+            model: None,
         }));
     }
 
@@ -197,6 +198,7 @@ impl Sender {
             least_rtt: None,
             greatest_delivery_rate_bps: None,
             model_window_segments: None,
+            model_fit: None,
             hint: CongestionHint::default(),
         };
         let mut namer = Namer::default();

@@ -1,6 +1,6 @@
 //! The progress reported by one ACK.
 
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 /// The segments that one ACK newly acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,9 +15,19 @@ pub(super) struct Progress {
     /// once.
     pub(super) first_acked: Option<Timestamp>,
     pub(super) first_sacked: Option<Timestamp>,
+    /// Number of the latest transmission newly acknowledged, and its round-trip time if the segment
+    /// was sent once.
+    pub(super) latest: Option<(u64, Option<TimeDelta>)>,
 }
 
 impl Progress {
+    /// Records a segment newly acknowledged.
+    pub(super) fn arrive(&mut self, transmission: u64, rtt: Option<TimeDelta>) {
+        if self.latest.is_none_or(|(latest, _)| transmission > latest) {
+            self.latest = Some((transmission, rtt));
+        }
+    }
+
     /// Send time of the segment that Linux measures the round-trip time on.
     pub(super) fn timed(&self) -> Option<Timestamp> {
         let acked = self.first_acked.filter(|_| !self.has_retransmitted);

@@ -3,6 +3,8 @@
 use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::model::PathModel;
+
 /// The state of one sender when an ACK arrives, before it is processed.
 ///
 /// Reconstructions and kernel logs share this row, so that both fit in one table. Fields that a source
@@ -50,6 +52,8 @@ pub struct SenderSample {
     pub usable_window_bytes: Option<i64>,
     /// Limit on the sender.
     pub limit: Option<Limit>,
+    /// The model of the path of a sender that paces.
+    pub model: Option<PathModel>,
 }
 
 /// Source of a congestion window.

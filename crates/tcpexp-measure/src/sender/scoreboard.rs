@@ -52,7 +52,19 @@ pub(super) struct Segment {
     pub(super) again: bool,
 }
 
+impl Segment {
+    /// The round-trip time that an ACK shows; `None` if the segment was retransmitted.
+    fn rtt(&self, at: Timestamp) -> Option<TimeDelta> {
+        (!self.again).then(|| at - self.sent)
+    }
+}
+
 impl Scoreboard {
+    /// Number of transmissions so far, which is the number of the latest.
+    pub(super) fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
     /// Number of outstanding segments (`packets_out`).
     pub(super) fn outstanding(&self) -> u32 {
         u32::try_from(self.segments.len()).unwrap_or(u32::MAX)
@@ -248,6 +260,7 @@ impl Scoreboard {
             } else {
                 progress.delivered += 1;
                 self.arrived(at, &segment);
+                progress.arrive(segment.transmission, segment.rtt(at));
                 // Karn's algorithm: only a segment sent once gives a round-trip time (RFC 6298,
                 // section 3).
                 if !segment.again && progress.first_acked.is_none() {
@@ -298,6 +311,7 @@ impl Scoreboard {
                 progress.first_sacked = Some(segment.sent);
             }
             self.arrived(at, &segment);
+            progress.arrive(segment.transmission, segment.rtt(at));
             index = self.open_from(index);
         }
     }

@@ -5,6 +5,7 @@ use tcpexp_units::TimeDelta;
 
 use super::hints::CongestionHint;
 use super::limits::LimitedTime;
+use super::model::ModelFit;
 use super::scale::WindowScale;
 use crate::Position;
 
@@ -41,6 +42,8 @@ pub struct SenderSummary {
     /// the window of a sender that paces by a model of the path (BBR), whose window packets do not
     /// show: within 15 % in steady state, less accurate with losses.
     pub model_window_segments: Option<u32>,
+    /// How well the pacing agrees with BBR's; `None` unless the sender paces.
+    pub model_fit: Option<ModelFit>,
     /// Likely congestion control.
     pub hint: CongestionHint,
 }

@@ -8,7 +8,7 @@ use tcpexp_units::Timestamp;
 
 use super::flow::{DatasetFlow, flow_part, time_part};
 use crate::columns::Columns;
-use crate::sender::{control, cwnd_source, windows};
+use crate::sender::{control, cwnd_source, model, windows};
 
 /// The state of a sender.
 #[derive(Clone, Debug)]
@@ -36,5 +36,6 @@ pub(super) fn columns(origin: Timestamp) -> Columns<SenderStateRow> {
     );
     let columns = windows(columns, |row| Some(&row.sample));
     let columns = cwnd_source(columns, |row| row.sample.cwnd_source);
-    control(columns, |row| Some(&row.sample)).done()
+    let columns = control(columns, |row| Some(&row.sample));
+    model(columns, |row| row.sample.model.as_ref()).done()
 }

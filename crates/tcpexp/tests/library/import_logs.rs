@@ -244,6 +244,7 @@ impl Meter for Outstanding {
                 rto: None,
                 usable_window_bytes: None,
                 limit: None,
+                model: None,
             }]);
             self.una = self.una.max(segment.ack);
         }

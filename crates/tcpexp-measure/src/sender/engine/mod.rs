@@ -18,6 +18,7 @@ use super::event::{Acked, Sent};
 use super::hints::Hints;
 use super::limits::Limits;
 use super::losses::Losses;
+use super::model::{Delivery as ModelDelivery, Model, Repairing};
 use super::profile::{Profile, Timer};
 use super::progress::Progress;
 use super::recovery::RecoveryKind;
@@ -58,6 +59,8 @@ pub(super) struct Engine<'a> {
     backoff: Backoff,
     undecided: Undecided,
     totals: Totals,
+    /// The model of the path; `None` unless the sender paces. Boxed because most senders have none.
+    model: Option<Box<Model>>,
     /// The fates of the data; `None` without a second capture.
     losses: Option<Losses<'a>>,
 }
@@ -74,6 +77,13 @@ struct Totals {
     timeouts: u32,
 }
 
+impl Subject<'_> {
+    /// True if the sender paces, so that its model of the path may limit it.
+    fn has_model(&self) -> bool {
+        self.side.is_paced && self.order != Order::NotSeen
+    }
+}
+
 impl<'a> Engine<'a> {
     pub(super) fn new(subject: Subject<'a>, losses: Option<Losses<'a>>, profile: Profile) -> Self {
         Self {
@@ -88,6 +98,9 @@ impl<'a> Engine<'a> {
             backoff: Backoff::default(),
             undecided: Undecided::default(),
             totals: Totals::default(),
+            model: subject
+                .has_model()
+                .then(|| Box::new(Model::new(subject.side.smss_bytes))),
             losses,
         }
     }
@@ -119,6 +132,7 @@ impl<'a> Engine<'a> {
             // Data not triggered by an ACK, such as a probe, may exceed the window.
             self.see_settled(sent.at, rows);
         }
+        let is_idle = self.board.is_empty();
         // A sender may repackage retransmitted bytes with new data, so one packet may be both.
         if sent.end > nxt {
             self.send_new(sent.at, nxt, sent.end);
@@ -129,6 +143,11 @@ impl<'a> Engine<'a> {
                 ..*sent
             };
             self.retransmit(&again, earlier_copy, rows);
+        }
+        if let Some(model) = &mut self.model {
+            let bytes = u32::try_from(sent.end.since(sent.start)).unwrap_or(0);
+            let (last, in_flight) = (self.board.transmissions(), self.board.pipe());
+            model.send(sent.at, bytes, last, in_flight, is_idle);
         }
         self.exchange.send(sent.at);
         self.note_limit();
@@ -252,6 +271,7 @@ impl<'a> Engine<'a> {
         if warmed_up {
             self.window.cwnd = self.board.pipe().max(1);
         }
+        let prior_in_flight = self.board.pipe();
         let had = self.board.counted_duplicates;
         let blocks = acked.blocks.selective(acked.ack);
         let mut progress = self.board.acknowledge(acked.at, acked.ack, blocks);
@@ -262,10 +282,39 @@ impl<'a> Engine<'a> {
         self.measure_delivery(acked);
         // Outside a recovery, the first retransmission marks the losses: only it shows that the
         // sender has detected them.
-        let has_lost = !self.state.is_open()
-            && progress.delivered > 0
-            && self.detect(acked.at, acked.record) > 0;
-        self.advance(acked, &progress, advanced, has_lost, rows);
+        let lost = if !self.state.is_open() && progress.delivered > 0 {
+            self.detect(acked.at, acked.record)
+        } else {
+            0
+        };
+        self.advance(acked, &progress, advanced, lost > 0, rows);
+        self.update_model(acked.at, &progress, prior_in_flight, lost);
+    }
+
+    fn update_model(
+        &mut self,
+        at: Timestamp,
+        progress: &Progress,
+        prior_in_flight: u32,
+        lost: u32,
+    ) {
+        let Some(model) = &mut self.model else {
+            return;
+        };
+        model.deliver(&ModelDelivery {
+            at,
+            segments: progress.delivered,
+            latest: progress.latest,
+            prior_in_flight,
+            in_flight: self.board.pipe(),
+            lost,
+            repairing: match self.state.kind() {
+                Some(RecoveryKind::Fast) => Repairing::Losses,
+                Some(RecoveryKind::Timeout) => Repairing::AfterTimeout,
+                Some(RecoveryKind::CongestionEcho) | None => Repairing::Nothing,
+            },
+            smss_bytes: self.subject.side.smss_bytes,
+        });
     }
 
     /// Samples the round-trip time as Linux does: once per ACK, never on retransmitted data.
@@ -283,6 +332,10 @@ impl<'a> Engine<'a> {
             None if progress.cumulative > 0 => self.ticks.rtt(acked.at, acked.echo),
             None => None,
         };
+        // Away from the sender, the handshake shows a part of the round-trip time.
+        if let (Some(model), Some(sent), Order::Seen) = (&mut self.model, syn, self.subject.order) {
+            model.open(acked.at, acked.at - sent);
+        }
         if let Some(rtt) = rtt {
             self.timer.sample(rtt, acked.ack, nxt);
         }

@@ -88,6 +88,7 @@ impl Engine<'_> {
             rto: is_ordered.then(|| self.timer.rto()),
             usable_window_bytes: self.stream.and_then(|stream| stream.usable_bytes()),
             limit: limit(now, source),
+            model: self.model.as_ref().map(|model| model.state()),
         }
     }
 
@@ -144,6 +145,7 @@ impl Engine<'_> {
             greatest_delivery_rate_bps: self.totals.delivery.greatest_bps(),
             model_window_segments: least_rtt
                 .and_then(|rtt| self.totals.delivery.model_window_segments(rtt, smss_bytes)),
+            model_fit: self.model.as_ref().map(|model| model.fit()),
             // Windows replayed without the order of events are no evidence.
             hint: match self.subject.order {
                 Order::NotSeen => CongestionHint::default(),

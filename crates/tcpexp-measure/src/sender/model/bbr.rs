@@ -1,0 +1,562 @@
+//! BBR, version 1, as Linux implements it (`tcp_bbr.c`), replayed on a sender's ACKs.
+//!
+//! Bandwidths are in segments per microsecond, times [`UNIT`]; gains in 1/256. Not replayed: the
+//! bandwidth that BBR assumes where a policer drops a fifth of the packets (`bbr_lt_bw_sampling`).
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::cycle::{Cycle, GAINS, Progress};
+use super::filter::WindowedMax;
+use super::rate::{RateSample, RateSampler};
+use super::state::ModelPhase;
+
+/// Scale of a bandwidth (`BW_SCALE`).
+const SCALE: u32 = 24;
+/// One segment per microsecond (`BW_UNIT`).
+const UNIT: u64 = 1 << SCALE;
+/// A gain of 1 (`BBR_UNIT`).
+const ONE: u64 = 1 << 8;
+/// The gain of Startup, 2/ln 2 (`bbr_high_gain`).
+const HIGH: u64 = 2_885 * ONE / 1_000 + 1;
+/// The pacing gain of Drain (`bbr_drain_gain`).
+const DRAIN: u64 = ONE * 1_000 / 2_885;
+/// The window gain of the gain cycle (`bbr_cwnd_gain`).
+const WINDOW: u64 = 2 * ONE;
+/// Round trips over which the bandwidth is the maximum (`bbr_bw_rtts`).
+const BANDWIDTH_ROUNDS: u32 = 10;
+/// Time over which the propagation time is the minimum (`bbr_min_rtt_win_sec`).
+const LEAST_RTT_WINDOW: TimeDelta = TimeDelta::from_seconds(10);
+/// Time with the least window in `ProbeRTT` (`bbr_probe_rtt_mode_ms`).
+const PROBE_RTT: TimeDelta = TimeDelta::from_millis(200);
+/// The least window (`bbr_cwnd_min_target`).
+const LEAST_WINDOW: u32 = 4;
+/// The initial window (`TCP_INIT_CWND`).
+const INITIAL_WINDOW: u32 = 10;
+/// Growth of the bandwidth that continues Startup (`bbr_full_bw_thresh`), in 1/256.
+const FULL_GROWTH: u64 = ONE * 5 / 4;
+/// Round trips without it that end Startup (`bbr_full_bw_cnt`).
+const FULL_ROUNDS: u32 = 3;
+/// Round trips of each half of the window over which the aggregation of ACKs is the maximum
+/// (`bbr_extra_acked_win_rtts`).
+const EXTRA_ROUNDS: u32 = 5;
+/// Segments after which the measurement of aggregation starts anew (`bbr_ack_epoch_acked_reset_thresh`).
+const EXTRA_RESET: u64 = 1 << 20;
+/// Time of ACKs whose aggregation may widen the window (`bbr_extra_acked_max_us`).
+const EXTRA_MOST_US: u64 = 100_000;
+/// Rate below which super-packets have one segment (`bbr_min_tso_rate`), in bytes per second.
+const SMALL_RATE: u64 = 1_200_000 / 8;
+/// Part of a second that a super-packet takes at the pacing rate: 1/1024 (`sk_pacing_shift`).
+const PACING_SHIFT: u32 = 10;
+/// Greatest super-packet in bytes (`GSO_LEGACY_MAX_SIZE`), less its headers.
+const MOST_SUPER_BYTES: u64 = 65_536 - 1 - 320;
+
+/// Segments more in the phase with the gain 1.25.
+const PROBING_ROOM: u32 = 2;
+
+/// State of loss repair (`icsk_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::sender) enum Repairing {
+    #[default]
+    Nothing,
+    Losses,
+    AfterTimeout,
+}
+
+/// What an ACK changes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sender) struct Delivery {
+    pub(in crate::sender) at: Timestamp,
+    /// Segments newly acknowledged, cumulatively or selectively.
+    pub(in crate::sender) segments: u32,
+    /// Number of the latest transmission among them, and its round-trip time if the segment was sent
+    /// once.
+    pub(in crate::sender) latest: Option<(u64, Option<TimeDelta>)>,
+    /// Segments in the network before and after the ACK.
+    pub(in crate::sender) prior_in_flight: u32,
+    pub(in crate::sender) in_flight: u32,
+    /// Segments newly considered lost.
+    pub(in crate::sender) lost: u32,
+    pub(in crate::sender) repairing: Repairing,
+    pub(in crate::sender) smss_bytes: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBandwidth,
+    ProbeRtt,
+}
+
+/// Aggregation of ACKs (`bbr_update_ack_aggregation`).
+#[derive(Clone, Copy, Debug)]
+struct Aggregation {
+    since: Timestamp,
+    acked: u64,
+    most: [u64; 2],
+    place: usize,
+    rounds: u32,
+}
+
+/// The state of BBR.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the kernel's bits, each set on its own"
+)]
+pub(super) struct Bbr {
+    mode: Mode,
+    pub(super) cycle: Cycle,
+    bandwidth: WindowedMax,
+    rounds: u32,
+    round_end: u64,
+    is_round_start: bool,
+    pub(super) least_rtt: Option<TimeDelta>,
+    least_rtt_at: Timestamp,
+    probe_done_at: Option<Timestamp>,
+    has_probed_round: bool,
+    full_bandwidth: u64,
+    full_rounds: u32,
+    is_full: bool,
+    aggregation: Aggregation,
+    pub(super) cwnd: u32,
+    prior_cwnd: u32,
+    conserves: bool,
+    before: Repairing,
+    is_idle_restart: bool,
+    /// Bytes per second.
+    pub(super) pacing_rate: u64,
+    has_rtt: bool,
+    /// Time when pacing allows the next packet.
+    next_at: Timestamp,
+}
+
+impl Bbr {
+    pub(super) fn new() -> Self {
+        Self {
+            mode: Mode::Startup,
+            cycle: Cycle::default(),
+            bandwidth: WindowedMax::default(),
+            rounds: 0,
+            round_end: 1,
+            is_round_start: false,
+            least_rtt: None,
+            least_rtt_at: Timestamp::MIN,
+            probe_done_at: None,
+            has_probed_round: false,
+            full_bandwidth: 0,
+            full_rounds: 0,
+            is_full: false,
+            aggregation: Aggregation {
+                since: Timestamp::MIN,
+                acked: 0,
+                most: [0; 2],
+                place: 0,
+                rounds: 0,
+            },
+            cwnd: INITIAL_WINDOW,
+            prior_cwnd: 0,
+            conserves: false,
+            before: Repairing::Nothing,
+            is_idle_restart: false,
+            pacing_rate: 0,
+            has_rtt: false,
+            next_at: Timestamp::MIN,
+        }
+    }
+
+    /// Takes the round-trip time of the handshake.
+    pub(super) fn open(&mut self, at: Timestamp, rtt: TimeDelta, smss_bytes: u32) {
+        self.least_rtt = Some(rtt);
+        self.least_rtt_at = at;
+        self.aggregation.since = at;
+        self.set_first_rate(rtt, smss_bytes);
+    }
+
+    fn set_first_rate(&mut self, rtt: TimeDelta, smss_bytes: u32) {
+        self.has_rtt = true;
+        let bandwidth = u64::from(self.cwnd) * UNIT / micros(rtt).max(1);
+        self.pacing_rate = pacing_rate(bandwidth, HIGH, smss_bytes);
+    }
+
+    /// Records data that leaves with nothing in the network.
+    pub(super) fn restart(&mut self, at: Timestamp, smss_bytes: u32) {
+        self.is_idle_restart = true;
+        self.aggregation.since = at;
+        self.aggregation.acked = 0;
+        match self.mode {
+            Mode::ProbeBandwidth => self.set_pacing_rate(ONE, smss_bytes),
+            Mode::ProbeRtt => self.check_probe_done(at),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    /// Records data that leaves (`tcp_update_skb_after_send`).
+    pub(super) fn send(&mut self, at: Timestamp, bytes: u32) {
+        let nanos = (u64::from(bytes) * 1_000_000_000).checked_div(self.pacing_rate);
+        if let Some(nanos) = nanos {
+            let span = TimeDelta::from_nanos(i64::try_from(nanos).unwrap_or(0));
+            self.next_at = self.next_at.max(at) + span;
+        }
+    }
+
+    /// Processes an ACK (`bbr_main`). `samples` is limited by the application in `ProbeRTT`.
+    pub(super) fn deliver(
+        &mut self,
+        now: &Delivery,
+        sample: Option<RateSample>,
+        samples: &mut RateSampler,
+    ) {
+        if !self.has_rtt
+            && let Some((_, Some(rtt))) = now.latest
+        {
+            self.set_first_rate(rtt, now.smss_bytes);
+        }
+        self.enter(now, samples);
+        self.update_bandwidth(sample, samples);
+        self.update_aggregation(now, sample);
+        self.update_cycle(now);
+        self.check_full(sample);
+        self.check_drain(now);
+        self.update_least_rtt(now, sample, samples);
+        self.set_pacing_rate(self.pacing_gain(), now.smss_bytes);
+        self.set_cwnd(now, samples);
+    }
+
+    /// Saves the window when a recovery begins (`bbr_ssthresh`, `bbr_set_state`).
+    fn enter(&mut self, now: &Delivery, samples: &RateSampler) {
+        if self.before == Repairing::Nothing && now.repairing != Repairing::Nothing {
+            self.prior_cwnd = if self.mode == Mode::ProbeRtt {
+                self.prior_cwnd.max(self.cwnd)
+            } else {
+                self.cwnd
+            };
+        }
+        if now.repairing == Repairing::AfterTimeout && self.before != now.repairing {
+            self.full_bandwidth = 0;
+            self.cwnd = now.in_flight + 1;
+            self.round_end = samples.delivered();
+        }
+    }
+
+    fn update_bandwidth(&mut self, sample: Option<RateSample>, samples: &RateSampler) {
+        self.is_round_start = false;
+        let Some(sample) = sample else {
+            return;
+        };
+        let Some(interval) = sample.interval else {
+            return;
+        };
+        if sample.prior_delivered >= self.round_end {
+            self.round_end = samples.delivered();
+            self.rounds += 1;
+            self.is_round_start = true;
+            self.conserves = false;
+        }
+        let bandwidth = sample.delivered * UNIT / micros(interval).max(1);
+        if !sample.is_app_limited || bandwidth >= self.bandwidth() {
+            self.bandwidth.see(BANDWIDTH_ROUNDS, self.rounds, bandwidth);
+        }
+    }
+
+    fn update_aggregation(&mut self, now: &Delivery, sample: Option<RateSample>) {
+        if now.segments == 0 || sample.is_none_or(|sample| sample.interval.is_none()) {
+            return;
+        }
+        let bandwidth = self.bandwidth();
+        let acks = &mut self.aggregation;
+        if self.is_round_start {
+            acks.rounds += 1;
+            if acks.rounds >= EXTRA_ROUNDS {
+                acks.rounds = 0;
+                acks.place = 1 - acks.place;
+                acks.most[acks.place] = 0;
+            }
+        }
+        let mut expected = (bandwidth * micros(now.at - acks.since)) >> SCALE;
+        if acks.acked <= expected || acks.acked + u64::from(now.segments) >= EXTRA_RESET {
+            acks.acked = 0;
+            acks.since = now.at;
+            expected = 0;
+        }
+        acks.acked += u64::from(now.segments);
+        let extra = acks
+            .acked
+            .saturating_sub(expected)
+            .min(u64::from(self.cwnd));
+        acks.most[acks.place] = acks.most[acks.place].max(extra);
+    }
+
+    fn update_cycle(&mut self, now: &Delivery) {
+        let (Mode::ProbeBandwidth, Some(least_rtt)) = (self.mode, self.least_rtt) else {
+            return;
+        };
+        let in_flight = self.at_departure(now.at, now.prior_in_flight);
+        let bandwidth = self.bandwidth();
+        self.cycle.advance(&Progress {
+            at: now.at,
+            least_rtt,
+            in_flight,
+            has_lost: now.lost > 0,
+            full: (self.flight(bandwidth, ONE * 5 / 4, now.smss_bytes) + PROBING_ROOM)
+                .saturating_sub(self.super_segments(now.smss_bytes)),
+            drained: self.flight(bandwidth, ONE, now.smss_bytes),
+        });
+    }
+
+    fn check_full(&mut self, sample: Option<RateSample>) {
+        let is_limited = sample.is_some_and(|sample| sample.is_app_limited);
+        if self.is_full || !self.is_round_start || is_limited {
+            return;
+        }
+        if self.bandwidth() >= (self.full_bandwidth * FULL_GROWTH) >> 8 {
+            self.full_bandwidth = self.bandwidth();
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.is_full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn check_drain(&mut self, now: &Delivery) {
+        if self.mode == Mode::Startup && self.is_full {
+            self.mode = Mode::Drain;
+        }
+        let drained = self.flight(self.bandwidth(), ONE, now.smss_bytes);
+        if self.mode == Mode::Drain && self.at_departure(now.at, now.in_flight) <= drained {
+            self.probe_bandwidth(now.at);
+        }
+    }
+
+    fn probe_bandwidth(&mut self, at: Timestamp) {
+        self.mode = Mode::ProbeBandwidth;
+        self.cycle.begin(at);
+    }
+
+    fn update_least_rtt(
+        &mut self,
+        now: &Delivery,
+        sample: Option<RateSample>,
+        samples: &mut RateSampler,
+    ) {
+        let is_expired = now.at - self.least_rtt_at > LEAST_RTT_WINDOW;
+        let rtt = now.latest.and_then(|(_, rtt)| rtt);
+        if let Some(rtt) = rtt
+            && (is_expired || self.least_rtt.is_none_or(|least| rtt < least))
+        {
+            self.least_rtt = Some(rtt);
+            self.least_rtt_at = now.at;
+        }
+        if is_expired && !self.is_idle_restart && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.prior_cwnd = if self.before == Repairing::Nothing {
+                self.cwnd
+            } else {
+                self.prior_cwnd.max(self.cwnd)
+            };
+            self.probe_done_at = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            samples.limit_by_application(now.in_flight);
+            if self.probe_done_at.is_some() {
+                self.has_probed_round |= self.is_round_start;
+                if self.has_probed_round {
+                    self.check_probe_done(now.at);
+                }
+            } else if now.in_flight <= LEAST_WINDOW {
+                self.probe_done_at = Some(now.at + PROBE_RTT);
+                self.has_probed_round = false;
+                self.round_end = samples.delivered();
+            }
+        }
+        if sample.is_some_and(|sample| sample.delivered > 0) {
+            self.is_idle_restart = false;
+        }
+    }
+
+    fn check_probe_done(&mut self, at: Timestamp) {
+        if self.probe_done_at.is_none_or(|done_at| at <= done_at) {
+            return;
+        }
+        self.least_rtt_at = at;
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.is_full {
+            self.probe_bandwidth(at);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    fn set_pacing_rate(&mut self, gain: u64, smss_bytes: u32) {
+        let rate = pacing_rate(self.bandwidth(), gain, smss_bytes);
+        if self.is_full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn set_cwnd(&mut self, now: &Delivery, samples: &RateSampler) {
+        if now.segments > 0 && !self.recover_or_restore(now, samples) {
+            let bandwidth = self.bandwidth();
+            let target = self.data(bandwidth, self.window_gain()) + self.extra(bandwidth);
+            let is_probing = self.mode == Mode::ProbeBandwidth && self.cycle.phase() == Some(0);
+            let target =
+                self.rounded(target, now.smss_bytes) + if is_probing { PROBING_ROOM } else { 0 };
+            if self.is_full {
+                self.cwnd = (self.cwnd + now.segments).min(target);
+            } else if self.cwnd < target || samples.delivered() < u64::from(INITIAL_WINDOW) {
+                self.cwnd += now.segments;
+            }
+            self.cwnd = self.cwnd.max(LEAST_WINDOW);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.cwnd = self.cwnd.min(LEAST_WINDOW);
+        }
+    }
+
+    /// True if a recovery sets the window (`bbr_set_cwnd_to_recover_or_restore`).
+    fn recover_or_restore(&mut self, now: &Delivery, samples: &RateSampler) -> bool {
+        let before = std::mem::replace(&mut self.before, now.repairing);
+        if now.lost > 0 {
+            self.cwnd = self.cwnd.saturating_sub(now.lost).max(1);
+        }
+        if now.repairing == Repairing::Losses && before != Repairing::Losses {
+            self.conserves = true;
+            self.round_end = samples.delivered();
+            self.cwnd = now.in_flight + now.segments;
+        } else if before != Repairing::Nothing && now.repairing == Repairing::Nothing {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.conserves = false;
+        }
+        if self.conserves {
+            self.cwnd = self.cwnd.max(now.in_flight + now.segments);
+        }
+        self.conserves
+    }
+
+    /// Bandwidth times propagation time times a gain, in segments (`bbr_bdp`).
+    fn data(&self, bandwidth: u64, gain: u64) -> u32 {
+        let Some(least_rtt) = self.least_rtt else {
+            return INITIAL_WINDOW;
+        };
+        let product = u128::from(bandwidth) * u128::from(micros(least_rtt));
+        let segments = ((product * u128::from(gain)) >> 8).div_ceil(u128::from(UNIT));
+        u32::try_from(segments).unwrap_or(u32::MAX / 4)
+    }
+
+    /// Room for the super-packets of both hosts (`bbr_quantization_budget`), without
+    /// [`PROBING_ROOM`].
+    fn rounded(&self, cwnd: u32, smss_bytes: u32) -> u32 {
+        (cwnd + 3 * self.super_segments(smss_bytes) + 1) & !1
+    }
+
+    fn flight(&self, bandwidth: u64, gain: u64, smss_bytes: u32) -> u32 {
+        self.rounded(self.data(bandwidth, gain), smss_bytes)
+    }
+
+    /// Segments per super-packet (`bbr_tso_segs_goal`).
+    fn super_segments(&self, smss_bytes: u32) -> u32 {
+        let least = if self.pacing_rate < SMALL_RATE { 1 } else { 2 };
+        let bytes = (self.pacing_rate >> PACING_SHIFT).min(MOST_SUPER_BYTES);
+        let segments = bytes / u64::from(smss_bytes.max(1));
+        u32::try_from(segments.clamp(least, 0x7F)).unwrap_or(2)
+    }
+
+    /// Window for aggregated ACKs (`bbr_ack_aggregation_cwnd`).
+    fn extra(&self, bandwidth: u64) -> u32 {
+        if !self.is_full {
+            return 0;
+        }
+        let most = (bandwidth * EXTRA_MOST_US) >> SCALE;
+        let extra = self.aggregation.most[0].max(self.aggregation.most[1]);
+        u32::try_from(extra.min(most)).unwrap_or(0)
+    }
+
+    /// Segments in the network when the next packet may leave (`bbr_packets_in_net_at_edt`).
+    fn at_departure(&self, at: Timestamp, in_flight: u32) -> u32 {
+        let wait = micros((self.next_at.max(at)) - at);
+        let delivered = (self.bandwidth() * wait) >> SCALE;
+        in_flight.saturating_sub(u32::try_from(delivered).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    fn bandwidth(&self) -> u64 {
+        self.bandwidth.value()
+    }
+
+    /// Bits of payload per second.
+    pub(super) fn bandwidth_bps(&self, smss_bytes: u32) -> u64 {
+        let bits = u128::from(self.bandwidth()) * u128::from(smss_bytes) * 8_000_000;
+        u64::try_from(bits >> SCALE).unwrap_or(u64::MAX)
+    }
+
+    /// The pacing rate without a gain, in bytes per second.
+    pub(super) fn steady_rate(&self, smss_bytes: u32) -> u64 {
+        pacing_rate(self.bandwidth(), ONE, smss_bytes)
+    }
+
+    /// The pacing rate in each candidate's phase of the cycle, in bytes per second.
+    pub(super) fn rates(&self, smss_bytes: u32) -> impl Iterator<Item = u64> + '_ {
+        let is_cycling = self.mode == Mode::ProbeBandwidth;
+        let phases = self.cycle.phases().filter(move |_| is_cycling);
+        phases.map(move |phase| {
+            let gain = u64::from(GAINS[phase]) * ONE / 100;
+            pacing_rate(self.bandwidth(), gain, smss_bytes)
+        })
+    }
+
+    fn pacing_gain(&self) -> u64 {
+        match self.mode {
+            Mode::Startup => HIGH,
+            Mode::Drain => DRAIN,
+            Mode::ProbeBandwidth => u64::from(self.cycle.gain_percent().unwrap_or(100)) * ONE / 100,
+            Mode::ProbeRtt => ONE,
+        }
+    }
+
+    fn window_gain(&self) -> u64 {
+        match self.mode {
+            Mode::Startup | Mode::Drain => HIGH,
+            Mode::ProbeBandwidth => WINDOW,
+            Mode::ProbeRtt => ONE,
+        }
+    }
+
+    pub(super) fn window_gain_percent(&self) -> u16 {
+        percent(self.window_gain())
+    }
+
+    /// The pacing gain in percent; `None` where the phase of the cycle is not known.
+    pub(super) fn pacing_gain_percent(&self) -> Option<u16> {
+        if self.mode == Mode::ProbeBandwidth {
+            return self.cycle.gain_percent();
+        }
+        Some(percent(self.pacing_gain()))
+    }
+
+    pub(super) fn phase(&self) -> ModelPhase {
+        match self.mode {
+            Mode::Startup => ModelPhase::Startup,
+            Mode::Drain => ModelPhase::Drain,
+            Mode::ProbeBandwidth => ModelPhase::ProbeBandwidth,
+            Mode::ProbeRtt => ModelPhase::ProbeRtt,
+        }
+    }
+}
+
+/// Bytes per second, with Linux's margin of 1 % (`bbr_rate_bytes_per_sec`).
+fn pacing_rate(bandwidth: u64, gain: u64, smss_bytes: u32) -> u64 {
+    let rate = u128::from(bandwidth) * u128::from(smss_bytes) * u128::from(gain);
+    let rate = (rate >> 8) * 1_000_000 / 100 * 99;
+    u64::try_from(rate >> SCALE).unwrap_or(u64::MAX)
+}
+
+fn percent(gain: u64) -> u16 {
+    u16::try_from((gain * 100 + ONE / 2) / ONE).unwrap_or(u16::MAX)
+}
+
+fn micros(span: TimeDelta) -> u64 {
+    u64::try_from(span.as_nanos() / 1_000).unwrap_or(0)
+}
