@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tcpexp::{ANALYZE_PASSES, AnalyzeInputs, DatasetDir, Manifest, TableEntry, analyze};
+use tcpexp::{ANALYZE_PASSES, AnalyzeInputs, DatasetDir, LogSource, Manifest, TableEntry, analyze};
 use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::FILE_NAME as RUN_RECORD;
 
@@ -11,7 +11,7 @@ use crate::output::{self, RemovedOnInterrupt};
 use crate::progress::Progress;
 use crate::shared_args::wrong_usage;
 use crate::store_options::of_this_run;
-use crate::{analyze_pairs, analyze_runs, failure, report, shown};
+use crate::{analyze_pairs, analyze_runs, failure, fetched, report, shown};
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some((pairs, output)) = args.task.pairs.as_ref().zip(args.output.as_ref()) {
@@ -57,8 +57,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let passes = ANALYZE_PASSES[usize::from(dst.is_none())] - args.learned.saves(1)
         + args.reading.extra_passes(captures.len());
     let progress = Progress::watch(&captures, passes, args.quiet);
+    let logs = logs(args)?;
     let inputs = AnalyzeInputs {
-        logs: &args.log,
+        logs: &logs,
         ..AnalyzeInputs::new(&src, dst.as_ref())
     };
     let manifest = analyze(inputs, &options, dir)?;
@@ -72,6 +73,17 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         failure::print_line(&format!("warning: {warning}"));
     }
     output::print(&written(output, &manifest))
+}
+
+/// The logs, of which those in stores are copied. The dataset names their URLs.
+pub(crate) fn logs(args: &AnalyzeArgs) -> anyhow::Result<Vec<LogSource>> {
+    let local = |log: &LogSource| {
+        Ok(LogSource {
+            path: fetched::local(&log.path)?,
+            ..log.clone()
+        })
+    };
+    args.log.iter().map(local).collect()
 }
 
 /// The list of tables in a dataset.

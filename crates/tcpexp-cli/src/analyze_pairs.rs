@@ -4,21 +4,27 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use tcpexp::{AnalyzeOptions, CapturePair, DatasetDir, PairTask, TaskOutcome, pairs_of};
-use tcpexp_table::{PairName, read_pairs};
+use tcpexp::{
+    AnalyzeOptions, CapturePair, DatasetDir, KnownPart, PairTask, StoreOption, TaskOutcome,
+    pairs_of,
+};
+use tcpexp_store::as_url;
+use tcpexp_table::PairName;
 
 use crate::analyze_args::{self, AnalyzeArgs};
 use crate::caller::{PairEnd, PairOutcome, caller};
 use crate::output::{self, RemovedOnInterrupt};
 use crate::progress::Progress;
 use crate::task_args::Task;
-use crate::{failure, jobs, report, shown};
+use crate::{failure, fetched, jobs, report, shown, store_options};
 
 pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Result<()> {
     let options = analyze_args::options(args)?;
     let pairs = wanted(table, args.task.task)?;
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot write {}", folder.display()))?;
+    if as_url(folder).is_none() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot write {}", folder.display()))?;
+    }
     let progress = Progress::count(pairs.iter().map(bytes).sum(), args.quiet);
     let done = jobs::each_of(&pairs, args.jobs, |pair| {
         let done = one_pair(pair, args, &options, folder);
@@ -77,7 +83,7 @@ fn wanted(table: &Path, task: Option<Task>) -> anyhow::Result<Vec<CapturePair>> 
     let mut pairs = read(table)?;
     match task {
         None => {}
-        Some(Task::Pair(number)) => {
+        Some(Task::One(number)) => {
             pairs.retain(|pair| pair.pair.number == number);
             if pairs.is_empty() {
                 bail!("{} has no pair {number}", table.display());
@@ -94,12 +100,22 @@ fn bytes(pair: &CapturePair) -> u64 {
     pair.bytes.iter().sum()
 }
 
-/// All pairs of a table of `tcpexp pairs`, in the order of their numbers.
+/// All pairs of a table of `tcpexp pairs`, in the order of their numbers. `stores` are the options of
+/// object stores, if the table is a URL.
 ///
 /// # Errors
 ///
 /// Fails if the table cannot be read, or has no pairs.
-pub fn read(table: &Path) -> anyhow::Result<Vec<CapturePair>> {
+pub fn read_pairs(
+    table: &Path,
+    stores: impl IntoIterator<Item = StoreOption>,
+) -> anyhow::Result<Vec<CapturePair>> {
+    store_options::set_to(stores);
+    let _copies = fetched::OfThisRun;
+    read(table)
+}
+
+fn read(table: &Path) -> anyhow::Result<Vec<CapturePair>> {
     let rows = rows(table)?;
     let pairs = pairs_of(&rows).with_context(|| format!("cannot use {}", table.display()))?;
     if pairs.is_empty() {
@@ -110,8 +126,9 @@ pub fn read(table: &Path) -> anyhow::Result<Vec<CapturePair>> {
 
 /// The rows of a table of pairs.
 pub(crate) fn rows(table: &Path) -> anyhow::Result<Vec<tcpexp_table::PairFileRow>> {
-    let file = File::open(table).with_context(|| format!("cannot open {}", table.display()))?;
-    read_pairs(file).with_context(|| format!("cannot read {}", table.display()))
+    let local = fetched::local(table)?;
+    let file = File::open(local).with_context(|| format!("cannot open {}", table.display()))?;
+    tcpexp_table::read_pairs(file).with_context(|| format!("cannot read {}", table.display()))
 }
 
 /// The part of a pair.
@@ -149,18 +166,20 @@ fn one_pair(
     folder: &Path,
 ) -> anyhow::Result<Done> {
     let task = PairTask::new(pair.clone(), options, args.reading.max_flows, folder);
-    let outcome = if task.is_done() {
+    let known = task.known()?;
+    let outcome = if known.is_some() {
         None
     } else {
         let (dir, _removed) =
-            RemovedOnInterrupt::make(|| DatasetDir::create(task.path()), DatasetDir::temporary)?;
+            RemovedOnInterrupt::make(|| task.dataset_dir(), DatasetDir::temporary)?;
         Some(task.run(|recording| args.reading.prepared(recording), dir)?)
     };
-    let is_dataset = task.path().is_dir();
-    let part = if is_dataset {
-        task.path().to_owned()
-    } else {
+    let has_failed =
+        known == Some(KnownPart::Failure) || matches!(outcome, Some(TaskOutcome::Failed(_)));
+    let part = if has_failed {
         task.failed_path()
+    } else {
+        task.path().to_owned()
     };
     Ok(Done { outcome, part })
 }

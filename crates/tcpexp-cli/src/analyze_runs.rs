@@ -34,7 +34,7 @@ pub(crate) fn run(args: &AnalyzeArgs, src: &Path) -> anyhow::Result<()> {
         // A sweep's captures are opened by the library, on disk.
         (is_sweep && args.reading.no_mmap, "--no-mmap"),
         (
-            is_sweep && !args.reading.storage_option.is_empty(),
+            is_sweep && !args.reading.stores.storage_option.is_empty(),
             "--storage-option",
         ),
     ];

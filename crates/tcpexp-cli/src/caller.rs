@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::SchemaRef;
@@ -28,6 +28,37 @@ pub struct Request {
     pub columns: Option<Vec<String>>,
     /// Stops the command soon after it is set to true.
     pub stop: Arc<AtomicBool>,
+    /// How far the command is.
+    pub advance: Advance,
+}
+
+/// How far a command is, for a program that shows it.
+#[derive(Clone, Debug, Default)]
+pub struct Advance(Arc<Mutex<Option<Reading>>>);
+
+/// Bytes that are being read.
+#[derive(Debug)]
+struct Reading {
+    counters: Vec<Arc<AtomicU64>>,
+    total: u64,
+}
+
+impl Advance {
+    /// The bytes that were read, and all bytes to read, in the sum of all passes; `None` if the command
+    /// reads nothing that takes long.
+    pub fn bytes(&self) -> Option<(u64, u64)> {
+        let reading = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = reading.as_ref()?;
+        let counters = reading.counters.iter();
+        let done = counters
+            .map(|counter| counter.load(Ordering::Relaxed))
+            .sum();
+        Some((done, reading.total))
+    }
+
+    fn set(&self, reading: Option<Reading>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reading;
+    }
 }
 
 impl Request {
@@ -37,6 +68,7 @@ impl Request {
             wanted,
             columns: None,
             stop: Arc::default(),
+            advance: Advance::default(),
         }
     }
 }
@@ -192,6 +224,17 @@ impl Caller {
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.request.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sets the counters of what the command reads.
+    pub(crate) fn reads(&self, counters: &[Arc<AtomicU64>], total: u64) {
+        let counters = counters.to_vec();
+        self.request.advance.set(Some(Reading { counters, total }));
+    }
+
+    /// The command reads no more.
+    pub(crate) fn has_read(&self) {
+        self.request.advance.set(None);
     }
 
     /// Hands a part of the table to the program.

@@ -8,10 +8,10 @@ use tcpexp_table::compare::{CompareText, compare_columns, compare_run_columns, c
 use tcpexp_units::TimeDelta;
 
 use crate::measure_args::MeasureArgs;
-use crate::report;
-use crate::shared_args::OutputArgs;
+use crate::shared_args::{OutputArgs, StoreArgs};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
+use crate::{fetched, report};
 
 /// Compare the cells of a sweep, or datasets of your own captures
 ///
@@ -46,11 +46,14 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    stores: StoreArgs,
 }
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let options = args.measures.options(args.baseline.clone());
-    let comparison = Comparison::of(&args.dir, &options)?;
+    let comparison = Comparison::of(&fetched::local(&args.dir)?, &options)?;
     let parameters = comparison.parameters();
     let mut sheet = Sheet::create(&args.output, compare_columns(&parameters))?;
     // All files are complete before the first gets its final name.

@@ -14,13 +14,13 @@ use tcpexp_table::{
 };
 
 use crate::cwnd_chart::CwndChart;
-use crate::failure;
 use crate::progress::Progress;
 use crate::sender_args::{CwndArgs, LogFormat};
 use crate::shared_args::{SelectArgs, shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::warnings;
+use crate::{failure, fetched};
 
 pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     if let Some(dst) = &args.dst {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     // Reads the log first, to report its errors before the long measurement.
     let truth = args.truth.as_ref().map(|path| {
         let format = args.truth_format.map(LogFormat::of_import);
-        logged_senders(std::slice::from_ref(path), format)
+        anyhow::Ok(logged_senders(&[fetched::local(path)?], format)?)
     });
     let truth = truth.transpose()?;
     let src = args.reading.open(&args.src)?;

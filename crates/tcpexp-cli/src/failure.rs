@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tcpexp_sweep::SweepError;
 
 use crate::caller::caller;
-use crate::shown;
+use crate::{fetched, shown};
 
 /// The command in the guest failed and has already printed its own message.
 #[derive(Debug, thiserror::Error)]
@@ -72,11 +72,12 @@ pub(crate) fn report(error: &anyhow::Error) {
 /// Returns an error and its causes as one line.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
-    chain.join(": ")
+    fetched::in_text(&chain.join(": "))
 }
 
 /// Prints one line to standard error.
 pub(crate) fn print_line(line: &str) {
+    let line = &fetched::in_text(line);
     if let Some(caller) = caller() {
         return caller.warn(&shown::line(line));
     }

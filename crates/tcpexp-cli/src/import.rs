@@ -18,7 +18,7 @@ use crate::sender_args::ImportArgs;
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
-use crate::{report, warnings};
+use crate::{fetched, report, warnings};
 
 pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     match args.log_format.of_import() {
@@ -39,8 +39,8 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
         },
         table: ImportTable::default(),
     };
-    let log = LogFile::open(&args.log)?;
-    let name = log.name().display().to_string();
+    let log = LogFile::open(&fetched::local(&args.log)?)?;
+    let name = fetched::in_text(&log.name().display().to_string());
     let report = log.read(format, |batch| results.take(batch))?;
     warnings::of_log(&report, &name);
     let text = results.table.into_text(args.limit, FLOW_TABLE_WIDTH);
@@ -104,8 +104,8 @@ fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
     let mut labels = Labels::default();
     let mut sheet: Sheet<IntervalRow> = Sheet::create(&args.output, interval_columns())?;
     let mut table = IntervalTable::default();
-    let log = LogFile::open(&args.log)?;
-    let name = log.name().display().to_string();
+    let log = LogFile::open(&fetched::local(&args.log)?)?;
+    let name = fetched::in_text(&log.name().display().to_string());
     let report = log.read(Format::Iperf3, |batch| {
         labels.learn(&batch.flows);
         for row in batch.intervals {
@@ -130,8 +130,8 @@ fn series(args: &ImportArgs) -> anyhow::Result<()> {
     }
     let mut sheet: Sheet<SeriesSample> = Sheet::create(&args.output, series_columns())?;
     let mut table = SeriesTable::default();
-    let log = LogFile::open(&args.log)?;
-    let name = log.name().display().to_string();
+    let log = LogFile::open(&fetched::local(&args.log)?)?;
+    let name = fetched::in_text(&log.name().display().to_string());
     let report = log.read(Format::Flent, |batch| {
         for row in &batch.series {
             table.add(row);

@@ -110,6 +110,7 @@ fn carry_out(args: &DiffArgs, plan: &Plan, testbeds: &Testbeds, dir: &Path) -> a
         dir,
         resume: false,
         only: only.as_deref(),
+        task: None,
         on: On::Testbeds {
             jobs: args.jobs,
             carry_out: &run,

@@ -18,6 +18,7 @@ mod diff_packets;
 mod diff_rule;
 mod explain;
 mod failure;
+mod fetched;
 mod flows;
 mod import;
 mod info;
@@ -76,10 +77,14 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
-pub use tcpexp::CapturePair;
+pub use tcpexp::{CapturePair, StoreError, StoreOption};
 
-pub use crate::analyze_pairs::read as read_pairs;
-pub use crate::caller::{CallError, Handed, PairEnd, PairOutcome, Printed, Request, Wanted, call};
+pub use crate::analyze_pairs::read_pairs;
+pub use crate::caller::{
+    Advance, CallError, Handed, PairEnd, PairOutcome, Printed, Request, Wanted, call,
+};
+pub use crate::fetched::fetch;
+pub use crate::sweep::count_runs;
 
 use crate::args::{Args, Command};
 
@@ -102,6 +107,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
     // The raw arguments have the same names in all commands, so one check serves all.
     places::check(&matches)?;
     store_options::set(&matches);
+    let _copies = fetched::OfThisRun;
     match Args::from_arg_matches(&matches)?.command {
         Command::Rtt(args) => rtt::run(&args),
         Command::Flows(args) => flows::run(&args),

@@ -6,9 +6,9 @@ use tcpexp::{DatasetDir, merge, merge_by_table, merge_pairs};
 use tcpexp_store::as_url;
 
 use crate::output::{self, RemovedOnInterrupt};
-use crate::shared_args::wrong_usage;
+use crate::shared_args::{StoreArgs, wrong_usage};
 use crate::store_options::of_this_run;
-use crate::{analyze, analyze_pairs, failure, report, shown};
+use crate::{analyze, analyze_pairs, failure, fetched, report, shown};
 
 /// Join the datasets of all parts of an analysis to one dataset
 ///
@@ -48,6 +48,9 @@ pub(crate) struct MergeArgs {
     /// Print no list of tables and no warnings
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    stores: StoreArgs,
 }
 
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
@@ -75,7 +78,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
         );
         return output::print(&text);
     }
-    let manifest = merge(&args.parts, dir)?;
+    let manifest = merge(&fetched::all_local(&args.parts)?, dir)?;
     if args.quiet {
         return Ok(());
     }
@@ -86,7 +89,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
 }
 
 fn by_table(args: &MergeArgs, dir: DatasetDir) -> anyhow::Result<()> {
-    let tables = merge_by_table(&args.parts, dir)?;
+    let tables = merge_by_table(&fetched::all_local(&args.parts)?, dir)?;
     if args.quiet {
         return Ok(());
     }

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 use tcpexp_runs::only::Only;
 
+use crate::fetched;
 use crate::output::Output;
+use crate::shared_args::StoreArgs;
 
 /// Write an interactive HTML report of runs or datasets
 ///
@@ -26,11 +28,14 @@ pub(crate) struct ReportArgs {
     /// File of the page; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
+
+    #[command(flatten)]
+    stores: StoreArgs,
 }
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     let only = args.only.clone().unwrap_or_default();
-    let page = tcpexp::report(&args.dir, &only)?;
+    let page = tcpexp::report(&fetched::local(&args.dir)?, &only)?;
     let html = page.html().context("cannot write the data of the page")?;
     let place = (args.output.as_os_str() != "-").then_some(args.output.as_path());
     let mut output = Output::create(place)?;

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use tcpexp::find_pairs;
+use tcpexp::find_pairs_with;
 use tcpexp_table::{pair_columns, pairs_text};
 
-use crate::shared_args::OutputArgs;
+use crate::shared_args::{OutputArgs, StoreArgs};
 use crate::sheet::Sheet;
+use crate::store_options::of_this_run;
 
 /// Find the pairs of captures in two folders
 ///
@@ -23,6 +24,8 @@ use crate::sheet::Sheet;
 \x20 tcpexp merge --pairs pairs.parquet parts -o all")]
 pub(crate) struct PairsArgs {
     /// Folder with the captures at the source, and folders below it; or a quoted pattern
+    ///
+    /// `s3://BUCKET/PREFIX` stands for all objects below it.
     src: PathBuf,
 
     /// The same for the destination; if both are one folder, the names identify the points
@@ -30,11 +33,14 @@ pub(crate) struct PairsArgs {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    stores: StoreArgs,
 }
 
 pub(crate) fn run(args: &PairsArgs) -> anyhow::Result<()> {
     let mut sheet = Sheet::create(&args.output, pair_columns())?;
-    let rows = find_pairs(&args.src, &args.dst)?;
+    let rows = find_pairs_with(&args.src, &args.dst, &of_this_run())?;
     if rows.iter().all(|row| row.pair.is_none()) {
         let (src, dst) = (args.src.display(), args.dst.display());
         let reasons = rows.iter().filter_map(|row| {

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use tcpexp::Recording;
 
+use crate::caller::caller;
+
 /// Shows the reading progress of the captures, until it is dropped.
 pub(crate) struct Progress {
     counters: Vec<Arc<AtomicU64>>,
@@ -39,6 +41,9 @@ impl Progress {
 
     fn start(counters: Vec<Arc<AtomicU64>>, total: u64, quiet: bool) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
+        if let Some(caller) = caller() {
+            caller.reads(&counters, total);
+        }
         let show = !quiet && std::io::stderr().is_terminal();
         let thread = show.then(|| {
             let (stop, counters) = (Arc::clone(&stop), counters.clone());
@@ -62,6 +67,9 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        if let Some(caller) = caller() {
+            caller.has_read();
+        }
         if let Some(thread) = self.thread.take() {
             // The thread sleeps for up to 100 ms, for which a short run must not wait.
             thread.thread().unpark();

@@ -13,12 +13,12 @@ use tcpexp_table::{
     ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
 };
 
-use crate::failure;
 use crate::progress::Progress;
 use crate::score_pairs::{Found, LoggedPath, Pair, found};
 use crate::sender_args::{LogFormat, PositionArg, ScoreArgs};
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
+use crate::{failure, fetched};
 use crate::{places, warnings};
 
 /// Number of passes over a source capture to find the losses on the path.
@@ -35,7 +35,12 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
         return Err(wrong_usage("only one file can be standard input"));
     }
     let at_receiver = args.sender.position == Some(PositionArg::Receiver);
-    let Found { pairs, paths } = found(&args.inputs, at_receiver)?;
+    let inputs: anyhow::Result<Vec<PathBuf>> = args
+        .inputs
+        .iter()
+        .map(|input| fetched::local_with_captures(input))
+        .collect();
+    let Found { pairs, paths } = found(&inputs?, at_receiver)?;
     let of_pairs = pairs.iter().flat_map(|pair| {
         let truth = pair.truth.iter();
         truth.chain([&pair.reconstructed]).map(PathBuf::as_path)
@@ -107,8 +112,9 @@ fn scored_path(
     for (info, path) in infos.iter().zip([&src, &dst]) {
         warnings::of_capture(info, path);
     }
-    let reconstructed: Arc<str> = format!("{},{}", src.display(), dst.display()).into();
-    let truth: Arc<str> = drops.display().to_string().into();
+    let [from, to, truth] = [&src, &dst, &drops].map(|path| fetched::as_given(path));
+    let reconstructed: Arc<str> = format!("{},{}", from.display(), to.display()).into();
+    let truth: Arc<str> = truth.display().to_string().into();
     let row = |row| ScoredRow {
         reconstructed: Arc::clone(&reconstructed),
         truth: Arc::clone(&truth),
@@ -144,9 +150,10 @@ fn rows(pair: &Pair, scores: &[SenderScore]) -> Vec<ScoredRow> {
     let names: Vec<String> = pair
         .truth
         .iter()
-        .map(|path: &PathBuf| path.display().to_string())
+        .map(|path: &PathBuf| fetched::as_given(path).display().to_string())
         .collect();
-    let reconstructed: Arc<str> = pair.reconstructed.display().to_string().into();
+    let reconstructed = fetched::as_given(&pair.reconstructed);
+    let reconstructed: Arc<str> = reconstructed.display().to_string().into();
     let truth: Arc<str> = names.join(",").into();
     let numbers = scores.iter().flat_map(|sender| {
         let rows = sender.score.rows();

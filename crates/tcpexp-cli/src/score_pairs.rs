@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::fetched;
 use crate::shared_args::wrong_usage;
 
 /// Maximum depth of the search in folders.
@@ -62,7 +63,7 @@ pub(crate) fn found(inputs: &[PathBuf], at_receiver: bool) -> anyhow::Result<Fou
         ));
     }
     let pair = |pair: &[PathBuf]| Pair {
-        name: pair[0].display().to_string(),
+        name: fetched::as_given(&pair[0]).display().to_string(),
         reconstructed: pair[0].clone(),
         truth: vec![pair[1].clone()],
     };

@@ -9,7 +9,7 @@ use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
 
 use crate::picture::Picture;
-use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs};
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, StoreArgs};
 
 /// Reconstruct the congestion window of TCP senders
 ///
@@ -153,6 +153,9 @@ pub(crate) struct ImportArgs {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(crate) stores: StoreArgs,
 }
 
 /// Compare reconstructed sender state with a kernel's log

@@ -85,13 +85,22 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "N", default_value_t = MAX_FLOWS)]
     pub(crate) max_flows: NonZeroUsize,
 
+    #[command(flatten)]
+    pub(crate) stores: StoreArgs,
+}
+
+/// Object stores. Each input and output of a command with this option may be a URL.
+#[derive(Clone, clap::Args)]
+#[command(next_help_heading = "Object stores")]
+pub(crate) struct StoreArgs {
     /// Set an option for object stores, such as `aws_region=eu-west-1`
     ///
-    /// A capture or an output may be `s3://BUCKET/KEY`, `gs://BUCKET/KEY`, `az://CONTAINER/BLOB` or
-    /// `https://HOST/PATH`, in a build with the feature `stores`. Options have the names of the crate
-    /// `object_store`, such as `aws_endpoint`, `skip_signature`, `allow_http` and `timeout`; those of
-    /// other stores have no effect. Credentials are found as by the tools of the providers: in the
-    /// environment, such as `AWS_PROFILE`, and in their configuration. May be given several times.
+    /// Each input and output of this command may be `s3://BUCKET/KEY`, `gs://BUCKET/KEY`,
+    /// `az://CONTAINER/BLOB` or `https://HOST/PATH`, in a build with the feature `stores`. Options have the
+    /// names of the crate `object_store`, such as `aws_endpoint`, `skip_signature`, `allow_http` and
+    /// `timeout`; those of other stores have no effect. Credentials are found as by the tools of the
+    /// providers: in the environment, such as `AWS_PROFILE`, and in their configuration. May be given
+    /// several times.
     #[arg(long, value_name = "NAME=VALUE", hide_short_help = true)]
     pub(crate) storage_option: Vec<StoreOption>,
 }
@@ -153,7 +162,7 @@ impl ReadArgs {
 
     /// Options of object stores.
     pub(crate) fn stores(&self) -> StoreOptions {
-        self.storage_option.iter().cloned().collect()
+        self.stores.storage_option.iter().cloned().collect()
     }
 
     /// The capture with these options.

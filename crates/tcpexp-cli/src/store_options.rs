@@ -21,7 +21,12 @@ pub(crate) fn set(matches: &ArgMatches) {
     // Fails for a command without this option.
     let given = leaf.try_get_many::<StoreOption>("storage_option");
     let given = given.ok().flatten().into_iter().flatten().cloned();
-    OPTIONS.set(given.collect());
+    set_to(given);
+}
+
+/// Sets the options of what runs next on this thread.
+pub(crate) fn set_to(options: impl IntoIterator<Item = StoreOption>) {
+    OPTIONS.set(options.into_iter().collect());
 }
 
 /// The options of the run on this thread.

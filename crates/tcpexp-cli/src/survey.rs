@@ -7,6 +7,7 @@ use anyhow::Context;
 use tcpexp::{PairSurvey, PathOptions, survey};
 use tcpexp_units::TimeDelta;
 
+use crate::fetched;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::shared_args::{ReadArgs, wrong_usage};
@@ -78,8 +79,11 @@ pub(crate) struct LearnedArgs {
 
 impl LearnedArgs {
     /// Reads the survey, if one is given.
-    pub(crate) fn read(&self) -> Result<Option<Arc<PairSurvey>>, tcpexp::Error> {
-        let read = |path: &PathBuf| PairSurvey::read(path).map(Arc::new);
+    pub(crate) fn read(&self) -> anyhow::Result<Option<Arc<PairSurvey>>> {
+        let read = |path: &PathBuf| {
+            let survey = PairSurvey::read(&fetched::local(path)?)?;
+            anyhow::Ok(Arc::new(survey))
+        };
         self.survey.as_ref().map(read).transpose()
     }
 

@@ -16,6 +16,7 @@ use crate::kernel_args::KernelArgs;
 use crate::sweep_lab::Testbeds;
 use crate::sweep_netns::Namespaces;
 use crate::sweep_progress::Progress;
+use crate::task_args::Task;
 use crate::{output, sweep_progress};
 
 /// Run a grid of experiments
@@ -27,7 +28,8 @@ use crate::{output, sweep_progress};
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp sweep plan.toml --dry-run\n\
 \x20 tcpexp sweep plan.toml -o results --jobs 2\n\
-\x20 tcpexp sweep plan.toml -o results --resume")]
+\x20 tcpexp sweep plan.toml -o results --resume\n\
+\x20 tcpexp sweep plan.toml -o results --lab --task 3/10")]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a switch of its own on the command line"
@@ -68,6 +70,17 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "RUNS")]
     pub(crate) only: Option<String>,
 
+    /// Run only run I, or only the I-th of N shares of the runs, in the virtual testbed
+    ///
+    /// Several tasks may share DIR, on several machines. Runs that are done are not repeated.
+    #[arg(
+        long,
+        value_name = "I|I/N",
+        requires = "output",
+        conflicts_with = "resume"
+    )]
+    pub(crate) task: Option<Task>,
+
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
 
@@ -99,7 +112,14 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     if args.kernel.kernel.is_some() && plan.kind != Kind::Lab {
         bail!("--kernel is of the virtual testbed: add --lab");
     }
-    let only = selected(&plan, args.only.as_deref())?;
+    let mut only = selected(&plan, args.only.as_deref())?;
+    if let Some(task) = args.task {
+        if plan.kind != Kind::Lab {
+            bail!("--task is of the virtual testbed, as tasks would share hosts: add --lab");
+        }
+        only = Some(runs_of(task, &plan, only)?);
+    }
+    let task = args.task.map(|task| task.to_string());
     if args.dry_run {
         return output::print(&tcpexp_sweep::dry_run(&plan, only.as_deref())?);
     }
@@ -135,6 +155,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
             dir,
             resume: args.resume,
             only: only.as_deref(),
+            task: task.as_deref(),
             on,
             interrupt: &interrupt,
             analyze,
@@ -158,6 +179,35 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     };
     drop(progress);
     end(summary)
+}
+
+/// The names of the runs of a task.
+fn runs_of(task: Task, plan: &Plan, only: Option<Vec<String>>) -> anyhow::Result<Vec<String>> {
+    let all = || schedule::runs(plan).iter().map(Planned::name).collect();
+    let names: Vec<String> = only.unwrap_or_else(all);
+    let runs: Vec<String> = match task {
+        Task::Share { number, count } => {
+            return Ok(names.into_iter().skip(number - 1).step_by(count).collect());
+        }
+        Task::One(number) => {
+            let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
+            names.get(place).cloned().into_iter().collect()
+        }
+    };
+    if runs.is_empty() {
+        bail!("the plan has {} runs, and --task is {task}", names.len());
+    }
+    Ok(runs)
+}
+
+/// Number of runs of a plan, for programs that start a task for each.
+///
+/// # Errors
+///
+/// Fails if the plan cannot be read.
+pub fn count_runs(plan: &Path) -> anyhow::Result<usize> {
+    let plan = Plan::read(plan)?;
+    Ok(schedule::runs(&plan).len())
 }
 
 /// True inside a machine of the virtual testbed, where `ssh` knows the hosts.
@@ -210,4 +260,42 @@ fn rooms(plan: &Plan, namespaces: &Namespaces) -> BTreeMap<String, Box<dyn Runne
         (name.clone(), Box::new(room) as Box<dyn Runner>)
     };
     hosts.map(room).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "\
+kind = \"lab\"
+[matrix]
+cc = [\"cubic\", \"reno\", \"bbr\"]
+[path.forward]
+rate = \"10mbit\"
+buffer = \"50p\"
+[[traffic]]
+name = \"bulk\"
+tool = \"iperf3\"
+duration = \"3s\"
+";
+
+    #[test]
+    fn tasks_divide_the_runs_of_a_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plan.toml");
+        std::fs::write(&file, PLAN).unwrap();
+        assert_eq!(count_runs(&file).unwrap(), 3);
+        let plan = Plan::read(&file).unwrap();
+        let of = |task: &str| runs_of(task.parse().unwrap(), &plan, None);
+        let all: Vec<String> = schedule::runs(&plan).iter().map(Planned::name).collect();
+        let mut shared = [of("1/2").unwrap(), of("2/2").unwrap()].concat();
+        shared.sort();
+        let mut sorted = all.clone();
+        sorted.sort();
+        assert_eq!(shared, sorted);
+        assert_eq!(of("2").unwrap(), [all[1].clone()]);
+        assert_eq!(of("9/9").unwrap(), [""; 0]);
+        let error = of("4").unwrap_err();
+        assert_eq!(error.to_string(), "the plan has 3 runs, and --task is 4");
+    }
 }

@@ -1,5 +1,6 @@
 //! Arguments that divide the analysis of many pairs into tasks.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -23,9 +24,9 @@ pub(crate) struct TaskArgs {
 /// A task of a job array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// The pair with this number.
-    Pair(u64),
-    /// Each `count`-th pair, beginning with the `number`-th, from 1.
+    /// The pair or run with this number.
+    One(u64),
+    /// Each `count`-th one, beginning with the `number`-th, from 1.
     Share { number: usize, count: usize },
 }
 
@@ -34,15 +35,25 @@ impl FromStr for Task {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let task = match text.split_once('/') {
-            None => text.parse().ok().filter(|pair| *pair > 0).map(Self::Pair),
+            None => text.parse().ok().filter(|pair| *pair > 0).map(Self::One),
             Some((number, count)) => {
                 let both = number.parse().ok().zip(count.parse().ok());
                 let both = both.filter(|(number, count)| (1..=*count).contains(number));
                 both.map(|(number, count)| Self::Share { number, count })
             }
         };
-        let expected = "expected the number of a pair, or I/N with I from 1 to N";
+        let expected = "expected a number, or I/N with I from 1 to N";
         task.ok_or_else(|| expected.to_owned())
+    }
+}
+
+impl fmt::Display for Task {
+    /// `7`, or `2-of-3`, which may be a part of a file name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(number) => write!(f, "{number}"),
+            Self::Share { number, count } => write!(f, "{number}-of-{count}"),
+        }
     }
 }
 
@@ -52,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_task_is_a_pair_or_a_share_of_them() {
-        assert_eq!("7".parse(), Ok(Task::Pair(7)));
+        assert_eq!("7".parse(), Ok(Task::One(7)));
         assert_eq!(
             "2/3".parse(),
             Ok(Task::Share {

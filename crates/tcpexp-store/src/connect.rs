@@ -33,14 +33,37 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
-    /// Prepares a client for `url`. Sends no request.
+    /// Prepares a client for the object at `url`. Sends no request.
     pub(crate) fn to(url: &str, options: &StoreOptions) -> Result<Self, Error> {
+        let connected = Self::to_any(url, options)?;
+        if connected.path.as_ref().is_empty() {
+            return Err(expected(form(url)));
+        }
+        Ok(connected)
+    }
+
+    /// Prepares a client for the objects below `url`, with or without a slash at its end.
+    pub(crate) fn to_folder(url: &str, options: &StoreOptions) -> Result<Self, Error> {
+        Self::to_any(url.trim_end_matches('/'), options)
+    }
+
+    fn to_any(url: &str, options: &StoreOptions) -> Result<Self, Error> {
         choose_tls();
         match url.split_once("://") {
             Some((scheme @ ("http" | "https"), _)) => to_server(url, scheme == "http", options),
             Some((scheme, place)) => to_bucket(url, scheme, place, options),
-            None => Err(expected("s3://BUCKET/KEY")),
+            None => Err(expected(form(url))),
         }
+    }
+}
+
+/// The form of a URL with the scheme of `url`.
+fn form(url: &str) -> &'static str {
+    match url.split_once("://").map_or("", |(scheme, _)| scheme) {
+        "http" | "https" => "https://HOST/PATH",
+        "gs" => "gs://BUCKET/KEY",
+        "az" => "az://CONTAINER/BLOB",
+        _ => "s3://BUCKET/KEY",
     }
 }
 
@@ -50,16 +73,11 @@ fn to_bucket(
     place: &str,
     options: &StoreOptions,
 ) -> Result<Connected, Error> {
-    let form = match scheme {
-        "gs" => "gs://BUCKET/KEY",
-        "az" => "az://CONTAINER/BLOB",
-        _ => "s3://BUCKET/KEY",
-    };
     // Tools of the providers take the key as it is written: `%20` is no space in it.
-    let (bucket, key) = place.split_once('/').ok_or(expected(form))?;
-    let path = Path::parse(key).map_err(|_| expected(form))?;
-    if bucket.is_empty() || path.as_ref().is_empty() {
-        return Err(expected(form));
+    let (bucket, key) = place.split_once('/').unwrap_or((place, ""));
+    let path = Path::parse(key).map_err(|_| expected(form(url)))?;
+    if bucket.is_empty() {
+        return Err(expected(form(url)));
     }
     let store = match scheme {
         "gs" => google(bucket, options),
@@ -129,12 +147,8 @@ fn settings<'a>(
 }
 
 fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connected, Error> {
-    const FORM: &str = "https://HOST/PATH";
-    let mut server = Url::parse(url).map_err(|_| expected(FORM))?;
-    let path = Path::from_url_path(server.path()).map_err(|_| expected(FORM))?;
-    if path.as_ref().is_empty() {
-        return Err(expected(FORM));
-    }
+    let mut server = Url::parse(url).map_err(|_| expected(form(url)))?;
+    let path = Path::from_url_path(server.path()).map_err(|_| expected(form(url)))?;
     let mut name = server.clone();
     name.set_query(None);
     // Fails for URLs without a host only.

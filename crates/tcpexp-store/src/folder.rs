@@ -1,14 +1,15 @@
-//! The objects of a dataset.
+//! Objects whose keys start with one path, such as those of a dataset.
 
 use std::sync::Arc;
 
+use futures_util::TryStreamExt;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 
 use crate::connect::Connected;
 use crate::runtime::Answer;
 use crate::upload::Upload;
-use crate::{Error, StoreOptions};
+use crate::{Error, Object, StoreOptions, Stored};
 
 /// All objects whose keys start with one path and a slash.
 #[derive(Clone, Debug)]
@@ -19,36 +20,108 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder at `url`. Sends nothing.
+    /// The folder at `url`, which may be a whole bucket. Sends nothing.
     pub fn at(url: &str, options: &StoreOptions) -> Result<Self, Error> {
-        let Connected { name, store, path } = Connected::to(url.trim_end_matches('/'), options)?;
+        let Connected { name, store, path } = Connected::to_folder(url, options)?;
         Ok(Self { name, store, path })
+    }
+
+    /// The URL of an object in it, without a query.
+    pub fn url(&self, name: &str) -> String {
+        format!("{}/{name}", self.name)
+    }
+
+    fn object(&self, name: &str) -> Result<Connected, Error> {
+        let below = Path::parse(name).map_err(|_| Error::NotFound)?;
+        Ok(Connected {
+            name: self.url(name),
+            store: Arc::clone(&self.store),
+            path: Path::from_iter(self.path.parts().chain(below.parts())),
+        })
+    }
+
+    /// All objects in it and in the folders below, in the order of their names.
+    pub fn all(&self) -> Result<Vec<Stored>, Error> {
+        let (store, path) = (Arc::clone(&self.store), self.path.clone());
+        let list = async move { store.list(Some(&path)).try_collect::<Vec<_>>().await };
+        let list = Answer::of(list)?.wait()?;
+        let mut found = Vec::new();
+        for object in list.map_err(|error| Error::of(&error))? {
+            // Keys of other characters cannot be requested by the client either.
+            let Some(below) = object.location.prefix_match(&self.path) else {
+                continue;
+            };
+            let name = Path::from_iter(below).as_ref().to_owned();
+            let bytes = object.size;
+            found.push(Stored { name, bytes });
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+
+    /// Opens an object in it.
+    pub fn open(&self, name: &str) -> Result<Object, Error> {
+        Object::to(self.object(name)?)
+    }
+
+    /// True if it has the object.
+    pub fn has(&self, name: &str) -> Result<bool, Error> {
+        Object::is_at(self.object(name)?)
+    }
+
+    /// Writes a small object unless it exists. Returns false if it does. A store that has no such
+    /// request replaces the object.
+    pub fn put_new(&self, name: &str, bytes: Vec<u8>) -> Result<bool, Error> {
+        let Connected { store, path, .. } = self.object(name)?;
+        let put = Answer::of(async move {
+            let new = PutOptions::from(PutMode::Create);
+            match store.put_opts(&path, bytes.clone().into(), new).await {
+                Err(object_store::Error::NotImplemented { .. }) => {
+                    store.put(&path, bytes.into()).await
+                }
+                put => put,
+            }
+        })?;
+        match put.wait()? {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
+            Err(error) => Err(Error::of(&error)),
+        }
     }
 
     /// Names of the objects and folders in it, without those in folders below.
     pub fn names(&self) -> Result<Vec<String>, Error> {
+        let [objects, folders] = self.objects_and_folders()?;
+        Ok([objects, folders].concat())
+    }
+
+    /// Names of the objects in it, without those in folders below.
+    pub fn objects(&self) -> Result<Vec<String>, Error> {
+        let [objects, _] = self.objects_and_folders()?;
+        Ok(objects)
+    }
+
+    fn objects_and_folders(&self) -> Result<[Vec<String>; 2], Error> {
         let (store, path) = (Arc::clone(&self.store), self.path.clone());
         let list = async move { store.list_with_delimiter(Some(&path)).await };
         let list = Answer::of(list)?.wait()?;
         let list = list.map_err(|error| Error::of(&error))?;
+        let name = |path: &Path| path.filename().map(str::to_owned);
         let objects = list.objects.iter().map(|object| &object.location);
-        let paths = objects.chain(&list.common_prefixes);
-        let names = paths.filter_map(|path| path.filename().map(str::to_owned));
-        Ok(names.collect())
+        Ok([
+            objects.filter_map(name).collect(),
+            list.common_prefixes.iter().filter_map(name).collect(),
+        ])
     }
 
     /// Begins to write an object in it.
     pub fn create(&self, name: &str) -> Result<Upload, Error> {
-        Upload::to(Connected {
-            name: format!("{}/{name}", self.name),
-            store: Arc::clone(&self.store),
-            path: self.path.clone().join(name),
-        })
+        Upload::to(self.object(name)?)
     }
 
     /// Removes an object in it, if it exists.
     pub fn remove(&self, name: &str) -> Result<(), Error> {
-        let (store, path) = (Arc::clone(&self.store), self.path.clone().join(name));
+        let Connected { store, path, .. } = self.object(name)?;
         let remove = async move { store.delete(&path).await };
         match Answer::of(remove)?.wait()? {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),

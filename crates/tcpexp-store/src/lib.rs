@@ -62,6 +62,15 @@ pub use without::{Folder, Object, ObjectReader, Upload};
 
 use std::path::Path;
 
+/// An object of a [`Folder`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Its key below that of the folder.
+    pub name: String,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
 /// What URLs of objects start with.
 const SCHEMES: [&str; 5] = ["s3://", "gs://", "az://", "http://", "https://"];
 

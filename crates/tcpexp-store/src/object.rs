@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use object_store::ObjectStoreExt;
+
 use crate::connect::Connected;
 use crate::reader::ObjectReader;
 use crate::runtime::Answer;
@@ -15,9 +17,34 @@ pub struct Object(Arc<Version>);
 impl Object {
     /// Opens the object at `url` and reads its start.
     pub fn open(url: &str, options: &StoreOptions) -> Result<Self, Error> {
-        let place = Connected::to(url, options)?;
+        Self::to(Connected::to(url, options)?)
+    }
+
+    pub(crate) fn to(place: Connected) -> Result<Self, Error> {
         let version = Answer::of(Version::current(place))?.wait()??;
         Ok(Self(Arc::new(version)))
+    }
+
+    /// True if there is an object at `url`.
+    pub fn exists(url: &str, options: &StoreOptions) -> Result<bool, Error> {
+        Self::is_at(Connected::to(url, options)?)
+    }
+
+    pub(crate) fn is_at(place: Connected) -> Result<bool, Error> {
+        let Connected { store, path, .. } = place;
+        let head = Answer::of(async move { store.head(&path).await })?;
+        match head.wait()? {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(Error::of(&error)),
+        }
+    }
+
+    /// Writes a small object at once, in place of an earlier one.
+    pub fn put(url: &str, bytes: Vec<u8>, options: &StoreOptions) -> Result<(), Error> {
+        let Connected { store, path, .. } = Connected::to(url, options)?;
+        let put = Answer::of(async move { store.put(&path, bytes.into()).await })?;
+        put.wait()?.map(drop).map_err(|error| Error::of(&error))
     }
 
     /// The URL without its query.

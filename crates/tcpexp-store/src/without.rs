@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use crate::{Error, StoreOptions};
+use crate::{Error, StoreOptions, Stored};
 
 /// An object in a store. This build has no stores, so there is none.
 #[derive(Clone, Debug)]
@@ -16,6 +16,16 @@ pub struct ObjectReader(Infallible);
 impl Object {
     /// Returns [`Error::NotBuilt`].
     pub fn open(_url: &str, _options: &StoreOptions) -> Result<Self, Error> {
+        Err(Error::NotBuilt)
+    }
+
+    /// Returns [`Error::NotBuilt`].
+    pub fn exists(_url: &str, _options: &StoreOptions) -> Result<bool, Error> {
+        Err(Error::NotBuilt)
+    }
+
+    /// Returns [`Error::NotBuilt`].
+    pub fn put(_url: &str, _bytes: Vec<u8>, _options: &StoreOptions) -> Result<(), Error> {
         Err(Error::NotBuilt)
     }
 
@@ -88,8 +98,38 @@ impl Folder {
         Err(Error::NotBuilt)
     }
 
+    /// The URL of an object in it, without a query.
+    pub fn url(&self, _name: &str) -> String {
+        match self.0 {}
+    }
+
+    /// All objects in it and in the folders below.
+    pub fn all(&self) -> Result<Vec<Stored>, Error> {
+        match self.0 {}
+    }
+
+    /// Opens an object in it.
+    pub fn open(&self, _name: &str) -> Result<Object, Error> {
+        match self.0 {}
+    }
+
+    /// True if the object exists.
+    pub fn has(&self, _name: &str) -> Result<bool, Error> {
+        match self.0 {}
+    }
+
+    /// Writes an object unless it exists.
+    pub fn put_new(&self, _name: &str, _bytes: Vec<u8>) -> Result<bool, Error> {
+        match self.0 {}
+    }
+
     /// Names of the objects and folders in it, without those in folders below.
     pub fn names(&self) -> Result<Vec<String>, Error> {
+        match self.0 {}
+    }
+
+    /// Names of the objects in it, without those in folders below.
+    pub fn objects(&self) -> Result<Vec<String>, Error> {
         match self.0 {}
     }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Serves objects in memory on a port of this machine, until it is dropped.
 ///
 /// A path is that of an object: `/BUCKET/KEY` for S3. Signatures are not checked. It answers `GET` and
-/// `HEAD` with `Range` and `If-Match`, `PUT`, uploads in parts, `DELETE` and lists of one bucket.
+/// `HEAD` with `Range` and `If-Match`, `PUT`, also with `If-None-Match`, uploads in parts, `DELETE` and lists of one bucket.
 pub struct ObjectServer {
     address: SocketAddr,
     state: Arc<State>,
@@ -137,6 +137,7 @@ impl Drop for ObjectServer {
 struct Received {
     asked: Asked,
     if_match: Option<String>,
+    is_new_only: bool,
     body: Vec<u8>,
 }
 
@@ -177,8 +178,15 @@ impl State {
             let Received {
                 asked,
                 if_match,
+                is_new_only,
                 body,
             } = received;
+            if is_new_only && self.objects.lock().unwrap().contains_key(&asked.path) {
+                let error = Answer::error(412, "PreconditionFailed").content;
+                let head = format!("HTTP/1.1 412 -\r\nContent-Length: {}\r\n\r\n", error.len());
+                out.write_all(&[head.into_bytes(), error].concat())?;
+                continue;
+            }
             let reply = (self.decide.lock().unwrap())(&asked);
             let answer = match &reply {
                 Reply::Status(status, code) => Answer::error(*status, code),
@@ -260,6 +268,7 @@ impl State {
         Ok(Some(Received {
             asked,
             if_match: header("if-match"),
+            is_new_only: header("if-none-match").is_some(),
             body,
         }))
     }
@@ -274,7 +283,13 @@ impl State {
         let mut parts = self.parts.lock().unwrap();
         match (asked.method.as_str(), query.get("uploadId")) {
             ("GET", _) if query.contains_key("list-type") => {
-                list(&objects, &asked.path, query.get("prefix").unwrap_or(&""))
+                let prefix = query.get("prefix").unwrap_or(&"");
+                list(
+                    &objects,
+                    &asked.path,
+                    prefix,
+                    query.contains_key("delimiter"),
+                )
             }
             ("GET" | "HEAD", _) => match objects.get(&asked.path) {
                 Some(object) => content(object, asked.range, if_match),
@@ -368,8 +383,14 @@ fn content(object: &[u8], range: Option<(usize, usize)>, if_match: Option<&str>)
         .header("Last-Modified", "Sat, 31 Jan 2026 10:00:00 GMT")
 }
 
-/// The objects of a bucket whose keys start with `prefix`, with folders below it as such.
-fn list(objects: &BTreeMap<String, Vec<u8>>, bucket: &str, prefix: &str) -> Answer {
+/// The objects of a bucket whose keys start with `prefix`. With a delimiter, folders below it are
+/// listed as such.
+fn list(
+    objects: &BTreeMap<String, Vec<u8>>,
+    bucket: &str,
+    prefix: &str,
+    has_delimiter: bool,
+) -> Answer {
     let prefix = prefix.replace("%2F", "/");
     let bucket = format!("{}/", bucket.trim_end_matches('/'));
     let mut text = String::from("<ListBucketResult>");
@@ -381,7 +402,7 @@ fn list(objects: &BTreeMap<String, Vec<u8>>, bucket: &str, prefix: &str) -> Answ
         let Some(rest) = key.strip_prefix(&prefix) else {
             continue;
         };
-        match rest.split_once('/') {
+        match rest.split_once('/').filter(|_| has_delimiter) {
             Some((folder, _)) => folders.push(format!("{prefix}{folder}/")),
             None => {
                 write!(

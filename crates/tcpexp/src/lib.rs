@@ -128,8 +128,8 @@ pub use losses::{logged_drops, loss_score};
 pub use options::{CaptureOptions, CwndOptions, PathOptions, RttOptions, ThroughputOptions};
 #[cfg(feature = "tables")]
 pub use pairs::{
-    CapturePair, MergedPair, PairTask, PairsManifest, TaskOutcome, find_pairs, merge_pairs,
-    pairs_of,
+    CapturePair, KnownPart, MergedPair, PairTask, PairsManifest, TaskOutcome, find_pairs,
+    find_pairs_with, merge_pairs, pairs_of,
 };
 pub use path::{PathReport, path};
 pub use points::{PointsReport, SegmentReport, path_along};

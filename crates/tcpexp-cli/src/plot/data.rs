@@ -7,9 +7,9 @@ use tcpexp::{Grouped, Selection, Tables};
 use tcpexp_chart::{Levels, Quantity};
 use tcpexp_table::{Filter, Frame};
 
-use crate::failure;
 use crate::known_names;
-use crate::shared_args::wrong_usage;
+use crate::shared_args::{StoreArgs, wrong_usage};
+use crate::{failure, fetched};
 
 /// Maximum number of excluded runs with a warning each.
 const MAX_EXCLUSION_WARNINGS: usize = 3;
@@ -31,12 +31,15 @@ pub(crate) struct DataArgs {
     /// repeatable
     #[arg(long, value_name = "COLUMN=VALUE", help_heading = "Rows and columns")]
     pub(crate) filter: Vec<Filter>,
+
+    #[command(flatten)]
+    pub(crate) stores: StoreArgs,
 }
 
 impl DataArgs {
     /// Finds the tables, and warns about excluded runs.
     pub(crate) fn open(&self) -> anyhow::Result<Selection> {
-        let tables = Tables::find(&self.data)?;
+        let tables = Tables::find(&fetched::all_local(&self.data)?)?;
         let left_out = &tables.left_out;
         for (run, reason) in left_out.iter().take(MAX_EXCLUSION_WARNINGS) {
             failure::print_line(&format!("warning: run {run} is left out: {reason}"));

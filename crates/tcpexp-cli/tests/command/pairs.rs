@@ -38,7 +38,7 @@ fn rotated(capture: &[u8], records: usize) -> Vec<Vec<u8>> {
 }
 
 /// Three good pairs and a broken pair. One of the good pairs has rotated files.
-fn many() -> Desk {
+pub(crate) fn many() -> Desk {
     let desk = Desk::empty();
     for folder in ["client", "server"] {
         std::fs::create_dir(desk.path(folder)).unwrap();
@@ -170,7 +170,7 @@ fn missing_and_foreign_parts_of_pairs_are_refused_by_name() {
     assert_snapshot!(desk.failure("merge --pairs pairs.parquet other -o no").split_once(' ').unwrap().1, @"was made from other files than those of the pair 9");
     assert_snapshot!(desk.failure("merge all -o no"), @r#"all/manifest.json is of "tcpexp dataset of pairs" and not of a dataset"#);
     assert_snapshot!(desk.failure("analyze --pairs pairs.parquet --task 77 -o parts"), @"pairs.parquet has no pair 77");
-    assert_snapshot!(desk.misuse("analyze --pairs pairs.parquet --task 0 -o parts"), @"error: invalid value '0' for '--task <I|I/N>': expected the number of a pair, or I/N with I from 1 to N");
+    assert_snapshot!(desk.misuse("analyze --pairs pairs.parquet --task 0 -o parts"), @"error: invalid value '0' for '--task <I|I/N>': expected a number, or I/N with I from 1 to N");
     assert_snapshot!(desk.misuse("analyze a.pcap --pairs pairs.parquet -o parts"), @"error: the argument '[SRC|DIR]' cannot be used with '--pairs <FILE>'");
     assert_snapshot!(desk.misuse("analyze -o parts"), @"error: the following required arguments were not provided:");
     assert_snapshot!(desk.failure("analyze --pairs client/9.pcap -o parts"), @"cannot read client/9.pcap: not a table: neither Parquet, Arrow, CSV nor JSON");

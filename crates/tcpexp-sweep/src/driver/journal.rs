@@ -17,9 +17,8 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal in a directory, appending to an existing one.
-    pub(super) fn in_dir(dir: &Path) -> io::Result<Self> {
-        let path = dir.join("journal.jsonl");
+    /// Opens the journal at `path`, appending to an existing one.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Self {
             file: Mutex::new(file),

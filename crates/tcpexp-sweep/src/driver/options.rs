@@ -19,6 +19,8 @@ pub struct Options<'a> {
     pub resume: bool,
     /// Names of the runs to run; all runs of the plan if `None`.
     pub only: Option<&'a [String]>,
+    /// Name of this task, if several processes carry out the plan in one directory, each some runs.
+    pub task: Option<&'a str>,
     /// Place of the runs.
     pub on: On<'a>,
     /// Returns true if the sweep must end.

@@ -20,6 +20,8 @@ pub(super) struct Place {
     pub(super) journal: Journal,
     /// Owner of the leases on hosts: this directory on this machine.
     pub(super) owner: String,
+    /// True if other processes carry out other runs of the plan in this directory.
+    pub(super) is_shared: bool,
     _lock: File,
 }
 
@@ -34,16 +36,24 @@ impl Place {
         fs::create_dir_all(&runs).map_err(failed(&runs))?;
         // The lock comes first, because two sweeps could both find the directory empty.
         let lock = File::create(dir.join(".lock")).map_err(failed(dir))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let how = match options.task {
+            None => FlockOperation::NonBlockingLockExclusive,
+            Some(_) => FlockOperation::NonBlockingLockShared,
+        };
+        if flock(&lock, how).is_err() {
             return Err(SweepError::Locked(dir.to_owned()));
         }
         let is_empty = fs::read_dir(&runs).map_err(failed(&runs))?.next().is_none();
-        if !is_empty && !options.resume {
+        if !is_empty && !options.resume && options.task.is_none() {
             return Err(SweepError::NotEmpty(dir.to_owned()));
         }
         let copy = dir.join("plan.toml");
         write_whole(&copy, plan.text.as_bytes()).map_err(failed(&copy))?;
-        let journal = Journal::in_dir(dir).map_err(failed(dir))?;
+        let journal = match options.task {
+            None => "journal.jsonl".to_owned(),
+            Some(task) => format!("journal-{task}.jsonl"),
+        };
+        let journal = Journal::open(&dir.join(journal)).map_err(failed(dir))?;
         let path = dir.canonicalize().map_err(failed(dir))?;
         let machine = fs::read_to_string("/etc/hostname").unwrap_or_default();
         let owner = netem_ctl::owner_name(&format!("{}:{}", machine.trim(), path.display()));
@@ -51,6 +61,7 @@ impl Place {
             runs,
             journal,
             owner,
+            is_shared: options.task.is_some(),
             _lock: lock,
         })
     }
@@ -75,6 +86,25 @@ impl Place {
         Ok(done)
     }
 
+    /// Locks a run in a directory with other tasks: an engine may start a task again while the first
+    /// one still runs. Fails if another process carries out the run.
+    pub(super) fn lock(&self, name: &str) -> Result<Option<File>, SweepError> {
+        if !self.is_shared {
+            return Ok(None);
+        }
+        // Beside the runs, where every name is that of a run.
+        let path = self.runs.with_file_name(format!(".lock-{name}"));
+        let failed = |source| SweepError::File {
+            path: path.clone(),
+            source,
+        };
+        let lock = File::create(&path).map_err(failed)?;
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(lock)),
+            Err(_) => Err(SweepError::Locked(self.runs.join(name))),
+        }
+    }
+
     /// Creates an empty directory for a run.
     pub(super) fn fresh(&self, name: &str) -> Result<PathBuf, SweepError> {
         let dir = self.runs.join(name);
@@ -92,9 +122,14 @@ impl Place {
     }
 }
 
-/// Writes a file atomically. The directory is locked, so the temporary name is fixed.
+/// Writes a file atomically, unless it has these bytes: other tasks may read it.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let partial = path.with_extension("partial");
+    if fs::read(path).is_ok_and(|found| found == bytes) {
+        return Ok(());
+    }
+    let machine = fs::read_to_string("/etc/hostname").unwrap_or_default();
+    let writer = format!("{}-{}.partial", machine.trim(), std::process::id());
+    let partial = path.with_extension(writer);
     fs::write(&partial, bytes)?;
     fs::rename(&partial, path)
 }

@@ -32,7 +32,7 @@ pub(super) fn carry_out(
         path: dir.to_owned(),
         source,
     };
-    let journal = Journal::in_dir(dir).map_err(file)?;
+    let journal = Journal::open(&dir.join("journal.jsonl")).map_err(file)?;
     let mut run = Run::new(planned, dir, around, &journal);
     let done = run.all();
     // Hosts are restored after each outcome, an interruption included.

@@ -39,16 +39,15 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
     let place = Place::open(plan, options)?;
     let runs = schedule::runs(plan);
     let wanted = |run: &&Planned<'_>| options.only.is_none_or(|only| only.contains(&run.name()));
-    let done = place.done()?;
+    let mut done = place.done()?;
+    if place.is_shared {
+        // Other tasks analyse their own runs.
+        done.retain(|record| runs.iter().filter(wanted).any(|run| is_of(record, run)));
+    }
     let mut summary = Summary::default();
     let mut left = Vec::new();
     for run in runs.iter().filter(wanted) {
-        // The hash identifies a cell. Its number, and so the name of its run, changes if the grid
-        // grows.
-        match done
-            .iter()
-            .find(|record| record.cell == run.cell.hash && record.repetition == run.repetition)
-        {
+        match done.iter().find(|record| is_of(record, run)) {
             Some(record) => summary.count(record.status),
             None => left.push(run),
         }
@@ -91,6 +90,12 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
     let fields = json!({"summary": format!("{summary:?}")});
     place.journal.note("end", fields);
     Ok(summary)
+}
+
+/// True if the record is that of the run. The hash identifies a cell: its number, and so the name of its
+/// run, changes if the grid grows.
+fn is_of(record: &RunRecord, run: &Planned<'_>) -> bool {
+    record.cell == run.cell.hash && record.repetition == run.repetition
 }
 
 /// Runs that were done before may still lack their analysis.
@@ -188,6 +193,7 @@ fn with_retries(
         run: &name,
         what: &what,
     });
+    let _lock = place.lock(&name)?;
     let mut tries = 0;
     loop {
         let dir = place.fresh(&name)?;

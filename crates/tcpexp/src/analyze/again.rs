@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tcpexp_runs::folders::datasets_at;
+use tcpexp_store::StoreOptions;
 use tcpexp_table::TableFile;
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_units::Timestamp;
@@ -39,7 +40,7 @@ impl RecordedDataset {
         }
         let manifests: Result<Vec<Manifest>, Error> = dirs
             .iter()
-            .map(|dir| Manifest::of_any_version(dir))
+            .map(|dir| Manifest::of_any_version(dir, &StoreOptions::default()))
             .collect();
         let manifests = manifests?;
         let mut columns: Vec<RunColumns> = dirs

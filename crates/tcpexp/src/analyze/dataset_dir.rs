@@ -24,6 +24,10 @@ pub struct DatasetDir {
     temporary: TempDir,
     /// The place in an object store.
     folder: Option<Folder>,
+    /// Options of object stores.
+    stores: StoreOptions,
+    /// A dataset at the place was made by another run from the same inputs, and is not replaced.
+    is_once: bool,
     /// Locked until the dataset is complete.
     _lock: File,
 }
@@ -38,10 +42,28 @@ impl DatasetDir {
 
     /// Like [`create`](Self::create), with options for a place in an object store.
     pub fn create_with(path: &Path, stores: &StoreOptions) -> Result<Self, Error> {
-        match as_url(path) {
+        let made = match as_url(path) {
             Some(url) => Self::in_store(path, url, stores),
             None => Self::in_directory(path),
-        }
+        }?;
+        Ok(Self {
+            stores: stores.clone(),
+            ..made
+        })
+    }
+
+    /// Like [`create_with`](Self::create_with), for a place whose name is a hash of the inputs: a
+    /// dataset that appears in a store meanwhile is the same one, and stays.
+    pub(crate) fn create_once(path: &Path, stores: &StoreOptions) -> Result<Self, Error> {
+        Ok(Self {
+            is_once: true,
+            ..Self::create_with(path, stores)?
+        })
+    }
+
+    /// Options of object stores.
+    pub(crate) fn stores(&self) -> &StoreOptions {
+        &self.stores
     }
 
     fn in_store(path: &Path, url: &str, stores: &StoreOptions) -> Result<Self, Error> {
@@ -64,6 +86,8 @@ impl DatasetDir {
             path: path.to_owned(),
             temporary,
             folder: Some(folder),
+            stores: StoreOptions::default(),
+            is_once: false,
             _lock: lock,
         })
     }
@@ -100,6 +124,8 @@ impl DatasetDir {
             path: path.to_owned(),
             temporary,
             folder: None,
+            stores: StoreOptions::default(),
+            is_once: false,
             _lock: lock,
         })
     }
@@ -147,7 +173,8 @@ impl DatasetDir {
     }
 
     /// Copies the files to the store. Readers know a dataset by its manifest, so that of an earlier
-    /// dataset goes first and the new one comes last.
+    /// dataset goes first and the new one comes last. Two runs that make one dataset write the same
+    /// bytes, and one of them puts the manifest.
     fn copy_to(&self, folder: &Folder) -> Result<(), Error> {
         let cannot = |name: &str| {
             let path = self.path.join(name);
@@ -165,13 +192,25 @@ impl DatasetDir {
         // The manifest last.
         names.sort_by_key(|name| (name == manifest_file::FILE_NAME, name.clone()));
         let manifest = manifest_file::FILE_NAME;
-        folder.remove(manifest).map_err(in_store(manifest))?;
-        for old in folder.names().map_err(in_store(""))? {
-            if !names.contains(&old) {
-                folder.remove(&old).map_err(in_store(&old))?;
+        if self.is_once {
+            if folder.has(manifest).map_err(in_store(manifest))? {
+                return Ok(());
+            }
+        } else {
+            folder.remove(manifest).map_err(in_store(manifest))?;
+            for old in folder.names().map_err(in_store(""))? {
+                if !names.contains(&old) {
+                    folder.remove(&old).map_err(in_store(&old))?;
+                }
             }
         }
         for name in &names {
+            if self.is_once && name == manifest {
+                let path = self.temporary.path().join(name);
+                let bytes = fs::read(path).map_err(cannot(name))?;
+                folder.put_new(name, bytes).map_err(in_store(name))?;
+                continue;
+            }
             let mut upload = folder.create(name).map_err(in_store(name))?;
             let copied = File::open(self.temporary.path().join(name))
                 .and_then(|mut file| io::copy(&mut file, &mut upload));

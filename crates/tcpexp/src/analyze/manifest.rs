@@ -1,17 +1,18 @@
 //! Inputs and options of a dataset: `manifest.json`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tcpexp_store::StoreOptions;
 use tcpexp_table::TABLE_VERSION;
 use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
 
 use super::dataset_dir::DatasetDir;
 use super::manifest_file::{FILE_NAME, KIND, Kind};
 use super::tables::WrittenTable;
+use crate::contents::Contents;
 use crate::{CaptureInfo, Error};
 
 /// Description of a dataset: its inputs, options and tables.
@@ -176,7 +177,12 @@ pub struct TableEntry {
 impl Manifest {
     /// Reads the manifest of the dataset in `folder`.
     pub fn read(folder: &Path) -> Result<Self, Error> {
-        let manifest = Self::of_any_version(folder)?;
+        Self::read_with(folder, &StoreOptions::default())
+    }
+
+    /// Like [`read`](Self::read), with options for a folder in an object store.
+    pub fn read_with(folder: &Path, stores: &StoreOptions) -> Result<Self, Error> {
+        let manifest = Self::of_any_version(folder, stores)?;
         if manifest.schema_version != TABLE_VERSION {
             return Err(Error::DatasetVersion {
                 path: folder.join(FILE_NAME),
@@ -188,12 +194,9 @@ impl Manifest {
     }
 
     /// Reads the manifest of a dataset whose tables may be of another version.
-    pub(super) fn of_any_version(folder: &Path) -> Result<Self, Error> {
+    pub(super) fn of_any_version(folder: &Path, stores: &StoreOptions) -> Result<Self, Error> {
         let path = folder.join(FILE_NAME);
-        let file = File::open(&path).map_err(|source| Error::Open {
-            path: path.clone(),
-            source,
-        })?;
+        let file = Contents::named(&path, stores)?;
         let unread = |source| Error::Manifest {
             path: path.clone(),
             source,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tcpexp_pair::spp::Point;
-use tcpexp_store::StoreOptions;
+use tcpexp_store::{Folder, StoreOptions, Stored, as_url};
 use tcpexp_table::PairFileRow;
 
 use super::matching::{Contents, Found, matched};
@@ -26,11 +26,22 @@ use crate::{Error, Recording};
 /// one does. Returns a row per file: the pairs in the order of their names, then the files without a
 /// partner.
 pub fn find_pairs(src: &Path, dst: &Path) -> Result<Vec<PairFileRow>, Error> {
+    find_pairs_with(src, dst, &StoreOptions::default())
+}
+
+/// Like [`find_pairs`], with options for places in object stores.
+///
+/// The URL of such a place, such as `s3://BUCKET/PREFIX`, stands for all objects below it.
+pub fn find_pairs_with(
+    src: &Path,
+    dst: &Path,
+    stores: &StoreOptions,
+) -> Result<Vec<PairFileRow>, Error> {
     let is_one_place = src == dst || is_same_folder(src, dst);
     let mut unnamed = Vec::new();
     let files = if is_one_place {
         let mut files = [Vec::new(), Vec::new()];
-        for file in found(src)? {
+        for file in found(src, stores)? {
             match file.named.point {
                 Some(point) => files[point.index()].push(file),
                 None => unnamed.push(file),
@@ -38,7 +49,7 @@ pub fn find_pairs(src: &Path, dst: &Path) -> Result<Vec<PairFileRow>, Error> {
         }
         files
     } else {
-        [found(src)?, found(dst)?]
+        [found(src, stores)?, found(dst, stores)?]
     };
     let mut rows = matched(files);
     rows.extend(unnamed.into_iter().map(|file| {
@@ -55,12 +66,68 @@ pub fn find_pairs(src: &Path, dst: &Path) -> Result<Vec<PairFileRow>, Error> {
 }
 
 fn is_same_folder(src: &Path, dst: &Path) -> bool {
-    let place = |path: &Path| fs::canonicalize(path).ok();
+    let place = |path: &Path| match as_url(path) {
+        Some(url) => Some(PathBuf::from(url.trim_end_matches('/'))),
+        None => fs::canonicalize(path).ok(),
+    };
     place(src).is_some_and(|src| place(dst) == Some(src))
 }
 
+/// A file to look at.
+struct Listed {
+    path: PathBuf,
+    /// The path below the folder of the point.
+    relative: String,
+}
+
 /// The files that `path` names, each with a look at its contents.
-fn found(path: &Path) -> Result<Vec<Found>, Error> {
+fn found(path: &Path, stores: &StoreOptions) -> Result<Vec<Found>, Error> {
+    let listed = match as_url(path) {
+        Some(url) => in_store(path, url, stores)?,
+        None => in_directory(path, stores)?,
+    };
+    let found: Result<Vec<Found>, Error> = listed
+        .into_par_iter()
+        .map(|file| look(file, stores))
+        .collect();
+    let found = found?;
+    if found.is_empty() {
+        return Err(Error::Nothing {
+            path: path.to_owned(),
+            why: "no files".to_owned(),
+        });
+    }
+    Ok(found)
+}
+
+/// All objects below a URL, without hidden ones; or those of a pattern.
+fn in_store(path: &Path, url: &str, stores: &StoreOptions) -> Result<Vec<Listed>, Error> {
+    let failed = |source| Error::Store {
+        path: path.to_owned(),
+        source,
+    };
+    if let Some(found) = find(path, stores)?.filter(|found| !found.is_directory) {
+        let listed = found.paths.into_iter().map(|path| Listed {
+            relative: path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into(),
+            path,
+        });
+        return Ok(listed.collect());
+    }
+    let folder = Folder::at(url, stores).map_err(failed)?;
+    let all = folder.all().map_err(failed)?.into_iter();
+    let is_shown = |object: &Stored| !object.name.split('/').any(|part| part.starts_with('.'));
+    let listed = all.filter(is_shown).map(|object| Listed {
+        path: folder.url(&object.name).into(),
+        relative: object.name,
+    });
+    Ok(listed.collect())
+}
+
+fn in_directory(path: &Path, stores: &StoreOptions) -> Result<Vec<Listed>, Error> {
     let named = |source| Error::Open {
         path: path.to_owned(),
         source,
@@ -68,7 +135,7 @@ fn found(path: &Path) -> Result<Vec<Found>, Error> {
     let mut paths = Vec::new();
     if path.is_dir() {
         all_below(path, &mut paths).map_err(named)?;
-    } else if let Some(found) = find(path)? {
+    } else if let Some(found) = find(path, stores)? {
         paths = found.paths;
     } else {
         fs::metadata(path).map_err(named)?;
@@ -79,18 +146,15 @@ fn found(path: &Path) -> Result<Vec<Found>, Error> {
     } else {
         parent(path)
     };
-    let found: Result<Vec<Found>, Error> = paths
-        .into_par_iter()
-        .map(|path| look(&path, path.strip_prefix(&folder).unwrap_or(&path)))
-        .collect();
-    let found = found?;
-    if found.is_empty() {
-        return Err(Error::Nothing {
-            path: path.to_owned(),
-            why: "no files".to_owned(),
-        });
-    }
-    Ok(found)
+    let listed = paths.into_iter().map(|path| {
+        let below = path.strip_prefix(&folder).unwrap_or(&path).iter();
+        let parts: Vec<_> = below.map(|part| part.to_string_lossy()).collect();
+        Listed {
+            relative: parts.join("/"),
+            path,
+        }
+    });
+    Ok(listed.collect())
 }
 
 fn parent(path: &Path) -> PathBuf {
@@ -115,15 +179,13 @@ fn all_below(folder: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
 }
 
 /// Reads a file for its times.
-fn look(path: &Path, relative: &Path) -> Result<Found, Error> {
-    let Some(text) = path.to_str() else {
+fn look(file: Listed, stores: &StoreOptions) -> Result<Found, Error> {
+    let Some(text) = file.path.to_str() else {
         // The table of pairs is text, which could not name the file.
-        return Err(Error::NoText {
-            path: path.to_owned(),
-        });
+        return Err(Error::NoText { path: file.path });
     };
-    let scan = Recording::reopened(path.to_owned(), &StoreOptions::default())
-        .and_then(|recording| Scan::of(&recording));
+    let recording = Recording::reopened(file.path.clone(), stores)?;
+    let scan = Scan::of(&recording);
     let contents = match scan {
         Ok(Some(scan)) => Contents::Capture {
             records: scan.records,
@@ -131,13 +193,14 @@ fn look(path: &Path, relative: &Path) -> Result<Found, Error> {
         },
         Ok(None) => Contents::Other("no records".to_owned()),
         Err(Error::Capture { source, .. }) => Contents::Other(chain(&source)),
+        // A store that does not answer says nothing about the object.
+        Err(error @ Error::Store { .. }) => return Err(error),
         Err(error) => Contents::Other(chain(&error)),
     };
-    let parts: Vec<_> = relative.iter().map(|part| part.to_string_lossy()).collect();
     Ok(Found {
         path: text.to_owned(),
-        named: Named::of(&parts.join("/")),
-        bytes: fs::metadata(path).map_or(0, |metadata| metadata.len()),
+        named: Named::of(&file.relative),
+        bytes: recording.file_bytes(),
         contents,
     })
 }

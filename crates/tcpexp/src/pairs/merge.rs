@@ -5,8 +5,10 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use tcpexp_flow::FlowShard;
+use tcpexp_store::{Folder, StoreOptions, Stored, as_url};
 use tcpexp_table::dataset::{DatasetTable, MergedTable};
 use tcpexp_table::{
     FailedPairRow, Format, PairFileRow, PairName, RowsWriter, TABLE_VERSION, failed_pair_columns,
@@ -17,7 +19,11 @@ use super::task::{CapturePair, PAIR_COLUMN, pairs_of};
 use crate::analyze::{
     MANIFEST_FILE_NAME, PAIRS_KIND, SHARD, buffered, file_name, shard_of, unwritten,
 };
+use crate::contents::Contents;
 use crate::{CaptureInput, Comparison, DatasetDir, Error, Manifest, TableEntry};
+
+/// Pairs whose parts are opened together: a store takes tens of milliseconds for each object.
+const OPENED: usize = 16;
 
 /// Names of more missing pairs are not listed.
 const MOST_NAMED: usize = 8;
@@ -93,7 +99,7 @@ pub fn merge_pairs(
     out: DatasetDir,
 ) -> Result<PairsManifest, Error> {
     let pairs = pairs_of(rows)?;
-    let mut found = parts_in(folders)?;
+    let mut found = parts_in(folders, out.stores())?;
     let mut failed = Vec::new();
     let mut missing = Vec::new();
     let mut whole: Vec<(CapturePair, Vec<Part>)> = Vec::new();
@@ -121,10 +127,12 @@ pub fn merge_pairs(
         return Err(missing_pairs(&missing));
     }
     let options = common_options(&whole)?;
-    let mut tables = Vec::new();
-    for table in DatasetTable::ALL {
-        tables.push(merged_table(table, &whole, &out)?);
-    }
+    // Each table has a file of its own.
+    let tables: Result<Vec<TableEntry>, Error> = DatasetTable::ALL
+        .into_par_iter()
+        .map(|table| merged_table(table, &whole, &out))
+        .collect();
+    let mut tables = tables?;
     tables.push(written_errors(&failed, &out)?);
     let merged = |(pair, parts): (CapturePair, Vec<Part>)| {
         let manifest = parts.into_iter().next()?.manifest;
@@ -152,39 +160,90 @@ pub fn merge_pairs(
 }
 
 /// The parts in all folders, by the names of their pairs.
-fn parts_in(folders: &[PathBuf]) -> Result<BTreeMap<String, Parts>, Error> {
-    let mut found: BTreeMap<String, Parts> = BTreeMap::new();
+fn parts_in(folders: &[PathBuf], stores: &StoreOptions) -> Result<BTreeMap<String, Parts>, Error> {
+    let mut paths = Vec::new();
     for folder in folders {
-        let named = |source| Error::Open {
-            path: folder.clone(),
-            source,
-        };
-        let entries = fs::read_dir(folder).map_err(named)?;
-        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-        let mut paths: Vec<PathBuf> = paths.collect::<Result<_, _>>().map_err(named)?;
-        paths.sort();
-        for path in paths {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with('.') {
-                continue;
+        match as_url(folder) {
+            Some(url) => paths.extend(parts_in_store(folder, url, stores)?),
+            None => paths.extend(parts_in_directory(folder)?),
+        }
+    }
+    // In parallel, as a store takes its time for each answer.
+    let read: Result<Vec<_>, Error> = paths
+        .into_par_iter()
+        .map(|path| {
+            if is_failure(&path) {
+                let failure = FailedPart::read(&path, stores)?;
+                return Ok(OfPair::Failure(path, failure));
             }
-            if name.ends_with(ENDING) {
-                let failure = FailedPart::read(&path)?;
+            let (pair, part) = Part::read(&path, stores)?;
+            Ok(OfPair::Dataset(pair, Box::new(part)))
+        })
+        .collect();
+    let mut found: BTreeMap<String, Parts> = BTreeMap::new();
+    for part in read? {
+        match part {
+            OfPair::Failure(path, failure) => {
                 let parts = found.entry(failure.pair.clone()).or_default();
                 parts.failures.push((path, failure));
-            } else if path.join(MANIFEST_FILE_NAME).is_file() {
-                let (pair, part) = Part::read(&path)?;
-                found.entry(pair).or_default().datasets.push(part);
             }
+            OfPair::Dataset(pair, part) => found.entry(pair).or_default().datasets.push(*part),
         }
     }
     Ok(found)
 }
 
+/// What a folder has of a pair.
+enum OfPair {
+    Dataset(String, Box<Part>),
+    Failure(PathBuf, FailedPart),
+}
+
+fn is_failure(path: &Path) -> bool {
+    path.as_os_str()
+        .as_encoded_bytes()
+        .ends_with(ENDING.as_bytes())
+}
+
+/// Paths of the datasets and of the files with reasons, in the order of their names.
+fn parts_in_directory(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let named = |source| Error::Open {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(named)? {
+        let path = entry.map_err(named)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_hidden = name.starts_with('.');
+        if !is_hidden && (is_failure(&path) || path.join(MANIFEST_FILE_NAME).is_file()) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The same in a store, from one list of all its objects.
+fn parts_in_store(path: &Path, url: &str, stores: &StoreOptions) -> Result<Vec<PathBuf>, Error> {
+    let objects = Folder::at(url, stores).and_then(|folder| folder.all());
+    let objects = objects.map_err(|source| Error::Store {
+        path: path.to_owned(),
+        source,
+    })?;
+    let part = |object: Stored| match object.name.split_once('/') {
+        None => is_failure(Path::new(&object.name)).then_some(object.name),
+        Some((part, MANIFEST_FILE_NAME)) => Some(part.to_owned()),
+        Some(_) => None,
+    };
+    let parts = objects.into_iter().filter_map(part);
+    Ok(parts.map(|part| path.join(part)).collect())
+}
+
 impl Part {
     /// Reads a part and the name of its pair.
-    fn read(path: &Path) -> Result<(String, Self), Error> {
-        let manifest = Manifest::read(path)?;
+    fn read(path: &Path, stores: &StoreOptions) -> Result<(String, Self), Error> {
+        let manifest = Manifest::read_with(path, stores)?;
         let pair = manifest.run.get(PAIR_COLUMN);
         let pair = pair.and_then(|pair| pair.as_str()).map(str::to_owned);
         let pair = pair.ok_or_else(|| Error::NoPairPart {
@@ -287,18 +346,17 @@ fn merged_table(
     let name = file_name(table);
     let path = out.path().join(&name);
     let unmerged = |error| unwritten(path.clone(), error);
-    let open = |part: &Part| {
-        let path = part.path.join(&name);
-        File::open(&path).map_err(|source| Error::Open { path, source })
-    };
+    let open = |part: &Part| Contents::file(&part.path.join(&name), out.stores());
     let first = pairs.iter().find_map(|(_, parts)| parts.first());
     let first = first.map(open).transpose()?;
     let file = buffered(out.file(&name)?);
     let mut merged = MergedTable::new(table, first.as_ref(), file).map_err(unmerged)?;
-    for (_, parts) in pairs {
-        let files = parts.iter().map(open);
-        let files = files.collect::<Result<Vec<File>, Error>>()?;
-        merged.append(files).map_err(unmerged)?;
+    for some in pairs.chunks(OPENED) {
+        let of_pair = |(_, parts): &(CapturePair, Vec<Part>)| parts.iter().map(open).collect();
+        let opened: Result<Vec<Vec<File>>, Error> = some.par_iter().map(of_pair).collect();
+        for files in opened? {
+            merged.append(files).map_err(unmerged)?;
+        }
     }
     let (file, rows) = merged.finish().map_err(unmerged)?;
     entry(table.name(), rows, file, path.clone())

@@ -11,8 +11,8 @@ mod names;
 mod record;
 mod task;
 
-pub use find::find_pairs;
+pub use find::{find_pairs, find_pairs_with};
 pub use merge::{MergedPair, PairsManifest, merge_pairs};
 #[cfg(all(feature = "charts", feature = "runs"))]
 pub(crate) use task::PAIR_COLUMN;
-pub use task::{CapturePair, PairTask, TaskOutcome, pairs_of};
+pub use task::{CapturePair, KnownPart, PairTask, TaskOutcome, pairs_of};

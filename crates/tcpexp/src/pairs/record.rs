@@ -1,12 +1,13 @@
 //! The file of a pair that could not be analysed.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tcpexp_store::{Object, StoreOptions, as_url};
 
+use crate::contents::Contents;
 use crate::{Error, partial};
 
 /// Value of the field `kind`.
@@ -34,11 +35,8 @@ impl FailedPart {
         KIND.to_owned()
     }
 
-    pub(super) fn read(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|source| Error::Open {
-            path: path.to_owned(),
-            source,
-        })?;
+    pub(super) fn read(path: &Path, stores: &StoreOptions) -> Result<Self, Error> {
+        let file = Contents::named(path, stores)?;
         let read: Result<Self, _> = serde_json::from_reader(BufReader::new(file));
         let no_part = || Error::NoPairPart {
             path: path.to_owned(),
@@ -48,14 +46,21 @@ impl FailedPart {
             .ok_or_else(no_part)
     }
 
-    /// Writes the file, which appears complete or not at all.
-    pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
+    /// Writes the file or object, which appears complete or not at all.
+    pub(super) fn write(&self, path: &Path, stores: &StoreOptions) -> Result<(), Error> {
         let cannot = |source| Error::Write {
             path: path.to_owned(),
             source,
         };
         let mut text = serde_json::to_string_pretty(self).map_err(|error| cannot(error.into()))?;
         text.push('\n');
+        if let Some(url) = as_url(path) {
+            let put = Object::put(url, text.into_bytes(), stores);
+            return put.map_err(|source| Error::Store {
+                path: path.to_owned(),
+                source,
+            });
+        }
         let mut builder = tempfile::Builder::new();
         builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
         #[cfg(unix)]

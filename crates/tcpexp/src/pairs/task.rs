@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tcpexp_pair::spp::Point;
-use tcpexp_store::Error as StoreError;
+use tcpexp_store::{Error as StoreError, Object, as_url};
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_table::{PairFileRow, PairName, TABLE_VERSION};
 
@@ -104,6 +104,15 @@ pub enum TaskOutcome {
     Failed(Error),
 }
 
+/// A part that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownPart {
+    /// The dataset.
+    Dataset,
+    /// The file with the reason why there is none.
+    Failure,
+}
+
 /// What the name of a part is a hash of.
 #[derive(Serialize)]
 struct Identity {
@@ -178,12 +187,31 @@ impl PairTask {
         name.into()
     }
 
-    /// True if the dataset exists, or the pair has failed before.
-    pub fn is_done(&self) -> bool {
-        self.path.join(MANIFEST_FILE_NAME).is_file() || self.failed_path().is_file()
+    /// How the pair ended before; `None` if it has no part. Fails if a store does not answer.
+    pub fn known(&self) -> Result<Option<KnownPart>, Error> {
+        if self.exists(&self.path.join(MANIFEST_FILE_NAME))? {
+            return Ok(Some(KnownPart::Dataset));
+        }
+        let has_failed = self.exists(&self.failed_path())?;
+        Ok(has_failed.then_some(KnownPart::Failure))
     }
 
-    /// Analyses the pair to `out`, which is the directory at [`path`](Self::path). `prepare` sets
+    fn exists(&self, path: &Path) -> Result<bool, Error> {
+        let Some(url) = as_url(path) else {
+            return Ok(path.is_file());
+        };
+        Object::exists(url, &self.options.stores).map_err(|source| Error::Store {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    /// Prepares the place of the dataset. A dataset that another run completes meanwhile stays.
+    pub fn dataset_dir(&self) -> Result<DatasetDir, Error> {
+        DatasetDir::create_once(&self.path, &self.options.stores)
+    }
+
+    /// Analyses the pair to `out`, which is its [`dataset_dir`](Self::dataset_dir). `prepare` sets
     /// options of each capture.
     ///
     /// Captures that cannot be analysed are an outcome. A dataset that cannot be written, or a
@@ -211,7 +239,7 @@ impl PairTask {
                     options: option_words(&self.options, None, true),
                     error: chain(&error),
                 };
-                failed.write(&self.failed_path())?;
+                failed.write(&self.failed_path(), &self.options.stores)?;
                 Ok(TaskOutcome::Failed(error))
             }
         }

@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tcpexp_store::{Folder, StoreOptions, as_url};
+
 use crate::Error;
 
 /// Files that one path names.
@@ -17,7 +19,13 @@ pub(crate) struct FoundFiles {
 }
 
 /// Returns the files that `path` names; `None` if it is a single file.
-pub(crate) fn find(path: &Path) -> Result<Option<FoundFiles>, Error> {
+pub(crate) fn find(path: &Path, stores: &StoreOptions) -> Result<Option<FoundFiles>, Error> {
+    if let Some(url) = as_url(path) {
+        return in_store(path, url, stores);
+    }
+    if let Some(list) = path.to_str().and_then(|path| path.strip_prefix('@')) {
+        return listed(Path::new(list)).map(Some);
+    }
     let named = |source| Error::Open {
         path: path.to_owned(),
         source,
@@ -33,7 +41,7 @@ pub(crate) fn find(path: &Path) -> Result<Option<FoundFiles>, Error> {
         return Ok(None);
     };
     // A file whose name has such characters is a file.
-    if !name.contains(['*', '?', '[']) || path.exists() {
+    if !name.contains(PATTERN) || path.exists() {
         return Ok(None);
     }
     let folder = path.parent().filter(|dir| !dir.as_os_str().is_empty());
@@ -47,6 +55,61 @@ pub(crate) fn find(path: &Path) -> Result<Option<FoundFiles>, Error> {
         is_directory: false,
     }))
 }
+
+/// The files that a text file lists, one path or URL per line.
+fn listed(list: &Path) -> Result<FoundFiles, Error> {
+    let text = std::fs::read_to_string(list).map_err(|source| Error::Open {
+        path: list.to_owned(),
+        source,
+    })?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let paths: Vec<PathBuf> = lines.map(PathBuf::from).collect();
+    if paths.is_empty() {
+        return Err(Error::Nothing {
+            path: list.to_owned(),
+            why: "no lines with files".to_owned(),
+        });
+    }
+    Ok(FoundFiles {
+        paths,
+        is_directory: false,
+    })
+}
+
+/// The objects that a URL names; `None` if it is that of a single object, as all of web servers are,
+/// which have no lists.
+fn in_store(path: &Path, url: &str, stores: &StoreOptions) -> Result<Option<FoundFiles>, Error> {
+    let Some((folder, name)) = url.rsplit_once('/').filter(|_| !url.starts_with("http")) else {
+        return Ok(None);
+    };
+    let is_pattern = name.contains(PATTERN);
+    if !name.is_empty() && !is_pattern {
+        return Ok(None);
+    }
+    let failed = |source| Error::Store {
+        path: path.to_owned(),
+        source,
+    };
+    let folder = Folder::at(folder, stores).map_err(failed)?;
+    let mut names = folder.objects().map_err(failed)?;
+    // An object whose key has such characters is an object.
+    if is_pattern && names.iter().any(|found| found == name) {
+        return Ok(None);
+    }
+    names.retain(|found| !found.starts_with('.') && (!is_pattern || fits(name, found)));
+    if names.is_empty() {
+        return Err(failed(tcpexp_store::Error::NotFound));
+    }
+    names.sort_by(|a, b| natural(a.as_ref(), b.as_ref()));
+    let paths = names.iter().map(|name| folder.url(name).into());
+    Ok(Some(FoundFiles {
+        paths: paths.collect(),
+        is_directory: !is_pattern,
+    }))
+}
+
+/// Characters of patterns.
+const PATTERN: [char; 3] = ['*', '?', '['];
 
 /// The files of a folder whose names fit, without hidden ones.
 fn matching(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {

@@ -8,7 +8,7 @@ mod scan;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tcpexp_store::{StoreOptions, as_url};
+use tcpexp_store::StoreOptions;
 
 use crate::capture_set::{CaptureSet, SetFile};
 use crate::{Error, Recording};
@@ -26,18 +26,19 @@ impl Recording {
     /// of one host. They are read in the order of their times, and files whose times overlap are
     /// merged. [`set`](Self::set) describes them.
     ///
+    /// A path that starts with `@` is that of a text file with the paths or URLs of such files, one
+    /// per line.
+    ///
     /// The path may be the URL of an object in a store, such as `s3://BUCKET/KEY`, if the feature
-    /// `stores` is on: see [`StoreOptions`]. Each pass requests it anew.
+    /// `stores` is on: see [`StoreOptions`]. Each pass requests it anew. The URL of a folder in a
+    /// bucket ends in `/`, and the last part of a key may be a pattern.
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::open_with(path, &StoreOptions::default())
     }
 
     /// Like [`open`](Self::open), with options for objects in stores.
     pub fn open_with(path: &Path, stores: &StoreOptions) -> Result<Self, Error> {
-        if as_url(path).is_some() {
-            return Self::open_file(path, stores);
-        }
-        match find(path)? {
+        match find(path, stores)? {
             Some(found) => open_all(path, found, stores),
             None => Self::open_file(path, stores),
         }
