@@ -90,9 +90,15 @@ pub(crate) fn next(running: &Mutex<Running>, py: Python<'_>) -> PyResult<Part> {
             let running = running.lock().unwrap_or_else(PoisonError::into_inner);
             running.next()
         });
+        let known = running.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(part, Err(_) | Ok(Some(Part::End(_)))) {
+            known.progress().end(py);
+        }
         if let Some(part) = part.map_err(|error| exception(py, &error))? {
             return Ok(part);
         }
+        known.progress().show(py);
+        drop(known);
         py.check_signals()?;
     }
 }

@@ -1,7 +1,6 @@
 //! Calls of the command from Python.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::SchemaRef;
@@ -90,14 +89,15 @@ impl Call {
                 PairEnd::Known => "already there",
                 PairEnd::Failed => "failed",
             };
-            (pair.number, pair.name, pair.part, end, pair.records)
+            let part = pair.part.to_string_lossy().into_owned();
+            (pair.number, pair.name, part, end, pair.records)
         };
         Ok(self.printed(py)?.pairs.into_iter().map(ended).collect())
     }
 }
 
 /// A pair in terms of Python.
-type EndedPair = (u64, String, PathBuf, &'static str, u64);
+type EndedPair = (u64, String, String, &'static str, u64);
 
 impl Call {
     fn known(&self) -> std::sync::MutexGuard<'_, Option<Printed>> {

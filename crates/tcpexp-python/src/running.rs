@@ -2,15 +2,17 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use tcpexp_cli::{CallError, Handed, Printed, Request, call};
 use tempfile::TempDir;
 use thiserror::Error;
+
+use crate::progress::Progress;
 
 /// Batches that the command may be ahead of the reader: enough for both to work at once. A batch has
 /// up to 65,536 rows.
@@ -49,6 +51,7 @@ pub(crate) struct Running {
     parts: Receiver<Result<Part, CallError>>,
     /// Lets the command go on after its schema.
     go: Sender<()>,
+    progress: Mutex<Progress>,
 }
 
 impl Running {
@@ -57,6 +60,7 @@ impl Running {
         let (send, parts) = sync_channel(AHEAD);
         let (go, may_go) = channel();
         let stop = Arc::clone(&request.stop);
+        let progress = Mutex::new(Progress::of(request.advance.clone()));
         let run = move || {
             let Arguments { arguments, held } = of;
             let hand = send.clone();
@@ -72,7 +76,17 @@ impl Running {
         };
         let thread = thread::Builder::new().name("tcpexp".to_owned());
         thread.spawn(run).map_err(RunError::Thread)?;
-        Ok(Self { stop, parts, go })
+        Ok(Self {
+            stop,
+            parts,
+            go,
+            progress,
+        })
+    }
+
+    /// The progress, to show it while the next part is awaited.
+    pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets the command go on after its schema.

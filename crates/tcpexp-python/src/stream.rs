@@ -49,9 +49,17 @@ impl RowStream {
             let next =
                 next.map_err(|error| ArrowError::ExternalError(interpreter::text(&error).into()));
             match next? {
-                Some(part) => return Ok(part),
+                Some(part) => {
+                    if matches!(part, Part::End(_)) && self.is_at_opener() {
+                        Python::try_attach(|py| running.progress().end(py));
+                    }
+                    return Ok(part);
+                }
                 None if self.is_at_opener() && interpreter::is_interrupted() => {
                     return Err(ArrowError::ExternalError("interrupted".into()));
+                }
+                None if self.is_at_opener() => {
+                    Python::try_attach(|py| running.progress().show(py));
                 }
                 None => {}
             }

@@ -39,6 +39,25 @@ def records(data: bytes) -> Iterator[tuple[int, bytes]]:
         at = end
 
 
+def later(data: bytes, count: int) -> bytes:
+    """A capture of IPv4 over Ethernet, `count` times in a row: the flows of each time have other ports."""
+    first, *_, (last, _) = records(data)
+    period = last - first[0] + 60
+    written = [data[:24]]
+    for time in range(count):
+        for at, record in records(data):
+            changed = bytearray(record)
+            changed[:4] = (at + time * period).to_bytes(4, "little")
+            ports = 16 + 14 + 4 * (record[16 + 14] & 15)
+            for place in (ports, ports + 2):
+                port = int.from_bytes(record[place : place + 2], "big")
+                # Those of clients.
+                if port >= 32768:
+                    changed[place : place + 2] = (32768 + (port + 7 * time) % 32768).to_bytes(2, "big")
+            written.append(bytes(changed))
+    return b"".join(written)
+
+
 def make(folder: Path, count: int, broken: int) -> Path:
     """Writes `count` pairs, the last `broken` of them broken. Returns their table."""
     of_both = [place.parent for place in sorted([*FIXTURES.glob("*/src.pcap.gz"), *SHARED.glob("*/src.pcap.gz")])]

@@ -35,7 +35,7 @@ OPTIONS = {
 }
 # Outputs are methods of results. `compat` replaces SPP, which is no table.
 NO_KEYWORDS = {
-    "control_table",
+    "control_table", "junit",
     "output", "format", "quiet", "plot", "flows", "events", "runs", "help", "live", "by_table", "metrics", "compat", "mask",
     "src_host", "dst_host", "ssh_config",
 }  # fmt: skip
@@ -64,8 +64,6 @@ class Inputs(unittest.TestCase):
     def test_inputs_that_cannot_be_read_are_refused_at_once(self) -> None:
         with self.assertRaisesRegex(FileNotFoundError, "missing.pcap"):
             tcpexp.rtt("missing.pcap")
-        with self.assertRaisesRegex(ValueError, "cannot read s3://captures/a.pcap"):
-            tcpexp.rtt(["s3://captures/a.pcap", "s3://captures/b.pcap"])
         with self.assertRaisesRegex(ValueError, "sys.stdin.buffer"):
             tcpexp.rtt("-")
         with self.assertRaisesRegex(TypeError, "not int"):
@@ -80,11 +78,28 @@ class Inputs(unittest.TestCase):
             place = f"http://127.0.0.1:{server.server_port}"
             found = tcpexp.rtt(f"{place}/src", f"{place}/dst", storage_options={"allow_http": True})
             self.assertEqual(found.text, expected)
+            http = {"allow_http": True}
+            parts = tcpexp.rtt([f"{place}/src"], [f"{place}/dst"], storage_options=http)
+            self.assertEqual(parts.text.splitlines()[2], expected.splitlines()[2])
+            store = HTTPStore(place)
+            of_store = tcpexp.rtt(tcpexp.Object(store, "src"), tcpexp.Object(store, "dst"))
+            self.assertEqual(of_store.text, expected)
             with self.assertRaisesRegex(tcpexp.Error, "/missing: there is no such object"):
                 tcpexp.flows(f"{place}/missing").text
             server.shutdown()
         with self.assertRaisesRegex(ValueError, "no store has the option regoin"):
             tcpexp.rtt("s3://b/src", storage_options={"regoin": "x"}).text
+
+    def test_stores_of_obstore_give_urls_and_options(self) -> None:
+        config = {"bucket": "captures", "aws_region": "eu-west-1", "access_key_id": "ID"}
+        object = tcpexp.Object(S3Store(config, "a/b/"), "src.pcap")
+        expected = {"aws_region": "eu-west-1", "access_key_id": "ID", "allow_http": "true"}
+        self.assertEqual(object.place(), ("s3://captures/a/b/src.pcap", expected))
+        other = tcpexp.Object(S3Store({**config, "access_key_id": "OTHER"}, None), "dst.pcap")
+        with self.assertRaisesRegex(ValueError, "different options access_key_id"):
+            tcpexp.rtt(object, other)
+        with self.assertRaisesRegex(TypeError, "not LocalStore"):
+            tcpexp.Object(LocalStore(), "src.pcap")
 
     def test_options_have_types(self) -> None:
         first = datetime(2026, 1, 1, 0, 0, 9, 710001, tzinfo=timezone.utc)
@@ -103,10 +118,10 @@ class Inputs(unittest.TestCase):
 
     def test_every_flag_is_a_keyword(self) -> None:
         functions = ["rtt", "path", "flows", "throughput", "cwnd", "why", "explain", "analyze"]
-        for name in [*functions, "score", "compare", "survey", "merge"]:
+        for name in [*functions, "score", "compare", "check", "survey", "merge", "pairs", "report"]:
             with self.subTest(name):
                 expected = flags(name) - NO_KEYWORDS
-                if name in ("analyze", "survey", "merge"):
+                if name in ("analyze", "survey", "merge", "report"):
                     expected.add("output")
                 self.assertEqual(keywords(getattr(tcpexp, name)), expected)
 
@@ -119,6 +134,28 @@ class Inputs(unittest.TestCase):
         known = {name.strip("_") for name in _options.PlotOptions.__annotations__}
         used = {flag for kind in get_args(_options.Kind) for flag in flags("plot", kind)}
         self.assertEqual(known, used - {"output", "help"})
+
+
+class S3Store:
+    """As that of obstore, which is not installed here."""
+
+    client_options = {"allow_http": True}
+
+    def __init__(self, config: dict[str, str], prefix: str | None) -> None:
+        self.config, self.prefix = config, prefix
+
+
+class HTTPStore:
+    """As that of obstore."""
+
+    client_options = {"allow_http": "true"}
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+
+class LocalStore:
+    """As that of obstore."""
 
 
 class Captures(BaseHTTPRequestHandler):
@@ -220,6 +257,8 @@ class Results(unittest.TestCase):
             self.assertTrue(tcpexp.plot("ecdf", output, x="rtt").svg.startswith("<svg"))
             compared = tcpexp.compare(cells)
             self.assertEqual(compared.text, command("compare", cells))
+            checked = tcpexp.check(cells, expect=["goodput_bps > 0", "goodput_bps < 0"])
+            self.assertIn("1 met, 1 not met, 0 unknown", checked.text)
             page = tcpexp.report(output, output=Path(folder, "page.html"))
             self.assertIn("<html", page.read_text())
 
@@ -269,6 +308,25 @@ class Results(unittest.TestCase):
         cut_off = gzip.decompress(SRC.read_bytes())[:-7]
         with self.assertWarnsRegex(tcpexp.CaptureWarning, "all records before it were used"):
             self.assertIn("RTT", tcpexp.rtt(cut_off).text)
+
+
+class Notebooks(unittest.TestCase):
+    def test_a_long_command_shows_how_far_it_is(self) -> None:
+        seen: list[tuple[int, int]] = []
+        with tempfile.TemporaryDirectory() as folder:
+            long = Path(folder, "long.pcap")
+            data = gzip.decompress(SRC.read_bytes())
+            long.write_bytes(data[:24] + data[24:] * 100)
+            tcpexp._native.on_progress(lambda done, total: seen.append((done, total)))
+            try:
+                table = tcpexp.cwnd(long)
+                with self.assertWarns(tcpexp.CaptureWarning):
+                    list(table)
+            finally:
+                tcpexp._native.on_progress(None)
+        *shown, end = seen
+        self.assertEqual(end, (0, 0))
+        self.assertTrue(all(0 <= done <= total and total > 10**7 for done, total in shown), seen)
 
 
 class Errors(unittest.TestCase):

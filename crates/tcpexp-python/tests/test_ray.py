@@ -44,7 +44,7 @@ class OnOneNode(unittest.TestCase):
             with warnings.catch_warnings(record=True):
                 one = many.by_one_process(table)
             # Some pairs are divided by their flows.
-            sizes = [bytes for _, _, bytes in tcpexp._native.read_pairs(str(table))]
+            sizes = [bytes for _, _, bytes in tcpexp._native.read_pairs(str(table), [])]
             half = max(sizes) // 2
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")

@@ -24,11 +24,14 @@ from tcpexp._inputs import (
     Moment,
     Span,
     StrPath,
+    below,
     flags,
-    local,
+    output as _output,
     path as _path,
 )
+from tcpexp import _progress
 from tcpexp._native import CaptureWarning, Error
+from tcpexp._objects import Object
 from tcpexp._options import (
     Kind,
     LogFormat,
@@ -37,7 +40,8 @@ from tcpexp._options import (
     ReadOptions,
     ReadSenderOptions,
     SelectSenderOptions,
-    check,
+    StorageOptions,
+    check as _check,
 )
 from tcpexp._table import (
     Command,
@@ -60,6 +64,7 @@ __all__ = [
     "Error",
     "Figure",
     "LogTable",
+    "Object",
     "PairTable",
     "Part",
     "Plotted",
@@ -67,6 +72,7 @@ __all__ = [
     "SideTable",
     "Table",
     "analyze",
+    "check",
     "compare",
     "cwnd",
     "explain",
@@ -255,7 +261,7 @@ def analyze(
     - `survey`: a file of `survey`, in place of the first passes.
     """
     if output is not None:
-        output = local(output)
+        output = _output(output)
     inputs = Inputs()
     logs = [f"{kind}={_path(file)}" for kind, file in log]
     params = [f"{name}={_param(value)}" for name, value in (param or {}).items()]
@@ -267,18 +273,25 @@ def analyze(
     call = command.call("none")
     text = call.text()
     if output is None and isinstance(src, (str, PathLike)):
-        output = Path(src, "data") if Path(src, "data").is_dir() else src
-    parts = [Part(*part) for part in call.pairs()]
-    return Dataset(Path(fspath(cast(StrPath, output))), text, parts)
+        output = below(Path(src), "data") if Path(src, "data").is_dir() else src
+    parts = [
+        Part(number, name, _output(place), end, records)
+        for number, name, place, end, records in call.pairs()
+    ]
+    return Dataset(_output(fspath(cast(StrPath, output))), text, parts)
 
 
-def pairs(src: StrPath, dst: StrPath) -> Table:
+def pairs(
+    src: StrPath, dst: StrPath, *, storage_options: StorageOptions | None = None
+) -> Table:
     """The captures in two folders that belong together, by their names and times. A row per file.
 
-    - `src`: a folder with the captures at the source, and folders below it; or a pattern.
+    - `src`: a folder with the captures at the source, and folders below it; or a pattern. The URL
+      `"s3://bucket/prefix"` stands for all objects below it.
     - `dst`: the same for the destination. If both are one folder, the names identify the points.
     """
-    return Table(Command(["pairs", _path(src), _path(dst)], Inputs()))
+    options = flags([("storage_options", storage_options)])
+    return Table(Command(["pairs", *options, _path(src), _path(dst)], Inputs()))
 
 
 def survey(
@@ -288,36 +301,50 @@ def survey(
     output: StrPath,
     max_owd: Span | None = None,
     **options: Unpack[ReadOptions],
-) -> Path:
-    """Writes what all measurements of two captures share, as JSON. Returns the path.
+) -> Path | str:
+    """Writes what all measurements of two captures share, as JSON. Returns the path or URL.
 
     - `max_owd`: the longest plausible one-way delay. Default: 30 s.
     """
-    place = local(output)
+    place = _output(output)
     command = _command("survey", Inputs(), [src, dst], ReadOptions, options, max_owd=max_owd)
     command.write("output", place)
     return place
 
 
-def merge(*parts: StrPath, output: StrPath, pairs: StrPath | None = None) -> Dataset:
+def merge(
+    *parts: StrPath,
+    output: StrPath,
+    pairs: StrPath | None = None,
+    storage_options: StorageOptions | None = None,
+) -> Dataset:
     """Joins the datasets of all parts of an analysis to one dataset.
 
     - `parts`: the parts of one analysis; with `pairs`, directories that hold them.
     - `pairs`: a table of `pairs`, to join the parts of all of them.
     """
-    place = local(output)
-    options = flags([("output", place), ("pairs", _known(pairs))])
+    place = _output(output)
+    options = flags([
+        ("output", place), ("pairs", _known(pairs)), ("storage_options", storage_options),
+    ])  # fmt: skip
     command = Command(["merge", *options, *map(_path, parts)], Inputs())
     return Dataset(place, command.call("none").text())
 
 
-def import_log(format: LogFormat, log: StrPath, *, limit: int | None = None) -> LogTable:
+def import_log(
+    format: LogFormat,
+    log: StrPath,
+    *,
+    limit: int | None = None,
+    storage_options: StorageOptions | None = None,
+) -> LogTable:
     """The log of a kernel or a tool as the table of `cwnd`, or of intervals for iperf3.
 
     - `limit`: show at most this many senders in the summary.
     """
     inputs = Inputs()
-    return LogTable(Command(["import", *flags([("limit", limit)]), format, _path(log)], inputs))
+    options = flags([("limit", limit), ("storage_options", storage_options)])
+    return LogTable(Command(["import", *options, format, _path(log)], inputs))
 
 
 def score(
@@ -344,6 +371,7 @@ def compare(
     hold: Span | None = None,
     counts: Literal["frames", "packets"] = "frames",
     seed: int | None = None,
+    storage_options: StorageOptions | None = None,
 ) -> Comparison:
     """The cells of a sweep, or of a folder of datasets, with bootstrap intervals.
 
@@ -358,12 +386,43 @@ def compare(
     - `seed`: of the bootstrap.
     """
     settings = [f"{name}={value}" for name, value in (baseline or {}).items()]
-    selected = ",".join(f"{name}={_values(values)}" for name, values in (only or {}).items())
     options = flags([
-        ("warmup", warmup), ("baseline", settings), ("only", selected or None), ("window", window),
+        ("warmup", warmup), ("baseline", settings), ("only", _only(only)), ("window", window),
         ("delta", delta), ("hold", hold), ("counts", counts), ("seed", seed),
+        ("storage_options", storage_options),
     ])  # fmt: skip
     return Comparison(Command(["compare", *options, _path(dir)], Inputs()))
+
+
+def check(
+    dir: StrPath,
+    *,
+    expect: str | Sequence[str] = (),
+    baseline: StrPath | None = None,
+    warmup: Span | None = None,
+    only: Mapping[str, str | float | Sequence[str | float]] | None = None,
+    window: Span | None = None,
+    delta: float | None = None,
+    hold: Span | None = None,
+    counts: Literal["frames", "packets"] = "frames",
+    seed: int | None = None,
+    storage_options: StorageOptions | None = None,
+) -> Table:
+    """Whether the results of a sweep are as expected: a row per expectation and cell.
+
+    Unlike the command, it raises no error for a value that is not as expected: the column `verdict`
+    has it.
+
+    - `expect`: check these instead of the expectations of the plan, such as `"rtt_p95_ms < 80"`.
+    - `baseline`: an earlier sweep, for bounds such as `"goodput_bps >= 0.95 * baseline"`.
+    - The other options are those of `compare`.
+    """
+    options = flags([
+        ("expect", expect), ("baseline", _known(baseline)), ("warmup", warmup), ("only", _only(only)),
+        ("window", window), ("delta", delta), ("hold", hold), ("counts", counts), ("seed", seed),
+        ("storage_options", storage_options),
+    ])  # fmt: skip
+    return Table(Command(["check", *options, _path(dir)], Inputs()))
 
 
 def plot(kind: Kind, *data: StrPath, **options: Unpack[PlotOptions]) -> Figure:
@@ -371,15 +430,25 @@ def plot(kind: Kind, *data: StrPath, **options: Unpack[PlotOptions]) -> Figure:
 
     The options are those of `tcpexp plot KIND --help`.
     """
-    check(PlotOptions, options)
+    _check(PlotOptions, options)
     given = [_plot_flag(name, value) for name, value in options.items()]
     return Figure(Command(["plot", kind, *flags(given), *map(_path, data)], Inputs()), "output")
 
 
-def report(dir: StrPath, *, output: StrPath = "report.html") -> Path:
-    """An interactive page of runs or datasets, in one HTML file. Returns its path."""
-    place = local(output)
-    Command(["report", _path(dir)], Inputs()).write("output", place)
+def report(
+    dir: StrPath,
+    *,
+    output: StrPath = "report.html",
+    only: Mapping[str, str | float | Sequence[str | float]] | None = None,
+    storage_options: StorageOptions | None = None,
+) -> Path | str:
+    """An interactive page of runs or datasets, in one HTML file. Returns its path or URL.
+
+    - `only`: show only the cells with one of the values of each parameter.
+    """
+    place = _output(output)
+    options = flags([("only", _only(only)), ("storage_options", storage_options)])
+    Command(["report", *options, _path(dir)], Inputs()).write("output", place)
     return place
 
 
@@ -419,15 +488,21 @@ def _command(
     **own: Any,
 ) -> Command:
     """A command with captures, and with options of its own and those of `known`."""
-    check(known, options)
+    _check(known, options)
     paths = [inputs.capture(capture) for capture in captures if capture is not None]
-    return Command([name, *flags([*own.items(), *options.items()]), *paths], inputs)
+    given = [*own.items(), ("storage_options", inputs.store_options), *options.items()]
+    return Command([name, *flags(given), *paths], inputs)
 
 
 def _plot_flag(name: str, value: Any) -> tuple[str, Any]:
     """Columns and panels are lists with commas; filters and flows are repeated."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     return (name, ",".join(value) if is_list and name not in ("filter", "flow") else value)
+
+
+def _only(only: Mapping[str, str | float | Sequence[str | float]] | None) -> str | None:
+    """Values of parameters, as the flag `--only` has them."""
+    return ",".join(f"{name}={_values(values)}" for name, values in (only or {}).items()) or None
 
 
 def _values(values: str | float | Sequence[str | float]) -> str:
@@ -448,3 +523,6 @@ def _rate(rate: str | int | None) -> str | None:
 
 def _param(value: str | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_progress.begin()

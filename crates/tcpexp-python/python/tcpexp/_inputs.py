@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from tcpexp._native import Held
+from tcpexp._objects import Object
 
 StrPath: TypeAlias = "str | os.PathLike[str]"
-Capture: TypeAlias = "StrPath | bytes | IO[bytes] | Sequence[StrPath]"
+"""A path, or the URL of an object such as `"s3://bucket/rtt.parquet"`."""
+Capture: TypeAlias = "StrPath | bytes | IO[bytes] | Object | Sequence[StrPath]"
 """A capture: a path, a folder or a pattern such as `"src*.pcap"`, the URL of an object such as
-`"s3://bucket/src.pcap"`, its bytes, a file object that is read to its end, or a list of the paths of
-rotated files."""
+`"s3://bucket/src.pcap"`, an `Object` of a store of obstore, its bytes, a file object that is read to
+its end, or a list of the paths or URLs of rotated files."""
 Span: TypeAlias = "str | timedelta"
 """A length of time: a `timedelta`, or text with its unit, such as `"250ms"`."""
 Moment: TypeAlias = "str | datetime | timedelta"
@@ -24,6 +26,8 @@ Moment: TypeAlias = "str | datetime | timedelta"
 Flow: TypeAlias = "int | str"
 """A flow: its number or port, or a part of `"address:port > address:port"`."""
 Value: TypeAlias = "bool | int | float | StrPath | Moment | None"
+Place: TypeAlias = "Path | str"
+"""The place of a result: a path, or a URL as text."""
 _SCHEMES = ("s3://", "gs://", "az://", "http://", "https://")
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -35,11 +39,12 @@ class Inputs:
 
     def __init__(self) -> None:
         self.held: list[Held] = []
+        self.store_options: dict[str, str] = {}
 
     def capture(self, capture: Capture) -> str:
         """The path of a capture. Bytes and file objects are copied to a temporary file."""
-        if isinstance(capture, str) and is_url(capture):
-            return capture
+        if isinstance(capture, Object):
+            return self._object(capture)
         if isinstance(capture, (str, os.PathLike)):
             return path(capture)
         if isinstance(capture, (bytes, bytearray, memoryview)):
@@ -59,18 +64,22 @@ class Inputs:
         raise TypeError(f"a capture is a path, bytes, a file object or a list of paths, not {kind}")
 
     def _set(self, parts: Sequence[StrPath]) -> str:
-        """A folder with links to the files of one capture."""
+        """A list of the files of one capture."""
         if not parts:
             raise ValueError("an empty list of captures")
-        folder = self._folder()
-        for part in parts:
-            target = os.path.abspath(path(part))
-            link = folder / os.path.basename(target)
-            if link.is_symlink():
-                # Numbers in names show missing files, so the name is kept where it can be.
-                link = folder / f"{target.strip(os.sep).replace(os.sep, '_')}"
-            link.symlink_to(target)
-        return str(folder)
+        places = [path(part) for part in parts]
+        lines = [place if is_url(place) else os.path.abspath(place) for place in places]
+        listed = self._folder() / "list.txt"
+        listed.write_text("".join(f"{line}\n" for line in lines))
+        return f"@{listed}"
+
+    def _object(self, capture: Object) -> str:
+        """The URL of an object. The options of its store become those of the command."""
+        url, options = capture.place()
+        for name, value in options.items():
+            if self.store_options.setdefault(name, value) != value:
+                raise ValueError(f"two stores with different options {name}: give URLs")
+        return url
 
     def _folder(self) -> Path:
         held = Held()
@@ -83,18 +92,26 @@ def is_url(place: StrPath) -> bool:
     return isinstance(place, str) and place.startswith(_SCHEMES)
 
 
-def local(place: StrPath) -> Path:
-    """The path of an output that this package reads again."""
-    if is_url(place):
-        raise ValueError(f"cannot write {place} from Python: use the command tcpexp")
-    return Path(place)
+def output(place: StrPath) -> Place:
+    """The place of an output: a URL, or a path."""
+    return place if isinstance(place, str) and is_url(place) else Path(place)
+
+
+def below(place: Place, name: str) -> Place:
+    """A place in a folder."""
+    return f"{place.rstrip('/')}/{name}" if isinstance(place, str) else place / name
+
+
+def absolute(place: StrPath) -> str:
+    """A place that means the same in each working directory."""
+    return os.fspath(place) if is_url(place) else os.path.abspath(place)
 
 
 def path(place: StrPath) -> str:
-    """The path of an input that exists."""
+    """The path of an input that exists, or a URL."""
     text = os.fspath(place)
-    if "://" in text:
-        raise ValueError(f"cannot read {text}: download it, and give its path or its bytes")
+    if is_url(text):
+        return text
     if text == "-":
         raise ValueError("standard input belongs to the interpreter: use sys.stdin.buffer")
     # A name with these characters may be a pattern.
@@ -113,7 +130,7 @@ def flags(options: Iterable[tuple[str, Value | Sequence[Value] | Mapping[str, Va
         several: Sequence[Value]
         if isinstance(value, Mapping):
             flag = flag.removesuffix("s")
-            several = [f"{key}={_setting(one)}" for key, one in value.items()]
+            several = settings(value)
         elif isinstance(value, Sequence) and not isinstance(value, str):
             several = value
         else:
@@ -124,6 +141,11 @@ def flags(options: Iterable[tuple[str, Value | Sequence[Value] | Mapping[str, Va
             elif one is not None and one is not False:
                 arguments.append(f"{flag}={_text(one)}")
     return arguments
+
+
+def settings(options: Mapping[str, Value] | None) -> list[str]:
+    """Options of object stores as NAME=VALUE."""
+    return [f"{name}={_setting(value)}" for name, value in (options or {}).items()]
 
 
 def _setting(value: Value) -> str:

@@ -1,7 +1,6 @@
 """The extension module: calls of the command, and their rows."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 class Error(Exception):
@@ -43,11 +42,20 @@ class Call:
     def text(self) -> str:
         """What the command prints. Runs it, unless a stream was read to its end."""
 
-    def pairs(self) -> list[tuple[int, str, Path, Literal["analysed", "already there", "failed"], int]]:
+    def pairs(self) -> list[tuple[int, str, str, Literal["analysed", "already there", "failed"], int]]:
         """The pairs of `analyze --pairs`: number, name, part, how its task ended, and records read."""
 
-def read_pairs(table: str) -> list[tuple[int, str, int]]:
-    """Number, name and bytes of each pair in a table of `tcpexp pairs`."""
+def read_pairs(table: str, storage_options: Sequence[str]) -> list[tuple[int, str, int]]:
+    """Number, name and bytes of each pair in a table of `tcpexp pairs`. Options are NAME=VALUE."""
+
+def fetch(url: str, storage_options: Sequence[str], path: str) -> None:
+    """Copies an object to a file."""
+
+def count_runs(plan: str) -> int:
+    """Number of runs of a plan."""
+
+def on_progress(show: Callable[[int, int], None] | None) -> None:
+    """Sets what is called with the bytes that were read, and all bytes, during long commands."""
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command with the arguments of a process, and returns its exit code."""

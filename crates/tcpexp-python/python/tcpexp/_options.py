@@ -7,6 +7,9 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from tcpexp._inputs import Flow, Moment, Span
 
+StorageOptions: TypeAlias = Mapping[str, str | bool | int]
+"""Options of object stores by their names in the crate object_store, such as
+`{"aws_region": "eu-west-1"}`."""
 LogFormat: TypeAlias = Literal["tcp_probe", "tcpinfo", "ss", "siftr", "web10g", "iperf3"]
 """Formats of the logs of kernels and tools."""
 Kind: TypeAlias = Literal[
@@ -31,8 +34,8 @@ class ReadOptions(TypedDict, total=False):
     """Do not map captures into memory: slower, but safe if another program truncates the file."""
     max_flows: int
     """Keep at most this many flows in memory at once."""
-    storage_options: Mapping[str, str | bool | int]
-    """Options for captures that are URLs of object stores, such as `{"aws_region": "eu-west-1"}`."""
+    storage_options: StorageOptions
+    """Options for inputs and outputs that are URLs of object stores."""
 
 
 class SelectOptions(ReadOptions, total=False):
@@ -90,7 +93,7 @@ class PlotOptions(TypedDict, total=False):
     to: Moment
     no_mmap: bool
     max_flows: int
-    storage_options: Mapping[str, str | bool | int]
+    storage_options: StorageOptions
     table: str
     bin: Span
     panel: str | Sequence[str]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tcpexp import _native
-from tcpexp._inputs import Inputs, StrPath, is_url
+from tcpexp._inputs import Inputs, Place, StrPath, below, is_url
 
 if TYPE_CHECKING:
     import polars
@@ -215,29 +216,38 @@ class Part(NamedTuple):
     """Number of the pair, from 1."""
     name: str
     """Name of the pair."""
-    path: Path
+    path: Place
     """Directory of the dataset, or the file with the reason why there is none."""
     end: Literal["analysed", "already there", "failed"]
     """How the task ended."""
     records: int
     """Number of records in the captures that were analysed; 0 if they were not."""
 
+    @property
+    def is_dataset(self) -> bool:
+        """Whether the pair has a dataset, and not only a reason why there is none."""
+        return not str(self.path).endswith(".error.json")
+
 
 class Dataset:
     """A directory of Parquet tables, written by `tcpexp.analyze`; or, with `pairs`, of their parts."""
 
-    def __init__(self, path: Path, text: str, parts: Sequence[Part] = ()) -> None:
+    def __init__(self, path: Place, text: str, parts: Sequence[Part] = ()) -> None:
         self.path = path
-        """The directory."""
+        """The directory, or its URL."""
         self.text = text
         """What the command printed: the tables with their rows and bytes."""
         self.parts = parts
         """With `pairs`, the parts in the order of the pairs."""
 
     @property
-    def tables(self) -> dict[str, Path]:
-        """The file of each table, by its name."""
-        return {file.stem: file for file in sorted(self.path.glob("*.parquet"))}
+    def tables(self) -> dict[str, Place]:
+        """The file or URL of each table, by its name."""
+        if isinstance(self.path, Path):
+            return {file.stem: file for file in sorted(self.path.glob("*.parquet"))}
+        # What the command printed begins with the tables.
+        files = re.findall(r"^(\w+\.parquet) ", self.text, re.MULTILINE)
+        return {file.removesuffix(".parquet"): below(self.path, file) for file in files}
 
     def summary(self) -> None:
         """Prints what the command prints."""

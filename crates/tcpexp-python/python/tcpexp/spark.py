@@ -4,8 +4,8 @@
 >>> rtt = spark.read.format("tcpexp").options(parts="parts", table="rtt").load("pairs.parquet")
 >>> rtt.groupBy("pair").agg({"rtt_ns": "min"}).show()
 
-Each pair is a partition, and is analysed when it is first read. The executors need this package and
-a file system that they share.
+Each pair is a partition, and is analysed when it is first read. The executors need this package, and a
+file system that they share or an object store.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 import warnings
 from collections.abc import Iterator
 from typing import Any, cast
 
 import pyarrow
-import pyarrow.parquet
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from tcpexp import CaptureWarning, Part, analyze, schema
-from tcpexp._inputs import path as _path
+from tcpexp import CaptureWarning, Part, _native, analyze, schema
+from tcpexp._inputs import absolute, below, is_url, path as _path, settings
 from tcpexp._native import read_pairs
-from tcpexp._options import PairsOptions, check
+from tcpexp._options import PairsOptions, StorageOptions, check
+from tcpexp._plain import PlainTable, cast as _cast
 
 __all__ = ["PairSource"]
 
@@ -62,7 +63,8 @@ class PairSource(DataSource):
     The path is the table of pairs. Options:
 
     - `table`: name of a table of a dataset, or `errors`. Default: `rtt`.
-    - `parts`: directory of the parts, which all executors share. Required.
+    - `parts`: directory of the parts, which all executors share, or a URL. Required.
+    - `storage_options`: options of object stores as JSON, such as `{"aws_region": "eu-west-1"}`.
     - The options of `tcpexp.analyze`, as text: `max_owd`, `bin`, `symmetric` and others.
 
     The columns are those of the dataset of `tcpexp merge --pairs`. Times are nanoseconds since 1970 as
@@ -107,15 +109,19 @@ class _Pair(InputPartition):
 
 class _Reader(DataSourceReader):
     def __init__(self, manifest: str, parts: str, table: str, options: PairsOptions) -> None:
-        self._manifest = os.path.abspath(manifest)
-        self._parts = os.path.abspath(parts)
+        self._manifest = absolute(manifest)
+        self._parts = absolute(parts)
         self._table = table
         self._options = options
         # Relative paths in the table of pairs count from here.
         self._place = os.getcwd()
 
+    @property
+    def _stores(self) -> list[str]:
+        return settings(self._options.get("storage_options"))
+
     def partitions(self) -> list[InputPartition]:
-        return [_Pair(number) for number, _, _ in read_pairs(self._manifest)]
+        return [_Pair(number) for number, _, _ in read_pairs(self._manifest, self._stores)]
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
         # Those of a pair are in the manifest of its part.
@@ -126,12 +132,12 @@ class _Reader(DataSourceReader):
             )
         [part] = made.parts
         if self._table == ERRORS:
-            yield from _errors(part)
-        elif part.path.is_dir():
+            yield from _errors(part, self._stores)
+        elif part.is_dataset:
             columns = _columns(self._table)
-            with pyarrow.parquet.ParquetFile(part.path / f"{self._table}.parquet") as file:
-                for batch in file.iter_batches(columns=columns.names):
-                    yield _cast(batch, columns)
+            file = below(part.path, f"{self._table}.parquet")
+            for batch in PlainTable(file, self._options.get("storage_options")).batches():
+                yield _cast(batch, columns)
 
 
 def _columns(table: str) -> pyarrow.Schema:
@@ -143,17 +149,11 @@ def _columns(table: str) -> pyarrow.Schema:
     return pyarrow.schema([("pair", pyarrow.string()), *columns])
 
 
-def _cast(batch: pyarrow.RecordBatch, columns: pyarrow.Schema) -> pyarrow.RecordBatch:
-    """The batch in the types of Spark. A number that does not fit is an error."""
-    cast_to = [batch.column(column.name).cast(column.type) for column in columns]
-    return pyarrow.RecordBatch.from_arrays(cast_to, schema=columns)
-
-
-def _errors(part: Part) -> Iterator[pyarrow.RecordBatch]:
+def _errors(part: Part, stores: list[str]) -> Iterator[pyarrow.RecordBatch]:
     """The row of a pair that cannot be analysed."""
-    if part.path.is_dir():
+    if part.is_dataset:
         return
-    failed = json.loads(part.path.read_text(encoding="utf-8"))
+    failed = json.loads(_text(str(part.path), stores))
     row = {
         "number": part.number,
         "pair": part.name,
@@ -164,8 +164,19 @@ def _errors(part: Part) -> Iterator[pyarrow.RecordBatch]:
     yield pyarrow.RecordBatch.from_pylist([row], schema=OF_ERRORS)
 
 
+def _text(place: str, stores: list[str]) -> str:
+    if not is_url(place):
+        with open(place, encoding="utf-8") as file:
+            return file.read()
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as copy:
+        _native.fetch(place, stores, copy.name)
+        return copy.read()
+
+
 def _value(name: str, text: str) -> Any:
     """An option as its keyword takes it."""
+    if name == "storage_options":
+        return cast(StorageOptions, json.loads(text))
     if name not in FLAGS:
         return text
     if text.lower() not in ("true", "false"):
