@@ -8,7 +8,8 @@
 //! - [`plan_reference`]: all keys of a plan
 //! - [`datasets`]: all results of a run as tables, and SQL over them
 //! - [`dividing`]: one analysis in parts
-//! - [`many_pairs`]: many pairs of captures, on one machine or many
+//! - [`many_pairs`]: a thousand pairs of captures on one machine
+//! - [`slurm`], [`ray`], [`spark`]: the same on many machines
 //! - [`object_stores`]: captures and tables in S3, Google Cloud Storage, Azure and on web servers
 //! - [`python`]: the same from Python, as Arrow streams
 //! - [`charts`]: time series, distributions, sequence diagrams
@@ -55,6 +56,18 @@ pub mod dividing {
 
 pub mod many_pairs {
     #![doc = include_str!("many_pairs.md")]
+}
+
+pub mod slurm {
+    #![doc = include_str!("slurm.md")]
+}
+
+pub mod ray {
+    #![doc = include_str!("ray.md")]
+}
+
+pub mod spark {
+    #![doc = include_str!("spark.md")]
 }
 
 pub mod object_stores {
