@@ -29,8 +29,8 @@ pub use control::{
     QueueCounters, Shown, change_script, owner_name,
 };
 pub use plan::{
-    ChangeError, Check, Mismatch, Must, Number, OptionFact, OptionValue, Plan, PlanError,
-    QdiscFact, QueueSize, Step, clear, plan,
+    ChangeError, Check, DELAY_DEVICES, Mismatch, Must, Number, OptionFact, OptionValue, Plan,
+    PlanError, QdiscFact, QueueSize, Step, clear, plan,
 };
 pub use router::{Interface, InterfaceError, Os, Router};
 pub use runner::{

@@ -86,10 +86,12 @@ fn clearing_deletes_only_our_own_names_and_numbers() {
     insta::assert_snapshot!(lines(Os::Linux), @"
     - tc qdisc del dev eth2 root handle 7b1:
     - tc qdisc del dev eth1 root handle 7b2:
+    - tc filter del dev eth1 egress pref 7104
     - tc filter del dev eth1 ingress pref 7101
     - tc filter del dev eth1 ingress pref 7102
     - tc filter del dev eth1 ingress pref 7103
     - tc qdisc del dev eth1 clsact
+    - tc filter del dev eth2 egress pref 7104
     - tc filter del dev eth2 ingress pref 7101
     - tc filter del dev eth2 ingress pref 7102
     - tc filter del dev eth2 ingress pref 7103

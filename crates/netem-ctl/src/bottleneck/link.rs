@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tcpexp_units::{BitRate, ByteCount};
 
 use super::Path;
 
@@ -61,6 +62,9 @@ pub(crate) struct Framing {
     pub(crate) minimum: u32,
     pub(crate) cells: Cells,
 }
+
+/// Bytes of a full Ethernet frame: the MTU of 1500 and the header.
+pub(crate) const FULL_FRAME: u64 = 1_514;
 
 /// Bytes of an Ethernet header: two addresses and the type.
 pub(crate) const ETHERNET_HEADER: i32 = 14;
@@ -141,6 +145,22 @@ impl Path {
         })
     }
 
+    /// The mean rate of a slotted link that is always full; `None` if its slots carry any number of
+    /// packets.
+    pub(crate) fn slot_rate(&self) -> Option<BitRate> {
+        let least = self.slot?;
+        let most = self.slot_most.unwrap_or(least);
+        // Twice the mean time between slots.
+        let sum = u128::try_from((least + most).as_nanos()).ok()?;
+        let packets = self
+            .slot_packets
+            .map(|packets| u64::from(packets) * FULL_FRAME);
+        let bytes = self.slot_bytes.map(ByteCount::as_bytes);
+        let bytes = packets.into_iter().chain(bytes).min()?;
+        let bps = (u128::from(bytes) * 8 * 2 * 1_000_000_000).checked_div(sum)?;
+        Some(BitRate::from_bps(u64::try_from(bps).ok()?))
+    }
+
     /// Bytes of the rate that an IP packet of this size takes. Without `linklayer` and `overhead`,
     /// these are Linux's: the packet and its Ethernet header.
     pub fn link_bytes(&self, ip_bytes: u64) -> u64 {
@@ -185,5 +205,28 @@ mod tests {
         };
         assert_eq!(overhead(26).link_bytes(1_500), 1_526);
         assert_eq!(overhead(-20).link_bytes(1_500), 1_480);
+    }
+
+    #[test]
+    fn slots_have_the_rate_of_the_smaller_of_their_limits() {
+        let path = Path {
+            slot: Some("5ms".parse().unwrap()),
+            slot_most: Some("15ms".parse().unwrap()),
+            slot_bytes: Some(ByteCount::new(15_000)),
+            ..Path::default()
+        };
+        // 15 kB every 10 ms in the mean.
+        assert_eq!(path.slot_rate(), Some(BitRate::from_bps(12_000_000)));
+        let path = Path {
+            slot_packets: Some(5),
+            ..path
+        };
+        assert_eq!(path.slot_rate(), Some(BitRate::from_bps(6_056_000)));
+        let path = Path {
+            slot_packets: None,
+            slot_bytes: None,
+            ..path
+        };
+        assert_eq!(path.slot_rate(), None);
     }
 }

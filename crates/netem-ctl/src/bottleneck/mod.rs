@@ -13,7 +13,7 @@ use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 pub(crate) use flow::MAX_FLOWS;
 pub use flow::{FlowDelay, Prefix, PrefixError};
 pub use link::LinkLayer;
-pub(crate) use link::{Cells, ETHERNET_HEADER};
+pub(crate) use link::{Cells, ETHERNET_HEADER, FULL_FRAME};
 pub use loss::{GilbertElliott, Loss};
 pub use queue::{Distribution, Isolation, Queue};
 pub use schema::Text;
@@ -62,6 +62,32 @@ pub struct Path {
     /// The 14 bytes of an Ethernet header are then not counted. Linux only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<i32>,
+    /// Rate of a policer, which drops the packets above it and queues none. It comes before the queue
+    /// and counts Ethernet frames as `rate` does. Linux only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<BitRate>>")]
+    pub police: Option<BitRate>,
+    /// Bytes that pass the policer at once after an idle time; needed by `police`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<ByteCount>>")]
+    pub police_burst: Option<ByteCount>,
+    /// Time between the slots of a slotted link, which sends in bursts: the packets that arrive between
+    /// two slots wait for the next one. It replaces `rate`. Linux only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
+    pub slot: Option<TimeDelta>,
+    /// Longest time between slots, if it varies: each time is uniform between `slot` and this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
+    pub slot_most: Option<TimeDelta>,
+    /// Packets that a slot carries at most; unlimited by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot_packets: Option<u32>,
+    /// Bytes of Ethernet frames after which a slot ends: its last packet may exceed them. Unlimited by
+    /// default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<ByteCount>>")]
+    pub slot_bytes: Option<ByteCount>,
     /// One-way delay of the path without its queue. Default: none forward; in reverse, as forward.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<TimeDelta>>")]
@@ -197,9 +223,9 @@ impl Bottleneck {
         let mirrored = || flows.iter().map(FlowDelay::mirrored).collect();
         all.reverse.flows.get_or_insert_with(mirrored);
         for path in [&mut all.forward, &mut all.reverse] {
-            // `validate` refuses a queue without a rate, so only a path with a rate gets the
-            // default.
-            if path.rate.is_some() {
+            // `validate` refuses a queue without a rate, so only a path with a rate
+            // or with slots gets the default.
+            if path.rate.is_some() || path.slot.is_some() {
                 path.queue.get_or_insert(Queue::Pfifo);
             }
         }

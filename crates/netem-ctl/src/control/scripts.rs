@@ -12,7 +12,7 @@ use tcpexp_units::Timestamp;
 
 use super::ApplyOptions;
 use crate::plan::{
-    self, DELAY_DEVICES, OFFLOADS, OUR_GROUP, OUR_PRIORITIES, OUR_ROOTS, Plan, Step,
+    self, DELAY_DEVICES, OFFLOADS, OUR_GROUP, OUR_POLICER, OUR_PRIORITIES, OUR_ROOTS, Plan, Step,
 };
 use crate::router::{Os, Router};
 
@@ -160,6 +160,7 @@ fn library(os: Os) -> String {
         ("reverse_root", reverse_root.to_owned()),
         ("device_prefix", DELAY_DEVICES.to_owned()),
         ("priorities", priorities.join(" ")),
+        ("policer", OUR_POLICER.to_string()),
         ("offloads", offloads.join(" ")),
         ("rule_set", plan::RULE_SET.to_string()),
     ];

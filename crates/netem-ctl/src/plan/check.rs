@@ -35,6 +35,15 @@ pub enum Must {
         /// Priority, protocol and device of each filter.
         to: Vec<(u32, String, String)>,
     },
+    /// An interface polices what leaves it.
+    Policer {
+        /// The host.
+        device: String,
+        /// Its rate.
+        rate: BitRate,
+        /// Its burst, in bytes.
+        burst: u64,
+    },
     /// An interface has its offloads off.
     NoOffload {
         /// The host.

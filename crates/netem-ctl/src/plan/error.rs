@@ -68,6 +68,20 @@ pub enum PlanError {
     },
 }
 
+impl PlanError {
+    /// The direction and the key that have the fault, such as `("forward", "queue")`.
+    pub const fn place(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::OneInterface(_) => None,
+            Self::Flow { direction, .. } => Some((direction, "flows")),
+            Self::Needs { direction, key, .. }
+            | Self::NotOfQueue { direction, key, .. }
+            | Self::Value { direction, key, .. }
+            | Self::Unsupported { direction, key, .. } => Some((direction, key)),
+        }
+    }
+}
+
 /// Why a bottleneck cannot change in place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChangeError {

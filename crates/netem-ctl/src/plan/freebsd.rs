@@ -62,6 +62,15 @@ pub(crate) fn check(direction: &'static str, path: &Path) -> Result<(), PlanErro
             return refuse(key, "it counts IP packets: lower the rate");
         }
     }
+    if path.police.is_some() {
+        return refuse(
+            "police",
+            "it has no policer: a queue with a small buffer drops too",
+        );
+    }
+    if path.slot.is_some() {
+        return refuse("slot", "it sends packets one by one, at a rate");
+    }
     let happens = path.without_zeros();
     if happens.jitter.is_some() {
         return refuse("jitter", "its delays are constant");

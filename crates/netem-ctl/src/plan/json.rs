@@ -1,4 +1,4 @@
-//! The JSON of `tc -j filter` and `tc -j class`.
+//! The JSON of `tc -j filter` and `tc -j class`, and text where `tc` has no JSON.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -47,6 +47,30 @@ pub(crate) fn class_rates(output: &str, id: &str) -> Option<[f64; 2]> {
         rate_of(words.get(at + 1)?)
     };
     Some([after("rate")?, after("ceil")?])
+}
+
+/// Rate in bits per second and burst in bytes of the policer in the text of `tc filter show`.
+pub(crate) fn policer(output: &str) -> Option<(f64, f64)> {
+    let (_, policer) = output.split_once(" police ")?;
+    let words: Vec<&str> = policer.split_ascii_whitespace().collect();
+    let after = |name: &str| {
+        let at = words.iter().position(|word| *word == name)?;
+        words.get(at + 1).copied()
+    };
+    Some((rate_of(after("rate")?)?, size_of(after("burst")?)?))
+}
+
+/// `64Kb` in bytes: `tc` counts sizes in powers of 1024.
+fn size_of(text: &str) -> Option<f64> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(split);
+    let scale = match unit {
+        "b" => 1.0,
+        "Kb" => 1_024.0,
+        "Mb" => 1_048_576.0,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * scale)
 }
 
 /// `10Mbit` in bits per second.

@@ -6,14 +6,15 @@
 //! one `netem`: its limit would count the packets under way as queued.
 
 use tcpexp_host::Qdisc;
-use tcpexp_units::{BitRate, TimeDelta};
+use tcpexp_units::{BitRate, Buffer, TimeDelta};
 
 use super::aqm;
 use super::check::{Check, Must, OptionFact, QdiscFact};
 use super::size::{FULL_FRAME, FULL_PACKET, QueueSize};
 use super::stab;
 use super::tc::{
-    FORWARD, GROUP, OFFLOADS, Own, PRIORITIES, REVERSE, needs_netem, netem, netem_fixed,
+    FORWARD, GROUP, OFFLOADS, Own, POLICER, PRIORITIES, REVERSE, needs_netem, netem, netem_fixed,
+    slots,
 };
 use super::{Object, Plan, PlanError, Step};
 use crate::bottleneck::{Bottleneck, FlowDelay, Path, Prefix, Queue};
@@ -41,6 +42,9 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
     ];
     for (own, path, enters, _) in &directions {
         draft.delay(own, path, enters);
+    }
+    for (own, path, _, leaves) in &directions {
+        draft.policer(own, path, leaves);
     }
     for (size, (own, path, _, leaves)) in queues.iter_mut().zip(&directions) {
         *size = draft.rate(own, path, leaves, rtt)?;
@@ -70,6 +74,9 @@ pub(crate) fn clear(router: &Router) -> Vec<Step> {
         )),
     ];
     for device in [left, right] {
+        steps.push(Step::may_fail(&format!(
+            "tc filter del dev {device} egress pref {POLICER}"
+        )));
         for priority in PRIORITIES {
             steps.push(Step::may_fail(&format!(
                 "tc filter del dev {device} ingress pref {priority}"
@@ -115,8 +122,7 @@ impl Draft {
             let device = format!("{}{}", own.device, index + 1);
             self.delay_device(own, &device, path, flow.delay);
         }
-        self.apply
-            .push(Step::of(&format!("tc qdisc add dev {enters} clsact")));
+        self.hooks(enters);
         let mut redirects = Vec::new();
         for (index, flow) in flows.iter().enumerate() {
             let device = format!("{}{}", own.device, index + 1);
@@ -157,6 +163,50 @@ impl Draft {
         });
     }
 
+    /// The hooks that filters attach to. A delay stage and a policer of the other direction share those
+    /// of an interface.
+    fn hooks(&mut self, device: &Interface) {
+        let step = Step::of(&format!("tc qdisc add dev {device} clsact"));
+        if !self.apply.contains(&step) {
+            self.apply.push(step);
+        }
+    }
+
+    /// The policer of one direction: a filter before the queue.
+    fn policer(&mut self, own: &Own, path: &Path, leaves: &Interface) {
+        // `validate` requires a burst.
+        let (Some(rate), Some(burst)) = (path.police, path.police_burst) else {
+            return;
+        };
+        self.hooks(leaves);
+        let burst = burst.as_bytes();
+        let action = format!(
+            "action police rate {rate} burst {burst} conform-exceed drop index {}",
+            own.policer
+        );
+        self.apply.push(Step::of(&format!(
+            "tc filter add dev {leaves} egress protocol all pref {POLICER} matchall {action}"
+        )));
+        self.objects.push(Object {
+            name: format!("the policer {}", own.direction),
+            fixed: Vec::new(),
+            // The filter refers to the action by its number, and `matchall` itself cannot change.
+            change: Some(Step::of(&format!("tc actions change {action}"))),
+        });
+        self.verify.push(Check {
+            // The JSON of `tc` 6.1 leaves out the rate.
+            argv: Step::of(&format!(
+                "tc filter show dev {leaves} egress pref {POLICER}"
+            ))
+            .argv,
+            must: Must::Policer {
+                device: leaves.to_string(),
+                rate,
+                burst,
+            },
+        });
+    }
+
     /// An `ifb` device with a delay stage.
     fn delay_device(&mut self, own: &Own, device: &str, path: &Path, delay: TimeDelta) {
         let (words, facts) = netem(path, delay);
@@ -189,6 +239,9 @@ impl Draft {
         leaves: &Interface,
         rtt: TimeDelta,
     ) -> Result<Option<QueueSize>, PlanError> {
+        if let Some(every) = path.slot {
+            return self.slots(own, path, leaves, every, rtt).map(Some);
+        }
         let Some(rate) = path.rate else {
             return Ok(None);
         };
@@ -202,6 +255,40 @@ impl Draft {
         } else {
             self.htb(own, path, leaves, rate, size);
         }
+        Ok(size)
+    }
+
+    /// A slotted link: `netem` at the root, whose limit is the queue.
+    fn slots(
+        &mut self,
+        own: &Own,
+        path: &Path,
+        leaves: &Interface,
+        every: TimeDelta,
+        rtt: TimeDelta,
+    ) -> Result<QueueSize, PlanError> {
+        // `validate` requires a buffer.
+        let buffer = path.buffer.unwrap_or(Buffer::Packets(1));
+        let rate = path.slot_rate().unwrap_or_default();
+        let size = QueueSize::of(own.direction, buffer, rate, rtt, FULL_FRAME)?;
+        let (words, facts) = slots(path, every, size.packets);
+        let add = format!(
+            "tc qdisc add dev {leaves} root handle {} netem {words}",
+            own.rate
+        );
+        self.apply.push(Step::of(&add));
+        self.objects.push(Object {
+            name: format!("the slots {}", own.direction),
+            // A change that names no packets or bytes keeps the old number.
+            fixed: vec![format!(
+                "{} {}",
+                path.slot_packets.is_some(),
+                path.slot_bytes.is_some()
+            )],
+            change: Some(Step::of(&add.replacen(" add ", " change ", 1))),
+        });
+        let device = leaves.as_str();
+        self.qdiscs(device, vec![root(device, "netem", own.rate, facts)]);
         Ok(size)
     }
 

@@ -25,7 +25,10 @@ pub use error::{ChangeError, PlanError};
 pub use size::QueueSize;
 
 pub(crate) use freebsd::SET as RULE_SET;
-pub(crate) use tc::{DELAY_DEVICES, GROUP as OUR_GROUP, OFFLOADS, PRIORITIES as OUR_PRIORITIES};
+pub use tc::DELAY_DEVICES;
+pub(crate) use tc::{
+    GROUP as OUR_GROUP, OFFLOADS, POLICER as OUR_POLICER, PRIORITIES as OUR_PRIORITIES,
+};
 
 /// Handles of our rate stages.
 pub(crate) const OUR_ROOTS: [&str; 2] = [tc::FORWARD.rate, tc::REVERSE.rate];

@@ -17,6 +17,11 @@ impl Check {
             Must::Qdiscs(facts) => qdiscs(facts, output),
             Must::Class { device, id, rate } => class(device, id, *rate, output),
             Must::Redirects { device, to } => redirects(device, to, output),
+            Must::Policer {
+                device,
+                rate,
+                burst,
+            } => policer(device, *rate, *burst, output),
             Must::NoOffload { device } => offload(device, output),
             Must::Pipe {
                 number,
@@ -159,6 +164,26 @@ fn offload(device: &str, output: &str) -> Vec<Mismatch> {
             None => "missing",
         };
         wrong.push(mismatch(format!("{name} of {device}"), "off", state));
+    }
+    wrong
+}
+
+/// Relative error of a printed burst: the kernel stores the time that it takes, in ticks of 64 ns.
+const BURST_TOLERANCE: f64 = 0.01;
+
+fn policer(device: &str, rate: BitRate, burst: u64, output: &str) -> Vec<Mismatch> {
+    let what = format!("the policer of {device}");
+    let Some((found_rate, found_burst)) = json::policer(output) else {
+        return vec![mismatch(what, format!("a rate of {rate}"), "missing")];
+    };
+    let (rate_bps, burst_bytes) = (rate.as_bps() as f64, burst as f64);
+    let mut wrong = Vec::new();
+    if (found_rate - rate_bps).abs() > rate_bps * RATE_TOLERANCE {
+        let rates = [rate_bps, found_rate].map(|rate| format!("{rate} bit/s"));
+        wrong.push(mismatch(format!("rate of {what}"), &rates[0], &rates[1]));
+    }
+    if (found_burst - burst_bytes).abs() > burst_bytes * BURST_TOLERANCE {
+        wrong.push(mismatch(format!("burst of {what}"), burst, found_burst));
     }
     wrong
 }

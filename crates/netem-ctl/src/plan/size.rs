@@ -4,6 +4,7 @@ use serde::Serialize;
 use tcpexp_units::{BitRate, Buffer, ByteCount, TimeDelta};
 
 use super::PlanError;
+pub(crate) use crate::bottleneck::FULL_FRAME;
 
 /// The size of a queue, in packets and in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -15,8 +16,6 @@ pub struct QueueSize {
     pub bytes: u64,
 }
 
-/// A full Ethernet frame as Linux queues count it: MTU 1500 and 14 bytes of header.
-pub(crate) const FULL_FRAME: u64 = 1_514;
 /// A full IP packet: the MTU of Ethernet.
 pub(crate) const FULL_PACKET: u64 = 1_500;
 

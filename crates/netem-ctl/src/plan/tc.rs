@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tcpexp_units::{Share, TimeDelta};
+use tcpexp_units::{ByteCount, Share, TimeDelta};
 
 use super::check::OptionFact;
 use crate::bottleneck::{Loss, Path};
@@ -19,6 +19,8 @@ pub(crate) struct Own {
     pub(crate) queue: &'static str,
     /// Handle of the delay stages, each at the root of its own device.
     pub(crate) delay: &'static str,
+    /// Number of the policer among the policing actions of the router.
+    pub(crate) policer: u32,
 }
 
 /// From left to right.
@@ -28,6 +30,7 @@ pub(crate) const FORWARD: Own = Own {
     rate: "7b1:",
     queue: "7c1:",
     delay: "7d1:",
+    policer: 7_104,
 };
 
 /// From right to left.
@@ -37,16 +40,20 @@ pub(crate) const REVERSE: Own = Own {
     rate: "7b2:",
     queue: "7c2:",
     delay: "7d2:",
+    policer: 7_105,
 };
 
-/// How the names of all delay devices begin.
-pub(crate) const DELAY_DEVICES: &str = "tcxd-";
+/// How the names of the devices of all delay stages on Linux begin.
+pub const DELAY_DEVICES: &str = "tcxd-";
 
 /// Device group of all our devices, which one command deletes.
 pub(crate) const GROUP: u32 = 7_700;
 
 /// Priorities of our filters: IPv4 flows, IPv6 flows, everything.
 pub(crate) const PRIORITIES: [u32; 3] = [7_101, 7_102, 7_103];
+
+/// Priority of the filter with a policer, on the way out of an interface.
+pub(crate) const POLICER: u32 = 7_104;
 
 /// Offloads that merge or split packets: the name for `ethtool -K`, and the name in the output of
 /// `ethtool -k`.
@@ -137,6 +144,41 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
         facts.push(OptionFact::number("rate.rate", 12_500_000_000.0, 0.0));
     } else {
         facts.push(OptionFact::absent("rate"));
+    }
+    (words, facts)
+}
+
+/// Options of a slotted link with a queue of `limit` packets: the words, and the facts to read back.
+pub(crate) fn slots(path: &Path, every: TimeDelta, limit: u64) -> (String, Vec<OptionFact>) {
+    let most = path.slot_most.unwrap_or(every);
+    let mut words = format!(
+        "limit {limit} slot {} {}",
+        every.to_exact_text(),
+        most.to_exact_text()
+    );
+    let mut facts = vec![
+        OptionFact::count("limit", limit),
+        seconds("slot.min-delay", every),
+        seconds("slot.max-delay", most),
+        OptionFact::absent("delay"),
+    ];
+    let limits = [
+        ("packets", "slot.packets", path.slot_packets.map(u64::from)),
+        (
+            "bytes",
+            "slot.bytes",
+            path.slot_bytes.map(ByteCount::as_bytes),
+        ),
+    ];
+    for (word, path, limit) in limits {
+        match limit {
+            Some(limit) => {
+                let _ = write!(words, " {word} {limit}");
+                facts.push(OptionFact::count(path, limit));
+            }
+            // `tc` prints an unlimited slot as 0.
+            None => facts.push(OptionFact::count(path, 0)),
+        }
     }
     (words, facts)
 }

@@ -1,9 +1,11 @@
 //! Refuses contradictory bottlenecks, on any system of the router.
 
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{Buffer, TimeDelta};
 
 use super::error::PlanError;
-use crate::bottleneck::{Bottleneck, Cells, FlowDelay, LinkLayer, MAX_FLOWS, Path, Queue};
+use crate::bottleneck::{
+    Bottleneck, Cells, FULL_FRAME, FlowDelay, LinkLayer, MAX_FLOWS, Path, Queue,
+};
 use crate::router::{Os, Router};
 
 /// The longest delay. dummynet accepts no longer one; netem's timers would overflow only much later.
@@ -19,6 +21,8 @@ pub(crate) fn check(all: &Bottleneck, router: &Router) -> Result<(), PlanError> 
     }
     for (direction, path) in [("forward", &all.forward), ("reverse", &all.reverse)] {
         check_line(direction, path)?;
+        check_policer(direction, path)?;
+        check_slots(direction, path)?;
         check_queue(direction, path)?;
         for (index, flow) in path.flows.iter().flatten().enumerate() {
             check_flow(direction, index, flow, path.jitter.unwrap_or_default())?;
@@ -77,6 +81,103 @@ fn check_line(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     Ok(())
 }
 
+/// The least burst of a policer: a full frame, of which smaller ones would drop every packet.
+const LEAST_BURST: u64 = FULL_FRAME;
+
+fn check_policer(direction: &'static str, path: &Path) -> Result<(), PlanError> {
+    let needs = |key, needs| PlanError::Needs {
+        direction,
+        key,
+        needs,
+    };
+    match (path.police, path.police_burst) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(needs("police_burst", "police, the rate of the policer")),
+        (Some(_), None) => Err(needs(
+            "police",
+            "police_burst, such as police_burst = \"64kB\"",
+        )),
+        (Some(rate), _) if rate.as_bps() < LOWEST_RATE_BPS => Err(PlanError::Value {
+            direction,
+            key: "police",
+            value: rate.to_string(),
+            expected: "at least 8kbit",
+        }),
+        (Some(_), Some(burst)) if burst.as_bytes() < LEAST_BURST => Err(PlanError::Value {
+            direction,
+            key: "police_burst",
+            value: burst.to_string(),
+            expected: "at least 1514B, a full frame",
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn check_slots(direction: &'static str, path: &Path) -> Result<(), PlanError> {
+    let needs = |key, needs| PlanError::Needs {
+        direction,
+        key,
+        needs,
+    };
+    let keys = [
+        ("slot_most", path.slot_most.is_some()),
+        ("slot_packets", path.slot_packets.is_some()),
+        ("slot_bytes", path.slot_bytes.is_some()),
+    ];
+    let Some(every) = path.slot else {
+        return match keys.iter().find(|(_, is_set)| *is_set) {
+            Some((key, _)) => Err(needs(key, "slot, the time between slots")),
+            None => Ok(()),
+        };
+    };
+    let wrong = |key, value: String, expected| {
+        Err(PlanError::Value {
+            direction,
+            key,
+            value,
+            expected,
+        })
+    };
+    if every <= TimeDelta::ZERO || every > LONGEST {
+        return wrong("slot", every.to_exact_text(), "a time above 0s, up to 10s");
+    }
+    if let Some(most) = path.slot_most
+        && !(every..=LONGEST).contains(&most)
+    {
+        return wrong("slot_most", most.to_exact_text(), "a time from slot to 10s");
+    }
+    // 0 is "unlimited" to the kernel, and its number is signed.
+    let is_count = |count: u64| (1..=i32::MAX as u64).contains(&count);
+    if let Some(packets) = path
+        .slot_packets
+        .filter(|packets| !is_count((*packets).into()))
+    {
+        return wrong("slot_packets", packets.to_string(), "at least 1");
+    }
+    if let Some(bytes) = path.slot_bytes.filter(|bytes| !is_count(bytes.as_bytes())) {
+        return wrong("slot_bytes", bytes.to_string(), "1 byte to 2 GB");
+    }
+    if let Some(rate) = path.rate {
+        let expected = "no rate: slots determine it, by slot_packets or slot_bytes";
+        return wrong("rate", rate.to_string(), expected);
+    }
+    if let Some(queue) = path.queue.filter(|queue| *queue != Queue::Pfifo) {
+        return wrong(
+            "queue",
+            queue.to_string(),
+            "pfifo, the only queue of a slotted link",
+        );
+    }
+    match path.buffer {
+        None => Err(needs("slot", "a buffer, such as buffer = \"100p\"")),
+        Some(buffer @ (Buffer::Time(_) | Buffer::Bdp { .. })) if path.slot_rate().is_none() => {
+            let expected = "packets or bytes, or slot_packets or slot_bytes that determine a rate";
+            wrong("buffer", buffer.to_string(), expected)
+        }
+        Some(_) => Ok(()),
+    }
+}
+
 fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let needs = |key, needs| PlanError::Needs {
         direction,
@@ -86,7 +187,10 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     check_link(direction, path)?;
     let keys = queue_keys(path);
     let Some(rate) = path.rate else {
-        return match keys.iter().find(|(_, is_set, _)| *is_set) {
+        // A slotted link has a queue of its own (`check_slots`), which does not mark.
+        let of_slots = |key: &str| path.slot.is_some() && ["buffer", "queue"].contains(&key);
+        let mut keys = keys.iter().filter(|(key, ..)| !of_slots(key));
+        return match keys.find(|(_, is_set, _)| *is_set) {
             Some((key, ..)) => Err(needs(key, "a rate, because no queue forms without one")),
             None => Ok(()),
         };

@@ -69,8 +69,10 @@ clear_forgotten() {
         try tc qdisc del dev "$device" root handle "$reverse_root"
     done
     for device in $(tc qdisc show | sed -n 's/^qdisc clsact ffff: dev \([^ ]*\) .*/\1/p'); do
-        tc filter show dev "$device" ingress 2>/dev/null | grep -q "to device ${device_prefix:?}" || continue
+        { tc filter show dev "$device" ingress && tc filter show dev "$device" egress; } 2>/dev/null |
+            grep -q -e "to device ${device_prefix:?}" -e " pref ${policer:?} " || continue
         found=yes
+        try tc filter del dev "$device" egress pref "$policer"
         for priority in $priorities; do try tc filter del dev "$device" ingress pref "$priority"; done
         [ -n "$(tc filter show dev "$device" ingress)$(tc filter show dev "$device" egress)" ] ||
             try tc qdisc del dev "$device" clsact
@@ -91,6 +93,7 @@ show_state() {
             tc -s qdisc show dev "$device"
             tc -s class show dev "$device"
             tc filter show dev "$device" ingress 2>/dev/null
+            tc -s filter show dev "$device" egress 2>/dev/null
         } | sed 's/^/  /'
     done
 }

@@ -193,3 +193,29 @@ fn a_limit_higher_than_needed_is_accepted() {
     );
     assert_eq!(wrong(must(true), "2000\n"), ["kern.hz is 2000, not 1000"]);
 }
+
+/// Output of `tc filter show dev right egress pref 7104`.
+const POLICER: &str = "filter protocol all matchall chain 0 \nfilter protocol all matchall chain 0 handle 0x1 \n  not_in_hw\n\taction order 1:  police 0x1bc0 rate 5Mbit burst 64000b mtu 2Kb action drop overhead 0b \n\tref 1 bind 1\n";
+
+#[test]
+fn policer_is_read_back_from_text() {
+    let policer = |bps, burst| Must::Policer {
+        device: "right".into(),
+        rate: BitRate::from_bps(bps),
+        burst,
+    };
+    assert_eq!(wrong(policer(5_000_000, 64_000), POLICER), [""; 0]);
+    let in_powers = POLICER.replace("64000b", "63Kb");
+    assert_eq!(wrong(policer(5_000_000, 64_000), &in_powers), [""; 0]);
+    assert_eq!(
+        wrong(policer(4_000_000, 32_000), POLICER),
+        [
+            "rate of the policer of right is 5000000 bit/s, not 4000000 bit/s",
+            "burst of the policer of right is 64000, not 32000",
+        ]
+    );
+    assert_eq!(
+        wrong(policer(5_000_000, 64_000), ""),
+        ["the policer of right is missing, not a rate of 5mbit"]
+    );
+}
