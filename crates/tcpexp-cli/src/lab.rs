@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use indicatif::{DecimalBytes, HumanDuration};
 use tcpexp_lab::doctor::{self, Finding};
-use tcpexp_lab::{Cache, Guest, Image, Job, MAX_HOSTS, Shape};
+use tcpexp_lab::{Cache, Guest, Image, Job, MAX_HOSTS, MAX_ROUTERS, Shape};
 
 use crate::failure::EndedInGuest;
 use crate::kernel_args::{KernelArgs, users_cache};
@@ -139,6 +139,16 @@ struct GuestArgs {
     #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_HOSTS)))]
     sinks: u8,
 
+    /// Number of routers in a row: rtr1, rtr2, …, each with a source and a sink of cross traffic beside
+    /// it: xsrc1 and xdst1, …
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_ROUTERS)))]
+    routers: u8,
+
+    /// Give the hosts IPv6 addresses too: fd00:16:10::3 beside 172.16.10.3
+    #[arg(long)]
+    ipv6: bool,
+
     /// Memory of the guest, which also holds its files
     #[arg(long, value_name = "MIB", default_value_t = 1536)]
     memory: u32,
@@ -165,7 +175,12 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<()> {
         LabCommand::Cache(args) => list_or_clear(args),
         LabCommand::Diff(args) => lab_diff::run(args),
         // A shell ends when its user leaves it, so it has no time limit.
-        LabCommand::Shell(args) => boot(&args.image, &args.guest.job(Vec::new())?, None),
+        LabCommand::Shell(args) => {
+            let mut job = args.guest.job(Vec::new())?;
+            job.terminal =
+                terminal_size::terminal_size().map(|(width, height)| (height.0, width.0));
+            boot(&args.image, &job, None)
+        }
     }
 }
 
@@ -238,7 +253,9 @@ impl CachePlace {
 impl GuestArgs {
     fn job(&self, command: Vec<String>) -> anyhow::Result<Job> {
         let mut job = Job::new(command);
-        job.shape = Shape::new(self.sources.into(), self.sinks.into())?;
+        job.shape = Shape::new(self.sources.into(), self.sinks.into())?
+            .with_routers(self.routers.into())?
+            .with_ipv6(self.ipv6);
         job.memory_mib = self.memory;
         // The guest gets a copy of this program, so that commands in it can call tcpexp.
         job.programs = vec![program::itself()?];

@@ -22,6 +22,8 @@ pub struct Job {
     /// The command and its arguments, run as root outside of the namespaces. If empty, a shell runs on
     /// the terminal.
     pub command: Vec<String>,
+    /// The size of the terminal of a shell, in rows and columns.
+    pub terminal: Option<(u16, u16)>,
     /// The hosts of the lab.
     pub shape: Shape,
     /// The guest's memory, which also holds its files.
@@ -41,6 +43,7 @@ impl Job {
     pub fn new(command: Vec<String>) -> Self {
         Self {
             command,
+            terminal: None,
             shape: Shape::default(),
             memory_mib: 1536,
             seed: 1,
@@ -93,6 +96,11 @@ impl Job {
         if !self.command.is_empty() {
             let command = format!("exec {}\n", command_line(&self.command));
             add("lab/command", Kind::File, command.as_bytes())?;
+        }
+        // A serial line has no size of its own.
+        if let Some((rows, columns)) = self.terminal {
+            let profile = format!("stty rows {rows} columns {columns}\n");
+            add("root/.bash_profile", Kind::File, profile.as_bytes())?;
         }
         if self.out.is_some() {
             add("lab/out", Kind::File, &[])?;

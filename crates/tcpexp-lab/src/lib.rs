@@ -47,7 +47,7 @@ pub use image::Image;
 pub use inventory::CacheEntry;
 pub use job::Job;
 pub use kernel::KernelSource;
-pub use shape::{DRIVER, Host, Interface, LEFT, MAX_HOSTS, RIGHT, Role, Shape};
+pub use shape::{DRIVER, Host, Interface, MAX_HOSTS, MAX_ROUTERS, Role, Shape};
 pub use step::{Step, script};
 pub use topology::Topology;
 pub use version::KernelVersion;

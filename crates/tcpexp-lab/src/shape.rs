@@ -1,14 +1,16 @@
 //! The hosts of a lab, their names and addresses.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::LabError;
 
-/// The number of hosts on each side of the router.
+/// The hosts of a lab, by number: sources, routers in a row, sinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     sources: u8,
     sinks: u8,
+    routers: u8,
+    is_ipv6: bool,
 }
 
 /// The role of a host.
@@ -44,15 +46,21 @@ pub struct Interface {
     pub address: Ipv4Addr,
 }
 
-/// The router's address in the network of the sources: their gateway.
-pub const LEFT: Ipv4Addr = Ipv4Addr::new(172, 16, 10, 1);
-/// The router's address in the network of the sinks: their gateway.
-pub const RIGHT: Ipv4Addr = Ipv4Addr::new(172, 16, 11, 1);
+/// The third byte of the addresses in the network of the sources. Networks are numbered from left to
+/// right.
+const FIRST_NETWORK: u8 = 10;
+/// The fourth byte of a router's address towards the sources' side if there is a router on that side too.
+const SECOND_ROUTER: u8 = 2;
+/// The fourth bytes of the hosts of cross traffic.
+const CROSS_SOURCE: u8 = 200;
+const CROSS_SINK: u8 = 201;
 /// Address of the command itself in the control network.
 pub const DRIVER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
 
 /// Largest number of hosts on one side.
 pub const MAX_HOSTS: u8 = 64;
+/// Largest number of routers in a row.
+pub const MAX_ROUTERS: u8 = 8;
 
 impl Shape {
     /// A lab with this number of sources and of sinks, each 1 to [`MAX_HOSTS`].
@@ -70,23 +78,52 @@ impl Shape {
         Ok(Self {
             sources: checked("sources", sources)?,
             sinks: checked("sinks", sinks)?,
+            ..Self::default()
         })
     }
 
-    /// All hosts: the sources, the router, the sinks.
+    /// The same hosts with this number of routers in a row, 1 to [`MAX_ROUTERS`]. Of several, each has a
+    /// source and a sink of cross traffic beside it.
+    pub fn with_routers(self, routers: usize) -> Result<Self, LabError> {
+        let count = u8::try_from(routers).ok();
+        let count = count.filter(|count| (1..=MAX_ROUTERS).contains(count));
+        let routers = count.ok_or(LabError::Hosts {
+            hosts: "routers",
+            asked: routers,
+            most: MAX_ROUTERS.into(),
+        })?;
+        Ok(Self { routers, ..self })
+    }
+
+    /// The same hosts with IPv6 addresses beside those of IPv4.
+    #[must_use]
+    pub const fn with_ipv6(self, is_ipv6: bool) -> Self {
+        Self { is_ipv6, ..self }
+    }
+
+    /// True if the data networks have IPv6 too.
+    pub const fn is_ipv6(self) -> bool {
+        self.is_ipv6
+    }
+
+    /// The number of data networks: one to each side of each router.
+    pub(crate) const fn networks(self) -> u8 {
+        self.routers + 1
+    }
+
+    /// All hosts: the sources, the routers, the sinks.
     pub fn hosts(self) -> Vec<Host> {
-        let mut hosts: Vec<Host> = self.sources().collect();
-        hosts.push(Host::router());
-        hosts.extend(self.sinks());
+        let mut hosts: Vec<Host> = (1..=self.sources).map(Host::source).collect();
+        if self.routers > 1 {
+            hosts.extend((1..=self.routers).map(Host::cross_source));
+        }
+        hosts.extend((1..=self.routers).map(|number| Host::router(number, self.routers)));
+        let last = FIRST_NETWORK + self.routers;
+        hosts.extend((1..=self.sinks).map(|number| Host::sink(number, last)));
+        if self.routers > 1 {
+            hosts.extend((1..=self.routers).map(Host::cross_sink));
+        }
         hosts
-    }
-
-    pub(crate) fn sources(self) -> impl Iterator<Item = Host> {
-        (1..=self.sources).map(Host::source)
-    }
-
-    pub(crate) fn sinks(self) -> impl Iterator<Item = Host> {
-        (1..=self.sinks).map(Host::sink)
     }
 }
 
@@ -96,62 +133,109 @@ impl Default for Shape {
         Self {
             sources: 1,
             sinks: 1,
+            routers: 1,
+            is_ipv6: false,
         }
     }
 }
 
 impl Host {
-    fn source(number: u8) -> Self {
+    // The last bytes of control addresses: 2 to 9 are routers, 11 to 74 sources, 81 to 88 and 91 to 98
+    // the hosts of cross traffic, 101 to 164 sinks. No address occurs twice.
+    fn end(name: String, role: Role, data: [u8; 2], control: u8) -> Self {
+        let [network, number] = data;
         Self {
-            name: format!("src{number}"),
-            role: Role::Source,
-            interfaces: vec![Interface {
-                name: "data",
-                address: Ipv4Addr::new(172, 16, 10, 2 + number),
-            }],
-            // Sources have 11 to 74 and sinks 101 to 164, as `MAX_HOSTS` is 64, so no address
-            // occurs twice.
-            control: Ipv4Addr::new(10, 99, 0, 10 + number),
+            name,
+            role,
+            interfaces: vec![Interface::new("data", network, number)],
+            control: Ipv4Addr::new(10, 99, 0, control),
         }
     }
 
-    fn router() -> Self {
+    fn source(number: u8) -> Self {
+        let name = format!("src{number}");
+        let data = [FIRST_NETWORK, 2 + number];
+        Self::end(name, Role::Source, data, 10 + number)
+    }
+
+    fn sink(number: u8, network: u8) -> Self {
+        let name = format!("dst{number}");
+        Self::end(name, Role::Sink, [network, 1 + number], 100 + number)
+    }
+
+    /// The source of cross traffic over one router, to its left.
+    fn cross_source(router: u8) -> Self {
+        let name = format!("xsrc{router}");
+        let data = [FIRST_NETWORK + router - 1, CROSS_SOURCE];
+        Self::end(name, Role::Source, data, 80 + router)
+    }
+
+    /// The sink of cross traffic over one router, to its right.
+    fn cross_sink(router: u8) -> Self {
+        let name = format!("xdst{router}");
+        let data = [FIRST_NETWORK + router, CROSS_SINK];
+        Self::end(name, Role::Sink, data, 90 + router)
+    }
+
+    fn router(number: u8, of: u8) -> Self {
+        let left = FIRST_NETWORK + number - 1;
+        // The first router has no router to its left.
+        let on_left = if number == 1 { 1 } else { SECOND_ROUTER };
         Self {
-            name: "rtr".to_owned(),
+            name: if of == 1 {
+                "rtr".to_owned()
+            } else {
+                format!("rtr{number}")
+            },
             role: Role::Router,
             interfaces: vec![
-                Interface {
-                    name: "left",
-                    address: LEFT,
-                },
-                Interface {
-                    name: "right",
-                    address: RIGHT,
-                },
+                Interface::new("left", left, on_left),
+                Interface::new("right", left + 1, 1),
             ],
-            control: Ipv4Addr::new(10, 99, 0, 2),
-        }
-    }
-
-    fn sink(number: u8) -> Self {
-        Self {
-            name: format!("dst{number}"),
-            role: Role::Sink,
-            interfaces: vec![Interface {
-                name: "data",
-                address: Ipv4Addr::new(172, 16, 11, 1 + number),
-            }],
-            control: Ipv4Addr::new(10, 99, 0, 100 + number),
+            control: Ipv4Addr::new(10, 99, 0, 1 + number),
         }
     }
 }
 
 impl Interface {
+    const fn new(name: &'static str, network: u8, number: u8) -> Self {
+        Self {
+            name,
+            address: Ipv4Addr::new(172, 16, network, number),
+        }
+    }
+
+    /// The number of its data network, from 0 at the sources.
+    pub(crate) const fn network(self) -> u8 {
+        self.address.octets()[2] - FIRST_NETWORK
+    }
+
+    /// Its IPv6 address, with the last two numbers of the other one: `fd00:16:10::3` for 172.16.10.3. The
+    /// prefix length is 64.
+    pub fn ipv6(self) -> Ipv6Addr {
+        let [_, _, network, number] = self.address.octets();
+        // The digits of an IPv6 address are hexadecimal.
+        let digits = |number: u8| {
+            let number = u16::from(number);
+            number / 100 * 0x100 + number / 10 % 10 * 0x10 + number % 10
+        };
+        Ipv6Addr::new(0xfd00, 0x16, digits(network), 0, 0, 0, 0, digits(number))
+    }
+
     /// Its Ethernet address: locally administered, with the bytes of its IP address.
     pub fn mac(self) -> String {
         let [a, b, c, d] = self.address.octets();
         format!("02:00:{a:02x}:{b:02x}:{c:02x}:{d:02x}")
     }
+}
+
+/// The prefixes of a data network, for IPv4 and for IPv6.
+pub(crate) fn prefixes(network: u8) -> [String; 2] {
+    let first = Interface::new("", FIRST_NETWORK + network, 0);
+    [
+        format!("{}/24", first.address),
+        format!("{}/64", first.ipv6()),
+    ]
 }
 
 #[cfg(test)]
@@ -163,14 +247,20 @@ mod tests {
     #[test]
     fn every_host_of_the_largest_lab_has_its_own_addresses() {
         let most = usize::from(MAX_HOSTS);
-        let hosts = Shape::new(most, most).unwrap().hosts();
+        let shape = Shape::new(most, most).unwrap();
+        let hosts = shape.with_routers(MAX_ROUTERS.into()).unwrap().hosts();
+        assert_eq!(hosts.len(), 2 * most + 3 * usize::from(MAX_ROUTERS));
+        let interfaces = || hosts.iter().flat_map(|host| &host.interfaces);
+        let ipv6: BTreeSet<Ipv6Addr> = interfaces().map(|it| it.ipv6()).collect();
+        assert_eq!(ipv6.len(), interfaces().count());
         let addresses: BTreeSet<Ipv4Addr> = hosts
             .iter()
             .flat_map(|host| host.interfaces.iter().map(|it| it.address))
             .chain(hosts.iter().map(|host| host.control))
             .chain([DRIVER])
             .collect();
-        assert_eq!(addresses.len(), 2 * hosts.len() + 2);
+        let routers = usize::from(MAX_ROUTERS);
+        assert_eq!(addresses.len(), 2 * hosts.len() + routers + 1);
     }
 
     #[test]
@@ -178,5 +268,7 @@ mod tests {
         let refused = |sources, sinks| Shape::new(sources, sinks).unwrap_err().to_string();
         insta::assert_snapshot!(refused(0, 1), @"a lab has 1 to 64 sources, not 0");
         insta::assert_snapshot!(refused(1, 300), @"a lab has 1 to 64 sinks, not 300");
+        let nine = Shape::default().with_routers(9).unwrap_err();
+        insta::assert_snapshot!(nine, @"a lab has 1 to 8 routers, not 9");
     }
 }

@@ -5,12 +5,13 @@
 //! src2 data ─┴─ bridge ─ left  rtr  right ─ bridge ─┴─ data dst2
 //! ```
 //!
-//! All sources are on the side of the router's interface `left` and all sinks on the side of
+//! Several routers form a row of networks, each with a source and a sink of the cross traffic of its
+//! routers. All sources are on the side of the router's interface `left` and all sinks on the side of
 //! `right`, so that one queue on `right` serves all traffic from sources to sinks. A side with one
 //! host has no bridge. The data networks carry packets of the experiment only: neighbours and
 //! bridge ports are fixed, so no packet waits for ARP or is flooded, and IPv6 is off.
 
-use crate::shape::{DRIVER, Host, Interface, LEFT, RIGHT, Role, Shape};
+use crate::shape::{DRIVER, Host, Interface, Role, Shape, prefixes};
 use crate::step::Step;
 
 /// The networks of a lab.
@@ -28,6 +29,18 @@ const QUIET_SETTINGS: [&str; 2] = [
     "net.ipv6.conf.all.disable_ipv6=1",
     "net.ipv6.conf.default.disable_ipv6=1",
 ];
+
+/// Settings of hosts with IPv6: only the addresses of the data networks, of which nothing is sent
+/// unasked.
+const IPV6_SETTINGS: [&str; 4] = [
+    "net.ipv6.conf.default.addr_gen_mode=1",
+    "net.ipv6.conf.default.accept_dad=0",
+    "net.ipv6.conf.default.accept_ra=0",
+    "net.ipv6.conf.default.router_solicitations=0",
+];
+
+/// Setting of a router with IPv6.
+const IPV6_FORWARDING: &str = "net.ipv6.conf.all.forwarding=1";
 
 /// TCP settings of each host: no metrics cached from earlier connections, and buffers for windows of
 /// 16 MB.
@@ -77,13 +90,16 @@ impl Topology {
         for host in &hosts {
             steps.extend(self.namespace_of(&host.name));
         }
-        if self.sides().iter().any(|(_, hosts)| hosts.len() > 1) {
+        let networks = self.networks();
+        if networks.iter().any(|members| members.len() > 2) {
             steps.extend(self.namespace_of(SWITCH));
         }
-        for (port, hosts) in self.sides() {
-            match &hosts[..] {
-                [host] => steps.push(self.link(&host.name, "data", "rtr", port.name)),
-                several => steps.extend(self.bridge(port, several)),
+        for members in &networks {
+            match &members[..] {
+                [(router, port), (host, data)] => {
+                    steps.push(self.link(&host.name, data.name, &router.name, port.name));
+                }
+                several => steps.extend(self.bridge(several)),
             }
         }
         for host in &hosts {
@@ -129,23 +145,32 @@ impl Topology {
         steps
     }
 
-    /// Returns the router's two interfaces, each with the hosts on its side.
-    fn sides(&self) -> [(Interface, Vec<Host>); 2] {
-        let (name, address) = ("left", LEFT);
-        let left = Interface { name, address };
-        let (name, address) = ("right", RIGHT);
-        let right = Interface { name, address };
-        [
-            (left, self.shape.sources().collect()),
-            (right, self.shape.sinks().collect()),
-        ]
+    /// The members of each data network, from left to right: the routers, then the hosts.
+    fn networks(&self) -> Vec<Vec<(Host, Interface)>> {
+        let hosts = self.shape.hosts();
+        let members = |network: u8| {
+            let of_role = |is_router: bool| {
+                hosts
+                    .iter()
+                    .filter(move |host| (host.role == Role::Router) == is_router)
+                    .flat_map(|host| host.interfaces.iter().map(move |it| (host.clone(), *it)))
+                    .filter(move |(_, interface)| interface.network() == network)
+            };
+            of_role(true).chain(of_role(false)).collect()
+        };
+        (0..self.shape.networks()).map(members).collect()
     }
 
     fn namespace_of(&self, name: &str) -> [Step; 3] {
         let namespace = self.namespace(name);
+        let quiet: &[&str] = if self.shape.is_ipv6() {
+            &IPV6_SETTINGS
+        } else {
+            &QUIET_SETTINGS
+        };
         [
             Step::new(&format!("ip netns add {namespace}")),
-            Step::new(&format!("ip netns exec {namespace} sysctl -qew")).with(&QUIET_SETTINGS),
+            Step::new(&format!("ip netns exec {namespace} sysctl -qew")).with(quiet),
             Step::new(&format!("ip -n {namespace} link set lo up")),
         ]
     }
@@ -157,20 +182,31 @@ impl Topology {
         ))
     }
 
-    /// A bridge between the router's interface and several hosts, with a static forwarding table.
-    fn bridge(&self, port: Interface, hosts: &[Host]) -> Vec<Step> {
+    /// A bridge between the members of a network, with a static forwarding table.
+    fn bridge(&self, members: &[(Host, Interface)]) -> Vec<Step> {
         let switch = self.namespace(SWITCH);
-        let bridge = format!("{}s", port.name);
+        let network = members.first().map_or(0, |(_, port)| port.network());
+        let is_one = self.shape.networks() == 2;
+        let bridge = match network {
+            0 => "lefts".to_owned(),
+            last if last + 1 == self.shape.networks() => "rights".to_owned(),
+            middle => format!("middles{middle}"),
+        };
         let mut steps = vec![
             Step::new(&format!(
                 "ip -n {switch} link add {bridge} type bridge forward_delay 0 mcast_snooping 0"
             )),
             Step::new(&format!("ip -n {switch} link set {bridge} up")),
         ];
-        let mut attach = |host: &str, interface: Interface, port: &str| {
+        for (host, interface) in members {
             let mac = interface.mac();
+            let port = match host.role {
+                Role::Router if is_one => interface.name.to_owned(),
+                Role::Router => format!("{}-{}", host.name, interface.name),
+                Role::Source | Role::Sink => host.name.clone(),
+            };
             steps.extend([
-                self.link(host, interface.name, SWITCH, port),
+                self.link(&host.name, interface.name, SWITCH, &port),
                 Step::new(&format!(
                     "ip -n {switch} link set {port} master {bridge} up"
                 )),
@@ -181,19 +217,15 @@ impl Topology {
                     "ip netns exec {switch} ethtool -K {port} {OFFLOADS}"
                 )),
             ]);
-        };
-        attach("rtr", port, port.name);
-        for host in hosts {
-            attach(&host.name, host.interfaces[0], &host.name);
         }
         steps
     }
 
-    fn interface(&self, host: &str, interface: Interface) -> [Step; 3] {
+    fn interface(&self, host: &str, interface: Interface) -> Vec<Step> {
         let namespace = self.namespace(host);
         let Interface { name, address } = interface;
         let mac = interface.mac();
-        [
+        let mut steps = vec![
             Step::new(&format!(
                 "ip netns exec {namespace} ethtool -K {name} {OFFLOADS}"
             )),
@@ -203,50 +235,95 @@ impl Topology {
             Step::new(&format!(
                 "ip -n {namespace} link set {name} address {mac} up"
             )),
-        ]
+        ];
+        if self.shape.is_ipv6() {
+            let address = interface.ipv6();
+            steps.push(Step::new(&format!(
+                "ip -n {namespace} addr add {address}/64 dev {name} nodad"
+            )));
+        }
+        steps
     }
 
     /// Routes, neighbours and settings of a host whose interfaces are up.
     fn ways_out_of(&self, host: &Host) -> Vec<Step> {
         let namespace = self.namespace(&host.name);
-        let neighbour = |device: &str, other: Interface| {
-            Step::new(&format!(
-                "ip -n {namespace} neigh replace {} lladdr {} dev {device} nud permanent",
-                other.address,
-                other.mac()
-            ))
-        };
         let settings = |settings: &[&str]| {
             Step::new(&format!("ip netns exec {namespace} sysctl -qw")).with(settings)
         };
         let mut steps = vec![settings(&HOST_SETTINGS)];
-        for (port, others) in self.sides() {
-            match host.role {
-                Role::Router => {
-                    steps.extend(
-                        others
-                            .iter()
-                            .map(|other| neighbour(port.name, other.interfaces[0])),
-                    );
-                }
-                Role::Source | Role::Sink if others.contains(host) => {
-                    steps.extend([
-                        Step::new(&format!(
-                            "ip -n {namespace} route add default via {}",
-                            port.address
-                        )),
-                        neighbour("data", port),
-                    ]);
-                    // Hosts of a side are in the same /24 network and reach each other without the
-                    // router.
-                    let beside = others.iter().filter(|other| *other != host);
-                    steps.extend(beside.map(|other| neighbour("data", other.interfaces[0])));
-                }
-                Role::Source | Role::Sink => {}
+        let networks = self.networks();
+        for own in &host.interfaces {
+            let Some(members) = networks.get(usize::from(own.network())) else {
+                continue;
+            };
+            let others = members.iter().filter(|(other, _)| other != host);
+            let gateways = others
+                .clone()
+                .filter(|(other, _)| other.role == Role::Router)
+                .map(|(_, port)| *port);
+            for gateway in gateways {
+                steps.extend(self.routes(&namespace, host, gateway));
             }
+            // Neighbours are fixed: hosts of one network reach each other without the router.
+            steps.extend(others.flat_map(|(_, port)| self.neighbour(&namespace, own, *port)));
         }
         if host.role == Role::Router {
             steps.push(settings(&ROUTER_SETTINGS));
+            if self.shape.is_ipv6() {
+                steps.push(settings(&[IPV6_FORWARDING]));
+            }
+        }
+        steps
+    }
+
+    /// The routes of a host by the interface of a router in one of its networks. A router's interface
+    /// `left` leads to the networks on its right, and the reverse.
+    fn routes(&self, namespace: &str, host: &Host, gateway: Interface) -> Vec<Step> {
+        let here = gateway.network();
+        let last = self.shape.networks() - 1;
+        let leads_right = gateway.name == "left";
+        let add = |to: &str, via: &dyn std::fmt::Display| {
+            Step::new(&format!("ip -n {namespace} route add {to} via {via}"))
+        };
+        let mut steps = Vec::new();
+        // At the ends of the row, all routes are one.
+        let is_at_end = host.role != Role::Router && (here == 0 || here == last);
+        let networks = match (is_at_end, leads_right) {
+            (true, _) => {
+                steps.push(add("default", &gateway.address));
+                if self.shape.is_ipv6() {
+                    steps.push(Step::new(&format!(
+                        "ip -n {namespace} -6 route add default via {}",
+                        gateway.ipv6()
+                    )));
+                }
+                return steps;
+            }
+            (false, true) => here + 1..last + 1,
+            (false, false) => 0..here,
+        };
+        for network in networks {
+            let [ipv4, ipv6] = prefixes(network);
+            steps.push(add(&ipv4, &gateway.address));
+            if self.shape.is_ipv6() {
+                steps.push(add(&ipv6, &gateway.ipv6()));
+            }
+        }
+        steps
+    }
+
+    fn neighbour(&self, namespace: &str, own: &Interface, other: Interface) -> Vec<Step> {
+        let replace = |address: &dyn std::fmt::Display| {
+            Step::new(&format!(
+                "ip -n {namespace} neigh replace {address} lladdr {} dev {} nud permanent",
+                other.mac(),
+                own.name
+            ))
+        };
+        let mut steps = vec![replace(&other.address)];
+        if self.shape.is_ipv6() {
+            steps.push(replace(&other.ipv6()));
         }
         steps
     }
@@ -348,9 +425,45 @@ mod tests {
     }
 
     #[test]
+    fn routers_in_a_row_know_the_networks_of_each_other() {
+        let shape = Shape::default().with_routers(3).unwrap();
+        let topology = Topology::new(shape.with_ipv6(true));
+        let made = typed(&topology.create());
+        let routes = |host: &str| {
+            let begin = format!("ip -n {host} ");
+            let lines = made.lines().filter_map(|line| line.strip_prefix(&begin));
+            let lines = lines.filter(|line| line.contains("route add"));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(routes("src1"), @r"
+        route add default via 172.16.10.1
+        -6 route add default via fd00:16:10::1
+        ");
+        insta::assert_snapshot!(routes("xsrc2"), @r"
+        route add 172.16.10.0/24 via 172.16.11.1
+        route add fd00:16:10::/64 via fd00:16:11::1
+        route add 172.16.12.0/24 via 172.16.11.2
+        route add fd00:16:12::/64 via fd00:16:11::2
+        route add 172.16.13.0/24 via 172.16.11.2
+        route add fd00:16:13::/64 via fd00:16:11::2
+        ");
+        insta::assert_snapshot!(routes("rtr2"), @r"
+        route add 172.16.10.0/24 via 172.16.11.1
+        route add fd00:16:10::/64 via fd00:16:11::1
+        route add 172.16.13.0/24 via 172.16.12.2
+        route add fd00:16:13::/64 via fd00:16:12::2
+        ");
+        insta::assert_snapshot!(routes("xdst3"), @r"
+        route add default via 172.16.13.1
+        -6 route add default via fd00:16:13::1
+        ");
+    }
+
+    #[test]
     fn everything_created_is_removed_and_may_be_missing() {
         for hosts in [1, 2] {
             let shape = Shape::new(hosts, hosts).unwrap();
+            let shape = shape.with_routers(hosts).unwrap();
             let topology = Topology::with_prefix(shape, "lab-");
             let removed = topology.remove();
             assert!(removed.iter().all(|step| step.may_fail));
