@@ -234,6 +234,10 @@ pub struct ChangeRecord {
     pub executed_ns: Option<i64>,
     /// The change, in the format of the plan.
     pub what: String,
+    /// The path after the change, as in [`RunRecord::bottleneck`]; `None` in records of earlier
+    /// versions.
+    #[serde(default)]
+    pub bottleneck: Option<Value>,
 }
 
 /// Errors of reading and writing records.

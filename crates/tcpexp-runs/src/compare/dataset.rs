@@ -12,7 +12,7 @@ use super::cells::RunDir;
 use super::flows::{self, FlowRow, Lane};
 use super::samples::{echoes, echoes_of, fates, retransmissions, rtts};
 use super::{CompareError, Counts, PING};
-use crate::record::{RunRecord, TrafficRecord};
+use crate::record::{ChangeRecord, RunRecord, TrafficRecord};
 
 /// Tools whose senders always have data to send.
 const BULK: [&str; 2] = ["iperf3", "iperf"];
@@ -194,6 +194,10 @@ fn capacity(
     let place = format!("/{direction}/rate");
     let link = ["linklayer", "overhead"].map(|key| format!("/{direction}/{key}"));
     let rate = |path: &Value| -> Option<u64> {
+        // Of several routers in a row, the narrowest for a flow depends on the cross traffic.
+        if path.get("hops").is_some() {
+            return None;
+        }
         // The rate counts bytes of the link, which sums over many packets do not determine.
         if link.iter().any(|key| path.pointer(key).is_some()) {
             return None;
@@ -201,22 +205,76 @@ fn capacity(
         let rate: BitRate = path.pointer(&place)?.as_str()?.parse().ok()?;
         Some(rate.as_bps())
     };
-    let mut steps = vec![(Timestamp::MIN, rate(&record.bottleneck))];
-    // The record does not state the rate after a change.
-    steps.extend(changes(record, origin).into_iter().map(|at| (at, None)));
+    let first = rate(&record.bottleneck);
+    let mut steps = vec![(Timestamp::MIN, first)];
+    // Further routers in a row are in the first path only. A change that the router did not report may
+    // not have been made.
+    let after = |change: &ChangeRecord| {
+        first.and(change.executed_ns)?;
+        rate(change.bottleneck.as_ref()?)
+    };
+    let mut later: Vec<_> = record
+        .changes
+        .iter()
+        .map(|change| (time_of(change, origin), after(change)))
+        .collect();
+    later.sort_by_key(|(at, _)| *at);
+    steps.extend(later);
     steps
 }
 
+/// Actual time of a change, or else the planned one.
+fn time_of(change: &ChangeRecord, origin: Timestamp) -> Timestamp {
+    match change.executed_ns {
+        Some(executed) => Timestamp::from_nanos(executed),
+        None => origin + seconds(change.at_s),
+    }
+}
+
 fn changes(record: &RunRecord, origin: Timestamp) -> Vec<Timestamp> {
-    let at = record
-        .changes
-        .iter()
-        .map(|change| match change.executed_ns {
-            Some(executed) => Timestamp::from_nanos(executed),
-            None => origin + seconds(change.at_s),
-        });
+    let at = record.changes.iter().map(|change| time_of(change, origin));
     let mut at: Vec<Timestamp> = at.collect();
     // `Run::changes` and `Link::capacity` ascend, and a plan may list changes in another order.
     at.sort_unstable();
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn capacity_follows_the_changes_that_were_made() {
+        let path = |rate: &str| json!({"forward": {"rate": rate}});
+        let change = |at_s: f64, executed_ns: Option<i64>, bottleneck: Value| json!({"at_s": at_s, "executed_ns": executed_ns, "what": "rate", "bottleneck": bottleneck});
+        let capacity_of = |changes: Vec<Value>, bottleneck: Value| {
+            let record = json!({
+                "schema": 1, "run": "0001", "cell": "c0", "repetition": 1, "seed": 7,
+                "plan_hash": "ab", "status": "complete", "reason": null, "parameters": {},
+                "varied": [], "t0_ns": 0, "bottleneck": bottleneck, "calibration": null,
+                "queue": null, "changes": changes, "started_ns": 1, "finished_ns": 2,
+            });
+            let record: RunRecord = serde_json::from_value(record).unwrap();
+            capacity(&record, "forward", Timestamp::from_nanos(0))
+        };
+        let at = Timestamp::from_nanos;
+        let made = change(1.0, Some(1_000_000_300), path("2mbit"));
+        let unknown = change(2.0, None, path("4mbit"));
+        assert_eq!(
+            capacity_of(vec![made.clone(), unknown], path("8mbit")),
+            [
+                (Timestamp::MIN, Some(8_000_000)),
+                (at(1_000_000_300), Some(2_000_000)),
+                (at(2_000_000_000), None),
+            ]
+        );
+        let mut in_a_row = path("8mbit");
+        in_a_row["hops"] = json!({"rtr2": {}});
+        assert_eq!(
+            capacity_of(vec![made], in_a_row),
+            [(Timestamp::MIN, None), (at(1_000_000_300), None)]
+        );
+    }
 }

@@ -209,8 +209,11 @@ fn traffic(record: &TrafficRecord) -> Option<Traffic> {
 }
 
 /// Returns the bottleneck's rate in forward direction, in bits per second of Ethernet frames. `None` if
-/// it counts bytes of another link layer.
+/// it counts bytes of another link layer, or if there are several routers in a row.
 fn rate_bps(record: &RunRecord) -> Option<u64> {
+    if record.bottleneck.get("hops").is_some() {
+        return None;
+    }
     if ["linklayer", "overhead_bytes"]
         .iter()
         .any(|key| record.parameters.contains_key(*key))
