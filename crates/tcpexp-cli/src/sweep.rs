@@ -1,6 +1,7 @@
 //! `tcpexp sweep`: runs a plan.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,14 +11,14 @@ use netem_ctl::{Runner, Ssh, SshOptions};
 use tcpexp::{AnalyzeOptions, SweepColumns, analyze_run};
 use tcpexp_sweep::plan::{self, Host, Kind, Plan};
 use tcpexp_sweep::schedule::{self, Planned};
-use tcpexp_sweep::{Analysis, On, Options, Summary, sweep};
+use tcpexp_sweep::{Analysis, On, Options, Summary, plan_changes, sweep};
 
 use crate::kernel_args::KernelArgs;
 use crate::sweep_lab::Testbeds;
 use crate::sweep_netns::Namespaces;
 use crate::sweep_progress::Progress;
 use crate::task_args::Task;
-use crate::{output, sweep_progress};
+use crate::{output, shown, sweep_progress};
 
 /// Run a grid of experiments
 ///
@@ -54,6 +55,10 @@ pub(crate) struct SweepArgs {
     /// Continue the sweep in DIR, without repeating finished runs
     #[arg(long)]
     pub(crate) resume: bool,
+
+    /// With --resume, continue although the cells of the plan have changed
+    #[arg(long, requires = "resume")]
+    pub(crate) yes: bool,
 
     /// Run in the virtual testbed instead of on the hosts of the plan
     #[arg(long)]
@@ -126,6 +131,12 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let Some(dir) = &args.output else {
         bail!("no directory for results");
     };
+    for warning in &plan.warnings {
+        sweep_progress::line(&format!("warning: {warning}"));
+    }
+    if args.resume && !args.yes {
+        confirm_changes(dir, &plan)?;
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let signalled = Arc::clone(&stop);
     let is_virtual = plan.kind == Kind::Lab && !is_guest();
@@ -133,8 +144,12 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
         // Virtual machines end with this process and need no restoration. Hosts must be restored,
         // even after a second Ctrl-C.
         if is_virtual {
+            sweep_progress::line(
+                "interrupted: guests end, finished runs stay; continue with --resume",
+            );
             std::process::exit(130);
         }
+        sweep_progress::line("interrupted: restoring the hosts; wait, then continue with --resume");
         signalled.store(true, Ordering::Relaxed);
     })
     .context("cannot install a handler for Ctrl-C")?;
@@ -208,6 +223,27 @@ fn runs_of(task: Task, plan: &Plan, only: Option<Vec<String>>) -> anyhow::Result
 pub fn count_runs(plan: &Path) -> anyhow::Result<usize> {
     let plan = Plan::read(plan)?;
     Ok(schedule::runs(&plan).len())
+}
+
+/// Asks whether to continue with a plan whose cells have changed; without a terminal, refuses.
+fn confirm_changes(dir: &Path, plan: &Plan) -> anyhow::Result<()> {
+    let Some(changes) = plan_changes(dir, plan).filter(|changes| !changes.is_empty()) else {
+        return Ok(());
+    };
+    let what = format!("the plan is not that of {}: {changes}", shown::path(dir));
+    if !std::io::stdin().is_terminal() {
+        bail!("{what}; --yes continues");
+    }
+    sweep_progress::line(&what);
+    sweep_progress::line("continue? [y/N]");
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .context("no answer")?;
+    if answer.trim().eq_ignore_ascii_case("y") {
+        return Ok(());
+    }
+    bail!("not continued")
 }
 
 /// True inside a machine of the virtual testbed, where `ssh` knows the hosts.

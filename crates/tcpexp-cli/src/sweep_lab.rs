@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use tcpexp_lab::{Guest, Image, Job, KernelSource, Shape};
 use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::RunRecord;
-use tcpexp_sweep::plan::Plan;
+use tcpexp_sweep::plan::{Lab, Plan};
 use tcpexp_sweep::schedule::Planned;
 
 use crate::{program, shown};
@@ -35,7 +35,7 @@ impl Testbeds {
     pub(crate) fn new(plan: &Plan, kernel: &KernelSource) -> anyhow::Result<Self> {
         let image = crate::kernel_args::image(kernel)?;
         let mut job = Job::new(Vec::new());
-        job.shape = Shape::new(plan.lab.sources.into(), plan.lab.sinks.into())?;
+        job.shape = shape(plan.lab)?;
         let itself = program::itself()?;
         let program = itself.file_name().unwrap_or_default();
         let program = program.to_string_lossy().into_owned();
@@ -113,6 +113,12 @@ impl Testbeds {
         fs::write(share.join("plan.toml"), &self.plan).context("cannot write the plan")?;
         Ok(share)
     }
+}
+
+/// The hosts of a testbed.
+pub(crate) fn shape(lab: Lab) -> anyhow::Result<Shape> {
+    let shape = Shape::new(lab.sources.into(), lab.sinks.into())?;
+    Ok(shape.with_routers(lab.routers.into())?.with_ipv6(lab.ipv6))
 }
 
 fn chain(error: impl Into<anyhow::Error>) -> String {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 use netem_ctl::Local;
 use rustix::fs::{FlockOperation, flock};
-use tcpexp_lab::{Shape, Topology, script};
+use tcpexp_lab::{Topology, script};
 use tcpexp_sweep::plan::Lab;
 
 /// Prefix of the names of all tcpexp namespaces.
@@ -25,7 +25,7 @@ impl Namespaces {
     pub(crate) fn create(lab: Lab) -> anyhow::Result<Self> {
         // Without the lock, `remove` below could remove the namespaces of a running sweep.
         let lock = lock()?;
-        let shape = Shape::new(lab.sources.into(), lab.sinks.into())?;
+        let shape = crate::sweep_lab::shape(lab)?;
         // The value exists before the scripts run, so that its `drop` also removes an incomplete
         // testbed.
         let namespaces = Self {
@@ -34,7 +34,7 @@ impl Namespaces {
         };
         sh(&script(&namespaces.topology.remove())).context("cannot remove old namespaces")?;
         sh(&script(&namespaces.topology.create())).context("cannot create namespaces")?;
-        let router = namespaces.topology.namespace("rtr");
+        let router = namespaces.topology.namespace(lab.first_router());
         // A kernel without netem fails here, before the first run.
         sh(&format!(
             "ip netns exec {router} tc qdisc add dev lo root netem limit 9

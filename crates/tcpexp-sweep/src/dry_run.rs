@@ -36,6 +36,9 @@ pub fn dry_run(plan: &Plan, only: Option<&[String]>) -> Result<String, DryRunErr
         minutes % 60,
         plan.varied.join(", "),
     );
+    for warning in &plan.warnings {
+        let _ = writeln!(text, "warning: {warning}\n");
+    }
     for run in &runs {
         let _ = writeln!(text, "{}  {}", run.name(), describe(plan, run));
         // Report impossible paths here, not in the middle of a sweep.
@@ -75,10 +78,13 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
             &site::prepare(setup, (name, host), &generators),
         );
     }
-    for (name, host) in setup.of_role(Role::Router) {
-        let path = plan::path_plan(&setup.path, host).map_err(wrong)?;
+    for (name, host, path) in setup.paths() {
+        let path = plan::path_plan(path, host).map_err(wrong)?;
         put(name, "apply", &plan::lines(&path.apply));
         put(name, "undo", &plan::lines(&path.clear));
+    }
+    // Changes are those of the first router's path.
+    if let Some((name, host)) = setup.first(Role::Router) {
         let mut before = &setup.path;
         for change in &run.cell.changes {
             let steps = plan::change_steps(before, &change.path, host).map_err(wrong)?;

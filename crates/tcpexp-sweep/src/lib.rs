@@ -16,6 +16,7 @@ pub mod plan;
 pub mod schedule;
 
 pub use driver::{
-    Analysis, CarryOut, Event, Interrupt, On, Options, Reach, Summary, SweepError, sweep,
+    Analysis, CarryOut, Event, Interrupt, On, Options, PlanChanges, Reach, Summary, SweepError,
+    plan_changes, sweep,
 };
 pub use dry_run::{DryRunError, dry_run};

@@ -1,5 +1,6 @@
 //! Calibration: measures the path before the traffic.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use netem_ctl::Queue;
@@ -20,14 +21,16 @@ pub(super) enum Verdict {
     Invalid(String),
 }
 
-/// Bytes of a ping: 56 of data and the headers of ICMP (8) and IPv4 (20).
-const PING_BYTES: u64 = 84;
+/// Bytes of a ping: 56 of data and the headers of ICMP (8) and IPv6 (40); 20 less with IPv4.
+const PING_BYTES: u64 = 104;
 /// Bytes of a packet of the load: its payload and the headers of UDP (8) and IPv4 (20).
 const LOAD_BYTES: u64 = 1_498;
 /// Bytes of its Ethernet frame.
 const LOAD_FRAME: u64 = LOAD_BYTES + 14;
 /// UDP payload of the load, which fits an MTU of 1500: the default of iperf 2.
 const LOAD_PAYLOAD: u64 = 1_470;
+/// Bytes by which the header of IPv6 exceeds that of IPv4.
+const IPV6_EXCESS: u64 = 20;
 /// Number of load packets that the measurement needs: one packet more or less is 0.5 % of the rate.
 const LOAD_PACKETS: u64 = 200;
 /// Port of the load.
@@ -72,25 +75,38 @@ fn idle_rtt_ms(run: &Run<'_>) -> Result<Option<f64>, Trouble> {
 }
 
 fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict {
-    let path = run.cell.setup.path.resolved();
+    let paths: Vec<_> = run
+        .cell
+        .setup
+        .paths()
+        .flat_map(|(_, _, path)| {
+            let path = path.resolved();
+            [path.forward, path.reverse]
+        })
+        .collect();
     let Some(found) = found else {
         return Verdict::Invalid("no ping was answered".to_owned());
     };
     // Jitter spreads the pings, so ten of them do not determine the delay.
-    if path.forward.jitter.is_some() || path.reverse.jitter.is_some() {
+    if paths.iter().any(|path| path.jitter.is_some()) {
         return Verdict::Good;
     }
-    let sending: TimeDelta = [&path.forward, &path.reverse]
-        .into_iter()
+    let sending: TimeDelta = paths
+        .iter()
         .filter_map(|path| {
             let bytes = ByteCount::new(path.link_bytes(PING_BYTES));
             path.rate?.time_of(bytes)
         })
         .sum();
+    // Each packet on an idle link may wait for the next slot.
+    let slots: TimeDelta = paths
+        .iter()
+        .filter_map(|path| path.slot_most.or(path.slot))
+        .sum();
     // On Linux, an idle shaper passes a small packet at once. Other systems add its transmission
     // time.
-    let base = run.cell.setup.path.base_rtt();
-    let [least, most] = [base, base + sending];
+    let base = run.cell.setup.base_rtt();
+    let [least, most] = [base, base + sending + slots];
     let [least, most, within] =
         [least, most, settings.rtt_within].map(|time| time.as_nanos() as f64 / 1e6);
     if (least - within..=most + within).contains(&found) {
@@ -116,7 +132,7 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
     let delayed = found
         .drops
         .iter()
-        .find(|(queue, _)| queue.contains(" netem "));
+        .find(|(queue, _)| site::is_delay_stage(queue));
     match delayed {
         Some((queue, drops)) if path.forward.loss.is_none() && path.reverse.loss.is_none() => {
             Verdict::Invalid(format!("the delay stage {queue} dropped {drops} packets"))
@@ -166,15 +182,19 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
         Duration::from_secs_f64((LOAD_PACKETS * load_bytes * 8) as f64 / rate.as_bps() as f64);
     let time = positive(settings.load).max(packets);
     // iperf3 negotiates for some round trips before it sends.
-    let settle = positive(run.cell.setup.path.base_rtt()) * 6 + Duration::from_millis(250);
+    let settle = positive(run.cell.setup.base_rtt()) * 6 + Duration::from_millis(250);
     // The load must last beyond the second read of the counters; `forget` ends it.
     let seconds = (time + settle + Duration::from_secs(2)).as_secs() + 1;
     // 1.5 times the rate of the bottleneck.
     // `-b` of iperf3 counts payload, the bottleneck counts frames.
-    let offered = rate.as_bps() * 3 / 2 * LOAD_PAYLOAD / LOAD_FRAME;
+    let payload = match address {
+        IpAddr::V4(_) => LOAD_PAYLOAD,
+        IpAddr::V6(_) => LOAD_PAYLOAD - IPV6_EXCESS,
+    };
+    let offered = rate.as_bps() * 3 / 2 * payload / LOAD_FRAME;
     let port = LOAD_PORT;
     let client = format!(
-        "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered} -l {LOAD_PAYLOAD} -t {seconds}\n"
+        "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered} -l {payload} -t {seconds}\n"
     );
     run.crew.at(source, "load", &site::plain(source, &client))?;
     let read = site::READ;
@@ -207,16 +227,15 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
 
 /// Time for the queue to drain.
 fn drain(run: &Run<'_>) -> Duration {
-    let router = run.cell.setup.first(Role::Router);
-    let queue = router.and_then(|(_, router)| plan::queue_time(&run.cell.setup.path, router));
+    let queue = plan::queue_time(&run.cell.setup);
     let queue = queue.map_or(Duration::from_secs(1), positive);
     queue.min(Duration::from_secs(10))
-        + positive(run.cell.setup.path.base_rtt())
+        + positive(run.cell.setup.base_rtt())
         + Duration::from_millis(50)
 }
 
 /// The first source, and the address of the first sink.
-fn ends<'a>(run: &Run<'a>) -> Result<(&'a str, std::net::IpAddr), Trouble> {
+fn ends<'a>(run: &Run<'a>) -> Result<(&'a str, IpAddr), Trouble> {
     let setup = &run.cell.setup;
     let source = setup.first(Role::Source).map(|(name, _)| name);
     let sink = setup.first(Role::Sink).and_then(|(_, sink)| sink.address);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tcpexp_runs::record::{Role, RunRecord, SCHEMA, Status};
 use tcpexp_units::TimeDelta;
 
@@ -13,7 +13,7 @@ use super::crew::Crew;
 use super::error::Trouble;
 use super::journal::Journal;
 use super::{Interrupt, Reach};
-use crate::plan::{Cell, Host};
+use crate::plan::{Cell, Host, Setup};
 use crate::schedule::Planned;
 use crate::site::{self, Generator};
 
@@ -123,13 +123,26 @@ pub(super) fn blank(planned: &Planned<'_>, plan_hash: &str, varied: &[String]) -
         logs: Vec::new(),
         traffic: traffic.map(|generator| generator.record).collect(),
         t0_ns: None,
-        bottleneck: serde_json::to_value(cell.setup.path.resolved()).unwrap_or_default(),
+        bottleneck: bottleneck(&cell.setup),
         calibration: None,
         queue: None,
         changes: Vec::new(),
         started_ns: clock::now_ns(),
         finished_ns: 0,
     }
+}
+
+/// The path of the first router. `hops` has those of further routers in a row.
+fn bottleneck(setup: &Setup) -> Value {
+    let mut all = serde_json::to_value(setup.path.resolved()).unwrap_or_default();
+    let further = setup.paths().skip(1).filter_map(|(name, _, path)| {
+        Some((name.to_owned(), serde_json::to_value(path.resolved()).ok()?))
+    });
+    let further: serde_json::Map<String, Value> = further.collect();
+    if !further.is_empty() {
+        all["hops"] = further.into();
+    }
+    all
 }
 
 pub(super) fn positive(time: TimeDelta) -> Duration {

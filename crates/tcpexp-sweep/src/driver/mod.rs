@@ -1,6 +1,7 @@
 //! Runs a plan, and restores the hosts after each run.
 
 mod calibrate;
+mod changed;
 mod clock;
 mod context;
 mod crew;
@@ -14,6 +15,7 @@ mod sweep;
 mod testbed;
 mod traffic;
 
+pub use changed::{PlanChanges, plan_changes};
 pub use crew::Reach;
 pub use error::SweepError;
 use error::chain;

@@ -1,5 +1,6 @@
 //! One run, from the preflight to restoring the hosts.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -21,6 +22,9 @@ use crate::site::{self, Counters, Generator};
 
 /// Time after the planned end of a run at which the hosts restore themselves.
 const MARGIN: Duration = Duration::from_secs(90);
+
+/// Counters of routers, by name.
+type AllCounters = BTreeMap<String, Counters>;
 
 /// Runs one run in the empty directory `dir`, and writes its record there.
 pub(super) fn carry_out(
@@ -83,7 +87,8 @@ impl Run<'_> {
         self.enter("fetch")?;
         files::fetch(self, &ends, &gathered)?;
         self.note_changes()?;
-        self.judge(before.as_ref(), after.as_ref())
+        self.judge(&before, &after);
+        Ok(())
     }
 
     fn prepare(&mut self) -> Result<(), Trouble> {
@@ -100,19 +105,21 @@ impl Run<'_> {
             .iter()
             .map(|(host, said)| (host.clone(), site::settings(said)));
         self.record.settings = settings.collect();
-        let (router, host) = self.router()?;
-        let path = plan::path_plan(&setup.path, host).map_err(Trouble::Path)?;
         let options = ApplyOptions {
             clear_after: Some(keep),
             take_over: false,
         };
-        self.crew.control(router, "apply", owner, |control| {
-            control.apply(&path, options)
-        })
+        for (router, host, path) in setup.paths() {
+            let path = plan::path_plan(path, host).map_err(Trouble::Path)?;
+            self.crew.control(router, "apply", owner, |control| {
+                control.apply(&path, options)
+            })?;
+        }
+        Ok(())
     }
 
     /// Starts captures and loggers. Returns the counters of the queues.
-    fn record_all(&mut self) -> Result<Option<Counters>, Trouble> {
+    fn record_all(&mut self) -> Result<AllCounters, Trouble> {
         let setup = &self.cell.setup;
         for (name, host) in &setup.hosts {
             let captures = site::captures(&setup.capture, (name, host));
@@ -132,7 +139,7 @@ impl Run<'_> {
 
     /// Lets the path drain, then ends all processes and packs their files.
     fn stop(&self) -> Result<Vec<(String, String)>, Trouble> {
-        let settle = Duration::from_millis(300) + positive(self.cell.setup.path.base_rtt()) * 2;
+        let settle = Duration::from_millis(300) + positive(self.cell.setup.base_rtt()) * 2;
         if !clock::sleep(settle, self.around.interrupt) {
             return Err(Trouble::Interrupted);
         }
@@ -152,51 +159,52 @@ impl Run<'_> {
         }
     }
 
-    /// The counters, which the output of the router begins with.
-    fn counters(&self, said: &[(String, String)]) -> Option<Counters> {
-        let (router, _) = self.router().ok()?;
-        let (_, text) = said.iter().find(|(name, _)| name == router)?;
-        Counters::parse(text)
+    /// The counters of each router, which its output begins with.
+    fn counters(&self, said: &[(String, String)]) -> AllCounters {
+        let routers = self.cell.setup.paths().filter_map(|(router, ..)| {
+            let (_, text) = said.iter().find(|(name, _)| name == router)?;
+            Some((router.to_owned(), Counters::parse(text)?))
+        });
+        routers.collect()
     }
 
     /// Decides whether the run is valid.
-    fn judge(
-        &mut self,
-        before: Option<&Counters>,
-        after: Option<&Counters>,
-    ) -> Result<(), Trouble> {
+    fn judge(&mut self, before: &AllCounters, after: &AllCounters) {
         let lost: u64 = self.record.captures.iter().map(missing_packets).sum();
         if lost > 0 {
             self.fail(Status::Invalid, format!("captures lost {lost} packets"));
         }
-        let (Some(before), Some(after)) = (before, after) else {
-            return Ok(());
-        };
-        let (_, host) = self.router()?;
-        let right = host.right.clone().unwrap_or_default();
-        self.record.queue = after.since(before, &right);
-        let unshaped = after.unshaped(before, &right);
-        if unshaped > 0 {
-            self.fail(
-                Status::Invalid,
-                format!("{unshaped} packets bypassed the rate of the bottleneck"),
-            );
+        let cell = self.cell;
+        for (index, (name, host, path)) in cell.setup.paths().enumerate() {
+            let (Some(before), Some(after)) = (before.get(name), after.get(name)) else {
+                continue;
+            };
+            let right = host.right.clone().unwrap_or_default();
+            if index == 0 {
+                self.record.queue = after.since(before, &right);
+            }
+            let unshaped = after.unshaped(before, &right);
+            if unshaped > 0 {
+                self.fail(
+                    Status::Invalid,
+                    format!("{unshaped} packets bypassed the rate of the bottleneck"),
+                );
+            }
+            let path = path.resolved();
+            // Emulated losses are drops of the delay stage too.
+            let is_lossless = path.forward.loss.is_none() && path.reverse.loss.is_none();
+            let delayed = after
+                .drops(before)
+                .into_iter()
+                .filter(|(queue, _)| site::is_delay_stage(queue));
+            let lost: u64 = delayed.map(|(_, drops)| drops).sum();
+            if is_lossless && lost > 0 {
+                self.fail(
+                    Status::Invalid,
+                    format!("the delay stage dropped {lost} packets"),
+                );
+            }
         }
-        let path = self.cell.setup.path.resolved();
-        // Emulated losses are drops of the delay stage too.
-        let is_lossless = path.forward.loss.is_none() && path.reverse.loss.is_none();
-        let delayed = after
-            .drops(before)
-            .into_iter()
-            .filter(|(queue, _)| queue.contains(" netem "));
-        let lost: u64 = delayed.map(|(_, drops)| drops).sum();
-        if is_lossless && lost > 0 {
-            self.fail(
-                Status::Invalid,
-                format!("the delay stage dropped {lost} packets"),
-            );
-        }
-        Ok(())
     }
 
     /// Restores all hosts, the router first, because its path affects other traffic.

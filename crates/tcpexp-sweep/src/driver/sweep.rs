@@ -17,7 +17,7 @@ use super::options::{Event, On, Options};
 use super::place::Place;
 use super::run::{self, preflight};
 use super::{chain, testbed};
-use crate::plan::{OnFailure, Plan};
+use crate::plan::{Kind, OnFailure, Plan};
 use crate::schedule::{self, Planned};
 use crate::site;
 
@@ -264,13 +264,21 @@ fn begin(
         reach,
         journal: &place.journal,
     };
-    match preflight(&crew, first.cell, &generators, &place.owner) {
-        Ok(_) => {}
-        Err(Trouble::Problems(problems)) => return Err(SweepError::Hosts(problems)),
-        Err(error) => return Err(SweepError::Hosts(vec![chain(&error)])),
+    let is_guest = plan.kind == Kind::Lab;
+    // The only run of a guest checks its hosts itself, before it changes any.
+    if !is_guest || left.len() > 1 {
+        match preflight(&crew, first.cell, &generators, &place.owner) {
+            Ok(_) => {}
+            Err(Trouble::Problems(problems)) => return Err(SweepError::Hosts(problems)),
+            Err(error) => return Err(SweepError::Hosts(vec![chain(&error)])),
+        }
     }
-    // For later readers of the results. A failure here does not matter.
-    drop(crew.each("versions", |_| Some(site::VERSIONS.to_owned())));
+    // For later readers of the results. A failure here does not matter. The hosts of a guest have the
+    // same files.
+    let asked = |name: &str| !is_guest || crew.names.first().is_some_and(|first| first == name);
+    drop(crew.each("versions", |name| {
+        asked(name).then(|| site::VERSIONS.to_owned())
+    }));
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use super::kernel::Kernel;
 use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
-use super::{Change, Kind, Setup, change, testbed, together};
+use super::{Change, Host, Kind, Os, Setup, change, testbed, together};
 use crate::hash;
 
 /// One cell of the grid.
@@ -77,12 +77,14 @@ fn one(
             .map_err(|refused| Fault::new(place::span(&table, &refused.key), refused.message))?;
     }
     check(&setup, &table)?;
+    setup.repeat_for_all();
+    check_traffic(&setup, &table)?;
     let span_of_changes = changes.as_ref().map(Spanned::span);
     let changes = match table.get_ref().get("path") {
         Some(path) => change::all(changes.as_ref(), path)?,
         None => Vec::new(),
     };
-    check_path(&setup, &changes, &table, span_of_changes)?;
+    check_path(&setup, &changes, &table, (root, span_of_changes))?;
     let mut parameters = parameters::of(&setup);
     for (axis, label) in &text.labels {
         parameters.insert(axis.clone(), Some(Parameter::Text(label.clone())));
@@ -126,19 +128,64 @@ fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
             return fault(&["hosts"], message);
         }
     }
-    if setup.of_role(Role::Router).count() > 1 {
-        return fault(&["hosts"], "expected one router".to_owned());
+    for name in setup.hops.keys() {
+        let others = || setup.of_role(Role::Router).skip(1);
+        if !others().any(|(other, _)| other == name) {
+            let message = match others().next() {
+                None => "expected no hops: there is one router, whose path is path".to_owned(),
+                Some((other, _)) => {
+                    format!("expected the name of a router after the first, such as {other}")
+                }
+            };
+            return fault(&["hops", name], message);
+        }
     }
     if setup.run.repetitions == 0 {
         return fault(&["run", "repetitions"], "expected at least 1".to_owned());
     }
-    check_kernels(setup, table)?;
-    check_traffic(setup, table)
+    check_kernels(setup, table)
 }
+
+/// The MTU of Ethernet. Queues, links and calibration count full packets of this size.
+const LARGEST_MTU: u32 = 1_500;
+/// The datagram that every host accepts (RFC 1122, section 3.3.2).
+const SMALLEST_MTU: u32 = 576;
+/// The smallest MTU of IPv6 (RFC 8200, section 5).
+const SMALLEST_MTU_OF_IPV6: u32 = 1_280;
 
 /// Checks the settings of the hosts' kernels.
 fn check_kernels(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
     let fault = |keys: &[&str], message: String| Err(Fault::new(place::span(table, keys), message));
+    let prepare = &setup.prepare;
+    let is_ipv6 = |host: &Host| host.address.is_some_and(|address| address.is_ipv6());
+    let smallest = if setup.hosts.values().any(is_ipv6) {
+        SMALLEST_MTU_OF_IPV6
+    } else {
+        SMALLEST_MTU
+    };
+    if prepare
+        .mtu
+        .is_some_and(|mtu| !(smallest..=LARGEST_MTU).contains(&mtu))
+    {
+        let message = format!("expected {smallest} to {LARGEST_MTU} bytes");
+        return fault(&["prepare", "mtu"], message);
+    }
+    if prepare.initcwnd == Some(0) {
+        return fault(&["prepare", "initcwnd"], "expected at least 1".to_owned());
+    }
+    for (key, is_set) in [
+        ("mtu", prepare.mtu.is_some()),
+        ("initcwnd", prepare.initcwnd.is_some()),
+    ] {
+        let mut ends = setup
+            .hosts
+            .values()
+            .filter(|host| host.role != Role::Router);
+        if is_set && ends.any(|host| host.os == Os::FreeBsd) {
+            let message = "expected no value: only Linux hosts take it".to_owned();
+            return fault(&["prepare", key], message);
+        }
+    }
     for (name, host) in &setup.hosts {
         let own = Kernel {
             sysctl: host.sysctl.clone(),
@@ -162,24 +209,44 @@ fn check_path(
     setup: &Setup,
     changes: &[Change],
     table: &Spanned<DeTable<'_>>,
-    span_of_changes: Option<Range<usize>>,
+    (root, span_of_changes): (&Spanned<DeTable<'_>>, Option<Range<usize>>),
 ) -> Result<(), Fault> {
     let Some((_, router)) = setup.first(Role::Router) else {
         return Ok(());
     };
-    let span = place::span(table, &["path"]);
+    let span = |place: Option<(&str, &str)>| match place {
+        Some((direction, key)) => place::span(table, &["path", direction, key]),
+        None => place::span(table, &["path"]),
+    };
     if let Err(error) = super::path::path_plan(&setup.path, router) {
-        return Err(Fault::new(span, error.to_string()));
+        let place = super::path::place_of(error.as_ref());
+        return Err(Fault::new(span(place), error.to_string()));
     }
+    for (name, host, path) in setup.paths().skip(1) {
+        if let Err(error) = super::path::path_plan(path, host) {
+            let (direction, key) = super::path::place_of(error.as_ref()).unwrap_or_default();
+            let span = place::span(table, &["hops", name, direction, key]);
+            return Err(Fault::new(span, error.to_string()));
+        }
+    }
+    // Without a time limit of all traffic, its end is not known.
+    let ends: Option<Vec<_>> = setup.traffic.iter().map(super::Traffic::end).collect();
+    let end = ends.and_then(|ends| ends.into_iter().max());
     // Only a change in place keeps packets flowing, so each change must be possible from the
     // previous path.
     let mut before = &setup.path;
-    for change in changes {
+    let span_of = |index: usize| match &span_of_changes {
+        Some(_) => place::span(root, &["change", &index.to_string()]),
+        None => span(None),
+    };
+    for (index, change) in changes.iter().enumerate() {
+        if let Some(end) = end.filter(|end| change.at >= *end) {
+            let span = place::span(root, &["change", &index.to_string(), "at"]);
+            let message = format!("expected a time before {end}, when all traffic has ended");
+            return Err(Fault::new(span, message));
+        }
         if let Err(error) = super::path::change_steps(before, &change.path, router) {
-            return Err(Fault::new(
-                span_of_changes.unwrap_or(span),
-                error.to_string(),
-            ));
+            return Err(Fault::new(span_of(index), error.to_string()));
         }
         before = &change.path;
     }
@@ -194,7 +261,7 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
         ));
     }
     for (index, traffic) in setup.traffic.iter().enumerate() {
-        let index_text = index.to_string();
+        let index_text = traffic.entry.to_string();
         let fault = |key: &str, message: String| {
             let span = place::span(table, &["traffic", &index_text, key]);
             Err(Fault::new(span, message))
@@ -204,7 +271,7 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
         }
         if setup.traffic[..index]
             .iter()
-            .any(|other| other.name == traffic.name)
+            .any(|other| other.name == traffic.name && other.entry != traffic.entry)
         {
             return fault(
                 "name",
@@ -222,7 +289,8 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
                     .iter()
                     .filter(|(_, host)| host.role != Role::Router);
                 let names: Vec<_> = ends.map(|(name, _)| name.as_str()).collect();
-                return fault(key, format!("expected one of {}", names.join(", ")));
+                let message = format!("expected one of {}, or all", names.join(", "));
+                return fault(key, message);
             }
         }
         if setup.source_of(traffic) == setup.sink_of(traffic) {
@@ -230,7 +298,19 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
         }
     }
     if let Some((index, key, message)) = together::fault(setup) {
-        let span = place::span(table, &["traffic", &index.to_string(), key]);
+        let entry = setup.traffic.get(index).map_or(0, |traffic| traffic.entry);
+        let span = place::span(table, &["traffic", &entry.to_string(), key]);
+        return Err(Fault::new(span, message));
+    }
+    // Each server has a port of its own, counted from the first one.
+    let instances = setup.traffic.iter().map(|traffic| u64::from(traffic.count));
+    let ports = u64::from(u16::MAX - crate::site::FIRST_PORT) + 1;
+    let total: u64 = instances.sum();
+    if total > ports {
+        let largest = setup.traffic.iter().max_by_key(|traffic| traffic.count);
+        let entry = largest.map_or(0, |traffic| traffic.entry);
+        let span = place::span(table, &["traffic", &entry.to_string(), "count"]);
+        let message = format!("{total} servers need a port each: expected at most {ports} in all");
         return Err(Fault::new(span, message));
     }
     Ok(())

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
+use super::dscp::Dscp;
+
 /// A tool's parameters in a plan: the keys of `[[traffic]]` that not all tools take. `None` if the
 /// plan leaves a key out.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,7 @@ pub(crate) struct Parameters<'a> {
     pub(crate) request: Option<ByteCount>,
     pub(crate) reply: Option<ByteCount>,
     pub(crate) sizes: Option<&'a [ByteCount]>,
+    pub(crate) dscp: Option<Dscp>,
     pub(crate) port: Option<u16>,
     pub(crate) command: Option<&'a [String]>,
     pub(crate) server: Option<&'a [String]>,
@@ -39,6 +42,7 @@ impl Parameters<'_> {
             ("request", self.request.is_some()),
             ("reply", self.reply.is_some()),
             ("sizes", self.sizes.is_some()),
+            ("dscp", self.dscp.is_some()),
             ("port", self.port.is_some()),
             ("command", self.command.is_some()),
             ("server", self.server.is_some()),
@@ -125,6 +129,8 @@ fn bulk(client: Words, asked: &Parameters<'_>, cc: &str) -> Words {
         .with("-M", asked.mss)
         .with("-w", asked.window.map(ByteCount::as_bytes))
         .with("-b", asked.rate.map(BitRate::as_bps))
+        // Both versions of iperf take the whole octet, of which DSCP is the upper six bits (RFC 2474).
+        .with("-S", asked.dscp.map(Dscp::octet))
 }
 
 /// `iperf`, version 2: UDP at a constant rate.
@@ -135,7 +141,8 @@ pub(crate) fn udp(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
         .and(family.as_slice())
         .with("-b", asked.rate.map(BitRate::as_bps))
         .with("-l", asked.packet_bytes)
-        .with("-t", asked.duration.map(seconds));
+        .with("-t", asked.duration.map(seconds))
+        .with("-S", asked.dscp.map(Dscp::octet));
     let server = Words::new(&["iperf", "-s", "-u", "-p", &port]).and(family.as_slice());
     (client.0, Some(server.with("-l", asked.packet_bytes).0))
 }
@@ -232,6 +239,7 @@ pub(crate) fn ping(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let client = Words::new(&["ping", "-D", "-n"])
         .with("-i", asked.interval.map(seconds))
         .with("-s", asked.packet_bytes)
+        .with("-Q", asked.dscp.map(Dscp::octet))
         .with("-w", asked.duration.map(whole_seconds))
         .and(&[&text(at.to)]);
     (client.0, None)

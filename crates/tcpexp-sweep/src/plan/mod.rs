@@ -5,6 +5,7 @@
 mod cell;
 mod change;
 mod commands;
+mod dscp;
 mod error;
 mod expect;
 mod host;
@@ -24,21 +25,25 @@ mod together;
 mod tool;
 mod traffic;
 mod varied;
+mod warnings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use netem_ctl::Bottleneck;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_runs::compare::Expected;
 use tcpexp_runs::record::Role;
+use tcpexp_units::TimeDelta;
 use toml::Spanned;
 use toml::de::DeTable;
 
 pub use cell::Cell;
 pub use change::Change;
 pub(crate) use commands::{Ends, seconds, text};
+pub use dscp::Dscp;
 pub use error::PlanError;
 pub use expect::Expect;
 pub use host::{Host, Os};
@@ -55,6 +60,9 @@ pub use traffic::Traffic;
 use crate::hash;
 use error::Fault;
 use sources::Sources;
+
+/// All hosts of a role, in `from` and `to` of traffic.
+const ALL_HOSTS: &str = "all";
 
 /// A checked plan.
 #[derive(Clone, Debug)]
@@ -75,6 +83,8 @@ pub struct Plan {
     pub cells: Vec<Cell>,
     /// What is expected of its results.
     pub expected: Vec<Expected>,
+    /// What a user should know before the plan runs.
+    pub warnings: Vec<String>,
     /// Names of the parameters that differ between cells, in the order of the matrix.
     pub varied: Vec<String>,
     sources: Sources,
@@ -111,6 +121,9 @@ pub struct Setup {
     pub lab: Lab,
     /// The path between sources and sinks.
     pub path: Bottleneck,
+    /// The paths of further routers in a row, by name of the router. `path` is that of the first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hops: BTreeMap<String, Bottleneck>,
     /// The traffic.
     #[serde(default)]
     pub traffic: Vec<Traffic>,
@@ -198,6 +211,7 @@ impl Plan {
             lab: setup.lab,
             varied,
             expected: expect::all(&cells, root)?,
+            warnings: warnings::warnings(&cells),
             cells,
         })
     }
@@ -223,6 +237,24 @@ impl Setup {
         self.of_role(role).next()
     }
 
+    /// The routers with their paths; the first is the one of `path`.
+    pub fn paths(&self) -> impl Iterator<Item = (&str, &Host, &Bottleneck)> {
+        static NO_PATH: LazyLock<Bottleneck> = LazyLock::new(Bottleneck::default);
+        let routers = self.of_role(Role::Router).enumerate();
+        routers.map(|(index, (name, host))| {
+            let path = match index {
+                0 => &self.path,
+                _ => self.hops.get(name).unwrap_or_else(|| &*NO_PATH),
+            };
+            (name, host, path)
+        })
+    }
+
+    /// Round-trip time between the first source and the first sink with empty queues.
+    pub fn base_rtt(&self) -> TimeDelta {
+        self.paths().map(|(_, _, path)| path.base_rtt()).sum()
+    }
+
     /// True if calibration loads the path to measure its rate.
     pub(crate) fn is_loaded(&self) -> bool {
         // The rate is read from the counters of `tc`, which only Linux has.
@@ -240,6 +272,40 @@ impl Setup {
     /// Name of the host that receives the data of a generator.
     pub fn sink_of<'a>(&'a self, traffic: &'a Traffic) -> &'a str {
         self.end(traffic.to.as_deref(), Role::Sink)
+    }
+
+    /// Repeats each entry of traffic that is from or to `all` hosts, and notes where each was written.
+    fn repeat_for_all(&mut self) {
+        let names = |role| -> Vec<String> {
+            self.of_role(role)
+                .map(|(name, _)| name.to_owned())
+                .collect()
+        };
+        let (sources, sinks) = (names(Role::Source), names(Role::Sink));
+        let is_all = |name: &Option<String>| name.as_deref() == Some(ALL_HOSTS);
+        let mut all = Vec::new();
+        for (entry, traffic) in self.traffic.iter().enumerate() {
+            let (from_all, to_all) = (is_all(&traffic.from), is_all(&traffic.to));
+            let count = match (from_all, to_all) {
+                (true, _) => sources.len(),
+                (false, true) => sinks.len(),
+                (false, false) => 1,
+            };
+            for number in 0..count {
+                let mut one = Traffic {
+                    entry,
+                    ..traffic.clone()
+                };
+                if from_all {
+                    one.from = sources.get(number).cloned();
+                }
+                if to_all {
+                    one.to = sinks.get(number % sinks.len().max(1)).cloned();
+                }
+                all.push(one);
+            }
+        }
+        self.traffic = all;
     }
 
     fn end<'a>(&'a self, named: Option<&'a str>, role: Role) -> &'a str {

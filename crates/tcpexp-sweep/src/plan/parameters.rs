@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netem_ctl::Path;
+use netem_ctl::{Bottleneck, Path};
 use tcpexp_runs::record::Parameter;
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 
@@ -18,19 +18,23 @@ pub(super) const BASE_RTT: &str = "base_rtt_ms";
 /// The parameters of a cell: set ones and derived ones.
 pub(super) fn of(setup: &Setup) -> Parameters {
     let mut all = Parameters::new();
-    let path = setup.path.resolved();
-    of_path(&mut all, "", &path.forward);
-    let reverse = Path {
-        // A reverse delay equal to the forward one, which is its default, is not a parameter.
-        delay: path
-            .reverse
-            .delay
-            .filter(|delay| Some(*delay) != path.forward.delay),
-        ..path.reverse.clone()
-    };
-    of_path(&mut all, "reverse_", &reverse);
-    put(&mut all, BASE_RTT, Some(millis(setup.path.base_rtt())));
+    of_paths(&mut all, "", &setup.path);
+    for (router, path) in &setup.hops {
+        of_paths(&mut all, &format!("{router}_"), path);
+    }
+    put(&mut all, BASE_RTT, Some(millis(setup.base_rtt())));
     of_kernels(&mut all, setup);
+    let prepare = &setup.prepare;
+    put(
+        &mut all,
+        "initcwnd",
+        prepare.initcwnd.map(|segments| count(segments.into())),
+    );
+    put(
+        &mut all,
+        "mtu_bytes",
+        prepare.mtu.map(|bytes| count(bytes.into())),
+    );
     let common = |value: fn(&Traffic) -> Option<Parameter>| {
         // Entries that do not set the key, such as a ping without `cc`, do not count.
         let mut values = setup.traffic.iter().filter_map(value);
@@ -45,10 +49,13 @@ pub(super) fn of(setup: &Setup) -> Parameters {
         .map(|traffic| i64::from(traffic.count))
         .sum();
     put(&mut all, "generators", Some(Parameter::Count(flows)));
-    if let [traffic] = setup.traffic.as_slice() {
+    // An entry for all hosts has the same parameters for each.
+    let mut entries: Vec<&Traffic> = setup.traffic.iter().collect();
+    entries.dedup_by_key(|traffic| traffic.entry);
+    if let [traffic] = entries.as_slice() {
         of_traffic(&mut all, "", traffic);
     } else {
-        for traffic in &setup.traffic {
+        for traffic in entries {
             let prefix = format!("{}_", traffic.name);
             put(&mut all, &format!("{prefix}cc"), cc(traffic));
             put(&mut all, &format!("{prefix}duration_s"), duration(traffic));
@@ -97,6 +104,21 @@ fn setting(value: &str) -> Parameter {
     value.parse().map_or_else(|_| text(value), Parameter::Count)
 }
 
+/// Both directions of a router's path.
+fn of_paths(all: &mut Parameters, prefix: &str, path: &Bottleneck) {
+    let path = path.resolved();
+    of_path(all, prefix, &path.forward);
+    let reverse = Path {
+        // A reverse delay equal to the forward one, which is its default, is not a parameter.
+        delay: path
+            .reverse
+            .delay
+            .filter(|delay| Some(*delay) != path.forward.delay),
+        ..path.reverse.clone()
+    };
+    of_path(all, &format!("{prefix}reverse_"), &reverse);
+}
+
 fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {
     let mut put =
         |name: &str, value: Option<Parameter>| put(all, &format!("{prefix}{name}"), value);
@@ -104,6 +126,13 @@ fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {
     put("linklayer", path.linklayer.map(|layer| text(layer.name())));
     let overhead = path.overhead.map(|bytes| Parameter::Count(bytes.into()));
     put("overhead_bytes", overhead);
+    put("police_mbps", path.police.map(mbps));
+    put("police_burst_bytes", path.police_burst.map(size));
+    put("slot_ms", path.slot.map(millis));
+    put("slot_most_ms", path.slot_most.map(millis));
+    let packets = path.slot_packets.map(|packets| count(packets.into()));
+    put("slot_packets", packets);
+    put("slot_bytes", path.slot_bytes.map(size));
     put("delay_ms", path.delay.map(millis));
     put("jitter_ms", path.jitter.map(millis));
     let lost = path.loss.and_then(|loss| loss.mean());
@@ -140,6 +169,7 @@ fn of_traffic(all: &mut Parameters, prefix: &str, traffic: &Traffic) {
     put("sending_rate_mbps", traffic.rate.map(mbps));
     let packet = traffic.packet_bytes;
     put("packet_bytes", packet.map(|bytes| count(bytes.into())));
+    put("dscp", traffic.dscp.map(|dscp| count(dscp.number().into())));
     put("request_bytes", traffic.request.map(size));
     put("reply_bytes", traffic.reply.map(size));
     // The path has an `interval_ms` of its own.

@@ -3,6 +3,7 @@
 use netem_ctl::{Bottleneck, Plan, Router, Step};
 use tcpexp_units::{ByteCount, TimeDelta};
 
+use super::Setup;
 use super::host::{Host, Os};
 
 /// Why a router cannot emulate a path.
@@ -11,6 +12,13 @@ pub(crate) type PathError = Box<dyn std::error::Error + Send + Sync>;
 /// The commands of a router for one path.
 pub(crate) fn path_plan(path: &Bottleneck, host: &Host) -> Result<Plan, PathError> {
     Ok(netem_ctl::plan(path, &router(host)?)?)
+}
+
+/// The direction and the key that have the fault, if the error is about one key.
+pub(super) fn place_of(
+    error: &(dyn std::error::Error + Send + Sync + 'static),
+) -> Option<(&'static str, &'static str)> {
+    error.downcast_ref::<netem_ctl::PlanError>()?.place()
 }
 
 /// A host as a router of `netem-ctl`.
@@ -39,10 +47,15 @@ pub(crate) fn change_steps(
     Ok(path_plan(before, router)?.change_to(&path_plan(after, router)?)?)
 }
 
-/// Time for a full forward queue to drain; `None` if it has no configured size.
-pub(crate) fn queue_time(path: &Bottleneck, router: &Host) -> Option<TimeDelta> {
-    let size = path_plan(path, router).ok()?.queues[0]?;
-    path.forward.rate?.time_of(ByteCount::new(size.bytes))
+/// Time for the full forward queues of all routers to drain one after another; `None` if one has no
+/// configured size.
+pub(crate) fn queue_time(setup: &Setup) -> Option<TimeDelta> {
+    let times = setup.paths().filter_map(|(_, router, path)| {
+        let rate = path.forward.rate?;
+        let size = path_plan(path, router).ok().and_then(|plan| plan.queues[0]);
+        Some(size.and_then(|size| rate.time_of(ByteCount::new(size.bytes))))
+    });
+    times.sum()
 }
 
 /// Commands, one per line.

@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct Place(pub(super) Vec<String>);
 
 /// Short names of often varied places.
-const ALIASES: [(&str, &[&str]); 13] = [
+const ALIASES: [(&str, &[&str]); 16] = [
     ("rate", &["path.forward.rate"]),
     ("linklayer", &["path.forward.linklayer"]),
     ("overhead", &["path.forward.overhead"]),
@@ -30,6 +30,9 @@ const ALIASES: [(&str, &[&str]); 13] = [
     ("mss", &["traffic.*.mss"]),
     ("duration", &["traffic.*.duration"]),
     ("count", &["traffic.*.count"]),
+    ("dscp", &["traffic.*.dscp"]),
+    ("initcwnd", &["prepare.initcwnd"]),
+    ("mtu", &["prepare.mtu"]),
 ];
 
 /// The table of kernel settings by their names for `sysctl`.

@@ -26,7 +26,7 @@ by example.
 ";
 
 /// The tables of a plan: heading, and place in the schema.
-const TABLES: [(&str, &[&str]); 13] = [
+const TABLES: [(&str, &[&str]); 14] = [
     ("Top of the file", &[]),
     ("`[hosts.NAME]`", &["hosts", "*"]),
     ("`[lab]`", &["lab"]),
@@ -38,6 +38,7 @@ const TABLES: [(&str, &[&str]); 13] = [
         "`[[path.forward.flows]]`",
         &["path", "forward", "flows", "*"],
     ),
+    ("`[hops.ROUTER]`", &["hops", "*"]),
     ("`[[traffic]]`", &["traffic", "*"]),
     ("`[prepare]`", &["prepare"]),
     ("`[capture]`", &["capture"]),

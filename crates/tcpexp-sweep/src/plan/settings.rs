@@ -60,6 +60,13 @@ pub struct Prepare {
     /// Keep segmentation and receive offloads. By default they are turned off, so that a packet in
     /// a queue or capture is a packet on the wire.
     pub keep_offloads: bool,
+    /// Initial congestion window of sources and sinks, in segments: an attribute of their routes. Linux
+    /// only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initcwnd: Option<u32>,
+    /// MTU of the data interfaces of sources and sinks, from 576 to 1500 bytes. Linux only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
     /// Kernel settings of sources and sinks by their names for `sysctl`:
     /// `sysctl.net.ipv4.tcp_ecn = 1`.
     #[serde(deserialize_with = "kernel::values")]
@@ -172,6 +179,25 @@ pub struct Lab {
     pub sources: u8,
     /// Number of sinks.
     pub sinks: u8,
+    /// Number of routers in a row, up to 8. One is `rtr`; several are `rtr1`, `rtr2`, …, each with a
+    /// source and a sink of cross traffic beside it: `xsrc1` and `xdst1`, …
+    #[serde(skip_serializing_if = "is_one")]
+    pub routers: u8,
+    /// Give the hosts IPv6 addresses, and send the traffic over IPv6.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ipv6: bool,
+}
+
+impl Lab {
+    /// Name of the first router.
+    pub const fn first_router(self) -> &'static str {
+        if self.routers > 1 { "rtr1" } else { "rtr" }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_one(count: &u8) -> bool {
+    *count == 1
 }
 
 impl Default for Lab {
@@ -179,6 +205,8 @@ impl Default for Lab {
         Self {
             sources: 1,
             sinks: 1,
+            routers: 1,
+            ipv6: false,
         }
     }
 }

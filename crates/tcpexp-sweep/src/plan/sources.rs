@@ -147,6 +147,12 @@ impl Sources {
         let root = root.filter(|_| !span.is_empty());
         let key = root.and_then(|root| place::key_at(root.get_ref(), &span));
         let at = self.0.iter().rfind(|file| file.start <= span.start);
+        // A file that cannot be parsed has no keys to search.
+        let key = key.or_else(|| {
+            let is_key = message.trim() == "duplicate key";
+            let text = at.filter(|_| is_key)?.padded.get(span.clone())?;
+            Some(text.trim().to_owned())
+        });
         let (path, line) = at.map_or((PathBuf::new(), 1), |file| {
             let end = span.start.min(file.padded.len());
             let before = &file.padded.as_bytes()[file.start..end];
@@ -290,7 +296,7 @@ duration = "10s"
         let include = "# A plan\ninclude = [\"base.toml\"]\n";
         assert_snapshot!(with(include, &BASE.replace("30p", "30 packets")), @r#"base.toml:5: path.forward.buffer: "30 packets" is not a buffer: expected packets "90p", bytes "64kB" or "64KiB", time "100ms" or "0.5bdp""#);
         assert_snapshot!(with(&format!("{include}path.forward.buffer = \"30 packets\"\n"), BASE), @r#"plan.toml:3: path.forward.buffer: "30 packets" is not a buffer: expected packets "90p", bytes "64kB" or "64KiB", time "100ms" or "0.5bdp""#);
-        assert_snapshot!(with(&format!("{include}path.forward.bufer = \"30p\"\n"), BASE), @"plan.toml:3: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `linklayer`, `overhead`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
+        assert_snapshot!(with(&format!("{include}path.forward.bufer = \"30p\"\n"), BASE), @"plan.toml:3: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `linklayer`, `overhead`, `police`, `police_burst`, `slot`, `slot_most`, `slot_packets`, `slot_bytes`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
         assert_snapshot!(with(include, &BASE.replace("[matrix]", "[matrix")), @"base.toml:6: unclosed table, expected `]`");
         assert_snapshot!(with(include, "include = [\"plan.toml\"]\n"), @"base.toml:1: plan.toml includes itself");
         assert_snapshot!(with("include = [\"other.toml\"]\n", BASE), @"plan.toml:1: include: cannot read other.toml: No such file or directory (os error 2)");

@@ -1,7 +1,7 @@
 //! The hosts of the virtual testbed.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use tcpexp_runs::record::Role;
 
@@ -9,6 +9,9 @@ use super::{Host, Lab, Os, Setup};
 
 /// Largest number of hosts on one side: the limit of the lab's topology.
 pub(crate) const MAX_HOSTS: u8 = 64;
+
+/// Largest number of routers in a row: the limit of the lab's topology.
+const MAX_ROUTERS: u8 = 8;
 
 /// A number of hosts that the testbed does not have.
 #[derive(Debug)]
@@ -22,8 +25,12 @@ pub(crate) struct Refused {
 /// Replaces the hosts of a plan by the testbed's hosts, keeping their names.
 pub(crate) fn take_place(setup: &mut Setup) -> Result<(), Refused> {
     if setup.hosts.is_empty() {
-        for (key, count) in [("sources", setup.lab.sources), ("sinks", setup.lab.sinks)] {
-            check(vec!["lab", key], key, count.into())?;
+        for (key, count, most) in [
+            ("sources", setup.lab.sources, MAX_HOSTS),
+            ("sinks", setup.lab.sinks, MAX_HOSTS),
+            ("routers", setup.lab.routers, MAX_ROUTERS),
+        ] {
+            check(vec!["lab", key], key, count.into(), most)?;
         }
         setup.hosts = hosts(setup.lab);
         return Ok(());
@@ -31,11 +38,20 @@ pub(crate) fn take_place(setup: &mut Setup) -> Result<(), Refused> {
     // A plan without a source or without a sink is refused later, by role.
     let count = |role, name| {
         let count = setup.of_role(role).count().max(1);
-        check(vec!["hosts"], name, count)
+        check(vec!["hosts"], name, count, MAX_HOSTS)
     };
+    if setup.lab.routers > 1 || setup.of_role(Role::Router).count() > 1 {
+        return Err(Refused {
+            key: vec!["hosts"],
+            message: "expected no hosts of the plan: several routers are the testbed's own, by \
+                      lab.routers"
+                .to_owned(),
+        });
+    }
     setup.lab = Lab {
         sources: count(Role::Source, "sources")?,
         sinks: count(Role::Sink, "sinks")?,
+        ..setup.lab
     };
     let ours = hosts(setup.lab);
     for role in [Role::Source, Role::Router, Role::Sink] {
@@ -55,50 +71,56 @@ pub(crate) fn take_place(setup: &mut Setup) -> Result<(), Refused> {
     Ok(())
 }
 
-fn check(key: Vec<&'static str>, name: &str, count: usize) -> Result<u8, Refused> {
+fn check(key: Vec<&'static str>, name: &str, count: usize, most: u8) -> Result<u8, Refused> {
     let small = u8::try_from(count).ok();
     small
-        .filter(|count| (1..=MAX_HOSTS).contains(count))
+        .filter(|count| (1..=most).contains(count))
         .ok_or_else(|| Refused {
             key,
-            message: format!("expected 1 to {MAX_HOSTS} {name} on the testbed, found {count}"),
+            message: format!("expected 1 to {most} {name} on the testbed, found {count}"),
         })
 }
 
 /// The hosts of a testbed as entries of a plan.
 fn hosts(lab: Lab) -> BTreeMap<String, Host> {
-    let end = |name: String, role, address: [u8; 4]| {
+    // Networks are numbered from left to right, beginning with 10.
+    let end = |name: String, role, [network, number]: [u8; 2]| {
+        let address = if lab.ipv6 {
+            format!("fd00:16:{network}::{number}")
+        } else {
+            format!("172.16.{network}.{number}")
+        };
         let host = Host {
             interface: Some("data".to_owned()),
-            address: Some(IpAddr::V4(Ipv4Addr::from(address))),
+            address: address.parse::<IpAddr>().ok(),
             ..Host::new(role)
         };
         (name, host)
     };
-    let sources = 1..=lab.sources;
-    let sinks = 1..=lab.sinks;
-    let mut hosts: BTreeMap<_, _> = sources
-        .map(|number| {
-            end(
-                format!("src{number}"),
-                Role::Source,
-                [172, 16, 10, 2 + number],
-            )
-        })
-        .chain(sinks.map(|number| {
-            end(
-                format!("dst{number}"),
-                Role::Sink,
-                [172, 16, 11, 1 + number],
-            )
-        }))
-        .collect();
+    let mut hosts = BTreeMap::new();
+    let last = 10 + lab.routers;
+    hosts.extend(
+        (1..=lab.sources).map(|number| end(format!("src{number}"), Role::Source, [10, 2 + number])),
+    );
+    hosts.extend(
+        (1..=lab.sinks).map(|number| end(format!("dst{number}"), Role::Sink, [last, 1 + number])),
+    );
     let router = Host {
         left: Some("left".to_owned()),
         right: Some("right".to_owned()),
         ..Host::new(Role::Router)
     };
-    hosts.insert("rtr".to_owned(), router);
+    if lab.routers == 1 {
+        hosts.insert(lab.first_router().to_owned(), router);
+        return hosts;
+    }
+    for number in 1..=lab.routers {
+        hosts.insert(format!("rtr{number}"), router.clone());
+        hosts.extend([
+            end(format!("xsrc{number}"), Role::Source, [9 + number, 200]),
+            end(format!("xdst{number}"), Role::Sink, [10 + number, 201]),
+        ]);
+    }
     hosts
 }
 

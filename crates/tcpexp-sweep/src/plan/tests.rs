@@ -208,7 +208,7 @@ fn kernel_settings_that_cannot_be_made_are_refused() {
     assert_snapshot!(with("prepare.sysctl.net.ipv4.tcp_ecn = \"1; reboot\""), @r#"plan.toml:2: prepare.sysctl: net.ipv4.tcp_ecn = "1; reboot" is not a kernel setting"#);
     assert_snapshot!(with("prepare.sysctl.net.ipv4.tcp_ecn = 1\nprepare.sysctl.\"net.ipv4\".tcp_ecn = 2"), @"plan.toml:3: net.ipv4.tcp_ecn is set twice");
     assert_snapshot!(with("prepare.source.module.tcp_cubic.hystart = 0\nprepare.sink.module.tcp_cubic.hystart = 1"), @"plan.toml:2: prepare: tcp_cubic.hystart is 1 on dst1 and 0 on src1, but these hosts share one kernel");
-    assert_snapshot!(with("prepare.sources.sysctl.net.ipv4.tcp_ecn = 1"), @"plan.toml:2: prepare.sources: unknown field `sources`, expected one of `keep_offloads`, `sysctl`, `module`, `source`, `sink`, `router`");
+    assert_snapshot!(with("prepare.sources.sysctl.net.ipv4.tcp_ecn = 1"), @"plan.toml:2: prepare.sources: unknown field `sources`, expected one of `keep_offloads`, `initcwnd`, `mtu`, `sysctl`, `module`, `source`, `sink`, `router`");
 }
 
 #[test]
@@ -248,13 +248,13 @@ fn order_depends_only_on_the_seed() {
 fn error_names_line_and_key() {
     assert_snapshot!(refusal_of("\"10mbit\"]", "\"10mbits\"]"), @r#"plan.toml:5: matrix.rate[2]: "10mbits" is not a rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert_snapshot!(refusal_of("delay = \"10ms\"", "delay = 10"), @r#"plan.toml:8: path.forward.delay: invalid type: integer `10`, expected a string with a time such as "500us", "20ms", "1.5s" or "2min""#);
-    assert_snapshot!(refusal_of("buffer =", "bufer ="), @"plan.toml:9: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `linklayer`, `overhead`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
+    assert_snapshot!(refusal_of("buffer =", "bufer ="), @"plan.toml:9: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `linklayer`, `overhead`, `police`, `police_burst`, `slot`, `slot_most`, `slot_packets`, `slot_bytes`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
     assert_snapshot!(refusal_of("tool = \"iperf3\"", "tool = \"iperf9\""), @"plan.toml:13: traffic[1].tool: unknown variant `iperf9`, expected one of `iperf3`, `iperf`, `udp`, `request-response`, `netperf`, `http`, `rsync`, `scp`, `ping`, `command`");
-    assert_snapshot!(refusal_of("duration = \"10s\"", "durations = \"10s\""), @"plan.toml:14: traffic[1].durations: unknown field `durations`, expected one of `name`, `tool`, `from`, `to`, `start`, `duration`, `bytes`, `count`, `stagger`, `cc`, `mss`, `window`, `rate`, `packet_bytes`, `interval`, `request`, `reply`, `sizes`, `port`, `command`, `server`");
+    assert_snapshot!(refusal_of("duration = \"10s\"", "durations = \"10s\""), @"plan.toml:14: traffic[1].durations: unknown field `durations`, expected one of `name`, `tool`, `from`, `to`, `start`, `duration`, `bytes`, `count`, `stagger`, `cc`, `mss`, `window`, `rate`, `packet_bytes`, `interval`, `request`, `reply`, `sizes`, `dscp`, `port`, `command`, `server`");
     assert_snapshot!(refusal_of("duration = \"10s\"", ""), @"plan.toml:13: traffic[1].tool: iperf3 needs duration or bytes");
-    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nsizes = [\"1kB\"]"), @"plan.toml:15: traffic[1].sizes: iperf3 has no sizes; it takes duration, bytes, cc, mss, window, rate, port");
-    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nto = \"dst9\""), @"plan.toml:15: traffic[1].to: expected one of dst1, src1");
-    assert_snapshot!(refusal_of("cc = [", "cca = ["), @"plan.toml:4: matrix.cca: expected the key of a parameter, such as path.forward.rate or traffic.NAME.cc, or a short name: rate, linklayer, overhead, delay, jitter, loss, buffer, queue, ecn, cc, mss, duration, count");
+    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nsizes = [\"1kB\"]"), @"plan.toml:15: traffic[1].sizes: iperf3 has no sizes; it takes duration, bytes, cc, mss, window, rate, dscp, port");
+    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nto = \"dst9\""), @"plan.toml:15: traffic[1].to: expected one of dst1, src1, or all");
+    assert_snapshot!(refusal_of("cc = [", "cca = ["), @"plan.toml:4: matrix.cca: expected the key of a parameter, such as path.forward.rate or traffic.NAME.cc, or a short name: rate, linklayer, overhead, delay, jitter, loss, buffer, queue, ecn, cc, mss, duration, count, dscp, initcwnd, mtu");
     assert_snapshot!(refusal_of("cc = [", "traffic.bluk.cc = ["), @"plan.toml:4: matrix.traffic.bluk.cc: no traffic is named bluk");
     assert_snapshot!(refusal_of("\"reno\"]", "\"cubic\"]"), @"plan.toml:5: matrix.rate[1]: this cell is in the grid twice");
     assert_snapshot!(refusal_of("\"reno\"]", "\"reno; reboot\"]"), @r#"plan.toml:4: matrix.cc[2]: expected a name such as "cubic""#);
@@ -339,7 +339,7 @@ fn traffic_that_cannot_run_concurrently_is_refused() {
 
 #[test]
 fn impossible_path_is_refused_before_any_change() {
-    assert_snapshot!(refusal_of("buffer = \"30p\"", "rate = \"2mbit\""), @r#"plan.toml:7: path: forward.queue needs a buffer, such as buffer = "1bdp""#);
+    assert_snapshot!(refusal_of("buffer = \"30p\"", "rate = \"2mbit\""), @r#"plan.toml:7: path.forward: forward.queue needs a buffer, such as buffer = "1bdp""#);
     assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: the queue forward cannot be changed in place: apply the new bottleneck instead");
 }
 
@@ -389,4 +389,75 @@ fn runs_are_selected_by_name_or_by_the_parameters_of_their_cells() {
     assert!(selected("0001").is_err_and(|why| why.contains("no run 0001")));
     assert!(selected("cc=bbr").is_err_and(|why| why.contains("cc=bbr")));
     assert!(selected("rate=2").is_err_and(|why| why.contains("rate_mbps")));
+}
+
+#[test]
+fn an_entry_for_all_sources_is_repeated_for_each() {
+    let hosts = "kind = \"lab\"\nlab.sources = 3\nlab.sinks = 2\n";
+    let text = PLAN.replace("kind = \"lab\"\n", hosts);
+    let all = |ends: &str| {
+        let plan = plan(&text.replace("tool = ", &format!("{ends}\ncount = 2\ntool = ")));
+        let runs = schedule::runs(&plan);
+        let generators = crate::site::generators(&runs[0]);
+        let ends = generators.iter().map(|generator| {
+            let record = &generator.record;
+            let [from, to] = [&record.from, &record.to].map(|ip| ip.replace("172.16.", ""));
+            format!("{} {from} {to} {}", record.name, record.port.unwrap())
+        });
+        let classes = generators
+            .iter()
+            .all(|generator| generator.record.class == "bulk");
+        assert!(classes);
+        assert_eq!(plan.varied, ["cc", "rate_mbps"]);
+        ends.collect::<Vec<_>>().join(", ")
+    };
+    assert_snapshot!(all("from = \"all\""), @"bulk-1 10.3 11.2 5201, bulk-2 10.3 11.2 5202, bulk-3 10.4 11.2 5203, bulk-4 10.4 11.2 5204, bulk-5 10.5 11.2 5205, bulk-6 10.5 11.2 5206");
+    assert_snapshot!(all("from = \"all\"\nto = \"all\""), @"bulk-1 10.3 11.2 5201, bulk-2 10.3 11.2 5202, bulk-3 10.4 11.3 5203, bulk-4 10.4 11.3 5204, bulk-5 10.5 11.2 5205, bulk-6 10.5 11.2 5206");
+    assert_snapshot!(all("to = \"all\""), @"bulk-1 10.3 11.2 5201, bulk-2 10.3 11.2 5202, bulk-3 10.3 11.3 5203, bulk-4 10.3 11.3 5204");
+}
+
+#[test]
+fn marking_on_hosts_without_ecn_is_reported() {
+    let marking = PLAN.replace("buffer =", "queue = \"codel\"\necn = true\nbuffer =");
+    let reported = |text: &str| plan(text).warnings;
+    assert!(reported(PLAN).is_empty());
+    assert_snapshot!(reported(&marking).join("\n"), @"ecn = true marks nothing in 4 of 4 cells: no host asks for ECN; prepare.sysctl.net.ipv4.tcp_ecn = 1 makes them");
+    let asks = format!("{marking}[prepare]\nsysctl.net.ipv4.tcp_ecn = 1\n");
+    assert!(reported(&asks).is_empty());
+    let dctcp = marking.replace("\"reno\"", "\"dctcp\"");
+    assert_eq!(reported(&dctcp).len(), 1);
+    assert!(reported(&dctcp)[0].contains("2 of 4 cells"));
+}
+
+#[test]
+fn routers_in_a_row_have_paths_of_their_own() {
+    let text = PLAN.replace("kind = \"lab\"\n", "kind = \"lab\"\nlab.routers = 3\n");
+    let hop = "[hops.rtr2.forward]\nrate = \"5mbit\"\ndelay = \"5ms\"\nbuffer = \"9p\"\n";
+    let plan = plan(&format!("{text}{hop}"));
+    let setup = &plan.cells[0].setup;
+    let paths: Vec<_> = setup
+        .paths()
+        .map(|(name, _, path)| format!("{name} {}", path.base_rtt()))
+        .collect();
+    assert_eq!(paths, ["rtr1 20.000 ms", "rtr2 10.000 ms", "rtr3 0.000 ms"]);
+    assert_eq!(setup.base_rtt().to_string(), "30.000 ms");
+    let rate = plan.cells[0].parameters.get("rtr2_rate_mbps");
+    assert_eq!(rate, Some(&Some(Parameter::Number(5.0))));
+    let address = |name: &str| setup.hosts[name].address.unwrap().to_string();
+    assert_eq!(
+        ["src1", "xsrc1", "xdst1", "xsrc3", "xdst3", "dst1"].map(address),
+        [
+            "172.16.10.3",
+            "172.16.10.200",
+            "172.16.11.201",
+            "172.16.12.200",
+            "172.16.13.201",
+            "172.16.13.2"
+        ]
+    );
+    let wrong = refusal(&format!("{text}{}", hop.replace("rtr2", "rtr1")));
+    assert_snapshot!(wrong, @"plan.toml:16: hops.rtr1: expected the name of a router after the first, such as rtr2");
+    let wrong = refusal(&format!("{text}{}", hop.replace("buffer", "red_min")));
+    assert_snapshot!(wrong, @"");
+    assert_snapshot!(refusal(&format!("{PLAN}{hop}")), @"plan.toml:15: hops.rtr2: expected no hops: there is one router, whose path is path");
 }

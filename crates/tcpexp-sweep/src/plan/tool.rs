@@ -104,7 +104,9 @@ const TCP: ToolSpec = ToolSpec {
 const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "iperf3",
-        keys: &["duration", "bytes", "cc", "mss", "window", "rate", "port"],
+        keys: &[
+            "duration", "bytes", "cc", "mss", "window", "rate", "dscp", "port",
+        ],
         needs: &[&["duration", "bytes"]],
         client: Program::Named("iperf3"),
         server: Program::Named("iperf3"),
@@ -114,7 +116,9 @@ const TOOLS: &[ToolSpec] = &[
     },
     ToolSpec {
         name: "iperf",
-        keys: &["duration", "bytes", "cc", "mss", "window", "rate", "port"],
+        keys: &[
+            "duration", "bytes", "cc", "mss", "window", "rate", "dscp", "port",
+        ],
         needs: &[&["duration", "bytes"]],
         client: Program::Named("iperf"),
         server: Program::Named("iperf"),
@@ -123,7 +127,7 @@ const TOOLS: &[ToolSpec] = &[
     },
     ToolSpec {
         name: "udp",
-        keys: &["duration", "rate", "packet_bytes", "port"],
+        keys: &["duration", "rate", "packet_bytes", "dscp", "port"],
         needs: &[&["duration"], &["rate"]],
         cc: CcChoice::Nothing,
         client: Program::Named("iperf"),
@@ -184,7 +188,7 @@ const TOOLS: &[ToolSpec] = &[
     },
     ToolSpec {
         name: "ping",
-        keys: &["duration", "interval", "packet_bytes"],
+        keys: &["duration", "interval", "packet_bytes", "dscp"],
         needs: &[&["duration"]],
         cc: CcChoice::Nothing,
         port: ServerPort::Nothing,

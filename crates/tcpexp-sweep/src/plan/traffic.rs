@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
 use super::commands::Parameters;
+use super::dscp::Dscp;
 use super::tool::{Fault, ServerPort, Tool};
 
 /// One entry of `[[traffic]]`: a tool that sends from one host to another, `count` times in
@@ -17,9 +18,11 @@ pub struct Traffic {
     pub name: String,
     /// The tool.
     pub tool: Tool,
-    /// The sending host; the first source by default.
+    /// The sending host; the first source by default. `all` is each source: the entry is repeated for
+    /// each.
     pub from: Option<String>,
-    /// The receiving host; the first sink by default.
+    /// The receiving host; the first sink by default. With `all` in `from`, `all` is the sink with the
+    /// number of the source, beginning again after the last sink; else each sink.
     pub to: Option<String>,
     /// Start, after the start of all traffic.
     #[serde(default = "zero")]
@@ -65,12 +68,18 @@ pub struct Traffic {
     /// Sizes of successive downloads.
     #[schemars(with = "Option<Vec<Text<ByteCount>>>")]
     pub sizes: Option<Vec<ByteCount>>,
+    /// DSCP of the client's packets: a name such as `ef`, or a number from 0 to 63.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Dscp>,
     /// Port of the server, the first one of parallel servers; chosen automatically by default.
     pub port: Option<u16>,
     /// Command on the sending host, as a list of words.
     pub command: Option<Vec<String>>,
     /// Command on the receiving host, which runs from before the start to the end.
     pub server: Option<Vec<String>>,
+    /// The index of its entry in the plan.
+    #[serde(skip)]
+    pub(super) entry: usize,
 }
 
 impl Traffic {
@@ -125,6 +134,7 @@ impl Traffic {
             request: self.request,
             reply: self.reply,
             sizes: self.sizes.as_deref(),
+            dscp: self.dscp,
             port: self.port,
             command: self.command.as_deref(),
             server: self.server.as_deref(),

@@ -85,6 +85,11 @@ fn difference(now: Option<u64>, then: Option<u64>) -> Option<u64> {
     now?.checked_sub(then?)
 }
 
+/// True if a queue, by its name in [`Counters::drops`], is a delay stage: it is on a device of its own.
+pub(crate) fn is_delay_stage(name: &str) -> bool {
+    name.starts_with(netem_ctl::DELAY_DEVICES)
+}
+
 fn name(queue: &Qdisc) -> String {
     let dev = queue.dev.as_deref().unwrap_or("?");
     let text = format!("{dev} {} {}", queue.kind, queue.handle);

@@ -1,5 +1,7 @@
 //! The generators of a run: one for each instance of a plan's traffic.
 
+use std::collections::BTreeMap;
+
 use tcpexp_runs::record::TrafficRecord;
 use tcpexp_units::TimeDelta;
 
@@ -34,7 +36,7 @@ pub(crate) struct Generator {
 }
 
 /// The first port for servers: the default port of iperf3.
-const FIRST_PORT: u16 = 5201;
+pub(crate) const FIRST_PORT: u16 = 5201;
 
 /// The generators of a run, in the order of the plan.
 pub(crate) fn generators(run: &Planned<'_>) -> Vec<Generator> {
@@ -43,15 +45,18 @@ pub(crate) fn generators(run: &Planned<'_>) -> Vec<Generator> {
     // The ports that the plan names are kept free, because all servers may run on the same host.
     let mut free = (FIRST_PORT..=u16::MAX).filter(|port| !named.contains(port));
     let mut all = Vec::new();
+    let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
     for traffic in &setup.traffic {
         let mut named = traffic.ports();
         for index in 0..traffic.count {
+            let number = numbers.entry(traffic.name.as_str()).or_default();
+            *number += 1;
             let port = match traffic.tool.port() {
                 ServerPort::Shared(port) => traffic.port.or(Some(port)),
                 ServerPort::Nothing => None,
                 ServerPort::Own => named.next().or_else(|| free.next()),
             };
-            all.push(generator(run, setup, traffic, index, port));
+            all.push(generator(run, setup, traffic, (index, *number), port));
         }
     }
     all
@@ -61,12 +66,17 @@ fn generator(
     run: &Planned<'_>,
     setup: &Setup,
     traffic: &Traffic,
-    index: u32,
+    (index, number): (u32, u32),
     port: Option<u16>,
 ) -> Generator {
-    let name = match traffic.count {
-        1 => traffic.name.clone(),
-        _ => format!("{}-{}", traffic.name, index + 1),
+    // An entry for all hosts is there once for each.
+    let alike = setup
+        .traffic
+        .iter()
+        .filter(|other| other.name == traffic.name);
+    let name = match alike.map(|traffic| traffic.count).sum() {
+        1_u32 => traffic.name.clone(),
+        _ => format!("{}-{number}", traffic.name),
     };
     let (from, to) = (setup.source_of(traffic), setup.sink_of(traffic));
     let stagger = TimeDelta::from_nanos(traffic.stagger.as_nanos() * i64::from(index));

@@ -69,6 +69,15 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
             line(format!("modprobe {module} 2>/dev/null || :"));
         }
     }
+    if is_end && let (Some(mtu), Some(interface)) = (setup.prepare.mtu, &host.interface) {
+        line(command_line(["set_mtu", interface, &mtu.to_string()]));
+    }
+    if is_end && let Some(segments) = setup.prepare.initcwnd {
+        let others = setup.hosts.values().filter(|other| other.role != host.role);
+        let others = others.filter_map(|other| other.address.map(|address| address.to_string()));
+        let words = ["set_initcwnd".to_owned(), segments.to_string()];
+        line(command_line(words.into_iter().chain(others)));
+    }
     // All generators of a host ask for the same default (`together`).
     if let Some(cc) = mine().find_map(|generator| generator.default_cc.as_deref()) {
         line(command_line(["set_sysctl", cc_key(host.os), cc]));

@@ -203,6 +203,42 @@ set_parameter() {
     confirm "module.$1.$2" "$3" "$now"
 }
 
+# set_initcwnd SEGMENTS ADDRESS...: on the routes to these addresses, for the time of the run
+set_initcwnd() {
+    segments=$1
+    shift
+    for address; do
+        case $address in *:*) family=-6 ;; *) family=-4 ;; esac
+        # The most specific route comes last. An address beside it is one of the host itself.
+        route=$(ip "$family" route show to match "$address" | tail -n 1)
+        case " $route " in *" initcwnd $segments "*) continue ;; esac
+        on_undo "ip $family route change $route"
+        bare=$(echo "$route" | sed 's/ initcwnd [0-9]*//')
+        # shellcheck disable=SC2086 # words are what it holds
+        ip "$family" route change $bare initcwnd "$segments"
+        route=$(ip "$family" route show to match "$address" | tail -n 1)
+        case " $route " in *" initcwnd $segments "*) ;; *)
+            echo "the route to $address is \"$route\", without initcwnd $segments" >&2
+            return 1
+            ;;
+        esac
+    done
+    echo "setting initcwnd=$segments"
+}
+
+# mtu_of INTERFACE
+mtu_of() { ip -o link show dev "$1" | sed -n 's/.* mtu \([0-9]*\) .*/\1/p'; }
+
+# set_mtu INTERFACE BYTES, for the time of the run
+set_mtu() {
+    now=$(mtu_of "$1")
+    if [ "$now" != "$2" ]; then
+        on_undo "ip link set dev $1 mtu $now"
+        ip link set dev "$1" mtu "$2"
+    fi
+    confirm "mtu" "$2" "$(mtu_of "$1")"
+}
+
 # is_setting WANTED FOUND: the kernel prints blanks and switches in its own way
 is_setting() {
     [ "$1" = "$2" ] && return 0

@@ -1,0 +1,133 @@
+//! How a plan differs from the plan that the runs of a directory were made with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+use tcpexp_runs::record::Parameter;
+
+use crate::plan::{Cell, Kind, Plan};
+
+/// The cells of a plan that another version of it does not have, and the reverse. Each names the first
+/// of its cells by their parameters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanChanges {
+    /// Cells with parameters that the old plan does not have.
+    pub new: Vec<String>,
+    /// Cells with the parameters of old ones, but with other settings: they run again.
+    pub changed: Vec<String>,
+    /// Cells of the old plan that the new one does not have. Their runs stay.
+    pub orphaned: Vec<String>,
+}
+
+/// Compares `plan` with the plan of the runs in `dir`. `None` if there is no plan, or if it cannot be
+/// read any more.
+pub fn plan_changes(dir: &Path, plan: &Plan) -> Option<PlanChanges> {
+    let old = Plan::read(&dir.join("plan.toml")).ok()?;
+    let is_in_lab = plan.kind == Kind::Lab && old.kind != Kind::Lab;
+    let old = if is_in_lab { old.in_lab().ok()? } else { old };
+    let hashes = |plan: &Plan| -> BTreeSet<String> {
+        plan.cells.iter().map(|cell| cell.hash.clone()).collect()
+    };
+    let (old_hashes, new_hashes) = (hashes(&old), hashes(plan));
+    // All parameters, as the two plans may vary different ones.
+    let by_parameters: BTreeMap<String, &Cell> = old
+        .cells
+        .iter()
+        .filter(|cell| !new_hashes.contains(&cell.hash))
+        .map(|cell| (parameters(cell), cell))
+        .collect();
+    let mut changes = PlanChanges::default();
+    let mut replaced = BTreeSet::new();
+    for cell in plan
+        .cells
+        .iter()
+        .filter(|cell| !old_hashes.contains(&cell.hash))
+    {
+        let name = name(plan, cell);
+        match by_parameters.get(&parameters(cell)) {
+            Some(before) => {
+                replaced.insert(&before.hash);
+                changes.changed.push(name);
+            }
+            None => changes.new.push(name),
+        }
+    }
+    let gone = by_parameters
+        .values()
+        .filter(|cell| !replaced.contains(&cell.hash));
+    changes.orphaned = gone.map(|cell| name(&old, cell)).collect();
+    Some(changes)
+}
+
+fn parameters(cell: &Cell) -> String {
+    serde_json::to_string(&cell.parameters).unwrap_or_default()
+}
+
+/// The varied parameters of a cell.
+fn name(plan: &Plan, cell: &Cell) -> String {
+    let value = |name: &String| {
+        let value: &Parameter = cell.parameters.get(name)?.as_ref()?;
+        let text = serde_json::to_string(value).unwrap_or_default();
+        Some(format!("{name}={}", text.trim_matches('"')))
+    };
+    let words: Vec<_> = plan.varied.iter().filter_map(value).collect();
+    if words.is_empty() {
+        "the only cell".to_owned()
+    } else {
+        words.join(" ")
+    }
+}
+
+impl PlanChanges {
+    /// True if both plans have the same cells.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for PlanChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [
+            ("new", &self.new),
+            ("changed", &self.changed),
+            ("orphaned (their runs stay)", &self.orphaned),
+        ];
+        let kinds = kinds.into_iter().filter(|(_, cells)| !cells.is_empty());
+        let kind = |(what, cells): (&str, &Vec<String>)| {
+            let first = cells.first().map_or("", String::as_str);
+            let more = if cells.len() > 1 { ", …" } else { "" };
+            format!("{} {what}: {first}{more}", cells.len())
+        };
+        f.write_str(&kinds.map(kind).collect::<Vec<_>>().join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "kind = \"lab\"\n[matrix]\ncc = [\"cubic\", \"reno\"]\n[path.forward]\n\
+        [[traffic]]\nname = \"a\"\ntool = \"iperf3\"\nduration = \"1s\"\n";
+
+    fn changes(text: &str) -> PlanChanges {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
+        let plan = Plan::parse(Path::new("plan.toml"), text).unwrap();
+        plan_changes(dir.path(), &plan).unwrap()
+    }
+
+    #[test]
+    fn cells_of_a_changed_plan_are_new_changed_or_orphaned() {
+        assert!(changes(PLAN).is_empty());
+        let other = changes(&PLAN.replace("\"reno\"", "\"bbr\""));
+        assert_eq!(
+            other.to_string(),
+            "1 new: cc=bbr; 1 orphaned (their runs stay): cc=reno"
+        );
+        // The filter of captures is no parameter.
+        let filter = changes(&format!("{PLAN}[capture]\nsnaplen = 120\n"));
+        assert_eq!(filter.to_string(), "2 changed: cc=cubic, …");
+        assert_eq!(filter.changed.len(), 2);
+    }
+}
