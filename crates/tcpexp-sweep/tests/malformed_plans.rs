@@ -60,8 +60,8 @@ const FAULTS: &[(&str, &str, usize, &str)] = &[
     (
         "cc = [\"cubic\", \"reno\"]",
         "run.seed = [1, 2]",
-        3,
-        "matrix",
+        4,
+        "matrix.run.seed",
     ),
     (
         "delay = \"10ms\"",

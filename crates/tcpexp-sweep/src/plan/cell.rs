@@ -53,6 +53,9 @@ pub(super) fn all(root: &Spanned<DeTable<'_>>, kind: Option<Kind>) -> Result<Vec
     Ok(cells)
 }
 
+/// The keys that are of the sweep, not of a cell.
+const SHARED: [&str; 4] = ["expect", "kind", "name", "run"];
+
 fn one(
     root: &Spanned<DeTable<'_>>,
     text: &CellText<'_>,
@@ -65,6 +68,14 @@ fn one(
     for setting in &text.settings {
         let key = &setting.key;
         let place = Place::new(key.get_ref());
+        if let Some(shared) = place
+            .0
+            .first()
+            .filter(|first| SHARED.contains(&first.as_str()))
+        {
+            let message = format!("expected another key, because all cells share {shared}");
+            return Err(Fault::new(key.span(), message));
+        }
         if let Err(why) = place::set(table.get_mut(), &place.0, &setting.value) {
             return Err(Fault::new(key.span(), why));
         }

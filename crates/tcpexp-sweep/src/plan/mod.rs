@@ -186,20 +186,6 @@ impl Plan {
             ));
         };
         let setup = &first.setup;
-        if cells.iter().any(|cell| cell.setup.run != setup.run) {
-            let span = place::span(root, &["matrix"]);
-            return Err(Fault::new(
-                span,
-                "expected another key, because all cells share run",
-            ));
-        }
-        if cells.iter().any(|cell| cell.setup.expect != setup.expect) {
-            let span = place::span(root, &["matrix"]);
-            return Err(Fault::new(
-                span,
-                "expected another key, because all cells share expect",
-            ));
-        }
         let text = sources.text()?;
         Ok(Self {
             path: path.to_owned(),

@@ -439,7 +439,7 @@ fn routers_in_a_row_have_paths_of_their_own() {
         .paths()
         .map(|(name, _, path)| format!("{name} {}", path.base_rtt()))
         .collect();
-    assert_eq!(paths, ["rtr1 20.000 ms", "rtr2 10.000 ms", "rtr3 0.000 ms"]);
+    assert_eq!(paths, ["rtr1 20.000 ms", "rtr2 10.000 ms", "rtr3 0 ns"]);
     assert_eq!(setup.base_rtt().to_string(), "30.000 ms");
     let rate = plan.cells[0].parameters.get("rtr2_rate_mbps");
     assert_eq!(rate, Some(&Some(Parameter::Number(5.0))));
@@ -457,7 +457,10 @@ fn routers_in_a_row_have_paths_of_their_own() {
     );
     let wrong = refusal(&format!("{text}{}", hop.replace("rtr2", "rtr1")));
     assert_snapshot!(wrong, @"plan.toml:16: hops.rtr1: expected the name of a router after the first, such as rtr2");
-    let wrong = refusal(&format!("{text}{}", hop.replace("buffer", "red_min")));
-    assert_snapshot!(wrong, @"");
+    let wrong = refusal(&format!(
+        "{text}{}",
+        hop.replace("buffer = \"9p\"", "queue = \"pie\"\nred_min = \"3kB\"")
+    ));
+    assert_snapshot!(wrong, @"plan.toml:20: hops.rtr2.forward.red_min: forward.red_min does not apply to pie: expected red");
     assert_snapshot!(refusal(&format!("{PLAN}{hop}")), @"plan.toml:15: hops.rtr2: expected no hops: there is one router, whose path is path");
 }
