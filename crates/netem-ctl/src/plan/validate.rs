@@ -91,7 +91,6 @@ fn check_policer(direction: &'static str, path: &Path) -> Result<(), PlanError> 
         needs,
     };
     match (path.police, path.police_burst) {
-        (None, None) => Ok(()),
         (None, Some(_)) => Err(needs("police_burst", "police, the rate of the policer")),
         (Some(_), None) => Err(needs(
             "police",
