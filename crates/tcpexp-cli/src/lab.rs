@@ -145,7 +145,7 @@ struct GuestArgs {
     #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_ROUTERS)))]
     routers: u8,
 
-    /// Give the hosts IPv6 addresses too: fd00:16:10::3 beside 172.16.10.3
+    /// Give the hosts IPv6 addresses too: `fd00:16:10::3` beside `172.16.10.3`
     #[arg(long)]
     ipv6: bool,
 

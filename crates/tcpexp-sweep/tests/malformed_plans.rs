@@ -244,21 +244,21 @@ const FAULTS: &[(&str, &str, usize, &str)] = &[
 #[test]
 fn each_fault_is_refused_at_its_line_and_key() {
     assert!(Plan::parse(Path::new("plan.toml"), PLAN).is_ok());
-    let mut wrong = String::new();
+    let mut wrong = Vec::new();
     for (old, new, line, key) in FAULTS {
         assert!(PLAN.contains(old), "{old}");
         let text = PLAN.replacen(old, new, 1);
         let Err(error) = Plan::parse(Path::new("plan.toml"), &text) else {
-            wrong += &format!("{new:?} is accepted\n");
+            wrong.push(format!("{new:?} is accepted"));
             continue;
         };
         let error = error.to_string();
         // A parser's error about a whole line has no key.
         let is_at = error.starts_with(&format!("plan.toml:{line}: "));
         if !is_at || !error.contains(&format!(" {key}: ")) {
-            wrong += &format!("{new:?}: expected {line}: {key}, found {error}\n");
+            wrong.push(format!("{new:?}: expected {line}: {key}, found {error}"));
         }
     }
-    assert!(wrong.is_empty(), "{wrong}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(FAULTS.len() >= 30);
 }

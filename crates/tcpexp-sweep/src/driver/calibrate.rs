@@ -119,7 +119,10 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
 
 fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibration) -> Verdict {
     let path = run.cell.setup.path.resolved();
-    let planned = path.forward.rate.map_or(0.0, |rate| rate.as_bps() as f64);
+    // A policer before the queue passes no more than its own rate.
+    let rates = [path.forward.rate, path.forward.police];
+    let planned = rates.into_iter().flatten().min();
+    let planned = planned.map_or(0.0, |rate| rate.as_bps() as f64);
     // `load` measures only a path with a rate, so `planned` is not 0.
     let off_percent = (rate_bps / planned - 1.0) * 100.0;
     if off_percent.abs() > f64::from(settings.rate_within_percent) {
