@@ -52,7 +52,7 @@ impl<W: Write + Send> MergedTable<W> {
     pub fn new(table: DatasetTable, first: Option<&File>, out: W) -> Result<Self, Error> {
         let unread = |source: std::io::Error| Error::Read(source.into());
         let schema = match first {
-            Some(file) => Part::open(table, file.try_clone().map_err(unread)?, READ_ROWS)?.schema,
+            Some(file) => Part::open(table, file.try_clone().map_err(unread)?)?.schema,
             None => table.schema(),
         };
         Ok(Self {
@@ -65,24 +65,14 @@ impl<W: Write + Send> MergedTable<W> {
 
     /// Adds the rows of the parts of a run, as [`merge_tables`].
     pub fn append(&mut self, parts: Vec<File>) -> Result<(), Error> {
-        let read_rows = if parts.len() == 1 {
-            BATCH_ROWS
-        } else {
-            READ_ROWS
-        };
         let mut parts: Vec<Part> = parts
             .into_iter()
-            .map(|file| Part::open(self.table, file, read_rows))
+            .map(|file| Part::open(self.table, file))
             .collect::<Result<_, Error>>()?;
         if parts.iter().any(|part| part.schema != self.schema) {
             return Err(Error::OtherColumns {
                 table: self.table.name(),
             });
-        }
-        if let [only] = &mut parts[..]
-            && only.is_sorted
-        {
-            return self.copy(only);
         }
         let mut merged = Merged {
             out: &mut self.out,
@@ -110,16 +100,6 @@ impl<W: Write + Send> MergedTable<W> {
         merged.flush(&mut parts)?;
         let written = merged.written;
         self.rows += written;
-        Ok(())
-    }
-
-    /// Adds the rows of a table in order, in the batches that a merge would write.
-    fn copy(&mut self, part: &mut Part) -> Result<(), Error> {
-        for batch in &mut part.reader {
-            let batch = batch.map_err(Error::Read)?;
-            self.rows += batch.num_rows() as u64;
-            self.out.write(&batch)?;
-        }
         Ok(())
     }
 
@@ -184,9 +164,6 @@ struct Part {
     table: DatasetTable,
     schema: SchemaRef,
     reader: Batches,
-    /// True for a table of a dataset, which is in order; its batches have the number of rows that was
-    /// asked for.
-    is_sorted: bool,
     batch: RecordBatch,
     /// Index of `batch` among the batches in use.
     place: usize,
@@ -197,18 +174,17 @@ struct Part {
 
 impl Part {
     /// Opens a table in Parquet, or in the stream format of a [`SortedWriter`](super::SortedWriter).
-    fn open(table: DatasetTable, mut file: File, read_rows: usize) -> Result<Self, Error> {
+    fn open(table: DatasetTable, mut file: File) -> Result<Self, Error> {
         let unread = |source: parquet::errors::ParquetError| Error::Read(source.into());
         let failed = |source: std::io::Error| Error::Read(source.into());
         let mut magic = [0; 4];
         file.rewind().map_err(failed)?;
         file.read_exact(&mut magic).map_err(failed)?;
         file.rewind().map_err(failed)?;
-        let is_sorted = &magic == b"PAR1";
-        let (schema, reader): (SchemaRef, Batches) = if is_sorted {
+        let (schema, reader): (SchemaRef, Batches) = if &magic == b"PAR1" {
             let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(unread)?;
             let schema = SchemaRef::clone(builder.schema());
-            let reader = builder.with_batch_size(read_rows).build();
+            let reader = builder.with_batch_size(READ_ROWS).build();
             (schema, Box::new(reader.map_err(unread)?))
         } else {
             let reader = StreamReader::try_new_buffered(file, None).map_err(Error::Read)?;
@@ -220,7 +196,6 @@ impl Part {
             batch: RecordBatch::new_empty(SchemaRef::clone(&schema)),
             schema,
             reader,
-            is_sorted,
             place: 0,
             keys: Keys::default(),
             row: 0,
