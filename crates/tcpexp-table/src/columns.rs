@@ -25,7 +25,7 @@ pub struct Columns<R> {
     arrays: Vec<Make<R>>,
 }
 
-type Make<R> = Box<dyn Fn(&[R]) -> ArrayRef + Send + Sync>;
+type Make<R> = Box<dyn Fn(&[&R]) -> ArrayRef + Send + Sync>;
 
 /// Builds [`Columns`] from left to right.
 pub(crate) struct Builder<R> {
@@ -89,6 +89,11 @@ impl<R> Columns<R> {
 
     /// Converts the rows to a record batch.
     pub fn batch(&self, rows: &[R]) -> Result<RecordBatch, Error> {
+        self.batch_of(&rows.iter().collect::<Vec<_>>())
+    }
+
+    /// Converts rows that lie apart to a record batch.
+    pub(crate) fn batch_of(&self, rows: &[&R]) -> Result<RecordBatch, Error> {
         let arrays = self.arrays.iter().map(|make| make(rows)).collect();
         Ok(RecordBatch::try_new(self.schema(), arrays)?)
     }
@@ -123,8 +128,8 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> T + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| {
-            let cells: Vec<T> = rows.iter().map(&value).collect();
+        let array = move |rows: &[&R]| {
+            let cells: Vec<T> = rows.iter().copied().map(&value).collect();
             texts(cells.iter().map(|cell| Some(cell.as_ref())))
         };
         self.required(name, text_type(), description, array)
@@ -137,7 +142,7 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl for<'a> Fn(&'a R) -> &'a str + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| texts(rows.iter().map(|row| Some(value(row))));
+        let array = move |rows: &[&R]| texts(rows.iter().map(|row| Some(value(row))));
         self.required(name, text_type(), description, array)
     }
 
@@ -148,7 +153,7 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl for<'a> Fn(&'a R) -> Option<&'a str> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| texts(rows.iter().map(&value));
+        let array = move |rows: &[&R]| texts(rows.iter().copied().map(&value));
         self.optional(name, text_type(), description, array)
     }
 
@@ -159,8 +164,8 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> Option<T> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| {
-            let cells: Vec<Option<T>> = rows.iter().map(&value).collect();
+        let array = move |rows: &[&R]| {
+            let cells: Vec<Option<T>> = rows.iter().copied().map(&value).collect();
             texts(cells.iter().map(|cell| cell.as_ref().map(AsRef::as_ref)))
         };
         self.optional(name, text_type(), description, array)
@@ -173,8 +178,10 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> u32 + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(UInt32Array::from_iter_values(rows.iter().map(&value)))
+        let array = move |rows: &[&R]| -> ArrayRef {
+            Arc::new(UInt32Array::from_iter_values(
+                rows.iter().copied().map(&value),
+            ))
         };
         self.required(name, DataType::UInt32, description, array)
     }
@@ -186,8 +193,8 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> Option<u32> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(rows.iter().map(&value).collect::<UInt32Array>())
+        let array = move |rows: &[&R]| -> ArrayRef {
+            Arc::new(rows.iter().copied().map(&value).collect::<UInt32Array>())
         };
         self.optional(name, DataType::UInt32, description, array)
     }
@@ -199,8 +206,10 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> u64 + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(UInt64Array::from_iter_values(rows.iter().map(&value)))
+        let array = move |rows: &[&R]| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter_values(
+                rows.iter().copied().map(&value),
+            ))
         };
         self.required(name, DataType::UInt64, description, array)
     }
@@ -212,8 +221,8 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> Option<u64> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(rows.iter().map(&value).collect::<UInt64Array>())
+        let array = move |rows: &[&R]| -> ArrayRef {
+            Arc::new(rows.iter().copied().map(&value).collect::<UInt64Array>())
         };
         self.optional(name, DataType::UInt64, description, array)
     }
@@ -225,8 +234,8 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> Option<i64> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(rows.iter().map(&value).collect::<Int64Array>())
+        let array = move |rows: &[&R]| -> ArrayRef {
+            Arc::new(rows.iter().copied().map(&value).collect::<Int64Array>())
         };
         self.optional(name, DataType::Int64, description, array)
     }
@@ -238,8 +247,10 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> f64 + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(Float64Array::from_iter_values(rows.iter().map(&value)))
+        let array = move |rows: &[&R]| -> ArrayRef {
+            Arc::new(Float64Array::from_iter_values(
+                rows.iter().copied().map(&value),
+            ))
         };
         self.required(name, DataType::Float64, description, array)
     }
@@ -252,8 +263,8 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> Option<f64> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(rows.iter().map(&value).collect::<Float64Array>())
+        let array = move |rows: &[&R]| -> ArrayRef {
+            Arc::new(rows.iter().copied().map(&value).collect::<Float64Array>())
         };
         self.optional(name, DataType::Float64, description, array)
     }
@@ -265,7 +276,7 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> Timestamp + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
+        let array = move |rows: &[&R]| -> ArrayRef {
             let nanos = rows.iter().map(|row| value(row).as_nanos());
             Arc::new(TimestampNanosecondArray::from_iter_values(nanos).with_timezone(UTC))
         };
@@ -279,7 +290,7 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> Option<Timestamp> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
+        let array = move |rows: &[&R]| -> ArrayRef {
             let nanos = rows.iter().map(|row| value(row).map(Timestamp::as_nanos));
             let times: TimestampNanosecondArray = nanos.collect();
             Arc::new(times.with_timezone(UTC))
@@ -294,7 +305,7 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> TimeDelta + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
+        let array = move |rows: &[&R]| -> ArrayRef {
             let nanos = rows.iter().map(|row| value(row).as_nanos());
             Arc::new(Int64Array::from_iter_values(nanos))
         };
@@ -349,7 +360,7 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> bool + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
+        let array = move |rows: &[&R]| -> ArrayRef {
             Arc::new(
                 rows.iter()
                     .map(|row| Some(value(row)))
@@ -366,8 +377,8 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> Option<bool> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(rows.iter().map(&value).collect::<BooleanArray>())
+        let array = move |rows: &[&R]| -> ArrayRef {
+            Arc::new(rows.iter().copied().map(&value).collect::<BooleanArray>())
         };
         self.optional(name, DataType::Boolean, description, array)
     }
@@ -377,7 +388,7 @@ impl<R: 'static> Builder<R> {
         name: &str,
         data_type: DataType,
         description: &str,
-        array: impl Fn(&[R]) -> ArrayRef + Send + Sync + 'static,
+        array: impl Fn(&[&R]) -> ArrayRef + Send + Sync + 'static,
     ) -> Self {
         let description = format!("{description} Never null.");
         self.fields.push(required(name, data_type, &description));
@@ -390,7 +401,7 @@ impl<R: 'static> Builder<R> {
         name: &str,
         data_type: DataType,
         description: &str,
-        array: impl Fn(&[R]) -> ArrayRef + Send + Sync + 'static,
+        array: impl Fn(&[&R]) -> ArrayRef + Send + Sync + 'static,
     ) -> Self {
         self.fields.push(optional(name, data_type, description));
         self.arrays.push(Box::new(array));

@@ -13,6 +13,7 @@
 mod events;
 mod flow;
 mod flows;
+mod held;
 mod logs;
 mod losses;
 mod merge;

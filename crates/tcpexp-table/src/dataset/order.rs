@@ -54,7 +54,12 @@ impl RowKey {
 pub(super) fn compare<R: DatasetRow>(a: &R, b: &R) -> Ordering {
     start_of(a)
         .cmp(&start_of(b))
-        .then_with(|| flow_of(a).cmp(&flow_of(b)))
+        .then_with(|| compare_flows(a, b))
+}
+
+/// Compares the end of two rows' [`RowKey`]s.
+pub(super) fn compare_flows<R: DatasetRow>(a: &R, b: &R) -> Ordering {
+    flow_of(a).cmp(&flow_of(b))
 }
 
 /// The start of a row's [`RowKey`], which needs no look at its flow.

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use arrow::ipc::writer::StreamWriter;
 
 use super::DatasetRow;
-use super::order::{RowKey, compare, start_of};
+use super::held::HeldRows;
+use super::order::{RowKey, compare};
 use crate::writer::{BATCH_ROWS, Format, TableWriter};
 use crate::{Columns, Error};
 
@@ -21,9 +22,7 @@ use crate::{Columns, Error};
 pub struct SortedWriter<R, W: Write + Send> {
     columns: Columns<R>,
     table: TableWriter<W>,
-    pending: Vec<R>,
-    /// Empty memory for sorted rows.
-    spare: Vec<R>,
+    pending: HeldRows<R>,
     /// The last written row.
     last: Option<RowKey>,
     /// The rows after those of `table`, once a row was late.
@@ -48,8 +47,7 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
         Ok(Self {
             table: TableWriter::new(Format::Parquet, &columns.schema(), out)?,
             columns,
-            pending: Vec::new(),
-            spare: Vec::new(),
+            pending: HeldRows::default(),
             last: None,
             rest: None,
             late: Vec::new(),
@@ -59,14 +57,14 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
         })
     }
 
-    /// Adds a row.
-    pub fn add(&mut self, row: R) -> Result<(), Error> {
-        self.rows += 1;
-        self.pending.push(row);
-        if self.pending.len() < 2 * BATCH_ROWS {
-            return Ok(());
+    /// Adds rows. They stay in the memory of `rows` until they are written.
+    pub fn add(&mut self, rows: Vec<R>) -> Result<(), Error> {
+        self.rows += rows.len() as u64;
+        self.pending.push(rows);
+        while self.pending.len() >= 2 * BATCH_ROWS {
+            self.write()?;
         }
-        self.write()
+        Ok(())
     }
 
     /// Number of rows added so far.
@@ -76,7 +74,7 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
 
     /// Completes the table and returns its output, and the outputs of the further tables.
     pub fn finish(mut self) -> Result<(W, Vec<W>), Error> {
-        while !self.pending.is_empty() {
+        while self.pending.len() > 0 {
             self.write()?;
         }
         if !self.late.is_empty() {
@@ -92,49 +90,28 @@ impl<R: DatasetRow, W: Write + Send> SortedWriter<R, W> {
 
     /// Writes the first of the pending rows.
     fn write(&mut self) -> Result<(), Error> {
-        self.sort();
+        self.pending.sort();
         let is_late = |row: &R| self.last.is_some_and(|last| RowKey::of(row) < last);
         let late = self.pending.partition_point(is_late);
-        self.late.extend(self.pending.drain(..late));
+        self.pending.take_first(late, &mut self.late);
         if late > 0 && self.rest.is_none() {
             self.rest = Some(self.new_run()?);
         }
         if self.late.len() >= BATCH_ROWS {
             self.write_late()?;
         }
-        let rows = self.pending.len().min(BATCH_ROWS);
-        let Some(last) = self.pending[..rows].last() else {
+        let rows = self.pending.first(BATCH_ROWS);
+        let Some(last) = rows.last() else {
             return Ok(());
         };
-        self.last = Some(RowKey::of(last));
-        let batch = self.columns.batch(&self.pending[..rows])?;
-        self.pending.drain(..rows);
+        self.last = Some(RowKey::of(*last));
+        let batch = self.columns.batch_of(&rows)?;
+        let written = rows.len();
+        self.pending.drop_first(written);
         match &mut self.rest {
             Some(rest) => Ok(rest.write(&batch)?),
             None => self.table.write(&batch),
         }
-    }
-
-    /// Sorts the pending rows.
-    fn sort(&mut self) {
-        if self.pending.is_sorted_by(|a, b| compare(a, b).is_le()) {
-            return;
-        }
-        // Rows are large: this sorts their places, and moves each row once. The rows are nearly
-        // sorted, which the stable sort exploits.
-        let rows = &self.pending;
-        let mut order: Vec<_> = rows.iter().map(start_of).zip(0_usize..).collect();
-        order.sort_by(|(start, place), (other, other_place)| {
-            let by_start = start.cmp(other);
-            by_start.then_with(|| compare(&rows[*place], &rows[*other_place]))
-        });
-        let sorted = std::mem::take(&mut self.spare);
-        let unsorted = std::mem::replace(&mut self.pending, sorted).into_iter();
-        let mut unsorted: Vec<Option<R>> = unsorted.map(Some).collect();
-        let taken = order.into_iter().map(|(_, place)| unsorted[place].take());
-        self.pending.extend(taken.flatten());
-        // Nothing is left of it but its memory, which is too large to ask for again each time.
-        self.spare = unsorted.into_iter().flatten().collect();
     }
 
     /// Writes the late rows as a table of their own.
@@ -189,7 +166,10 @@ mod tests {
         let columns = Layout::default().queue();
         let mut table =
             SortedWriter::new(columns, out.reopen().unwrap(), new_run as NewRun<File>).unwrap();
-        rows.for_each(|row| table.add(row).unwrap());
+        let rows: Vec<QueueRow> = rows.collect();
+        for rows in rows.chunks(100) {
+            table.add(rows.to_vec()).unwrap();
+        }
         assert_eq!(table.rows(), ROWS.unsigned_abs());
         let (_, late) = table.finish().unwrap();
         let count = late.len();

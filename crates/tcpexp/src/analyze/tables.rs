@@ -113,13 +113,10 @@ impl Place<'_> {
         let new_run = Box::new(move || tempfile::tempfile_in(&folder).map(buffered));
         let writer = SortedWriter::new(columns, file, new_run);
         let writer = writer.map_err(|error| unwritten(path.clone(), error))?;
-        let add = |writer: &mut SortedWriter<R, _>, rows: Vec<R>| {
-            rows.into_iter().try_for_each(|row| writer.add(row))
-        };
         Ok(Table {
             path,
             pending: Vec::new(),
-            writer: Background::new(writer, add),
+            writer: Background::new(writer, SortedWriter::add),
             has_rest: self.has_rest,
             seen: 0,
         })
