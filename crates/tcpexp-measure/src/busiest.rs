@@ -42,6 +42,8 @@ impl<T> Busiest<T> {
             .into_iter()
             .map(|(_, id, item)| (id, item))
             .collect();
+        // The list has grown to up to twice the memory that its items need, and lives on.
+        kept.shrink_to_fit();
         kept.sort_unstable_by_key(|(flow, _)| *flow);
         (kept, self.left_out)
     }

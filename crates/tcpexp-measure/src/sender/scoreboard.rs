@@ -8,6 +8,10 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::progress::Progress;
 use super::retransmissions::Retransmissions;
 
+/// Number of segments of which an empty scoreboard keeps the memory, so that short answers need no
+/// new memory.
+const KEPT_SEGMENTS: usize = 8;
+
 /// The segments between `snd_una` and `snd_nxt`, as the sender's kernel counts them.
 ///
 /// Every step is constant time on average: each segment gets a number when it is first sent,
@@ -277,7 +281,16 @@ impl Scoreboard {
             self.sack(at, left, right, &mut progress);
         }
         self.forget();
+        self.rest();
         progress
+    }
+
+    /// Frees the memory of a sender without outstanding data: a capture has many thousands of them.
+    fn rest(&mut self) {
+        if self.segments.is_empty() && self.segments.capacity() > KEPT_SEGMENTS {
+            self.segments = VecDeque::new();
+            self.order = VecDeque::new();
+        }
     }
 
     fn sack(
