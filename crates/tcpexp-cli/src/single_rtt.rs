@@ -42,8 +42,14 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     if results.samples == 0 && args.part.shard.is_none() {
         let flow = &args.select.flow;
         let why = match (flow.is_empty(), results.chosen) {
-            (true, _) => "no TCP segment was acknowledged".to_owned(),
-            (false, 0) => format!("no TCP flow matches {}", shown_names(flow)),
+            (true, _) => {
+                "no TCP segment was acknowledged, and no handshake or spin bit of QUIC gives one"
+                    .to_owned()
+            }
+            (false, 0) => format!(
+                "no TCP flow and no QUIC connection with one matches {}",
+                shown_names(flow)
+            ),
             (false, _) => format!("no TCP segment of {} was acknowledged", shown_names(flow)),
         };
         bail!("no round-trip time in {}: {why}", args.src.display());
@@ -97,7 +103,10 @@ impl Results {
         self.samples += 1;
         // Timestamps measure the same path again, so the chart has one method only.
         if let Some(chart) = &mut self.chart
-            && sample.method == RttMethod::SequenceAck
+            && matches!(
+                sample.method,
+                RttMethod::SequenceAck | RttMethod::QuicHandshake | RttMethod::SpinBit
+            )
         {
             chart.add(sample.flow, sample.direction, sample.at, sample.rtt);
         }

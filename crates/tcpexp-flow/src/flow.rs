@@ -69,6 +69,10 @@ pub struct Flow {
     pub first_seen: Timestamp,
     /// Capture time of the latest packet.
     pub last_seen: Timestamp,
+    /// The flow that carried this QUIC connection before, with other addresses or ports: its
+    /// handshake has the connection ID of this flow's first packet. `None` if there is no such flow,
+    /// and if the packet has a connection ID that the ends agreed on later, encrypted.
+    pub continues: Option<FlowId>,
     pub(crate) streams: [Stream; 2],
     pub(crate) reset: bool,
 }

@@ -23,6 +23,7 @@
 
 mod cause;
 mod classify;
+mod connection_ids;
 mod ecn;
 mod first_copies;
 mod flow;

@@ -1,7 +1,7 @@
 //! One TCP segment or datagram in its flow.
 
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{Packet, SeqNum, Tcp, TcpFlags, Transport};
+use tcpexp_wire::{Packet, Quic, SeqNum, Tcp, TcpFlags, Transport};
 
 use crate::flow::Numbers;
 use crate::key::hash;
@@ -46,6 +46,9 @@ pub struct Seen {
 pub struct Datagram {
     /// Place and sizes.
     pub seen: Seen,
+    /// Header of its first QUIC packet; `None` if it is certainly not QUIC. Only long headers show
+    /// that it is.
+    pub quic: Option<Quic>,
 }
 
 /// One TCP segment with unwrapped sequence numbers.
@@ -120,7 +123,7 @@ impl Arrival {
                 Self::of(packet, FlowPacket::Tcp(segment))
             }
             Transport::Udp(_) | Transport::Other(_) => {
-                Self::of(packet, FlowPacket::Datagram(Datagram { seen }))
+                Self::of(packet, FlowPacket::Datagram(Datagram::of(seen, packet)))
             }
         }
     }
@@ -150,7 +153,7 @@ impl Arrival {
                 }
             }
             Transport::Udp(_) | Transport::Other(_) => {
-                push_datagram(arrivals, packet, Datagram { seen });
+                push_datagram(arrivals, packet, seen);
             }
         }
     }
@@ -176,8 +179,21 @@ impl Arrival {
 // Kept out of line: inlined, the compiler gathers the fields that both kinds of packets share one
 // by one.
 #[inline(never)]
-fn push_datagram(arrivals: &mut Vec<Arrival>, packet: &Packet<'_>, datagram: Datagram) {
+fn push_datagram(arrivals: &mut Vec<Arrival>, packet: &Packet<'_>, seen: Seen) {
+    let datagram = Datagram::of(seen, packet);
     arrivals.push(Arrival::of(packet, FlowPacket::Datagram(datagram)));
+}
+
+impl Datagram {
+    fn of(seen: Seen, packet: &Packet<'_>) -> Self {
+        let is_udp = matches!(packet.transport, Transport::Udp(_));
+        let quic = if is_udp {
+            Quic::of(packet.payload)
+        } else {
+            None
+        };
+        Self { seen, quic }
+    }
 }
 
 impl FlowPacket {

@@ -4,8 +4,9 @@ use std::num::NonZeroUsize;
 
 use hashbrown::HashTable;
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::{Packet, Transport};
+use tcpexp_wire::{Packet, Quic, Transport};
 
+use crate::connection_ids::ConnectionIds;
 use crate::flow::{Numbers, Stream};
 use crate::key::hash;
 use crate::prefetch::prefetch;
@@ -43,6 +44,7 @@ pub struct FlowTable {
     free: Vec<Slot>,
     ended: Vec<Slot>,
     recent: Recent,
+    connection_ids: ConnectionIds,
     next_id: FlowId,
     previous: Timestamp,
     swept: Timestamp,
@@ -70,6 +72,7 @@ impl FlowTable {
             free: Vec::new(),
             ended: Vec::new(),
             recent: Recent::default(),
+            connection_ids: ConnectionIds::default(),
             next_id: FlowId(0),
             previous: Timestamp::MIN,
             swept: Timestamp::MIN,
@@ -130,8 +133,25 @@ impl FlowTable {
             FlowPacket::Datagram(datagram) => {
                 let tracked = self.admit(datagram.seen.at, key, *hash, *sender, None);
                 datagram.seen.direction = tracked.direction;
+                if let Some(quic) = &datagram.quic {
+                    self.identify(&tracked, quic);
+                }
                 tracked
             }
+        }
+    }
+
+    /// Finds the connection of a new flow by the connection ID of its first packet, and stores the IDs
+    /// that long headers announce.
+    #[inline]
+    fn identify(&mut self, tracked: &Tracked, quic: &Quic) {
+        let flow = &mut self.flows[tracked.slot.index()];
+        if tracked.is_first {
+            flow.continues = self.connection_ids.find(quic);
+        }
+        if let Quic::Long(long) = quic {
+            let first = flow.continues.unwrap_or(flow.id);
+            self.connection_ids.announce(long, first);
         }
     }
 
@@ -290,6 +310,7 @@ impl FlowTable {
             initiator_known,
             first_seen: at,
             last_seen: at,
+            continues: None,
             streams: [Stream::default(); 2],
             reset: false,
         };

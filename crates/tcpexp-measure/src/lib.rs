@@ -1,7 +1,8 @@
 //! Flows of one capture to samples.
 //!
 //! A [`Meter`] per flow receives the flow's packets in order and yields rows: summaries of
-//! connections ([`flows`]), round-trip times by ACKs and timestamps ([`rtt`]), rates in bins
+//! connections ([`flows`]), round-trip times by ACKs and timestamps ([`rtt`]) and of QUIC ([`quic`]),
+//! rates in bins
 //! ([`throughput`]), and the sender's congestion state ([`sender`]), which names its congestion
 //! control ([`naming`]). [`meter`] runs the meters of all
 //! flows of a capture. Everything here is a pure function of the packets.
@@ -16,6 +17,7 @@ mod meter;
 mod metered;
 pub mod naming;
 pub mod packets;
+pub mod quic;
 mod ring;
 pub mod rto;
 pub mod rtt;

@@ -142,7 +142,16 @@ fn title(summary: &ConnectionSummary, width: usize) -> Vec<String> {
     let vantage = summary
         .vantage
         .map(|vantage| format!("seen at {}", vantage.name()));
-    let about = [Some(format!(" {:.1}", summary.duration)), ending, vantage];
+    let quic = summary.quic.map(|quic| {
+        let version = quic.version.map_or("", |version| version.name());
+        format!("QUIC {version}").trim_end().to_owned()
+    });
+    let about = [
+        Some(format!(" {:.1}", summary.duration)),
+        ending,
+        vantage,
+        quic,
+    ];
     let about: Vec<String> = about.into_iter().flatten().collect();
     wrapped(
         &[

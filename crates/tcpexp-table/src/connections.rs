@@ -47,17 +47,22 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
         .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds.", |row| row.connection.duration)
         .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for other protocols than TCP.", |row| (row.connection.protocol == Protocol::Tcp).then(|| row.connection.ending.name()))
         .maybe_text("vantage", "Position of the capture: at the initiator, at the responder, or between; from the round trips to both ends in the handshake or by data and ACKs. Null if one of the two is unknown.", |row| row.connection.vantage.map(tcpexp_measure::Vantage::name))
-        .maybe_span("handshake_rtt_ns", "Time from the SYN to the ACK of the SYN-ACK, the whole round trip, in nanoseconds. Null if a part was not captured or was retransmitted.", |row| row.connection.handshake_rtt)
+        .maybe_span("handshake_rtt_ns", "Time from the SYN to the ACK of the SYN-ACK, the whole round trip, in nanoseconds. Of QUIC from the last packet of the client's first flight to its first packet that answers the server's. Null if a part was not captured or was retransmitted.", |row| row.connection.handshake_rtt)
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
         .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
         .maybe_text("ecn", "How the ends agreed to report congestion marks: none, classic (RFC 3168) or accurate (RFC 9768). Null without both SYNs.", |row| row.connection.ecn.map(EcnMode::name))
+        .maybe_text("quic_version", "Version of QUIC: v1 (RFC 9000) or v2 (RFC 9369), by the long headers of the handshake. Null without one of these.", |row| Some(row.connection.quic?.version?.name()))
+        .maybe_id("quic_first_flow_id", "Flow that first carried this QUIC connection: this flow, or an earlier one with other addresses or ports, if the first packet of this flow has a connection ID of that flow's handshake (migration, or a new binding of an address translator). Connection IDs that the ends agree on later are encrypted, and a migration to one of these is not visible. Null if the flow is not known to be QUIC.", |row| Some(row.connection.quic?.first_flow.0))
+        .maybe_count("quic_connections", "Number of QUIC connections that these addresses and ports carry, as far as Initial packets show. Null if the flow is not known to be QUIC.", |row| row.connection.quic.map(|quic| quic.connections))
+        .maybe_text("quic_spin", "Use of QUIC's spin bit (RFC 9000, section 17.4): spinning (its changes take turns, which a random bit does with a probability below 1/1000), constant, random (it changes out of turn), or undecided (too few packets, one direction only, or several connections). Null if the flow is not known to be QUIC.", |row| Some(row.connection.quic?.spin.name()))
         .name("direction", "Direction of all following columns: forward (initiator to responder) or reverse.", |row| row.direction.name());
     let columns = sizes(columns, ConnectionRow::summary, |row| {
         row.connection.duration
     });
     let columns = behind_their_place(columns, ConnectionRow::summary);
-    round_trips(columns, "rtt", |row| row.summary().rtt).done()
+    let columns = round_trips(columns, "rtt", |row| row.summary().rtt);
+    spin_round_trips(columns, |row| row.summary().spin_rtt).done()
 }
 
 /// Adds the columns for the volume and rate of one direction.
@@ -122,6 +127,19 @@ pub(crate) fn round_trips<R: 'static>(
         .maybe_span(&named("median_ns"), "Their median. Null without any.", move |row| Some(of(row)?.median))
         .maybe_span(&named("p95_ns"), "Their 95th percentile. Null without any.", move |row| Some(of(row)?.p95))
         .maybe_span(&named("max_ns"), "The largest of them. Null without any.", move |row| Some(of(row)?.max))
+}
+
+/// Adds the columns for round-trip times by the spin bit.
+fn spin_round_trips<R: 'static>(
+    columns: Builder<R>,
+    of: fn(&R) -> Option<RttSummary>,
+) -> Builder<R> {
+    columns
+        .count("spin_rtt_samples", "Round-trip times of QUIC from the capture to this direction's receiver and back, by the spin bit: from a change of the bit in this direction to the same change in the other. Those of both directions add up to the whole path. Without samples that may exceed the round trip over the path by more than a quarter, because an end had nothing to send, and without those before the spin bit is known to spin. Measurements of public servers find a third of connections accurate without this filter.", move |row| of(row).map_or(0, |rtt| rtt.samples))
+        .maybe_span("spin_rtt_min_ns", "The smallest of them, in nanoseconds. Null without any.", move |row| Some(of(row)?.min))
+        .maybe_span("spin_rtt_median_ns", "Their median. Null without any.", move |row| Some(of(row)?.median))
+        .maybe_span("spin_rtt_p95_ns", "Their 95th percentile. Null without any.", move |row| Some(of(row)?.p95))
+        .maybe_span("spin_rtt_max_ns", "The largest of them. Null without any.", move |row| Some(of(row)?.max))
 }
 
 /// Bits per second, rounded down.

@@ -161,6 +161,8 @@ fn ack(tcp: &TcpPart) -> Vec<String> {
         let method = match rtt.method {
             RttMethod::SequenceAck => "",
             RttMethod::Timestamps => " by timestamp",
+            RttMethod::QuicHandshake => " by handshake",
+            RttMethod::SpinBit => " by spin bit",
         };
         all.push(format!("RTT {}{method}", millis(rtt.rtt)));
     }

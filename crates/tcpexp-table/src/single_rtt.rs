@@ -11,8 +11,9 @@ pub fn single_rtt_columns() -> Columns<Labelled<SingleRttSample>> {
         .name("direction", "Direction of the answered packet: forward (initiator to responder) or reverse. The round trip is between the capture and the receiver of that packet.", |row| row.row.direction.name())
         .time("time", "Capture time of the answer.", |row| row.row.at)
         .span_twice("rtt", "Time from the capture of the packet to the capture of its answer, in nanoseconds, including the receiver's response time. Negative if the capture's times run backwards.", |row| row.row.rtt)
-        .name("method", "Method that identifies the answer: sequence_ack (it acknowledges the segment, which was sent only once) or timestamps (it is the first to echo the packet's TSval).", |row| row.row.method.name())
-        .name("ack_class", "Kind of answer: handshake, cumulative, after_reordering, selective (a SACK block only), duplicate, or unasked (the packet required no answer, so the time is an upper bound).", |row| row.row.ack_class.name());
+        .maybe_span("rtt_error_ns", "Maximum waiting time at the answer's sender within rtt, in nanoseconds, for the spin bit: the round trip over the path is shorter than rtt by at most this, as far as the gaps between packets at the capture show, unless a queue between the answer's sender and the capture hides a pause, or two successive packets are lost beyond the capture. Null for the other methods, whose answers have no such bound.", |row| row.row.error)
+        .name("method", "Method that identifies the answer: sequence_ack (it acknowledges the segment, which was sent only once) timestamps (it is the first to echo the packet's TSval), or of QUIC quic_handshake (its connection ID shows that its sender has received the other end's first Initial packet) or spin_bit (it repeats a change of the spin bit, RFC 9000, section 17.4; samples begin once both directions show that the bit is not random).", |row| row.row.method.name())
+        .name("ack_class", "Kind of answer: handshake, cumulative, after_reordering, selective (a SACK block only), duplicate, unasked (the packet required no answer, so the time is an upper bound), or spin.", |row| row.row.ack_class.name());
     let columns = estimate(columns, "rfc6298", "as RFC 6298 has it", |sample| {
         sample.rfc6298
     });

@@ -47,6 +47,8 @@ fn summaries(
         ("ACK", direction.sequence_ack),
         ("timestamp", direction.timestamps),
         ("unasked", direction.unasked),
+        ("spin bit", direction.spin_bit),
+        ("handshake", direction.quic_handshake),
     ]
     .into_iter()
     .filter_map(|(method, rtt)| Some((method, rtt?)))

@@ -41,6 +41,7 @@ mod object_server;
 mod options;
 mod payload;
 mod prng;
+mod quic;
 pub mod script;
 pub mod scripted;
 mod simulator;
@@ -52,6 +53,7 @@ pub use object_server::{Asked, ObjectServer, Reply};
 pub use options::TcpOptions;
 pub use payload::Payload;
 pub use prng::Prng;
+pub use quic::QuicHeader;
 pub use simulator::{
     CaptureSpec, ClockStep, Congestion, Direction, DirectionTotals, Fate, FlowTruth, IpId,
     IpVersion, Middle, Outage, PacketId, PacketTruth, Path, Point, Policer, Scenario, Sighting,

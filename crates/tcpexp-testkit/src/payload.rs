@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use crate::checksum::Checksum;
 use crate::prng::Prng;
+use crate::quic::QuicHeader;
 
 /// Length after which a stream repeats, in bytes; a prime, so no segment size divides it.
 const PERIOD: u64 = 65_521;
@@ -22,6 +23,8 @@ pub struct Payload {
     pub len: u16,
     /// Number that overwrites the first eight bytes, as the datagrams of measurement tools carry.
     pub number: Option<u64>,
+    /// QUIC header that overwrites the first bytes.
+    pub quic: Option<QuicHeader>,
 }
 
 /// The bytes of slightly more than one period, and their running sums.
@@ -58,6 +61,7 @@ impl Payload {
             position,
             len,
             number: None,
+            quic: None,
         }
     }
 
@@ -67,21 +71,30 @@ impl Payload {
         let start = self.start();
         let taken = usize::from(self.len).min(limit);
         out.extend_from_slice(&TABLE.bytes[start..start + taken]);
-        if let Some(number) = self.number {
-            let digits = taken.min(8);
-            out[from..from + digits].copy_from_slice(&number.to_be_bytes()[..digits]);
+        let head = self.head();
+        let overwritten = taken.min(head.len());
+        out[from..from + overwritten].copy_from_slice(&head[..overwritten]);
+    }
+
+    /// Returns what overwrites the first bytes.
+    fn head(&self) -> Vec<u8> {
+        match (self.number, &self.quic) {
+            (Some(number), _) => number.to_be_bytes().to_vec(),
+            (None, Some(header)) => header.to_bytes(),
+            (None, None) => Vec::new(),
         }
     }
 
     /// Returns the ones' complement sum of all bytes from the table of sums.
     pub(crate) fn sum(&self) -> u16 {
-        let Some(number) = self.number else {
+        let mut head = self.head();
+        head.truncate(usize::from(self.len));
+        if head.is_empty() {
             return self.stream_sum(0);
-        };
-        let digits = usize::from(self.len.min(8));
+        }
         Checksum::default()
-            .bytes(&number.to_be_bytes()[..digits])
-            .word(self.stream_sum(digits))
+            .bytes(&head)
+            .word(self.stream_sum(head.len()))
             .folded()
     }
 
@@ -123,9 +136,14 @@ mod tests {
         #[test]
         fn the_fast_checksum_equals_the_sum_of_the_bytes(
             stream in any::<u32>(), position in 0..u64::from(u32::MAX), len in 0..3000_u16,
-            number in any::<Option<u64>>(),
+            number in any::<Option<u64>>(), id in 0..=20_usize,
         ) {
-            let payload = Payload { number, ..Payload::new(stream, position, len) };
+            let quic = QuicHeader::short(true, &[7; 20][..id]);
+            let payload = Payload {
+                number,
+                quic: Some(quic),
+                ..Payload::new(stream, position, len)
+            };
             let summed = Checksum::default().bytes(&bytes(payload)).folded();
             // 0 and 0xFFFF are equal in ones' complement.
             prop_assert_eq!(payload.sum() % 0xFFFF, summed % 0xFFFF);

@@ -14,6 +14,9 @@
 //!        | "ceb" N (the CE byte counter of an AccECN option)
 //! datagram = "udp" LEN | "echo" SEQUENCE LEN | "reply" SEQUENCE LEN (an echo of ICMP)
 //!        | "ip" PROTOCOL LEN (the payload follows the IP header)
+//!        | "quic" KIND DCID SCID LEN | "quic2" KIND DCID SCID LEN (version 2) | "spin" 0|1 DCID LEN
+//! KIND   = initial, 0rtt, handshake, retry or negotiation
+//! DCID, SCID the bytes of a connection ID as text, "-" for none
 //! common = "id" N | "ttl" N | "tos" N | "flow" N | "v6"
 //! ```
 //!
@@ -44,8 +47,8 @@ use std::str::{FromStr, SplitWhitespace};
 use tcpexp_units::Timestamp;
 
 use crate::{
-    CaptureWriter, Container, Direction, Endian, FrameSpec, Interface, Payload, TcpOptions,
-    Transport, flag,
+    CaptureWriter, Container, Direction, Endian, FrameSpec, Interface, Payload, QuicHeader,
+    TcpOptions, Transport, flag,
 };
 
 /// Returns the frames of a script with their capture times.
@@ -108,6 +111,7 @@ struct Line {
     /// The header of a datagram; `None` for a TCP segment.
     datagram: Option<Transport>,
     number: Option<u64>,
+    quic: Option<QuicHeader>,
     flags: u16,
     seq: Option<u32>,
     len: u16,
@@ -135,6 +139,7 @@ impl Line {
             direction,
             datagram: None,
             number: None,
+            quic: None,
             flags: 0,
             seq: None,
             len: 0,
@@ -169,6 +174,13 @@ impl Line {
                 self.datagram = Some(Transport::None { protocol });
                 self.len = next(rest)?;
             }
+            "quic" | "quic2" => self.long_header(if word == "quic" { 1 } else { 2 }, rest)?,
+            "spin" => {
+                let spin: u8 = next(rest)?;
+                self.quic = Some(QuicHeader::short(spin == 1, id(rest)?.as_bytes()));
+                self.datagram = Some(Transport::Udp);
+                self.len = next(rest)?;
+            }
             "num" => self.number = Some(next(rest)?),
             "ack" => self.ack = Some(next(rest)?),
             "win" => self.window = next(rest)?,
@@ -190,6 +202,16 @@ impl Line {
             _ if word.starts_with(|first: char| first.is_ascii_digit()) => self.numbers(word)?,
             _ => self.flags = flags(word)?,
         }
+        Ok(())
+    }
+
+    fn long_header(&mut self, version: usize, rest: &mut SplitWhitespace) -> Result<(), String> {
+        let kind = rest.next().ok_or("no type of a QUIC packet")?;
+        let (dcid, scid) = (id(rest)?, id(rest)?);
+        let header = QuicHeader::long(version, kind, dcid.as_bytes(), scid.as_bytes());
+        self.quic = Some(header.ok_or_else(|| format!("no type {kind}"))?);
+        self.datagram = Some(Transport::Udp);
+        self.len = next(rest)?;
         Ok(())
     }
 
@@ -254,6 +276,7 @@ impl Line {
             transport,
             payload: Payload {
                 number: self.number,
+                quic: self.quic,
                 ..Payload::new(stream, position, self.len)
             },
             ..default
@@ -294,6 +317,12 @@ impl Line {
         };
         (transport, position)
     }
+}
+
+/// Reads a connection ID as text.
+fn id(rest: &mut SplitWhitespace) -> Result<String, String> {
+    let word = rest.next().ok_or("no connection ID")?;
+    Ok(if word == "-" { "" } else { word }.to_owned())
 }
 
 fn time(word: &str) -> Result<Timestamp, String> {

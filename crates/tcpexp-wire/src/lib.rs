@@ -37,6 +37,7 @@ mod link;
 mod options;
 mod other;
 mod packet;
+mod quic;
 mod seq;
 mod skipped;
 mod transport;
@@ -49,7 +50,10 @@ pub use filter::{Filter, FilterError, FilterProblem};
 pub use flags::TcpFlags;
 pub use link::{LinkType, ip_bytes};
 pub use options::TcpOptions;
-pub use packet::{Addresses, Other, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced};
+pub use packet::{
+    Addresses, Other, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced,
+};
+pub use quic::{ConnectionId, Quic, QuicKind, QuicLong, QuicShort, QuicVersion};
 pub use seq::SeqNum;
 pub use skipped::{Skipped, Tally};
 pub use tunnel::Tunnels;

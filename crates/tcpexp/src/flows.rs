@@ -16,12 +16,7 @@ pub fn flows<E: From<Error> + Send>(
     sink: impl FnMut(Vec<ConnectionSummary>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
-    let metered = meter_part(
-        &mut walk,
-        options.reading.shard,
-        |_| Connection::default(),
-        sink,
-    )?;
+    let metered = meter_part(&mut walk, options.reading.shard, Connection::of, sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         ..CaptureInfo::of(&walk)

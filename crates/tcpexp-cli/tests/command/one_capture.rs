@@ -217,7 +217,7 @@ fn a_missing_flow_is_an_error() {
     );
     assert_snapshot!(
         desk.failure("rtt src.pcap --flow 77 --flow 192.0.2.1"),
-        @"no round-trip time in src.pcap: no TCP flow matches 77 or 192.0.2.1"
+        @"no round-trip time in src.pcap: no TCP flow and no QUIC connection with one matches 77 or 192.0.2.1"
     );
 }
 
@@ -340,14 +340,14 @@ fn a_capture_without_acks_has_flows_and_no_round_trip_times() {
     0 tcp 10.0.0.1:40000 > 10.0.0.2:80  1.0 s, unanswered
       forward          2           0    0.000       1         0      -      -      -
     ");
-    assert_snapshot!(desk.failure("rtt asked.pcap -o rows.csv"), @"no round-trip time in asked.pcap: no TCP segment was acknowledged");
+    assert_snapshot!(desk.failure("rtt asked.pcap -o rows.csv"), @"no round-trip time in asked.pcap: no TCP segment was acknowledged, and no handshake or spin bit of QUIC gives one");
     assert_snapshot!(
         desk.failure("rtt asked.pcap --flow 0"),
         @"no round-trip time in asked.pcap: no TCP segment of 0 was acknowledged"
     );
     assert_snapshot!(
         desk.failure("rtt asked.pcap --flow 1"),
-        @"no round-trip time in asked.pcap: no TCP flow matches 1"
+        @"no round-trip time in asked.pcap: no TCP flow and no QUIC connection with one matches 1"
     );
     assert_eq!(desk.text("rtt asked.pcap --live"), "");
     assert_eq!(desk.written(), ["asked.pcap"]);

@@ -6,7 +6,8 @@ use tcpexp_units::TimeDelta;
 use super::ending::Closing;
 use super::half::Half;
 use super::handshake::Handshake;
-use super::summary::{ConnectionSummary, DirectionSummary};
+use super::summary::{ConnectionSummary, DirectionSummary, QuicConnection};
+use crate::quic::{QuicObserver, QuicSummary};
 use crate::{Meter, Vantage};
 
 /// MSS of an end without an MSS option (RFC 9293, section 3.7.1).
@@ -23,9 +24,19 @@ pub struct Connection {
     shortest: [Option<TimeDelta>; 2],
     /// True if the ends negotiated to report no congestion marks.
     is_without_ecn: bool,
+    /// `None` unless the flow is QUIC.
+    quic: Option<Box<QuicObserver>>,
 }
 
 impl Connection {
+    /// Creates the sums of `flow`.
+    pub fn of(flow: &Flow) -> Self {
+        Self {
+            quic: flow.continues.map(|_| Box::default()),
+            ..Self::default()
+        }
+    }
+
     /// Processes a TCP segment.
     #[inline]
     pub fn see(&mut self, segment: &Segment) {
@@ -35,6 +46,7 @@ impl Connection {
             halves,
             shortest,
             is_without_ecn,
+            quic: _,
         } = self;
         let direction = segment.seen.direction;
         let opposite = direction.opposite();
@@ -74,6 +86,7 @@ impl Connection {
     /// Returns the summary so far.
     pub fn summary(&mut self, flow: &Flow) -> ConnectionSummary {
         let vantage = self.vantage();
+        let quic = self.quic(flow);
         let mut of = |direction: Direction| {
             let position = vantage.map(|vantage| vantage.of(direction));
             let offer = self.handshake.offers[direction.index()];
@@ -82,8 +95,11 @@ impl Connection {
             if self.is_without_ecn {
                 summary.ce_reported_packets = Some(0);
             }
+            let observer = self.quic.as_mut();
+            summary.spin_rtt = observer.and_then(|observer| observer.spins(direction));
             summary
         };
+        let directions = [of(Direction::Forward), of(Direction::Reverse)];
         ConnectionSummary {
             flow: flow.id,
             protocol: flow.key.protocol(),
@@ -94,12 +110,41 @@ impl Connection {
             duration: flow.last_seen - flow.first_seen,
             ending: self.closing.ending(),
             vantage,
-            handshake_rtt: self.handshake.rtt(),
+            handshake_rtt: quic
+                .as_ref()
+                .map_or_else(|| self.handshake.rtt(), |quic| quic.handshake_rtt),
             sack: self.handshake.agreed(|offer| offer.sack_permitted),
             timestamps: self.handshake.agreed(|offer| offer.timestamps),
             window_scaling: self.handshake.agreed(|offer| offer.window_scale.is_some()),
             ecn: self.handshake.ecn.mode(),
-            directions: [of(Direction::Forward), of(Direction::Reverse)],
+            directions,
+            quic,
+        }
+    }
+
+    fn quic(&self, flow: &Flow) -> Option<QuicConnection> {
+        let observer = self.quic.as_ref()?;
+        let QuicSummary {
+            version,
+            connections,
+            spin,
+        } = observer.summary();
+        Some(QuicConnection {
+            first_flow: flow.continues.unwrap_or(flow.id),
+            version,
+            connections,
+            handshake_rtt: observer.handshake_rtt(),
+            spin,
+        })
+    }
+
+    #[cold]
+    fn see_quic(&mut self, datagram: &Datagram) {
+        if QuicObserver::is_shown_by(datagram) {
+            self.quic.get_or_insert_default();
+        }
+        if let Some(quic) = &mut self.quic {
+            quic.observe(datagram).for_each(drop);
         }
     }
 
@@ -141,6 +186,9 @@ impl Meter for Connection {
     #[inline]
     fn datagram(&mut self, datagram: &Datagram, _: &mut impl Extend<ConnectionSummary>) {
         self.halves[datagram.seen.direction.index()].count(&datagram.seen);
+        if datagram.quic.is_some() {
+            self.see_quic(datagram);
+        }
     }
 
     #[inline]

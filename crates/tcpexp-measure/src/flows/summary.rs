@@ -10,6 +10,9 @@ use super::half::{Counts, Half, Rare};
 use super::out_of_sequence::OutOfSequence;
 use super::{ByCause, Ending, Retransmitted};
 
+use tcpexp_wire::QuicVersion;
+
+use crate::quic::SpinState;
 use crate::{Position, Vantage};
 
 /// One connection, or the packets of another protocol between two endpoints.
@@ -46,6 +49,24 @@ pub struct ConnectionSummary {
     pub ecn: Option<EcnMode>,
     /// Summaries of the forward and the reverse direction.
     pub directions: [DirectionSummary; 2],
+    /// What is known of a QUIC connection; `None` if no long header shows that the flow is QUIC.
+    pub quic: Option<QuicConnection>,
+}
+
+/// The QUIC connection of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuicConnection {
+    /// The flow that first carried the connection: this flow, or an earlier one with other addresses
+    /// or ports.
+    pub first_flow: FlowId,
+    /// Version; `None` if the handshake is in another flow.
+    pub version: Option<QuicVersion>,
+    /// Number of connections that the flow carries, as far as Initial packets show.
+    pub connections: u64,
+    /// Time from the client's first flight to its answer to the server's.
+    pub handshake_rtt: Option<TimeDelta>,
+    /// Use of the spin bit.
+    pub spin: SpinState,
 }
 
 /// One direction of a connection.
@@ -102,6 +123,8 @@ pub struct DirectionSummary {
     pub ce_reported_packets: Option<u64>,
     /// Round-trip times from the capture to this direction's receiver and back.
     pub rtt: Option<RttSummary>,
+    /// Round-trip times from the capture to this direction's receiver and back, by the spin bit of QUIC.
+    pub spin_rtt: Option<RttSummary>,
 }
 
 impl DirectionSummary {
@@ -153,6 +176,7 @@ impl DirectionSummary {
             ce_bytes: count(|rare| rare.ce_bytes),
             ce_reported_packets: half.ce_reported_packets(),
             rtt,
+            spin_rtt: None,
         }
     }
 

@@ -99,7 +99,8 @@ impl HalfPath {
                 rtt: found.rtt,
                 method: found.method,
                 ack_class: found.class,
-                offset: found.offset,
+                offset: Some(found.offset),
+                error: None,
                 rfc6298: self.timers.rfc6298(),
                 linux: self.timers.linux(),
             })
@@ -114,6 +115,8 @@ impl HalfPath {
             sequence_ack: summary(&mut self.sequence_ack),
             timestamps: summary(&mut self.timestamps),
             unasked: summary(&mut self.unasked),
+            spin_bit: None,
+            quic_handshake: None,
             ambiguous_acks: self.ambiguous_acks,
             rfc6298: self.timers.rfc6298(),
             linux: self.timers.linux(),

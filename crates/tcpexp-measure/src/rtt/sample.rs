@@ -5,10 +5,10 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use tcpexp_metrics::RttSummary;
 
-/// Output rows of a TCP flow, in this order.
+/// Output rows of a TCP flow or a QUIC connection, in this order.
 #[derive(Clone, Debug)]
 pub enum SingleRttRow {
-    /// A flow whose first segment was just seen.
+    /// A flow whose first segment was just seen, or of QUIC whose first sample follows.
     Began(Flow),
     /// A round-trip time.
     Sample(SingleRttSample),
@@ -32,8 +32,11 @@ pub struct SingleRttSample {
     pub method: RttMethod,
     /// Kind of ACK.
     pub ack_class: AckClass,
-    /// Offset of the first answered byte in its direction's stream.
-    pub offset: StreamOffset,
+    /// Offset of the first answered byte in its direction's stream; `None` for QUIC.
+    pub offset: Option<StreamOffset>,
+    /// The round trip over the path may be shorter than `rtt` by at most this, because the answer
+    /// may have waited at its sender; `None` if unknown.
+    pub error: Option<TimeDelta>,
     /// The sender's timer after this sample as in RFC 6298; `None` before the first sample that
     /// counts.
     pub rfc6298: Option<RttEstimate>,
@@ -63,6 +66,10 @@ pub enum RttMethod {
     SequenceAck,
     /// The answer echoes the packet's timestamp (RFC 7323).
     Timestamps,
+    /// The connection IDs of a QUIC handshake (RFC 9000, section 7.2).
+    QuicHandshake,
+    /// The spin bit of QUIC (RFC 9000, section 17.4).
+    SpinBit,
 }
 
 /// Kind of ACK, by the data that it acknowledges.
@@ -84,6 +91,8 @@ pub enum AckClass {
     /// other end is busy. In a capture at the receiver, it is the only measurement towards the
     /// sender.
     Unasked,
+    /// The packet repeats a change of the spin bit.
+    Spin,
 }
 
 /// Summary of a flow that ended.
@@ -106,6 +115,10 @@ pub struct SingleRttDirection {
     pub timestamps: Option<RttSummary>,
     /// Round-trip times by timestamps, of packets that required no answer.
     pub unasked: Option<RttSummary>,
+    /// Round-trip times by the spin bit.
+    pub spin_bit: Option<RttSummary>,
+    /// The round-trip time of a QUIC handshake.
+    pub quic_handshake: Option<RttSummary>,
     /// Number of ACKs without a sample because they acknowledge retransmitted data.
     pub ambiguous_acks: u64,
     /// The sender's timer after the last sample, as in RFC 6298.
@@ -120,6 +133,8 @@ impl RttMethod {
         match self {
             Self::SequenceAck => "sequence_ack",
             Self::Timestamps => "timestamps",
+            Self::QuicHandshake => "quic_handshake",
+            Self::SpinBit => "spin_bit",
         }
     }
 }
@@ -134,6 +149,7 @@ impl AckClass {
             Self::Selective => "selective",
             Self::Duplicate => "duplicate",
             Self::Unasked => "unasked",
+            Self::Spin => "spin",
         }
     }
 }

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::fmt::Write;
 
 use insta::assert_snapshot;
-use tcpexp_flow::StreamOffset;
 
 use super::*;
 use crate::meter_live;
@@ -30,7 +29,7 @@ fn samples(trace: &str) -> String {
                 "{:.3} {} {} {:.0} by {}, {}",
                 sample.at.as_nanos() as f64 / 1e9,
                 sample.direction,
-                StreamOffset::seq(sample.offset).0,
+                sample.offset.map_or(0, |offset| offset.seq().0),
                 sample.rtt,
                 sample.method.name(),
                 sample.ack_class.name(),

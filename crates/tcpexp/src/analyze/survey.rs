@@ -35,18 +35,14 @@ impl Surveyed {
                 sample.observe(sighted);
             }
         });
-        let (hindsight, metered) = Hindsight::along_with(
-            &mut packets,
-            |_| Connection::default(),
-            |rows| {
-                for connection in rows {
-                    let [forward, reverse] = &connection.directions;
-                    let packets = forward.packets + reverse.packets;
-                    connections.add(packets, connection.flow, Arc::new(connection));
-                }
-                Ok::<(), Error>(())
-            },
-        )?;
+        let (hindsight, metered) = Hindsight::along_with(&mut packets, Connection::of, |rows| {
+            for connection in rows {
+                let [forward, reverse] = &connection.directions;
+                let packets = forward.packets + reverse.packets;
+                connections.add(packets, connection.flow, Arc::new(connection));
+            }
+            Ok::<(), Error>(())
+        })?;
         let (connections, flows_left_out) = connections.finish();
         let info = CaptureInfo {
             flows_shed: metered.flows_shed,

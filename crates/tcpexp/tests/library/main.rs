@@ -20,6 +20,7 @@ mod other_protocols;
 mod paths_of_captures;
 mod paths_simulated;
 mod points_simulated;
+mod quic;
 mod real_captures;
 mod recurring_datagrams;
 mod report;

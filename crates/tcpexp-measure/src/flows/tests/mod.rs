@@ -27,14 +27,10 @@ const AT_RESPONDER: &str = "
 
 fn connections(text: &str) -> Vec<ConnectionSummary> {
     let mut all = Vec::new();
-    let metered = meter(
-        &mut Scripted::new(text),
-        |_| Connection::default(),
-        |rows| {
-            all.extend(rows);
-            Ok::<(), ()>(())
-        },
-    );
+    let metered = meter(&mut Scripted::new(text), Connection::of, |rows| {
+        all.extend(rows);
+        Ok::<(), ()>(())
+    });
     assert_eq!(metered.unwrap().flows as usize, all.len());
     all
 }
