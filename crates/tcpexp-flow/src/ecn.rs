@@ -7,6 +7,7 @@
 
 use tcpexp_wire::TcpFlags;
 
+use crate::alpha::Alpha;
 use crate::{Segment, StreamOffset};
 
 /// Feedback mode that two ends negotiated.
@@ -115,6 +116,9 @@ pub struct CeFeedback {
     is_ambiguous: bool,
     /// Classic only.
     echoes: Echoes,
+    alpha: Alpha,
+    /// Packets that the latest ACK newly acknowledges, and those that it reports as marked.
+    latest: [u64; 2],
 }
 
 /// Evidence for the kind of a classic receiver.
@@ -131,6 +135,14 @@ struct Echoes {
     ended_early: u64,
     /// Packets covered by ACKs with ECE.
     packets: u64,
+}
+
+impl Echoes {
+    /// True if the receiver ends ECE without CWR, as DCTCP's does.
+    fn are_of_dctcp(self) -> bool {
+        // A single end without CWR may be due to a segment that the capture missed.
+        self.ended_early > MISSED_ENDS && self.ended_early > self.ended
+    }
 }
 
 /// Number of ends of ECE without CWR that may be due to segments that the capture missed.
@@ -167,6 +179,8 @@ impl CeFeedback {
             packets: 0,
             is_ambiguous: false,
             echoes: Echoes::default(),
+            alpha: Alpha::default(),
+            latest: [0; 2],
         }
     }
 
@@ -190,6 +204,7 @@ impl CeFeedback {
     /// Processes an ACK; returns the number of packets that it newly reports as marked. RFC 3168
     /// has no count: the result is 1 for each ACK with ECE.
     pub fn on_ack(&mut self, segment: &Segment) -> u64 {
+        self.latest = [0; 2];
         let Some(ack) = segment.ack.filter(|_| !segment.flags.rst()) else {
             return 0;
         };
@@ -207,13 +222,35 @@ impl CeFeedback {
         }
         self.una = Some(ack);
         self.stamp = stamp.or(self.stamp);
-        match self.mode {
+        let packets = self.packets_of(ack.since(before));
+        let marked = match self.mode {
             EcnMode::NotEcn => 0,
-            EcnMode::Classic => {
-                self.classic(segment.flags.ece(), ack, self.packets_of(ack.since(before)))
-            }
-            EcnMode::Accurate => self.accurate(segment, self.packets_of(ack.since(before))),
+            EcnMode::Classic => self.classic(segment.flags.ece(), ack, packets),
+            EcnMode::Accurate => self.accurate(segment, packets),
+        };
+        let is_echo = self.mode == EcnMode::Classic && segment.flags.ece();
+        self.latest = [packets, if is_echo { packets } else { marked }];
+        marked
+    }
+
+    /// Adds the latest ACK to the estimate α; the sender has sent the data before `nxt`.
+    pub fn estimate(&mut self, nxt: StreamOffset) {
+        let [acked, marked] = self.latest;
+        if let Some(una) = self.una.filter(|_| acked > 0) {
+            self.alpha.on_ack(una, nxt, acked, marked);
         }
+    }
+
+    /// DCTCP's estimate α of the share of marked packets (RFC 8257, section 3.3), as a sender that starts
+    /// with 1 computes it. `None` if the feedback does not say which packets were marked: that of
+    /// RFC 3168, or a counter that may have wrapped unnoticed.
+    pub fn alpha(&self) -> Option<f64> {
+        let is_exact = match self.mode {
+            EcnMode::NotEcn => false,
+            EcnMode::Classic => self.echoes.are_of_dctcp(),
+            EcnMode::Accurate => !self.is_ambiguous,
+        };
+        self.alpha.value().filter(|_| is_exact)
     }
 
     /// Number of packets with so much payload.
@@ -290,15 +327,8 @@ impl CeFeedback {
     /// with ECE cover. `None` if an ACK covered so many packets that the counter may have wrapped
     /// unnoticed.
     pub fn packets(&self) -> Option<u64> {
-        let Echoes {
-            ended,
-            ended_early,
-            packets,
-            ..
-        } = self.echoes;
-        // A single end without CWR may be due to a segment that the capture missed.
-        if ended_early > MISSED_ENDS && ended_early > ended {
-            return Some(packets);
+        if self.echoes.are_of_dctcp() {
+            return Some(self.echoes.packets);
         }
         (!self.is_ambiguous).then_some(self.packets)
     }

@@ -21,6 +21,7 @@
 //! # Ok::<(), tcpexp_wire::Skipped>(())
 //! ```
 
+mod alpha;
 mod cause;
 mod classify;
 mod connection_ids;

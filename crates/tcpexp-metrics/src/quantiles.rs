@@ -148,6 +148,22 @@ impl Quantiles {
         }
     }
 
+    /// How many values are at least `value`; within 0.1 % of `value` once values are many.
+    pub fn count_from(&mut self, value: TimeDelta) -> u64 {
+        self.sort();
+        // Bisects for the lowest rank whose value is at least `value`.
+        let (mut low, mut high) = (1, self.count() + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.sorted_rank(middle).is_some_and(|found| found < value) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.count() + 1 - low
+    }
+
     /// The `percent`-th percentile; `None` before the first value.
     pub fn quantile(&mut self, percent: u8) -> Option<TimeDelta> {
         self.sort();
@@ -342,6 +358,24 @@ mod tests {
     #[test]
     fn an_empty_set_has_no_summary() {
         assert_eq!(summary_of([]), None);
+    }
+
+    #[test]
+    fn values_from_a_bound_on_are_counted() {
+        for most in [4, 40_000] {
+            let mut quantiles = Quantiles::default();
+            (1..=most).for_each(|n| quantiles.add(TimeDelta::from_nanos(n)));
+            let mut from = |nanos| {
+                quantiles
+                    .count_from(TimeDelta::from_nanos(nanos))
+                    .cast_signed()
+            };
+            assert_eq!(
+                [0, 1, 2, most, most + 1].map(&mut from),
+                [most, most, most - 1, 1, 0]
+            );
+        }
+        assert_eq!(Quantiles::default().count_from(TimeDelta::ZERO), 0);
     }
 
     #[test]

@@ -112,6 +112,7 @@ pub(crate) fn behind_their_place<R: 'static>(
         .count("ce_packets", "Packets captured with the Congestion Experienced mark (RFC 3168).", move |row| of(row).ce_packets)
         .count("ce_bytes", "Bytes of the IP datagrams of ce_packets.", move |row| of(row).ce_bytes)
         .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768), with RFC 3168 the number of times ECE was set, a lower bound, or with DCTCP (RFC 8257), whose receiver ends ECE without CWR, the packets covered by ACKs with ECE. Null if the handshake was not captured, or if one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
+        .maybe_float("ce_alpha", "DCTCP's estimate α of the share of marked packets at the end of the flow (RFC 8257, section 3.3): the moving average, with a weight of 1/16 and from 1, of the reported share in each window of data, that is about per round trip. A sender with TCP Prague computes the same average. Null unless the capture is at the sender, and without feedback that says which packets were marked: with RFC 3168, without the handshake, or if the counter may have wrapped.", move |row| of(row).alpha)
 }
 
 /// Adds the columns for round-trip times from ACKs.

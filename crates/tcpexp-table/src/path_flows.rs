@@ -105,6 +105,10 @@ fn counts<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builder<R> {
         .count("reordered_packets", "Of delivered_packets, those overtaken by a later packet of the flow (RFC 4737, section 3).", |row| of(row).path().reordered)
         .maybe_count("largest_extent_packets", "Largest reordering extent, in packets (RFC 4737, section 4.2). Null if no packet is reordered.", |row| of(row).path().largest_extent_packets)
         .count("ce_marked_packets", "Of delivered_packets, those that left without the ECN codepoint CE and arrived with it: a queue between the points marked them (RFC 3168, section 5).", |row| of(row).path().ce_marked)
+        .maybe_text("marking", "Kind of the queue that marked: l4s (most packets above a threshold of their own delay are marked, and the flow sends ECT(1), RFC 9331), step (the same with ECT(0), as for DCTCP) or classic (few of the packets that waited as long are marked, RFC 3168). Null without marks, and if they fit none with certainty: fewer than 5 marks or 20 of a step, a share between 0.2 and 0.5, short delays with a small share, or a flow that is not ECN-capable.", |row| Some(of(row).path().marking?.law?.name()))
+        .maybe_span("marked_queueing_delay_min_ns", "Smallest queueing delay of ce_marked_packets, in nanoseconds. Null without marks.", |row| Some(of(row).path().marking?.min_delay))
+        .maybe_span("marked_queueing_delay_median_ns", "Median queueing delay of ce_marked_packets, in nanoseconds. Null without marks.", |row| Some(of(row).path().marking?.median_delay))
+        .maybe_float("marked_share", "Share of marked packets among those with a queueing delay of at least marked_queueing_delay_median_ns: near 1 for a step. Null without marks.", |row| Some(of(row).path().marking?.share_above))
         .count("loss_runs", "Runs of consecutively sent packets that were all lost; the missing part of a super-packet is a separate run.", |row| of(row).path().losses.runs)
         .maybe_count("longest_loss_run_packets", "Packets in the longest loss run. Null without losses.", |row| of(row).path().losses.longest)
 }

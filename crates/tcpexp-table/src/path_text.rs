@@ -333,6 +333,7 @@ mod tests {
             reordered: 12,
             largest_extent_packets: Some(3),
             ce_marked: 0,
+            marking: None,
             losses: LossRuns {
                 runs: 9,
                 packets: 28,
@@ -351,6 +352,7 @@ mod tests {
             reordered: 0,
             largest_extent_packets: None,
             ce_marked: 0,
+            marking: None,
             losses: LossRuns::default(),
             one_way_delay: Some(rtt_micros(13_340, delays.map(|micros| micros + 20_016))),
             queueing_delay: Some(rtt_micros(13_340, delays)),

@@ -224,6 +224,7 @@ mod tests {
             reordered: 0,
             largest_extent_packets: None,
             ce_marked: 0,
+            marking: None,
             losses: LossRuns {
                 runs: lost,
                 packets: lost,

@@ -51,7 +51,7 @@ pub use flags::TcpFlags;
 pub use link::{LinkType, ip_bytes};
 pub use options::TcpOptions;
 pub use packet::{
-    Addresses, Other, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced,
+    Addresses, Ecn, Other, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced,
 };
 pub use quic::{ConnectionId, Quic, QuicKind, QuicLong, QuicShort, QuicVersion};
 pub use seq::SeqNum;

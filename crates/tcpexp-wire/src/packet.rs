@@ -29,6 +29,33 @@ pub struct Packet<'a> {
     pub payload: &'a [u8],
 }
 
+/// ECN field of an IP header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable: a queue cannot mark the packet.
+    #[default]
+    NotEct,
+    /// ECT(1), the identifier of L4S (RFC 9331, section 4.1).
+    Ect1,
+    /// ECT(0) (RFC 3168, section 5).
+    Ect0,
+    /// Congestion experienced: a queue marked the packet.
+    Ce,
+}
+
+impl Ecn {
+    /// The codepoint in a traffic class.
+    #[inline]
+    pub const fn of(traffic_class: u8) -> Self {
+        match traffic_class & CONGESTION_EXPERIENCED {
+            0b00 => Self::NotEct,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+}
+
 /// ECN field of a packet that a queue marked: the codepoint CE (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 0b11;
 

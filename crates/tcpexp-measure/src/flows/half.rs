@@ -171,6 +171,11 @@ impl Half {
         self.feedback.as_ref()?.packets()
     }
 
+    /// DCTCP's estimate α; `None` if unknown.
+    pub(super) fn alpha(&self) -> Option<f64> {
+        self.feedback.as_ref()?.alpha()
+    }
+
     /// The rare counters, if any was used.
     pub(super) fn rarities(&self) -> Option<&Rare> {
         self.rare.as_deref()
@@ -186,6 +191,9 @@ impl Half {
     pub(super) fn is_acknowledged(&mut self, segment: &Segment) -> (Option<TimeDelta>, bool) {
         if let Some(feedback) = &mut self.feedback {
             feedback.on_ack(segment);
+            if let Some(nxt) = self.classifier.nxt() {
+                feedback.estimate(nxt);
+            }
         }
         let is_duplicate = self.classifier.acknowledge(segment);
         let rtt = segment

@@ -121,6 +121,11 @@ pub struct DirectionSummary {
     ///
     /// [`CeFeedback::packets`]: tcpexp_flow::CeFeedback::packets
     pub ce_reported_packets: Option<u64>,
+    /// DCTCP's estimate α at the end; see [`CeFeedback::alpha`]. `None` unless the capture is at the
+    /// sender: elsewhere, the data in flight is unknown.
+    ///
+    /// [`CeFeedback::alpha`]: tcpexp_flow::CeFeedback::alpha
+    pub alpha: Option<f64>,
     /// Round-trip times from the capture to this direction's receiver and back.
     pub rtt: Option<RttSummary>,
     /// Round-trip times from the capture to this direction's receiver and back, by the spin bit of QUIC.
@@ -175,6 +180,7 @@ impl DirectionSummary {
             ce_packets: count(|rare| rare.ce_packets),
             ce_bytes: count(|rare| rare.ce_bytes),
             ce_reported_packets: half.ce_reported_packets(),
+            alpha: half.alpha().filter(|_| at_sender),
             rtt,
             spin_rtt: None,
         }

@@ -140,7 +140,7 @@ mod tests {
             record,
             time: Timestamp::MIN,
             at: Timestamp::MIN,
-            is_ce: false,
+            ecn: tcpexp_wire::Ecn::NotEct,
         };
         PacketOutcome {
             flow: FlowId(0),

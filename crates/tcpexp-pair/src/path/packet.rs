@@ -2,6 +2,7 @@
 
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::Ecn;
 
 use super::reordering::Order;
 use crate::spp::{Fate, PacketOutcome, PathDirection};
@@ -45,6 +46,8 @@ pub struct PathPacket {
     /// True if the packet left without the codepoint CE and arrived with it (RFC 3168, section 5):
     /// a queue between the points marked it. `None` if the packet was not captured at both points.
     pub ce_marked: Option<bool>,
+    /// ECN field on departure; `None` if the packet was not captured there.
+    pub sent_ecn: Option<Ecn>,
     /// True if a later packet of the flow arrived before this packet (RFC 4737, section 3); `None`
     /// if the packet did not arrive or arrived as a duplicate.
     pub reordered: Option<bool>,
@@ -87,7 +90,8 @@ impl PathPacket {
             ce_marked: outcome
                 .sent
                 .zip(outcome.received)
-                .map(|(sent, received)| received.is_ce && !sent.is_ce),
+                .map(|(sent, received)| received.ecn == Ecn::Ce && sent.ecn != Ecn::Ce),
+            sent_ecn: outcome.sent.map(|sent| sent.ecn),
             reordered: order.map(|order| order != Order::Kept),
             reordering_extent_packets: order.and_then(Order::extent_packets),
             packets: outcome.packets,

@@ -6,6 +6,7 @@ use tcpexp_units::TimeDelta;
 
 use super::bottleneck::Bottleneck;
 use super::losses::LossRuns;
+use super::marking::{Marking, MarkingTally};
 use super::packet::PathPacket;
 use super::reordering::Order;
 use crate::spp::{DirectionCounts, FlowSummary, PathDirection};
@@ -36,6 +37,8 @@ pub struct PathSummary {
     /// Number of arrived packets that a queue between the points marked: see
     /// [`PathPacket::ce_marked`].
     pub ce_marked: u64,
+    /// The law by which the queue marks; `None` if no packet with a queueing delay was marked.
+    pub marking: Option<Marking>,
     /// Runs of consecutive losses, within each flow.
     pub losses: LossRuns,
     /// One-way delays, including the error of the clock offset. `None` if no packet has one.
@@ -109,6 +112,7 @@ pub(super) struct Tally {
     pub(super) reordered: u64,
     pub(super) largest_extent_packets: Option<u64>,
     pub(super) ce_marked: u64,
+    marking: MarkingTally,
 }
 
 impl Tally {
@@ -116,6 +120,7 @@ impl Tally {
     pub(super) fn arrive(&mut self, packet: &PathPacket, order: Order) {
         if let Some(delay) = packet.queueing_delay {
             self.queueing_delays.add(delay);
+            self.marking.arrive(packet, delay);
         }
         if packet.ce_marked == Some(true) {
             self.ce_marked += packet.packets;
@@ -132,11 +137,13 @@ impl Tally {
         least_owd: Option<TimeDelta>,
     ) -> PathSummary {
         let queueing_delay = self.queueing_delays.summary();
+        let marking = self.marking.close(&mut self.queueing_delays);
         PathSummary {
             counts,
             reordered: self.reordered,
             largest_extent_packets: self.largest_extent_packets,
             ce_marked: self.ce_marked,
+            marking,
             losses,
             // Both delays differ by a constant, so the quantiles of one give those of the other.
             one_way_delay: queueing_delay

@@ -395,7 +395,7 @@ mod tests {
                     piece: 0,
                     record: 0,
                     header_bytes: 0,
-                    is_ce: false,
+                    ecn: tcpexp_wire::Ecn::NotEct,
                     slot: tracked.slot,
                     direction: tracked.direction,
                     mark: marker.mark(sighted.packet, [0; 2]),

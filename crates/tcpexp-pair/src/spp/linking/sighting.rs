@@ -2,6 +2,7 @@
 
 use tcpexp_flow::{Direction, FlowId, Slot};
 use tcpexp_units::Timestamp;
+use tcpexp_wire::Ecn;
 
 use super::mark::Mark;
 use crate::spp::crossing::PathDirection;
@@ -19,8 +20,8 @@ pub(in crate::spp) struct Sighting {
     pub(in crate::spp) record: u32,
     /// Bytes of all headers from the IP header on.
     pub(in crate::spp) header_bytes: u16,
-    /// True if the ECN field is CE.
-    pub(in crate::spp) is_ce: bool,
+    /// The ECN field.
+    pub(in crate::spp) ecn: Ecn,
     /// Slot of the flow in the point's flow table.
     pub(in crate::spp) slot: Slot,
     /// Direction of the packet in the point's flow table.

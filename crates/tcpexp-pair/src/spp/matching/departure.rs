@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::Timestamp;
-use tcpexp_wire::SeqNum;
+use tcpexp_wire::{Ecn, SeqNum};
 
 use crate::spp::alignment::COPY_GAP;
 use crate::spp::crossing::PathDirection;
@@ -55,8 +55,8 @@ pub(in crate::spp) struct Departure {
     pub(in crate::spp) seq: SeqNum,
     /// Bytes of all headers from the IP header on.
     pub(in crate::spp) header_bytes: u16,
-    /// True if the ECN field is CE.
-    pub(in crate::spp) is_ce: bool,
+    /// The ECN field.
+    pub(in crate::spp) ecn: Ecn,
     /// True if the capture records each packet twice and its second record has been found.
     pub(in crate::spp) has_twin: bool,
 }
@@ -75,7 +75,7 @@ impl Departure {
             number: low_half(number),
             payload_bytes: event.sighting.mark.length,
             header_bytes: event.sighting.header_bytes,
-            is_ce: event.sighting.is_ce,
+            ecn: event.sighting.ecn,
             has_twin: false,
         }
     }

@@ -7,6 +7,7 @@ use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, whole};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::Ecn;
 
 /// Fate of one packet between the points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,8 +72,8 @@ pub struct Passing {
     pub time: Timestamp,
     /// Time on the common timeline: the source clock without steps.
     pub at: Timestamp,
-    /// True if the ECN field is CE (RFC 3168, section 5).
-    pub is_ce: bool,
+    /// The ECN field.
+    pub ecn: Ecn,
 }
 
 /// Outcome of one packet.
@@ -138,7 +139,7 @@ impl PacketOutcome {
                 record: setting.record(downstream, sighting.record),
                 time: sighting.time,
                 at: sighting.at,
-                is_ce: sighting.is_ce,
+                ecn: sighting.ecn,
             }),
             // The size of a clock step between the two records would be part of the delay.
             one_way_delay: departure
@@ -203,7 +204,7 @@ impl Departure {
             record: setting.record(self.path_direction.upstream(), self.record),
             time: self.time,
             at: self.at,
-            is_ce: self.is_ce,
+            ecn: self.ecn,
         }
     }
 }

@@ -139,7 +139,7 @@ mod tests {
                 payload_bytes: 0,
                 seq: SeqNum(0),
                 header_bytes: 0,
-                is_ce: false,
+                ecn: tcpexp_wire::Ecn::NotEct,
                 has_twin: false,
             },
         )

@@ -2,7 +2,7 @@
 
 use tcpexp_flow::{End, Flow, FlowTable, Slot};
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{Packet, is_congestion_experienced};
+use tcpexp_wire::{Ecn, Packet};
 
 use crate::spp::alignment::{Shifts, address_number};
 use crate::spp::clock::TimelineReader;
@@ -127,7 +127,7 @@ impl<'a, P: Packets> Reader<'a, P> {
                 piece: u16::try_from(placed.piece).unwrap_or(u16::MAX),
                 record: low_half(sighted.record),
                 header_bytes: header_bytes(sighted.packet),
-                is_ce: is_congestion_experienced(sighted.packet.traffic_class),
+                ecn: Ecn::of(sighted.packet.traffic_class),
                 slot: tracked.slot,
                 direction: tracked.direction,
                 mark: marker.mark(sighted.packet, shift),
