@@ -142,9 +142,9 @@ fn title(summary: &ConnectionSummary, width: usize) -> Vec<String> {
     let vantage = summary
         .vantage
         .map(|vantage| format!("seen at {}", vantage.name()));
-    let quic = summary.quic.map(|quic| {
-        let version = quic.version.map_or("", |version| version.name());
-        format!("QUIC {version}").trim_end().to_owned()
+    let quic = summary.quic.map(|quic| match quic.version {
+        Some(version) => format!("QUIC {}", version.name()),
+        None => "QUIC".to_owned(),
     });
     let about = [
         Some(format!(" {:.1}", summary.duration)),

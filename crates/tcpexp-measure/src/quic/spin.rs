@@ -156,10 +156,10 @@ impl Way {
         let of_change = if is_turn {
             // The share of changes depends on the rate of packets, so it is learnt from the packets
             // before (the estimator of Krichevsky and Trofimov, 1981).
-            let [packets, changed] = &mut self.in_turn;
-            let share = (*changed + 0.5) / (*packets + 1.0);
+            let [packets, earlier] = &mut self.in_turn;
+            let share = (*earlier + 0.5) / (*packets + 1.0);
             *packets += 1.0;
-            *changed += f64::from(u8::from(changes));
+            *earlier += f64::from(u8::from(changes));
             share
         } else {
             REORDERED_SHARE

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use insta::assert_snapshot;
 use tcpexp_testkit::Prng;
 use tcpexp_testkit::scripted::Scripted;
+use tcpexp_wire::QuicVersion;
 
 use crate::flows::{Connection, ConnectionSummary};
 use crate::meter;
@@ -49,9 +50,7 @@ fn about(text: &str) -> String {
         let Some(quic) = &connection.quic else {
             return format!("{} is not known to be QUIC", connection.flow);
         };
-        let version = quic
-            .version
-            .map_or("unknown version", |version| version.name());
+        let version = quic.version.map_or("unknown version", QuicVersion::name);
         let rtt = connection.handshake_rtt.map_or("none".to_owned(), |rtt| {
             (rtt.as_nanos() / 1_000).to_string()
         });

@@ -23,9 +23,9 @@ const MIN_UNMARKED: u64 = 40;
 /// step marks all of them; half allows for delays after the queue.
 const STEP_SHARE: f64 = 0.5;
 /// Share that a classic queue marks at most: PIE drops above a probability of 10 % (RFC 8033, section
-/// 5.1), and CoDel marks once per 100 ms at first; twice as much allows for bursts.
+/// 5.1), and `CoDel` marks once per 100 ms at first; twice as much allows for bursts.
 const CLASSIC_SHARE: f64 = 0.2;
-/// Least delay of marked packets in a classic queue: below the lowest default target, 5 ms of CoDel,
+/// Least delay of marked packets in a classic queue: below the lowest default target, 5 ms of `CoDel`,
 /// and above the threshold of L4S queues, 1 ms (RFC 9332, section 2.5.1.1). A dual queue also marks L4S
 /// packets with short delays when its classic queue is long.
 const CLASSIC_DELAY: TimeDelta = TimeDelta::from_nanos(2_000_000);
