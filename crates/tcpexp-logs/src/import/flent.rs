@@ -3,8 +3,8 @@
 //! A data file is a JSON document with the values of each series (`results`) at common times
 //! (`x_values`, seconds since the start of the test), and `metadata` with the name of the test and
 //! the unit of each series. Flent interpolates what its tools print to these times. The samples of the
-//! tools (`raw_values`) are not read: their units depend on the tool, and the file does not state
-//! them.
+//! tools (`raw_values`) give the time zone of a start that states none. Their values are not read: their
+//! units depend on the tool, and the file does not state them.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -16,6 +16,11 @@ use super::error::{Error, Report, Unusable};
 use super::iperf3::{failure, span};
 use super::rows::{Batch, SeriesSample};
 
+/// Time zones differ from UTC by multiples of 15 minutes.
+const ZONE_STEP_S: f64 = 900.0;
+/// Maximum time from the start of a test to its first sample, by which the zone of the start is found.
+const MAX_FIRST_SAMPLE_S: f64 = 60.0;
+
 /// Reads all values and passes them to `sink`, one batch per series in the order of their names.
 pub(super) fn read<E: From<Error>>(
     log: impl BufRead,
@@ -26,8 +31,7 @@ pub(super) fn read<E: From<Error>>(
     let metadata = &file["metadata"];
     let described = |name: &str| Arc::from(metadata[name].as_str().unwrap_or_default());
     let (test, title): (Arc<str>, Arc<str>) = (described("NAME"), described("TITLE"));
-    // Early versions state a local time without its zone.
-    let start = metadata["T0"].as_str().and_then(Timestamp::from_rfc3339);
+    let start = start(&file);
     let times = file["x_values"].as_array().map_or(&[][..], Vec::as_slice);
     let mut series: Vec<(&String, &Value)> =
         file["results"].as_object().into_iter().flatten().collect();
@@ -79,6 +83,39 @@ fn sample(
     };
     let elapsed = span(time).ok_or(Unusable::Unreadable("time"))?;
     Ok(Some((elapsed, value)))
+}
+
+/// The start of the test; `None` if its time zone is unknown.
+fn start(file: &Value) -> Option<Timestamp> {
+    let stated = file["metadata"]["T0"].as_str()?;
+    if let Some(start) = Timestamp::from_rfc3339(stated) {
+        return Some(start);
+    }
+    // Early versions state a local time without its zone. The samples are in UTC, and the first is taken
+    // when the test starts.
+    let local = Timestamp::from_rfc3339(&format!("{stated}Z"))?;
+    let series = file["raw_values"].as_object()?.values();
+    let times = series.filter_map(Value::as_array).flatten();
+    let first = times
+        .filter_map(|entry| entry["t"].as_f64())
+        .reduce(f64::min)?;
+    let ahead_s = (timestamp(first)? - local).as_seconds_f64();
+    let zone_s = (ahead_s / ZONE_STEP_S).round() * ZONE_STEP_S;
+    let is_near = (ahead_s - zone_s).abs() <= MAX_FIRST_SAMPLE_S;
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number of seconds")]
+    is_near.then(|| local + TimeDelta::from_seconds(zone_s as i64))
+}
+
+/// Converts seconds since 1970 to a time; `None` beyond the years of measurements.
+fn timestamp(seconds: f64) -> Option<Timestamp> {
+    let micros = (seconds * 1e6).round();
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "within range as just checked"
+    )]
+    (0.0..9e15)
+        .contains(&micros)
+        .then(|| Timestamp::from_nanos(micros as i64 * 1_000))
 }
 
 #[cfg(test)]
@@ -150,8 +187,12 @@ mod tests {
     }
 
     #[test]
-    fn a_start_without_a_zone_is_unknown() {
-        let (samples, _) = read_all(&FILE.replace("11.5Z", "11.5"));
+    fn a_start_without_a_zone_has_the_zone_of_the_samples() {
+        let local = FILE.replace("20:55:11.5Z", "22:55:11.5");
+        let (samples, _) = read_all(&local);
+        assert_eq!(samples[1].at.rfc3339(), "2017-02-21T20:55:11.700000000Z");
+        // Without samples the zone is unknown.
+        let (samples, _) = read_all(&local.replace("\"t\"", "\"x\""));
         assert_eq!(samples[1].at, Timestamp::from_nanos(200_000_000));
         assert_eq!(samples[1].elapsed, TimeDelta::from_millis(200));
     }
