@@ -310,6 +310,7 @@ mod tests {
             usable_window_bytes: None,
             limit: None,
             model: None,
+            latest_rtt: None,
         }
     }
 

@@ -331,9 +331,9 @@ const MOST_CANDIDATES: usize = 4;
 fn named_control(named: &Named) -> String {
     let compared = compared(&named.evidence);
     match named.answer {
-        Ok(Control::Bbr) => "bbr: paces, and probes the round-trip time".to_owned(),
+        Ok(Control::Bbr) => format!("bbr{}: paces by BBR's rules", confidence(named)),
         Ok(control) => {
-            let name = control.name();
+            let name = format!("{}{}", control.name(), confidence(named));
             match named.fits.as_slice() {
                 [best, second, ..] => {
                     let [best, second] = [best, second].map(fit);
@@ -348,6 +348,12 @@ fn named_control(named: &Named) -> String {
         }
         Err(reason) => format!("not certain, {}: {compared}", reason.name()),
     }
+}
+
+/// The confidence in a name, in percent.
+fn confidence(named: &Named) -> String {
+    let percent = named.confidence.map(|confidence| confidence * 100.0);
+    percent.map_or_else(String::new, |percent| format!(" ({percent:.0} %)"))
 }
 
 /// The first names of some controls, and the number of the rest.

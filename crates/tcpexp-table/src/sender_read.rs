@@ -87,6 +87,7 @@ impl Rows {
             limit: cells.may_be("limit", &Limit::ALL, Limit::name)?,
             // Nothing that reads a table back needs the model.
             model: None,
+            latest_rtt: None,
         };
         let label = match self.labels.get(&(flow, direction)) {
             Some(label) => Arc::clone(label),
@@ -156,6 +157,7 @@ mod tests {
             usable_window_bytes: Some(-5),
             limit: Some(Limit::Application),
             model: None,
+            latest_rtt: None,
         };
         let wrapped = SenderSample {
             snd_una: Some(una.plus(20)),
@@ -180,6 +182,7 @@ mod tests {
             usable_window_bytes: None,
             limit: None,
             model: None,
+            latest_rtt: None,
             ..full
         };
         let forward = SenderSample {

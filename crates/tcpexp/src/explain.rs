@@ -203,7 +203,7 @@ impl<W: Fn(&ExplainedFlow) -> bool + Sync> Pass<'_, W> {
             |rows| {
                 for row in rows {
                     match row {
-                        Either::First(row) => all.infer(row),
+                        Either::First(row) => all.infer(&row),
                         Either::Second(Shown::Packet(packet)) => all.show(packet),
                         Either::Second(Shown::Flow(flow)) => all.flows.push(flow),
                     }
@@ -269,8 +269,8 @@ impl Collected {
         }
     }
 
-    fn infer(&mut self, row: SenderRow) {
-        match row {
+    fn infer(&mut self, row: &SenderRow) {
+        match *row {
             SenderRow::Sample(sample)
                 if self.reach.contains(&sample.at) && self.senders.contains(&sample.flow) =>
             {

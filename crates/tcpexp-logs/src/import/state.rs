@@ -34,6 +34,7 @@ pub(super) fn blank(stream: &Stream, at: Timestamp) -> SenderSample {
         usable_window_bytes: None,
         limit: None,
         model: None,
+        latest_rtt: None,
     }
 }
 

@@ -38,6 +38,7 @@ impl Row {
             usable_window_bytes: None,
             limit: None,
             model: None,
+            latest_rtt: None,
         })
     }
 

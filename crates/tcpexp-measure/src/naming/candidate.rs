@@ -1,7 +1,7 @@
 //! One candidate: a control's rules, replayed on what the sender saw, and how far they are off.
 
 use super::control::Control;
-use super::rules::{Ack, Rule};
+use super::rules::{Ack, Duplicate, Rule};
 
 /// Greatest error that counts: beyond it, a prediction is wrong, however far.
 const MOST: f64 = 4.0;
@@ -62,6 +62,11 @@ impl Candidate {
         }
     }
 
+    /// Replays an ACK that acknowledges nothing cumulatively.
+    pub(super) fn duplicate(&mut self, ack: &Duplicate) {
+        self.rule.observe_duplicate(ack);
+    }
+
     /// Begins congestion avoidance with an observed window.
     pub(super) fn begin(&mut self, cwnd: u32) {
         self.cwnd = cwnd;
@@ -96,7 +101,10 @@ impl Candidate {
 
     /// Compares the predicted with the observed threshold.
     pub(super) fn compare_threshold(&mut self, threshold: u32) {
-        self.reductions.add(error(self.threshold, threshold), 1.0);
+        // The flight after a recovery shows the threshold, or the window where it differs.
+        let settled = self.rule.settle(self.threshold);
+        let off = error(self.threshold, threshold).min(error(settled, threshold));
+        self.reductions.add(off, 1.0);
     }
 
     /// Compares a cut without a loss with the prediction.

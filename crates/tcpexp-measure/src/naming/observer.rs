@@ -7,7 +7,7 @@ use super::candidate::Candidate;
 use super::decline::Decline;
 use super::model::ModelWatch;
 use super::named::{Evidence, Named, SlowStartExit};
-use super::rules::{self, Ack};
+use super::rules::{self, Ack, Duplicate};
 use crate::sender::{CwndSource, Phase, RecoveryEpoch, RecoveryKind, SenderSample, SenderSummary};
 
 /// Minimum window in segments for a reduction: below it, rounding hides the factor.
@@ -83,20 +83,35 @@ impl Observer {
             CwndSource::Paced => self.evidence.paced += 1,
             _ => {}
         }
-        if let Some(before) = self.before.replace(*now)
-            && let Some(ack) = self.ack(&before, now)
-        {
-            self.see_start(&before, &ack);
+        if let Some(before) = self.before.replace(*now) {
+            self.acknowledge(&before, now);
+        }
+        match now.recovery_epoch {
+            Some(epoch) => self.recover(epoch, now),
+            None => self.look(now, una, nxt),
+        }
+    }
+
+    /// Replays the ACK between two states.
+    fn acknowledge(&mut self, before: &SenderSample, now: &SenderSample) {
+        if let Some(ack) = self.ack(before, now) {
+            self.see_start(before, &ack);
             self.model.acknowledge(&ack);
             let is_limited = before.cwnd_source == CwndSource::Filled;
             let grows = self.is_running && ack.is_open && is_limited;
             for candidate in &mut self.candidates {
                 candidate.acknowledge(&ack, grows);
             }
-        }
-        match now.recovery_epoch {
-            Some(epoch) => self.recover(epoch, now),
-            None => self.look(now, una, nxt),
+        } else if let (Some((first_at, _)), Some(smss_bytes)) = (self.first, now.smss_bytes)
+            && before.snd_una == now.snd_una
+        {
+            for candidate in &mut self.candidates {
+                candidate.duplicate(&Duplicate {
+                    at_us: micros(before.at - first_at),
+                    rtt_us: rtt_us(now),
+                    smss_bytes,
+                });
+            }
         }
     }
 
@@ -111,16 +126,11 @@ impl Observer {
         let whole = |offset: StreamOffset| offset.since(first) / i64::from(smss_bytes);
         let is_open = before.recovery_epoch.is_none();
         let srtt_us = micros(now.srtt?);
-        // Undoes SRTT' = 7/8 SRTT + R/8 (RFC 6298, section 2.3), exact within 8 µs.
-        let rtt_us = match before.srtt {
-            Some(srtt) => 8 * srtt_us - 7 * micros(srtt),
-            None => srtt_us,
-        };
         Some(Ack {
             at_us: micros(before.at - first_at),
             segments: u32::try_from(whole(una) - whole(from)).unwrap_or(u32::MAX),
             bytes,
-            rtt_us: Some(rtt_us).filter(|rtt_us| is_open && *rtt_us > 0),
+            rtt_us: rtt_us(now).filter(|_| is_open),
             srtt_us,
             una: una.since(first),
             nxt: before.snd_nxt?.since(first),
@@ -268,6 +278,11 @@ impl Observer {
         let fits = self.candidates.iter().map(Candidate::fit).collect();
         Named::of(summary, fits, self.evidence, &self.model)
     }
+}
+
+/// The round-trip time that the ACK before a state showed.
+fn rtt_us(now: &SenderSample) -> Option<i64> {
+    now.latest_rtt.map(micros).filter(|rtt_us| *rtt_us > 0)
 }
 
 fn micros(span: TimeDelta) -> i64 {

@@ -42,4 +42,9 @@ impl Pacing {
         let total = self.answers + self.unasked;
         total >= MIN_PACKETS && self.unasked * 2 > total
     }
+
+    /// True if nearly all bursts answer an ACK: no timer paces them.
+    pub(super) fn is_clocked_by_acks(&self) -> bool {
+        self.unasked * 10 < self.answers
+    }
 }

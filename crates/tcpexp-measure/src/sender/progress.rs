@@ -28,6 +28,13 @@ impl Progress {
         }
     }
 
+    /// Round-trip time that congestion controls measure: of the latest segment. As in
+    /// `tcp_clean_rtx_queue`, a retransmitted segment below the acknowledgment number spoils it.
+    pub(super) fn latest_rtt(&self) -> Option<TimeDelta> {
+        let is_spoiled = self.has_retransmitted && self.first_sacked.is_none();
+        self.latest.and_then(|(_, rtt)| rtt).filter(|_| !is_spoiled)
+    }
+
     /// Send time of the segment that Linux measures the round-trip time on.
     pub(super) fn timed(&self) -> Option<Timestamp> {
         let acked = self.first_acked.filter(|_| !self.has_retransmitted);

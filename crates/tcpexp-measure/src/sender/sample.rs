@@ -54,6 +54,9 @@ pub struct SenderSample {
     pub limit: Option<Limit>,
     /// The model of the path of a sender that paces.
     pub model: Option<PathModel>,
+    /// Round-trip time that the ACK before showed: that of the latest segment newly acknowledged, if it
+    /// was sent once (`ca_rtt_us` of Linux, which congestion controls measure). Not a column.
+    pub latest_rtt: Option<TimeDelta>,
 }
 
 /// Source of a congestion window.

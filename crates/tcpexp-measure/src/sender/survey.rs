@@ -356,8 +356,14 @@ impl SideSurvey {
             retransmissions: self.again.clone().sorted(position),
             least_echo: other.echoes.least(),
             // Only at the sender is the time from an ACK to data the reaction time of the sender.
-            is_paced: self.drains.count() > 0
-                || position == Some(Position::Sender) && self.pacing.is_paced(),
+            is_paced: match position {
+                // After a few losses, the window of a sender without pacing may look like a drain.
+                Some(Position::Sender) => {
+                    self.pacing.is_paced()
+                        || self.drains.count() > 0 && !self.pacing.is_clocked_by_acks()
+                }
+                _ => self.drains.count() > 0,
+            },
         })
     }
 }

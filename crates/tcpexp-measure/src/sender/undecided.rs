@@ -21,11 +21,11 @@ pub(super) struct Undecided {
 
 impl Undecided {
     /// Holds a sample back. Its window is valid if the application limits the sender.
-    pub(super) fn wait(&mut self, sample: SenderSample, rows: &mut impl Extend<SenderRow>) {
+    pub(super) fn wait(&mut self, sample: &SenderSample, rows: &mut impl Extend<SenderRow>) {
         if self.samples.len() == MOST {
             self.give_up(rows);
         }
-        self.samples.push(sample);
+        self.samples.push(*sample);
     }
 
     /// Emits the samples unchanged: the application had nothing to send.

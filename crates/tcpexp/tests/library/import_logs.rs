@@ -245,6 +245,7 @@ impl Meter for Outstanding {
                 usable_window_bytes: None,
                 limit: None,
                 model: None,
+                latest_rtt: None,
             }]);
             self.una = self.una.max(segment.ack);
         }

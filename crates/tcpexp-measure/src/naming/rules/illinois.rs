@@ -1,6 +1,6 @@
 //! Illinois: the queueing delay sets the increase and the decrease.
 
-use super::{Ack, MIN_THRESHOLD, Rule};
+use super::{Ack, Duplicate, MIN_THRESHOLD, Rule};
 
 /// Increase in 1/128: minimum 0.3, base 1, maximum 10.
 const ALPHAS: (i64, i64, i64) = (38, 128, 1_280);
@@ -43,6 +43,15 @@ impl Default for Illinois {
 }
 
 impl Illinois {
+    fn measure(&mut self, rtt_us: Option<i64>) {
+        if let Some(rtt_us) = rtt_us {
+            self.base_us = Some(self.base_us.map_or(rtt_us, |base| base.min(rtt_us)));
+            self.most_us = self.most_us.max(rtt_us);
+            self.sum_us += rtt_us;
+            self.samples += 1;
+        }
+    }
+
     fn update(&mut self, cwnd: u32) {
         if cwnd < MIN_WINDOW {
             self.alpha = ALPHAS.1;
@@ -89,13 +98,12 @@ fn beta(mean: i64, most: i64) -> i64 {
 }
 
 impl Rule for Illinois {
+    fn observe_duplicate(&mut self, ack: &Duplicate) {
+        self.measure(ack.rtt_us);
+    }
+
     fn observe(&mut self, ack: &Ack) {
-        if let Some(rtt_us) = ack.rtt_us {
-            self.base_us = Some(self.base_us.map_or(rtt_us, |base| base.min(rtt_us)));
-            self.most_us = self.most_us.max(rtt_us);
-            self.sum_us += rtt_us;
-            self.samples += 1;
-        }
+        self.measure(ack.rtt_us);
         // The parameters follow the delay in slow start too.
         if ack.is_open && ack.una > self.end {
             self.end = ack.nxt;

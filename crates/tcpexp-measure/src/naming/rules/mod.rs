@@ -53,10 +53,24 @@ pub(super) struct Ack {
     pub(super) is_open: bool,
 }
 
+/// An ACK that acknowledges nothing cumulatively.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Duplicate {
+    /// Time since the first ACK.
+    pub(super) at_us: i64,
+    /// Round-trip time that its SACK blocks show.
+    pub(super) rtt_us: Option<i64>,
+    /// Segment size.
+    pub(super) smss_bytes: u32,
+}
+
 /// The rules of one congestion control, with the state that Linux keeps for one connection.
 pub(super) trait Rule: Debug + Send {
     /// Measures. Called for each ACK, before [`grow`](Self::grow).
     fn observe(&mut self, _ack: &Ack) {}
+
+    /// Measures a duplicate ACK.
+    fn observe_duplicate(&mut self, _ack: &Duplicate) {}
 
     /// The window after an ACK in congestion avoidance, while the window limits the sender.
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32;

@@ -1,7 +1,7 @@
 //! Westwood+: Reno, but after a loss the window is the measured bandwidth times the minimum
 //! round-trip time.
 
-use super::{Ack, Counter, HZ, MIN_THRESHOLD, Rule, TICK_US, halved};
+use super::{Ack, Counter, Duplicate, HZ, MIN_THRESHOLD, Rule, TICK_US, halved};
 
 /// Least span of a bandwidth sample, in ticks: 50 ms (`TCP_WESTWOOD_RTT_MIN`).
 const MIN_SPAN: i64 = HZ / 20;
@@ -18,6 +18,8 @@ pub(super) struct Westwood {
     rtt: i64,
     least_rtt: Option<i64>,
     smss_bytes: i64,
+    /// Bytes counted at duplicate ACKs and not acknowledged since.
+    counted: i64,
 }
 
 impl Westwood {
@@ -31,16 +33,10 @@ impl Westwood {
             self.twice = (7 * self.twice + self.once) >> 3;
         }
     }
-}
 
-impl Rule for Westwood {
-    fn observe(&mut self, ack: &Ack) {
-        let now = ack.at_us / TICK_US;
-        self.smss_bytes = i64::from(ack.smss_bytes);
-        if let Some(rtt_us) = ack.rtt_us {
-            self.rtt = (rtt_us + TICK_US - 1) / TICK_US;
-            self.least_rtt = Some(self.least_rtt.map_or(self.rtt, |least| least.min(self.rtt)));
-        }
+    /// Ends a bandwidth sample if it is long enough (`westwood_update_window`).
+    fn update(&mut self, at_us: i64) {
+        let now = at_us / TICK_US;
         let since = *self.since.get_or_insert(now);
         let span = now - since;
         if self.rtt > 0 && span > self.rtt.max(MIN_SPAN) {
@@ -48,7 +44,39 @@ impl Rule for Westwood {
             self.bytes = 0;
             self.since = Some(now);
         }
-        self.bytes += i64::try_from(ack.bytes).unwrap_or(0);
+    }
+
+    /// Bytes that an ACK counts, less those that duplicate ACKs have counted before
+    /// (`westwood_acked_count`).
+    fn count(&mut self, bytes: i64) -> i64 {
+        if bytes <= self.smss_bytes || self.counted == 0 {
+            return bytes;
+        }
+        if self.counted >= bytes {
+            self.counted -= bytes;
+            return self.smss_bytes;
+        }
+        bytes - std::mem::take(&mut self.counted)
+    }
+}
+
+impl Rule for Westwood {
+    fn observe(&mut self, ack: &Ack) {
+        self.smss_bytes = i64::from(ack.smss_bytes);
+        self.update(ack.at_us);
+        let bytes = i64::try_from(ack.bytes).unwrap_or(0);
+        self.bytes += self.count(bytes);
+        if let Some(rtt_us) = ack.rtt_us {
+            self.rtt = (rtt_us + TICK_US - 1) / TICK_US;
+            self.least_rtt = Some(self.least_rtt.map_or(self.rtt, |least| least.min(self.rtt)));
+        }
+    }
+
+    fn observe_duplicate(&mut self, ack: &Duplicate) {
+        self.smss_bytes = i64::from(ack.smss_bytes);
+        self.update(ack.at_us);
+        self.bytes += self.smss_bytes;
+        self.counted += self.smss_bytes;
     }
 
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32 {

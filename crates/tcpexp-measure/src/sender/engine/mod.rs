@@ -8,7 +8,7 @@ mod state;
 mod stream;
 
 use tcpexp_flow::{Direction, FlowId, StreamOffset};
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use self::state::State;
 use self::stream::{Exchange, Start, Stream};
@@ -59,6 +59,8 @@ pub(super) struct Engine<'a> {
     backoff: Backoff,
     undecided: Undecided,
     totals: Totals,
+    /// Round-trip time that the latest ACK showed.
+    latest_rtt: Option<TimeDelta>,
     /// The model of the path; `None` unless the sender paces. Boxed because most senders have none.
     model: Option<Box<Model>>,
     /// The fates of the data; `None` without a second capture.
@@ -98,6 +100,7 @@ impl<'a> Engine<'a> {
             backoff: Backoff::default(),
             undecided: Undecided::default(),
             totals: Totals::default(),
+            latest_rtt: None,
             model: subject
                 .has_model()
                 .then(|| Box::new(Model::new(subject.side.smss_bytes))),
@@ -278,6 +281,7 @@ impl<'a> Engine<'a> {
         if !has_sack {
             progress.delivered = self.count_duplicates(&progress, acked.ack, is_duplicate, had);
         }
+        self.latest_rtt = progress.latest_rtt();
         self.time(acked, &progress, syn, before.nxt);
         self.measure_delivery(acked);
         // Outside a recovery, the first retransmission marks the losses: only it shows that the

@@ -25,7 +25,7 @@ impl Engine<'_> {
         match self.window.open(now) {
             CwndEstimate::Undecided => {
                 let sample = self.sample(now, self.window.cwnd, CwndSource::ApplicationLimited);
-                self.undecided.wait(sample, rows);
+                self.undecided.wait(&sample, rows);
             }
             CwndEstimate::Sure(cwnd, source) => {
                 // A window filled again shows whether the sender reduced it during its silence.
@@ -88,6 +88,7 @@ impl Engine<'_> {
             rto: is_ordered.then(|| self.timer.rto()),
             usable_window_bytes: self.stream.and_then(|stream| stream.usable_bytes()),
             limit: limit(now, source),
+            latest_rtt: self.latest_rtt,
             model: self.model.as_ref().map(|model| model.state()),
         }
     }
