@@ -99,8 +99,11 @@ impl Output {
                     .with_context(cannot)?,
             ),
             _ => {
-                let (file, lock) = temporary(path)?;
-                Target::File(file, lock)
+                // A symbolic link stays, as with `> FILE` of a shell: the file that it leads to is
+                // replaced.
+                let place = partial::final_place(path);
+                let (file, lock) = temporary(&place)?;
+                return Ok(Self::new(Target::File(file, lock), &place));
             }
         };
         Ok(Self::new(target, path))

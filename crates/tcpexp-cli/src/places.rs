@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use tcpexp::Manifest;
+use tcpexp::{Manifest, partial};
 use tcpexp_store::as_url;
 
 use crate::shared_args::wrong_usage;
@@ -140,6 +140,7 @@ fn place(path: &Path) -> Option<PathBuf> {
     if as_url(path).is_some() {
         return Some(path.to_owned());
     }
+    let path = &partial::final_place(path);
     match fs::metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => None,
         Ok(_) => fs::canonicalize(path).ok(),

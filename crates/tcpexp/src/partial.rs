@@ -8,7 +8,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -35,6 +35,24 @@ pub fn locked<T>(
             return Ok((made, file));
         }
     }
+}
+
+/// The place that a result at `path` takes: of a symbolic link, the place that it leads to, whether
+/// or not something is there. Renaming a result to the link itself would replace the link and leave
+/// the old result where it is.
+pub fn final_place(path: &Path) -> PathBuf {
+    /// Linux follows as many links (path_resolution(7)); more are a loop.
+    const LINKS: usize = 40;
+
+    let mut place = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(target) = fs::read_link(&place) else {
+            break;
+        };
+        // A relative target starts in the folder of the link.
+        place = place.parent().unwrap_or(Path::new("")).join(target);
+    }
+    place
 }
 
 /// Removes the leftovers of killed runs in `folder`. Ignores errors.
@@ -76,6 +94,22 @@ fn is_partial(name: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn place_of_a_link_is_where_it_leads() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("disk")).unwrap();
+        symlink("disk/rtt.csv", at("link.csv")).unwrap();
+        symlink("link.csv", at("link2.csv")).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        assert_eq!(final_place(&at("link2.csv")), at("disk/rtt.csv"));
+        assert_eq!(final_place(&at("plain.csv")), at("plain.csv"));
+        assert_eq!(final_place(&at("loop")), at("loop"));
+    }
 
     #[test]
     fn only_results_without_a_writer_are_removed() {

@@ -56,6 +56,32 @@ fn an_input_under_another_name_is_refused_as_an_output() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_symbolic_link_stays_and_leads_to_the_output() {
+    use std::os::unix::fs::symlink;
+
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("disk")).unwrap();
+    let links = [("disk/flows.csv", "flows.csv"), ("disk/data", "data")];
+    for (target, link) in links {
+        symlink(target, desk.path(link)).unwrap();
+    }
+    // The first run creates what the links lead to, the second replaces it.
+    for _ in 0..2 {
+        desk.text("flows src.pcap -o flows.csv");
+        desk.text("analyze src.pcap dst.pcap -o data --quiet");
+    }
+    for (target, link) in links {
+        let found = std::fs::read_link(desk.path(link)).unwrap();
+        assert_eq!(found, std::path::Path::new(target));
+    }
+    assert!(!desk.get("disk/flows.csv").is_empty());
+    assert!(!desk.get("disk/data/manifest.json").is_empty());
+    let twice = desk.misuse("rtt src.pcap dst.pcap -o flows.csv --flows disk/flows.csv");
+    assert!(twice.contains("is named for two outputs"), "{twice}");
+}
+
+#[test]
 fn flows_beyond_the_limit_are_counted() {
     let desk = Desk::empty();
     let line = |flow| format!("0.{} > S 100 flow {flow}\n", 100 + flow);

@@ -110,7 +110,8 @@ impl DatasetDir {
             }
             _ => {}
         }
-        let folder = parent(path);
+        let place = partial::final_place(path);
+        let folder = parent(&place);
         if !folder.is_dir() {
             return Err(Error::NoFolder {
                 path: path.to_owned(),
@@ -121,7 +122,7 @@ impl DatasetDir {
         let made = temporary_in(folder);
         let (temporary, lock) = made.map_err(|error| cannot(error.kind().into()))?;
         Ok(Self {
-            path: path.to_owned(),
+            path: place,
             temporary,
             folder: None,
             stores: StoreOptions::default(),
