@@ -1,8 +1,8 @@
 //! Fates of the data in two captures: delivered or lost on the path.
 
 use tcpexp_measure::sender::DataFates;
-use tcpexp_pair::path::{self, FirstPass, PathBatch};
-use tcpexp_pair::spp::{self, Point};
+use tcpexp_pair::path::{self, FirstPass, PathBatch, PathTotals};
+use tcpexp_pair::spp::{self, Alignment, Point};
 
 use crate::alignment::align;
 use crate::view::View;
@@ -10,36 +10,66 @@ use crate::{CaptureInfo, Error};
 
 /// Fates of the data that passes either capture first, by [`Point::index`].
 ///
-/// Reads both captures twice. Returns empty fates if the captures have nothing in common; each
-/// capture then describes its senders alone.
+/// Reads both captures twice, and a third time if one of them missed packets. Returns empty fates if
+/// the captures have nothing in common; each capture then describes its senders alone.
 pub(crate) fn fates(src: View<'_>, dst: View<'_>) -> Result<[DataFates; 2], Error> {
-    let mut fates = <[DataFates; 2]>::default();
-    match each(src, dst, |batch| collect(&mut fates, batch)) {
-        Ok(_) | Err(Error::Compare { .. }) => Ok(fates),
+    match gather(src, dst, collect) {
+        Ok((fates, _)) => Ok(fates),
+        Err(Error::Compare { .. }) => Ok(Default::default()),
         Err(error) => Err(error),
     }
 }
 
-/// Passes the fates of all packets to `show`, and returns the summaries of the captures, source
-/// first.
-pub(crate) fn each(
+/// Gathers the fates of all packets with `add`, and returns them with the summaries of the captures,
+/// source first.
+pub(crate) fn gather<T: Default + Send>(
     src: View<'_>,
     dst: View<'_>,
-    mut show: impl FnMut(&PathBatch) + Send,
-) -> Result<[CaptureInfo; 2], Error> {
+    add: impl Fn(&mut T, &PathBatch) + Sync,
+) -> Result<(T, [CaptureInfo; 2]), Error> {
     let alignment = align(src, dst)?;
+    // The first pass omits the smallest delays, which only queueing delays need, and expects that
+    // the captures missed nothing.
+    let assumed = FirstPass::default();
+    let (gathered, infos, totals) = pass(src, dst, alignment.clone(), assumed, &add)?;
+    let missed = totals.totals.unseen;
+    let unusable = [0, 1].map(|place: usize| infos[place].unusable());
+    if missed == [0; 2] && unusable == [0; 2] {
+        return Ok((gathered, infos));
+    }
+    // A capture that misses packets proves fewer losses.
+    let known = FirstPass {
+        missed,
+        unusable,
+        ..FirstPass::default()
+    };
+    let (gathered, infos, _) = pass(src, dst, alignment, known, &add)?;
+    Ok((gathered, infos))
+}
+
+fn pass<T: Default + Send>(
+    src: View<'_>,
+    dst: View<'_>,
+    alignment: Alignment,
+    first: FirstPass,
+    add: &(impl Fn(&mut T, &PathBatch) + Sync),
+) -> Result<(T, [CaptureInfo; 2], PathTotals), Error> {
     let recordings = [src, dst].map(|view| view.recording());
     let (mut src, mut dst) = (src.walk_once()?, dst.walk_once()?);
-    // The empty first pass omits the smallest delays, which only queueing delays need.
-    let (first, options) = (FirstPass::default(), spp::Options::default());
-    path::measure(&mut src, &mut dst, alignment, first, options, |batch| {
-        show(&batch);
+    let mut gathered = T::default();
+    let options = spp::Options::default();
+    let totals = path::measure(&mut src, &mut dst, alignment, first, options, |batch| {
+        add(&mut gathered, &batch);
         Ok::<(), Error>(())
     })?;
     for recording in recordings {
         recording.require_whole_passes()?;
     }
-    Ok([CaptureInfo::of(&src), CaptureInfo::of(&dst)])
+    Ok((
+        gathered,
+        [CaptureInfo::of(&src), CaptureInfo::of(&dst)],
+        totals,
+    ))
 }
 
 /// Adds the flows and packets of `batch` to the fates of each capture's data.

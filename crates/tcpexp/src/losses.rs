@@ -40,7 +40,7 @@ pub fn logged_drops(path: &Path) -> Result<(Vec<LoggedDrop>, bool), Error> {
 /// Compares the losses of TCP data from `src` to `dst` with a bottleneck's drops.
 ///
 /// Returns the score and the summaries of both captures, source first. Reads `src` three times and
-/// `dst` twice. Memory grows with the number of packets.
+/// `dst` twice, and both once more if one of them missed packets. Memory grows with the number of packets.
 pub fn loss_score(
     src: &Recording,
     dst: &Recording,
@@ -49,8 +49,7 @@ pub fn loss_score(
 ) -> Result<(LossScore, [CaptureInfo; 2]), Error> {
     let [src, dst] = both(src, dst, &options.reading)?;
     // Number of lost packets by record.
-    let mut lost: HashMap<u64, u64> = HashMap::new();
-    let infos = fates::each(src, dst, |batch| {
+    let (lost, infos) = fates::gather(src, dst, |lost: &mut HashMap<u64, u64>, batch| {
         for packet in batch.packets.iter().filter(|packet| is_known(packet)) {
             let Some(record) = packet.sent_record else {
                 continue;
