@@ -1,5 +1,6 @@
 //! `tcpexp path SRC DST [MORE]...`.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use tcpexp_pair::spp::{Fate, PairedFlow};
 use tcpexp_table::{
     FLOW_TABLE_WIDTH, FlowLabel, Labelled, PathFlowRow, TopPath, path_columns, path_flow_columns,
 };
+use tcpexp_units::TimeDelta;
 
 use crate::basis::Seen;
 use crate::failure;
@@ -188,10 +190,21 @@ fn draw(chart: &mut Chart, packet: &PathPacket) {
 
 /// Describes the error of one-way delays.
 fn one_way_delays(report: &PathReport) -> String {
-    match report.clock.offset().error() {
+    let mut text = match report.clock.offset().error() {
         Some(error) => format!(
             "contain the error of the clocks' offset, up to {error}, with opposite signs in the two directions; queueing delays do not"
         ),
         None => "unknown: packets in one direction do not bound the clocks' offset; queueing delays do not depend on it".to_owned(),
+    };
+    // A pcap file usually counts microseconds, which needs no remark.
+    let coarse = |tick: &TimeDelta| *tick > TimeDelta::from_micros(1);
+    let steps: TimeDelta = report.clock.ticks().into_iter().filter(coarse).sum();
+    if steps > TimeDelta::ZERO {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "; the steps of the clocks add up to {steps} to the error of all of them"
+        );
     }
+    text
 }

@@ -172,6 +172,23 @@ pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
     if seen.matched.contains(&0) {
         return format!("the packets that passed both points went in one direction only{alike}");
     }
+    let unused = [
+        (
+            report.totals.uncertain,
+            "the error of each round-trip time exceeds it, since the clocks are too coarse or too uneven",
+        ),
+        (
+            report.totals.across_steps,
+            "a clock step lies between the two packets of each pair",
+        ),
+    ];
+    let (pairs, why) = unused
+        .into_iter()
+        .max_by_key(|(pairs, _)| *pairs)
+        .unwrap_or_default();
+    if pairs > 0 {
+        return format!("{why} ({pairs} pairs)");
+    }
     "no flow has a packet back after a packet out".into()
 }
 
@@ -198,20 +215,19 @@ pub(crate) fn skipped(tally: &Tally) -> String {
 fn clocks(report: &Basis<'_>) -> String {
     let offset = report.clock.offset();
     let [src, dst] = Point::BOTH.map(|point| &report.point(point).full);
-    let mut text = format!("{dst} is {}", offset.middle.abs());
-    if let Some(error) = offset.error() {
-        // Writing to a string cannot fail.
-        let _ = write!(text, " ± {error}");
-    }
-    // A number, its error and its unit stay on one line.
-    let mut text = unbroken(&text);
-    text += if offset.middle < TimeDelta::ZERO {
-        " behind "
-    } else {
-        " ahead of "
+    let mut text = match offset.error() {
+        Some(error) => {
+            let way = if offset.middle < TimeDelta::ZERO {
+                "behind"
+            } else {
+                "ahead of"
+            };
+            // A number, its error and its unit stay on one line.
+            let ahead = unbroken(&format!("{dst} is {} ± {error}", offset.middle.abs()));
+            format!("{ahead} {way} {src}; ")
+        }
+        None => "offset unknown; ".to_owned(),
     };
-    text += src;
-    text += "; ";
     let skew = report.clock.skew();
     let measured = match (skew.detected, skew.uncertainty) {
         (true, Some(u)) => format!("{:+.3} ± {:.3} ppm", skew.skew.as_ppm_f64(), u.as_ppm_f64()),
