@@ -41,7 +41,7 @@ pub fn locked<T>(
 /// or not something is there. Renaming a result to the link itself would replace the link and leave
 /// the old result where it is.
 pub fn final_place(path: &Path) -> PathBuf {
-    /// Linux follows as many links (path_resolution(7)); more are a loop.
+    /// Linux follows as many links (`path_resolution(7)`); more are a loop.
     const LINKS: usize = 40;
 
     let mut place = path.to_owned();
