@@ -16,8 +16,8 @@ use crate::warnings;
 /// Find what limited the large flows of a capture, and for how long
 ///
 /// Prints a page per sender of at least 30 kB: how long its application, the receiver's window,
-/// losses, a policer, the capacity of the path, its own queue, a queue of others, timeouts or the
-/// connection setup limited it, with the evidence and what would change it. "No certain cause" is an
+/// losses, a policer, the capacity of the path, its own queue, a queue of others, timeouts, the
+/// connection setup or the TLS handshake limited it, with the evidence and what would change it. "No certain cause" is an
 /// answer: the evidence fits none of them. The best capture is one at the sender.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &WhyArgs) -> anyhow::Result<()> {
     let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
     let dst = dst.transpose()?;
     let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
-    let passes = if dst.is_some() { 5 } else { 3 } + args.reading.extra_passes(captures.len());
+    let passes = if dst.is_some() { 6 } else { 4 } + args.reading.extra_passes(captures.len());
     let progress = Progress::watch(&captures, passes, args.output.quiet);
     let options: CwndOptions = args.sender.options().into();
     let options = options

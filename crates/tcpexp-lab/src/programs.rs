@@ -143,13 +143,14 @@ const COPIED: [(&str, Need, &[&str]); 19] = [
 ];
 
 /// Optional programs of a guest, by package, one program each.
-const COPIED_SINGLY: [(&str, Need, &str); 9] = [
+const COPIED_SINGLY: [(&str, Need, &str); 10] = [
     ("ethtool", Need::Lab, "ethtool"),
     ("iperf", Need::Lab, "iperf"),
     ("iperf3", Need::Lab, "iperf3"),
     ("curl", Need::Experiment, "curl"),
     ("netperf", Need::Experiment, "netperf"),
     ("netperf", Need::Experiment, "netserver"),
+    ("openssl", Need::Experiment, "openssl"),
     ("rsync", Need::Experiment, "rsync"),
     ("sudo", Need::Experiment, "sudo"),
     ("zstd", Need::Experiment, "zstd"),

@@ -25,6 +25,7 @@ pub mod sender;
 pub mod sequence;
 mod tee;
 pub mod throughput;
+pub mod tls;
 mod vantage;
 pub mod verdict;
 

@@ -1,7 +1,7 @@
 //! Verdicts as text for a terminal.
 
 use tcpexp_measure::SenderLabel;
-use tcpexp_measure::verdict::{Cause, Evidence, Verdict};
+use tcpexp_measure::verdict::{Cause, Evidence, Opening, Verdict};
 use tcpexp_units::TimeDelta;
 
 use crate::cells::{NO_VALUE, count, mega, wrapped};
@@ -63,7 +63,8 @@ fn page(one: &Labelled<Verdict, SenderLabel>, width: usize) -> String {
 /// The cause in words.
 const fn words(cause: Cause) -> &'static str {
     match cause {
-        Cause::Setup => "the connection setup (handshake, TLS or waiting)",
+        Cause::Setup => "the connection setup (TCP handshake or waiting)",
+        Cause::Tls => "the TLS handshake",
         Cause::Application => "the sender's application",
         Cause::ReceiverWindow => "the receiver's window",
         Cause::WindowGrowth => "the growing congestion window",
@@ -81,7 +82,10 @@ const fn words(cause: Cause) -> &'static str {
 const fn advice(cause: Cause) -> &'static str {
     match cause {
         Cause::Setup => {
-            "look for lost SYNs and slow answers with `tcpexp explain`; reuse connections, or save round trips with TLS 1.3 or TCP Fast Open"
+            "look for lost SYNs and slow answers with `tcpexp explain`; reuse connections, or save a round trip with TCP Fast Open"
+        }
+        Cause::Tls => {
+            "look for a slow answer or a lost flight with `tcpexp explain`; reuse connections, or save round trips with TLS 1.3 and resumed sessions"
         }
         Cause::Application => {
             "the network could carry more: look at what the sender waits for, such as its disk, its CPU, a rate limit, or a send buffer that is smaller than the bandwidth-delay product"
@@ -122,19 +126,53 @@ fn evidence(verdict: &Verdict, cause: Cause) -> String {
         Cause::Loss | Cause::Policing => losses(seen),
         Cause::Timeouts => vec![
             format!("{} timeouts", count(seen.timeouts, usize::MAX)),
-            format!(
-                "{} packets retransmitted",
-                count(seen.retransmitted, usize::MAX)
-            ),
+            repaired(seen),
         ],
         Cause::NotCertain => [queue(seen), losses(seen)].concat(),
-        Cause::Setup | Cause::Application | Cause::ReceiverWindow | Cause::WindowGrowth => vec![],
+        Cause::Setup => seen.opening.as_ref().map(handshake).unwrap_or_default(),
+        Cause::Tls => seen.opening.and_then(tls).into_iter().collect(),
+        Cause::Application | Cause::ReceiverWindow | Cause::WindowGrowth => vec![],
     };
     parts.push(format!("{:.1} in all", verdict.times[cause.index()]));
     if let Some((at, span)) = verdict.longest[cause.index()] {
         parts.push(format!("longest {span:.1} at {:.1}", at - verdict.began));
     }
     parts.join(", ")
+}
+
+/// What was sent again, and with two captures what was lost.
+fn repaired(seen: &Evidence) -> String {
+    let packets = count(seen.retransmitted, usize::MAX);
+    match seen.lost_packets {
+        Some(lost) => {
+            let lost = count(lost, usize::MAX);
+            format!("{packets} packets retransmitted, {lost} lost on the path")
+        }
+        None => format!("{packets} packets retransmitted"),
+    }
+}
+
+fn handshake(opening: &Opening) -> Vec<String> {
+    let whole = opening
+        .tcp_handshake
+        .map(|span| format!("TCP handshake {span:.1}"));
+    let again = (opening.repeated_syns > 0).then(|| {
+        let syns = count(opening.repeated_syns, usize::MAX);
+        format!("{syns} SYNs or SYN-ACKs sent again")
+    });
+    whole.into_iter().chain(again).collect()
+}
+
+fn tls(opening: Opening) -> Option<String> {
+    let tls = opening.tls?;
+    let from = tls.began - opening.began;
+    Some(match tls.ended {
+        Some(ended) => format!(
+            "ClientHello at {from:.1}, {:.1} to the end",
+            ended - tls.began
+        ),
+        None => format!("ClientHello at {from:.1}, no end in the capture"),
+    })
 }
 
 fn queue(seen: &Evidence) -> Vec<String> {
@@ -167,6 +205,9 @@ fn losses(seen: &Evidence) -> Vec<String> {
         parts.push(format!(
             "goodput between them {rate} Mbit/s, quartiles {spread} % apart"
         ));
+    }
+    if seen.lost_packets.is_some() {
+        parts.push(repaired(seen));
     }
     parts
 }

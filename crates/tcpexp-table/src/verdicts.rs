@@ -1,7 +1,7 @@
 //! The table of `tcpexp why`: a row per sender and cause.
 
 use tcpexp_measure::SenderLabel;
-use tcpexp_measure::verdict::{Cause, Verdict};
+use tcpexp_measure::verdict::{Cause, Opening, Verdict};
 use tcpexp_units::TimeDelta;
 
 use crate::columns::Columns;
@@ -36,7 +36,7 @@ pub fn cause_rows(verdict: &Labelled<Verdict, SenderLabel>) -> Vec<CauseRow> {
 pub fn cause_columns() -> Columns<CauseRow> {
     sender_label_columns(Columns::named("causes"), |row: &CauseRow| &row.flow)
         .name("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.verdict.direction.name())
-        .name("cause", "What limited the sender: setup (no data yet: handshake, TLS or the wait for a request), application (or its send buffer), receiver_window, window_growth (the congestion window still grows), loss (the window is small after losses without a queue), policing, path_capacity (with a short queue), own_queue (longer than the path's round-trip time, filled by the sender), others_queue (filled by other traffic), timeouts, or not_certain.", |row| row.row.cause.name())
+        .name("cause", "What limited the sender: setup (no data yet: TCP handshake or the wait for a request), tls (the TLS handshake), application (or its send buffer), receiver_window, window_growth (the congestion window still grows), loss (the window is small after losses without a queue), policing, path_capacity (with a short queue), own_queue (longer than the path's round-trip time, filled by the sender), others_queue (filled by other traffic), timeouts, or not_certain.", |row| row.row.cause.name())
         .span("limited_ns", "Time limited by this cause, in nanoseconds.", |row| row.row.verdict.times[row.row.cause.index()])
         .float("share", "This time over the time from the flow's first packet to the sender's last ACK, from 0 to 1.", |row| row.row.verdict.share_milli(row.row.cause) as f64 / 1_000.0)
         .flag("is_main", "Whether it is the main cause: it took at least half of the time and is certain. No row of a sender without a certain main cause has it.", |row| row.row.cause == row.row.verdict.main && row.row.cause != Cause::NotCertain)
@@ -53,6 +53,14 @@ pub fn cause_columns() -> Columns<CauseRow> {
         .maybe_float("goodput_spread_share", "Distance of the quartiles of this goodput over its median: small with a policer or a full path, large with losses at random. Null with fewer than eight losses.", |row| share(row.row.verdict.evidence.goodput_spread_percent))
         .count("timeouts", "Retransmission timeouts.", |row| row.row.verdict.evidence.timeouts)
         .count("retransmitted_packets", "Retransmitted packets.", |row| row.row.verdict.evidence.retransmitted)
+        .maybe_count("lost_packets", "Data packets of the sender lost on the path. Null without a capture at the other end.", |row| row.row.verdict.evidence.lost_packets)
+        .maybe_span("tcp_handshake_ns", "Time from the first SYN to the ACK of the SYN-ACK, in nanoseconds. Null unless both were captured.", |row| row.row.opening()?.tcp_handshake)
+        .maybe_count("repeated_syn_packets", "SYNs and SYN-ACKs that were sent again. Null if the capture does not have the flow's beginning.", |row| Some(row.row.opening()?.repeated_syns))
+        .maybe_time("tls_start_time", "Time of the TLS ClientHello. Null without TLS.", |row| Some(row.row.opening()?.tls?.began))
+        .maybe_span("tls_handshake_ns", "Time from the ClientHello until both ends may send data, in nanoseconds. Null without TLS, and if the capture has no end of the handshake.", |row| {
+            let tls = row.row.opening()?.tls?;
+            Some(tls.ended? - tls.began)
+        })
         .done()
 }
 
@@ -61,6 +69,10 @@ fn share(percent: Option<i64>) -> Option<f64> {
 }
 
 impl CauseOf {
+    fn opening(&self) -> Option<Opening> {
+        self.verdict.evidence.opening
+    }
+
     fn longest(&self) -> Option<(tcpexp_units::Timestamp, TimeDelta)> {
         self.verdict.longest[self.cause.index()]
     }

@@ -1,20 +1,25 @@
 //! What limited the senders of a capture.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tcpexp_flow::{Direction, FlowId};
+use tcpexp_flow::{Direction, FlowId, FlowTable, Packets};
+use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_measure::sender::SenderRow;
-use tcpexp_measure::verdict::{Limits, Verdict};
+use tcpexp_measure::verdict::{Limits, Opening, OpeningMeter, Verdict};
 use tcpexp_measure::{Labelled, SenderLabel};
 use tcpexp_pair::spp::Point;
-use tcpexp_units::Timestamp;
 
+use crate::view::View;
 use crate::{CaptureInfo, CaptureOptions, CwndOptions, Error, Recording, cwnd, flows};
 
 /// Minimum payload of a direction for a verdict, in bytes: two initial windows of ten segments
 /// (RFC 6928). The window of a shorter transfer has no time to meet a limit.
 pub const LARGE_BYTES: u64 = 30_000;
+
+/// Number of packets read at once for the openings of flows.
+const PACKETS_AT_ONCE: usize = 4_096;
 
 /// A verdict with its flow.
 pub type LabelledVerdict = Labelled<Verdict, SenderLabel>;
@@ -33,27 +38,31 @@ pub struct WhyReport {
 /// Finds what limited each sender of at least [`LARGE_BYTES`].
 ///
 /// `dst` is a second capture of the same traffic, as for [`cwnd`](fn@crate::cwnd). Reads a single
-/// capture three times. Memory grows with the number of large flows.
+/// capture four times, two captures six times each. Memory grows with the number of large flows.
 pub fn why(
     src: &Recording,
     dst: Option<&Recording>,
     options: &CwndOptions,
 ) -> Result<WhyReport, Error> {
-    let senders = large(src, options)?;
+    let senders = Senders::of(src, options)?;
+    let far_senders = dst.map(|dst| Senders::of(dst, options)).transpose()?;
     let mut going_on: HashMap<(FlowId, Direction), Limits> = HashMap::new();
     let mut verdicts: Vec<(u64, LabelledVerdict)> = Vec::new();
     let mut small = 0;
     let infos = cwnd(src, dst, options, |rows| {
         for Labelled { flow: label, row } in rows {
             let key = of(&row);
-            let Some(large) = senders.get(&key) else {
+            let Some(payload_bytes) = senders.payload_bytes.get(&key) else {
                 small += u64::from(matches!(row, SenderRow::Summary(_)));
                 continue;
             };
             let limits = going_on.entry(key).or_insert_with(|| {
-                // The other capture has another clock.
-                let began = (label.capture == Some(Point::Src)).then_some(large.began);
-                Limits::new(key.0, key.1, began)
+                // The other capture has another clock, and other numbers of flows.
+                let opening = match (&far_senders, label.capture) {
+                    (Some(far), Some(Point::Dst)) => far.opening_between(label.ends),
+                    _ => senders.openings.get(&key.0).copied(),
+                };
+                Limits::new(key.0, key.1, opening)
             });
             limits.add(&row);
             if matches!(row, SenderRow::Summary(_)) {
@@ -61,7 +70,7 @@ pub fn why(
                 small += u64::from(verdict.is_none());
                 verdicts.extend(verdict.map(|row| {
                     let flow = Arc::clone(&label);
-                    (large.payload_bytes, Labelled { flow, row })
+                    (*payload_bytes, Labelled { flow, row })
                 }));
             }
         }
@@ -76,39 +85,84 @@ pub fn why(
     })
 }
 
-/// A direction with much payload.
-struct Large {
-    began: Timestamp,
-    payload_bytes: u64,
+/// The large senders of a capture.
+#[derive(Default)]
+struct Senders {
+    /// Payload by flow and direction.
+    payload_bytes: HashMap<(FlowId, Direction), u64>,
+    /// How their flows were opened.
+    openings: HashMap<FlowId, Opening>,
+    /// The large flows between two endpoints; `None` if there were several.
+    between: HashMap<Ends, Option<FlowId>>,
 }
 
-fn large(
-    src: &Recording,
-    options: &CwndOptions,
-) -> Result<HashMap<(FlowId, Direction), Large>, Error> {
-    let mut found = HashMap::new();
-    let reading = CaptureOptions {
-        reading: options.reading.clone(),
-    };
-    flows(src, &reading, |connections| {
-        for connection in connections {
-            for direction in Direction::BOTH {
-                let payload_bytes = connection.directions[direction.index()].unique_bytes;
-                if payload_bytes >= LARGE_BYTES {
-                    let began = connection.first_at;
-                    found.insert(
-                        (connection.flow, direction),
-                        Large {
-                            began,
-                            payload_bytes,
-                        },
-                    );
-                }
+/// Initiator and responder.
+type Ends = (SocketAddr, SocketAddr);
+
+impl Senders {
+    fn of(recording: &Recording, options: &CwndOptions) -> Result<Self, Error> {
+        let mut found = Self::default();
+        let reading = CaptureOptions {
+            reading: options.reading.clone(),
+        };
+        flows(recording, &reading, |connections| {
+            for connection in connections {
+                found.add(&connection);
+            }
+            Ok::<(), Error>(())
+        })?;
+        if !found.payload_bytes.is_empty() {
+            found.read_openings(recording, options)?;
+        }
+        Ok(found)
+    }
+
+    fn add(&mut self, connection: &ConnectionSummary) {
+        let flow = connection.flow;
+        for direction in Direction::BOTH {
+            let payload_bytes = connection.directions[direction.index()].unique_bytes;
+            if payload_bytes >= LARGE_BYTES {
+                self.payload_bytes.insert((flow, direction), payload_bytes);
+                let ends = (connection.initiator, connection.responder);
+                let only = self.between.entry(ends).or_insert(Some(flow));
+                *only = only.filter(|only| *only == flow);
             }
         }
-        Ok::<(), Error>(())
-    })?;
-    Ok(found)
+    }
+
+    /// Reads how the flows of the large senders were opened.
+    fn read_openings(&mut self, recording: &Recording, options: &CwndOptions) -> Result<(), Error> {
+        let mut walk = View::of(recording, &options.reading)?.walk_once()?;
+        let mut table = FlowTable::default().with_max_flows(walk.max_flows());
+        let mut meters: HashMap<FlowId, OpeningMeter> = HashMap::new();
+        loop {
+            let shown = walk.show(PACKETS_AT_ONCE, |sighted| {
+                let tracked = table.track(sighted.at, sighted.packet);
+                let is_large = Direction::BOTH
+                    .iter()
+                    .any(|side| self.payload_bytes.contains_key(&(tracked.flow, *side)));
+                if is_large && let Some(start) = tracked.start {
+                    meters
+                        .entry(tracked.flow)
+                        .or_insert_with(|| OpeningMeter::new(sighted.at))
+                        .packet(tracked.direction, sighted.at, start, sighted.packet);
+                }
+                table.drain_ended(|_, _| {});
+            });
+            if shown == 0 {
+                break;
+            }
+        }
+        let opened = meters.iter().map(|(flow, meter)| (*flow, meter.opening()));
+        self.openings = opened.collect();
+        Ok(())
+    }
+
+    /// How the only flow between these endpoints was opened.
+    fn opening_between(&self, ends: Option<Ends>) -> Option<Opening> {
+        let flow = (*self.between.get(&ends?)?)?;
+        self.openings.get(&flow).copied()
+    }
 }
 
 fn of(row: &SenderRow) -> (FlowId, Direction) {

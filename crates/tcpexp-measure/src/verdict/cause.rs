@@ -3,8 +3,10 @@
 /// What limited a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// The connection had no data yet: handshake, TLS, or the wait for a request.
+    /// The connection had no data yet: the TCP handshake, or the wait for a request.
     Setup,
+    /// The TLS handshake.
+    Tls,
     /// The sender's application or its send buffer.
     Application,
     /// The receiver's window.
@@ -32,8 +34,9 @@ impl Cause {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All causes.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Setup,
+        Self::Tls,
         Self::Application,
         Self::ReceiverWindow,
         Self::WindowGrowth,
@@ -55,6 +58,7 @@ impl Cause {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Setup => "setup",
+            Self::Tls => "tls",
             Self::Application => "application",
             Self::ReceiverWindow => "receiver_window",
             Self::WindowGrowth => "window_growth",

@@ -9,6 +9,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause::Cause;
 use super::limits::{Limits, Loss};
+use super::opening::Opening;
 use super::rounds::Round;
 
 /// A cause that takes at least this share of the time, in percent, is the main cause. Below half,
@@ -97,6 +98,10 @@ pub struct Evidence {
     pub timeouts: u64,
     /// Number of retransmitted packets.
     pub retransmitted: u64,
+    /// Number of data packets lost on the path; `None` without a capture at the other end.
+    pub lost_packets: Option<u64>,
+    /// How the connection was opened; `None` if the capture does not have its beginning.
+    pub opening: Option<Opening>,
 }
 
 impl Evidence {
@@ -165,6 +170,8 @@ fn judge(mut limits: Limits) -> Verdict {
         goodput_spread_percent: spread_percent(goodputs),
         timeouts: limits.timeouts,
         retransmitted: limits.retransmitted,
+        lost_packets: limits.lost_packets,
+        opening: limits.opening,
     };
     for round in rounds {
         let is_after_queue = || {
@@ -287,6 +294,8 @@ fn of_queue(evidence: &Evidence, base_rtt: TimeDelta) -> Cause {
 /// The cause of the time after losses without a queue.
 fn of_loss(evidence: &Evidence) -> Cause {
     match evidence.goodput_spread_percent {
+        // The sender repaired what the other capture has: packets were reordered or late.
+        _ if evidence.lost_packets == Some(0) => Cause::NotCertain,
         // With few such losses, the goodput is that between the others.
         _ if evidence.losses_without_queue < evidence.losses_with_queue => Cause::NotCertain,
         _ if evidence.has_constant_goodput() => Cause::Policing,

@@ -4,6 +4,7 @@ use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause::Cause;
+use super::opening::Opening;
 use super::rounds::{Round, Rounds};
 use crate::sender::{CwndSource, Limit, Phase, SenderRow, SenderSample};
 use tcpexp_flow::Cause as Trigger;
@@ -26,6 +27,7 @@ pub(super) struct Loss {
 pub struct Limits {
     pub(super) flow: FlowId,
     pub(super) direction: Direction,
+    pub(super) opening: Option<Opening>,
     /// Time of the flow's first packet; until the first ACK `None` if unknown.
     pub(super) began: Option<Timestamp>,
     latest: Option<SenderSample>,
@@ -44,17 +46,19 @@ pub struct Limits {
     fired: Vec<Timestamp>,
     pub(super) timeouts: u64,
     pub(super) retransmitted: u64,
+    pub(super) lost_packets: Option<u64>,
     pub(super) base_rtt: Option<TimeDelta>,
 }
 
 impl Limits {
-    /// Begins with a flow whose first packet was captured at `began`. If `None`, the time before
-    /// the sender's first data is left out.
-    pub fn new(flow: FlowId, direction: Direction, began: Option<Timestamp>) -> Self {
+    /// Begins with a flow that was opened like this. If `None`, the time before the sender's first
+    /// data is left out.
+    pub fn new(flow: FlowId, direction: Direction, opening: Option<Opening>) -> Self {
         Self {
             flow,
             direction,
-            began,
+            opening,
+            began: opening.map(|opening| opening.began),
             latest: None,
             last_at: None,
             times: [TimeDelta::ZERO; Cause::COUNT],
@@ -67,6 +71,7 @@ impl Limits {
             fired: Vec::new(),
             timeouts: 0,
             retransmitted: 0,
+            lost_packets: None,
             base_rtt: None,
         }
     }
@@ -82,7 +87,8 @@ impl Limits {
                     self.fired.push(again.at);
                 }
             }
-            SenderRow::Recovery(_) | SenderRow::Summary(_) => {}
+            SenderRow::Summary(summary) => self.lost_packets = summary.lost_packets,
+            SenderRow::Recovery(_) => {}
         }
     }
 
@@ -188,7 +194,22 @@ impl Limits {
         }
     }
 
+    /// Counts a time; the part of it within the TLS handshake counts as such, whatever limited the
+    /// sender then.
     pub(super) fn spend(&mut self, cause: Cause, from: Timestamp, span: TimeDelta) {
+        let to = from + span;
+        let tls = self.opening.and_then(|opening| opening.tls);
+        let Some(tls) = tls.filter(|tls| tls.began < to) else {
+            return self.count(cause, from, span);
+        };
+        let begins = tls.began.max(from);
+        let ends = tls.ended.unwrap_or(to).clamp(begins, to);
+        self.count(cause, from, begins - from);
+        self.count(Cause::Tls, begins, ends - begins);
+        self.count(cause, ends, to - ends);
+    }
+
+    fn count(&mut self, cause: Cause, from: Timestamp, span: TimeDelta) {
         if span <= TimeDelta::ZERO {
             return;
         }

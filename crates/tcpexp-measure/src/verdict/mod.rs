@@ -3,7 +3,8 @@
 //! [`Limits`] takes the rows of one sender's reconstruction and divides its time among causes, as
 //! T-RAT does from packets (Zhang, Breslau, Paxson and Shenker, "On the characteristics and origins
 //! of Internet flow rates", SIGCOMM 2002) and as the states of RFC 4898 do in a kernel
-//! (`SndLimTimeSnd`, `SndLimTimeRwin`, `SndLimTimeCwnd`). The time in which the congestion window
+//! (`SndLimTimeSnd`, `SndLimTimeRwin`, `SndLimTimeCwnd`). Before, the handshakes of TCP and TLS have
+//! their time ([`Opening`]). The time in which the congestion window
 //! limits is divided further, by what the path does at that time:
 //!
 //! - **The round-trip time rises.** A queue is filled. If the round-trip time follows the bytes in
@@ -20,8 +21,10 @@
 mod cause;
 mod judge;
 mod limits;
+mod opening;
 mod rounds;
 
 pub use cause::Cause;
 pub use judge::{Evidence, Verdict};
 pub use limits::Limits;
+pub use opening::{Opening, OpeningMeter};
