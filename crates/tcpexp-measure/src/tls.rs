@@ -18,7 +18,6 @@ const MAX_AHEAD: usize = 16;
 const KEPT_BYTES: usize = 512;
 
 const CHANGE_CIPHER_SPEC: u8 = 20;
-const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 /// Type of the handshake message `ClientHello`.
@@ -247,8 +246,7 @@ impl TlsHandshake {
                 (Some(APPLICATION_DATA), _) if !client.server_has_answered => {
                     self.state = State::Early;
                 }
-                (Some(APPLICATION_DATA | ALERT), _) => self.state = State::Ended(at),
-                // The capture has no header here: the second flight is the best known time.
+                // Data or an alert. Without a header here, the second flight is the best known time.
                 (Some(_) | None, _) => self.state = State::Ended(at),
             }
             let bytes = header.and_then(|header| header.bytes);
