@@ -283,9 +283,9 @@ mod tests {
         Timestamp::from_nanos(0) + TimeDelta::from_millis(millis)
     }
 
-    /// Passes segments in order: direction, milliseconds, and their bytes, of which the capture has
+    /// The end of the handshake, after segments in order: direction, milliseconds, and their bytes, of which the capture has
     /// the first `kept`.
-    fn ended(kept: usize, segments: &[(Direction, i64, Vec<u8>)]) -> Option<Option<i64>> {
+    fn ended(kept: usize, segments: &[(Direction, i64, Vec<u8>)]) -> String {
         let mut handshake = TlsHandshake::default();
         let mut next = [StreamOffset::first(SeqNum(u32::MAX - 100)); 2];
         for (direction, millis, bytes) in segments {
@@ -322,9 +322,9 @@ mod tests {
             (Forward, 80, finished),
         ];
         for kept in [usize::MAX, 30] {
-            assert_eq!(ended(kept, &segments), Some(Some(80)));
+            assert_eq!(ended(kept, &segments), "80 ms");
         }
-        assert_eq!(ended(usize::MAX, &segments[..3]), Some(None));
+        assert_eq!(ended(usize::MAX, &segments[..3]), "no end");
     }
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
             (Reverse, 120, server_hello()),
             (Forward, 160, record(APPLICATION_DATA, &[9; 53])),
         ];
-        assert_eq!(ended(usize::MAX, &segments), Some(Some(160)));
+        assert_eq!(ended(usize::MAX, &segments), "160 ms");
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
             (Reverse, 120, changed()),
         ];
         for kept in [usize::MAX, 30] {
-            assert_eq!(ended(kept, &segments), Some(Some(120)));
+            assert_eq!(ended(kept, &segments), "120 ms");
         }
     }
 
@@ -365,7 +365,7 @@ mod tests {
                 [changed(), record(HANDSHAKE, &[200; 40])].concat(),
             ),
         ];
-        assert_eq!(ended(usize::MAX, &segments), Some(Some(80)));
+        assert_eq!(ended(usize::MAX, &segments), "80 ms");
     }
 
     #[test]
@@ -379,7 +379,7 @@ mod tests {
             ),
             (Reverse, 40, server_hello()),
         ];
-        assert_eq!(ended(usize::MAX, &segments), Some(Some(40)));
+        assert_eq!(ended(usize::MAX, &segments), "40 ms");
     }
 
     #[test]
@@ -405,10 +405,10 @@ mod tests {
     #[test]
     fn other_protocols_have_no_handshake() {
         let text = b"GET / HTTP/1.1".to_vec();
-        assert_eq!(ended(99, &[(Forward, 0, text.clone())]), None);
+        assert_eq!(ended(99, &[(Forward, 0, text.clone())]), "no TLS");
         assert_eq!(
             ended(99, &[(Forward, 0, client_hello()), (Reverse, 9, text)]),
-            None
+            "no TLS"
         );
     }
 }
