@@ -213,6 +213,110 @@ fn marks_of_accurate_ecn_are_those_of_the_queue_and_of_the_kernel() {
     }
 }
 
+/// A transfer over three queues in a row, with captures before, between and behind them. Prints the
+/// drops of the three queues on the way out, then of those on the way back.
+const FOUR_POINTS: &str = r"
+    on() { ip netns exec $@; }
+    # Behind the sink: a middle and an end, with a network each. Neither ARP nor IPv6 reaches a queue.
+    for host in mid end; do
+        ip netns add $host
+        on $host sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv4.ip_forward=1
+    done
+    join() {
+        ip link add $2 netns $1 address 02:00:00:00:$4:01 type veth peer name $6 netns $5 address 02:00:00:00:$4:02
+        on $1 ip address add $3.1/24 dev $2
+        on $5 ip address add $3.2/24 dev $6
+        on $1 ip link set $2 up
+        on $5 ip link set $6 up
+        on $1 ip neigh replace $3.2 lladdr 02:00:00:00:$4:02 dev $2
+        on $5 ip neigh replace $3.1 lladdr 02:00:00:00:$4:01 dev $6
+    }
+    join dst1 far 172.16.20 20 mid near
+    join mid far 172.16.21 21 end data
+    on dst1 sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv4.ip_forward=1
+    on rtr sysctl -qw net.ipv6.conf.all.disable_ipv6=1
+    on src1 sysctl -qw net.ipv6.conf.all.disable_ipv6=1
+    on src1 ip route replace 172.16.20.0/22 via $(on rtr ip -4 -o address show left | sed 's/.*inet \([0-9.]*\).*/\1/')
+    on rtr ip route add 172.16.20.0/22 via 172.16.11.2
+    on dst1 ip route add 172.16.21.0/24 via 172.16.20.2
+    on mid ip route add 172.16.10.0/24 via 172.16.20.1
+    on end ip route add default via 172.16.21.1
+    on src1 ping -qc 1 172.16.21.2 >/dev/null
+    for place in src1:data rtr:left rtr:right dst1:data; do
+        host=${place%:*} device=${place#*:}
+        on $host ethtool -K $device tso off gso off gro off >/dev/null
+        on $host ip neigh show dev $device | while read address lladdr mac rest; do
+            on $host ip neigh replace $address $lladdr $mac dev $device nud permanent
+        done
+    done
+    for place in dst1:far mid:near mid:far end:data; do
+        on ${place%:*} ethtool -K ${place#*:} tso off gso off gro off >/dev/null
+    done
+    on rtr tc qdisc add dev right root netem delay 11ms loss 1.5% limit 9000 rate 4mbit
+    on dst1 tc qdisc add dev far root netem delay 7ms loss 0.7% limit 9000
+    on mid tc qdisc add dev far root netem delay 3ms loss 1% limit 9000
+    on mid tc qdisc add dev near root netem delay 2ms loss 0.5% limit 9000
+    on dst1 tc qdisc add dev data root netem delay 5ms loss 0.8% limit 9000
+    on rtr tc qdisc add dev left root netem delay 9ms loss 0.3% limit 9000
+    for place in src1:data rtr:right dst1:far end:data; do
+        on ${place%:*} tcpdump -i ${place#*:} --immediate-mode -s 120 -w /out/${place%:*}.pcap tcp or udp 2>/dev/null &
+    done
+    on end iperf3 -s -D
+    sleep 1
+    on src1 iperf3 -c 172.16.21.2 -t 6 >/dev/null
+    sleep 2
+    pkill tcpdump
+    sleep 0.5
+    for place in rtr:right dst1:far mid:far rtr:left dst1:data mid:near; do
+        dropped=$(on ${place%:*} tc -s qdisc show dev ${place#*:} | grep -o 'dropped [0-9]*' | cut -d' ' -f2)
+        echo $dropped
+    done
+";
+
+#[test]
+#[ignore = "takes a guest of its own"]
+fn losses_between_four_points_are_the_drops_of_the_queues() {
+    if !has_lab() {
+        return;
+    }
+    let desk = Desk::new();
+    let ended = Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+        .args(["lab", "run", "--limit", "600", "--cache"])
+        .arg(cache())
+        .arg("--out")
+        .arg(desk.path("points"))
+        .args(["--", "bash", "-c", FOUR_POINTS])
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(ended.stdout).unwrap();
+    let drops: Vec<u64> = printed.lines().map(|line| line.parse().unwrap()).collect();
+    let text =
+        desk.text("path points/src1.pcap points/rtr.pcap points/dst1.pcap points/end.pcap --quiet");
+    let parts: Vec<&str> = text.split("\nall ").collect();
+    // Column of a segment, for all flows together: in the first table packets, then delays.
+    let column = |part: &str, segment: &str, index: usize| -> f64 {
+        let line = part
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(segment));
+        let word = line.and_then(|line| line.split_whitespace().nth(index));
+        word.unwrap().parse().unwrap()
+    };
+    let segments = ["1 > 2", "2 > 3", "3 > 4", "2 > 1", "3 > 2", "4 > 3"];
+    let lost = segments.map(|segment| column(parts[1], segment, 3));
+    assert_eq!(drops.len(), lost.len(), "{printed}");
+    for (drops, lost) in drops.iter().zip(lost) {
+        assert!((*drops as f64 - lost).abs() < 0.5, "{printed}{text}");
+    }
+    assert!(drops.iter().sum::<u64>() > 10, "{printed}");
+    // Nothing waits on the way back.
+    let sum: f64 = segments[3..]
+        .iter()
+        .map(|segment| column(parts[2], segment, 1))
+        .sum();
+    let whole = column(parts[2], "4 > 1", 1);
+    assert!((sum - whole).abs() < 0.05, "{sum} {whole}\n{text}");
+}
+
 #[test]
 fn invalid_lab_arguments_create_nothing() {
     let desk = Desk::new();
