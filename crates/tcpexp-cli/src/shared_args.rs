@@ -91,7 +91,6 @@ pub(crate) struct ReadArgs {
 
 /// Object stores. Each input and output of a command with this option may be a URL.
 #[derive(Clone, clap::Args)]
-#[command(next_help_heading = "Object stores")]
 pub(crate) struct StoreArgs {
     /// Set an option for object stores, such as `aws_region=eu-west-1`
     ///
@@ -101,7 +100,12 @@ pub(crate) struct StoreArgs {
     /// `timeout`; those of other stores have no effect. Credentials are found as by the tools of the
     /// providers: in the environment, such as `AWS_PROFILE`, and in their configuration. May be given
     /// several times.
-    #[arg(long, value_name = "NAME=VALUE", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NAME=VALUE",
+        hide_short_help = true,
+        help_heading = "Object stores"
+    )]
     pub(crate) storage_option: Vec<StoreOption>,
 }
 

@@ -60,7 +60,7 @@ fn rows_and_events_are_tables() {
     ));
     assert!(printed.contains("may be Reno"));
     let rows = text(&desk.get("state.csv"));
-    assert_snapshot!(rows.lines().nth(1000).unwrap(), @"1,tcp,172.16.10.3:54058,172.16.11.2:5201,src,forward,2026-01-01T00:00:18.936255000Z,3532581265,3532662353,1448,81088,81088,56,56,81088,filled,28,congestion_avoidance,,334600000,536000000,750144,congestion_window");
+    assert_snapshot!(rows.lines().nth(1000).unwrap(), @"1,tcp,172.16.10.3:54058,172.16.11.2:5201,src,forward,2026-01-01T00:00:18.936255000Z,3532581265,3532662353,1448,81088,81088,56,56,81088,filled,28,congestion_avoidance,,334600000,536000000,750144,congestion_window,,,,,,,,,,,");
     let events = text(&desk.get("events.csv"));
     let is = |event: &str| events.lines().filter(|row| row.contains(event)).count();
     assert_eq!((is(",recovery,"), is(",retransmission,")), (5, 63));

@@ -68,7 +68,7 @@ fn rows_and_events_are_tables() {
     desk.bytes("import tcp_probe trace.txt -o state.csv --events events.csv -q");
     let rows = text(&desk.get("state.csv"));
     assert_eq!(rows.lines().count(), 1 + 4);
-    assert_snapshot!(rows.lines().nth(3).unwrap(), @"0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,1970-01-01T00:00:10.081000000Z,15000,28000,,13000,,,18,,measured,14,fast_recovery,0,42000000,,52160,");
+    assert_snapshot!(rows.lines().nth(3).unwrap(), @"0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,1970-01-01T00:00:10.081000000Z,15000,28000,,13000,,,18,,measured,14,fast_recovery,0,42000000,,52160,,,,,,,,,,,,");
     assert_snapshot!(text(&desk.get("events.csv")), @r"
     flow_id,protocol,initiator,responder,capture,direction,event,time,event_id,end_time,kind,recovery_epoch,start_seq,end_seq,cwnd_before_segments,ssthresh_segments,was_undone,lost_packets,earlier_copy
     0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,1970-01-01T00:00:10.080100000Z,,,recovery,,,,,,,,

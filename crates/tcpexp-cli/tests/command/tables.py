@@ -76,7 +76,9 @@ def check_formats(path):
     for ending in (".csv", ".json"):
         other = path.with_suffix(ending)
         assert len(table) == sql("count(*)", other)[0], other
-        for name in (name for name, kind in names.items() if kind == "time"):
+        # Text does not show the type of a column without values.
+        times = (name for name, kind in names.items() if kind == "time" and table[name].count() > 0)
+        for name in times:
             # DuckDB finds times in text and keeps microseconds of them.
             both = [sql(f'epoch_ns(min("{name}")) // 1000', file)[0] for file in (path, other)]
             assert both[0] == both[1], (other, name, both)

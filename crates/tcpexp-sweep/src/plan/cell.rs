@@ -14,6 +14,7 @@ use super::kernel::Kernel;
 use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
+use super::tool::FIRST_PORT;
 use super::{Change, Host, Kind, Os, Setup, change, testbed, together};
 use crate::hash;
 
@@ -315,7 +316,7 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
     }
     // Each server has a port of its own, counted from the first one.
     let instances = setup.traffic.iter().map(|traffic| u64::from(traffic.count));
-    let ports = u64::from(u16::MAX - crate::site::FIRST_PORT) + 1;
+    let ports = u64::from(u16::MAX - FIRST_PORT) + 1;
     let total: u64 = instances.sum();
     if total > ports {
         let largest = setup.traffic.iter().max_by_key(|traffic| traffic.count);

@@ -54,7 +54,7 @@ pub use reference::reference;
 pub use schema::schema;
 pub use settings::{Calibrate, Capture, Lab, Loggers, OnFailure, Prepare, RunSettings};
 pub use tool::Tool;
-pub(crate) use tool::{Program, ServerPort};
+pub(crate) use tool::{FIRST_PORT, Program, ServerPort};
 pub use traffic::Traffic;
 
 use crate::hash;

@@ -60,6 +60,9 @@ pub(crate) enum CcChoice {
     Nothing,
 }
 
+/// The first port for servers: the default port of iperf3.
+pub(crate) const FIRST_PORT: u16 = 5201;
+
 /// The port of a tool's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerPort {

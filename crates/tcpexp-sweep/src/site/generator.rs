@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tcpexp_runs::record::TrafficRecord;
 use tcpexp_units::TimeDelta;
 
-use crate::plan::{Ends, Program, ServerPort, Setup, Traffic, text};
+use crate::plan::{Ends, FIRST_PORT, Program, ServerPort, Setup, Traffic, text};
 use crate::schedule::Planned;
 
 /// One sender and its receiver.
@@ -34,9 +34,6 @@ pub(crate) struct Generator {
     /// Extension of its log.
     log: &'static str,
 }
-
-/// The first port for servers: the default port of iperf3.
-pub(crate) const FIRST_PORT: u16 = 5201;
 
 /// The generators of a run, in the order of the plan.
 pub(crate) fn generators(run: &Planned<'_>) -> Vec<Generator> {

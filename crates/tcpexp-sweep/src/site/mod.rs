@@ -6,6 +6,6 @@ mod phases;
 mod preflight;
 
 pub(crate) use counters::{Counters, READ, is_delay_stage};
-pub(crate) use generator::{FIRST_PORT, Generator, generators};
+pub(crate) use generator::{Generator, generators};
 pub(crate) use phases::*;
 pub(crate) use preflight::{VERSIONS, preflight};
