@@ -36,7 +36,7 @@ impl Folder {
         Ok(Connected {
             name: self.url(name),
             store: Arc::clone(&self.store),
-            path: Path::from_iter(self.path.parts().chain(below.parts())),
+            path: self.path.parts().chain(below.parts()).collect(),
         })
     }
 
@@ -51,7 +51,7 @@ impl Folder {
             let Some(below) = object.location.prefix_match(&self.path) else {
                 continue;
             };
-            let name = Path::from_iter(below).as_ref().to_owned();
+            let name = below.collect::<Path>().as_ref().to_owned();
             let bytes = object.size;
             found.push(Stored { name, bytes });
         }
