@@ -31,7 +31,7 @@ NODES = 4
 class OnOneNode(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        ray.init(num_cpus=2, object_store_memory=STORE_BYTES, include_dashboard=False, log_to_driver=False)
+        ray.init("local", num_cpus=2, object_store_memory=STORE_BYTES, include_dashboard=False, log_to_driver=False)
 
     @classmethod
     def tearDownClass(cls) -> None:

@@ -40,7 +40,7 @@ duration = "3s"
 
 def workers(count: int) -> None:
     """A new Ray of this process, whose workers are started."""
-    ray.init(num_cpus=count, object_store_memory=STORE_BYTES, include_dashboard=False, log_to_driver=False)
+    ray.init("local", num_cpus=count, object_store_memory=STORE_BYTES, include_dashboard=False, log_to_driver=False)
     # A worker imports the package when it first runs a task.
     begun = [ray.remote(lambda: time.sleep(1)).remote() for _ in range(count)]
     ray.get(begun)

@@ -93,7 +93,7 @@ class Objects(unittest.TestCase):
                     obstore.put(store, f"{file.parent.name}/{file.name}", file)
                 table = tcpexp.pairs("s3://lab/src", "s3://lab/dst", storage_options=options)
                 table.write("s3://lab/pairs.parquet")
-                ray.init(num_cpus=2, object_store_memory=80_000_000, include_dashboard=False, log_to_driver=False)
+                ray.init("local", num_cpus=2, object_store_memory=80_000_000, include_dashboard=False, log_to_driver=False)
                 try:
                     for end in ("analysed", "already there"):
                         job = tcpexp.ray.analyze(

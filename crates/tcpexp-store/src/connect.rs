@@ -35,6 +35,12 @@ pub(crate) struct Connected {
 impl Connected {
     /// Prepares a client for the object at `url`. Sends no request.
     pub(crate) fn to(url: &str, options: &StoreOptions) -> Result<Self, Error> {
+        // Without a key the URL is at fault, whatever settings the store lacks.
+        let place = url.split_once("://").map_or("", |(_, place)| place);
+        let key = place.split_once('/').map_or("", |(_, key)| key);
+        if key.trim_matches('/').is_empty() {
+            return Err(expected(form(url)));
+        }
         let connected = Self::to_any(url, options)?;
         if connected.path.as_ref().is_empty() {
             return Err(expected(form(url)));
