@@ -75,7 +75,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     output::print(&written(output, &manifest))
 }
 
-/// The logs, of which those in stores are copied. The dataset names their URLs.
+/// Copies logs in object stores to local files. The dataset names their URLs.
 pub(crate) fn logs(args: &AnalyzeArgs) -> anyhow::Result<Vec<LogSource>> {
     let local = |log: &LogSource| {
         Ok(LogSource {

@@ -29,8 +29,8 @@ impl Default for Alpha {
 }
 
 impl Alpha {
-    /// Processes an ACK of all data before `una` that newly acknowledges `acked` packets, of which it
-    /// reports `marked`; the sender has sent the data before `nxt`.
+    /// Processes an ACK of all data before `una`. It newly acknowledges `acked` packets, and reports
+    /// that `marked` of them had CE. The sender has sent all data before `nxt`.
     pub(crate) fn on_ack(&mut self, una: StreamOffset, nxt: StreamOffset, acked: u64, marked: u64) {
         self.acked += acked;
         self.marked += marked.min(acked);

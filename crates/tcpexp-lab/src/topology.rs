@@ -30,8 +30,8 @@ const QUIET_SETTINGS: [&str; 2] = [
     "net.ipv6.conf.default.disable_ipv6=1",
 ];
 
-/// Settings of hosts with IPv6: only the addresses of the data networks, of which nothing is sent
-/// unasked.
+/// Settings of hosts with IPv6. Hosts have the addresses of the data networks only, and send no
+/// unsolicited packets.
 const IPV6_SETTINGS: [&str; 4] = [
     "net.ipv6.conf.default.addr_gen_mode=1",
     "net.ipv6.conf.default.accept_dad=0",

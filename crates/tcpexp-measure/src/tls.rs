@@ -283,8 +283,8 @@ mod tests {
         Timestamp::from_nanos(0) + TimeDelta::from_millis(millis)
     }
 
-    /// The end of the handshake, after segments in order: direction, milliseconds, and their bytes, of which the capture has
-    /// the first `kept`.
+    /// The end of the handshake in `segments`, which are in order: direction, milliseconds, bytes. The
+    /// capture has the first `kept` bytes of each segment.
     fn ended(kept: usize, segments: &[(Direction, i64, Vec<u8>)]) -> String {
         let mut handshake = TlsHandshake::default();
         let mut next = [StreamOffset::first(SeqNum(u32::MAX - 100)); 2];

@@ -81,8 +81,8 @@ fn check_line(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The least burst of a policer: a full frame, of which smaller ones would drop every packet.
-const LEAST_BURST: u64 = FULL_FRAME;
+/// Minimum burst of a policer, in bytes: a policer with a smaller one drops every full frame.
+const MIN_BURST: u64 = FULL_FRAME;
 
 fn check_policer(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let needs = |key, needs| PlanError::Needs {
@@ -102,7 +102,7 @@ fn check_policer(direction: &'static str, path: &Path) -> Result<(), PlanError> 
             value: rate.to_string(),
             expected: "at least 8kbit",
         }),
-        (Some(_), Some(burst)) if burst.as_bytes() < LEAST_BURST => Err(PlanError::Value {
+        (Some(_), Some(burst)) if burst.as_bytes() < MIN_BURST => Err(PlanError::Value {
             direction,
             key: "police_burst",
             value: burst.to_string(),

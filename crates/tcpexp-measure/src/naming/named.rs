@@ -35,7 +35,7 @@ const MIN_PROBES: u32 = 1;
 /// background transfers and must be selected, and no census of the Internet found it (Mishra et al.,
 /// SIGMETRICS 2019, have Reno on 0.8 % of the servers): an assumption, not a measurement.
 const LP_PRIOR: f64 = 0.05;
-/// Logarithm of the odds of the best control against one that is just ruled out.
+/// Natural logarithm of the best control's odds against a control at the threshold of being ruled out.
 const RULED_OUT_ODDS: f64 = 4.0;
 /// Greatest share of the confidence that a control takes that fits badly: another control, which is
 /// not on the list, may fit better.
@@ -170,7 +170,7 @@ impl Named {
         evidence: Evidence,
         model: &ModelWatch,
     ) -> Self {
-        // A rare control comes after a common one that fits as well.
+        // Of controls that fit equally well, the rare one comes last.
         fits.sort_by_key(|fit| fit.control == Control::Lp);
         fits.sort_by(|a, b| {
             let by_cuts = is_missing_cuts(a).cmp(&is_missing_cuts(b));

@@ -71,7 +71,7 @@ impl QuicObserver {
         let seen = &datagram.seen;
         let (handshake, spin) = match &datagram.quic {
             Some(Quic::Long(long)) => (self.handshake.observe(long, seen), None),
-            // The spins of two connections cannot be told apart.
+            // Short headers do not show to which of two connections a spin bit belongs.
             Some(Quic::Short(short)) if self.handshake.connections() <= 1 => {
                 (None, self.spin.observe(short.spin, seen))
             }

@@ -8,8 +8,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::progress::Progress;
 use super::retransmissions::Retransmissions;
 
-/// Number of segments of which an empty scoreboard keeps the memory, so that short answers need no
-/// new memory.
+/// An empty scoreboard keeps memory for this many segments, so that short answers allocate nothing.
 const KEPT_SEGMENTS: usize = 8;
 
 /// The segments between `snd_una` and `snd_nxt`, as the sender's kernel counts them.

@@ -89,8 +89,8 @@ impl RateSampler {
         }
     }
 
-    /// Records that an ACK at `at` delivered `segments`, the latest of which had the transmission
-    /// number `latest`.
+    /// Records that an ACK at `at` delivered `segments`. The segment sent last among them has the
+    /// transmission number `latest`.
     pub(super) fn deliver(
         &mut self,
         at: Timestamp,
