@@ -121,6 +121,8 @@ pub(crate) struct Seen {
     pub(crate) copies: u64,
     pub(crate) outside: u64,
     pub(crate) unseen_upstream: u64,
+    /// Packets never found downstream, whatever the reason.
+    pub(crate) absent: u64,
 }
 
 impl Seen {
@@ -137,6 +139,7 @@ impl Seen {
             self.copies += counts.copies + counts.arrivals_copies;
             self.outside += counts.outside + counts.arrivals_outside;
             self.unseen_upstream += counts.unseen_upstream;
+            self.absent += counts.not_found();
         }
     }
 }

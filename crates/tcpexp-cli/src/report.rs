@@ -63,11 +63,42 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     if let Some(what) = shifted(&report.identification.shifted) {
         line(&mut text, "", &what);
     }
+    if let Some(what) = absent(report, seen) {
+        line(&mut text, "absent", &what);
+    }
     not_used(&mut text, report, seen);
     for point in Point::BOTH {
         left_out(&mut text, report, point);
     }
     text
+}
+
+/// Says that packets which `rtt` found at one point only need not be lost, if a capture is known to
+/// miss packets. `path` has the fate of each packet.
+fn absent(report: &Basis<'_>, seen: &Seen) -> Option<String> {
+    if report.path.is_some() || seen.absent == 0 {
+        return None;
+    }
+    let misses = |point: &Point| {
+        let index = point.index();
+        report.totals.unseen[index] + report.captures[index].unusable() > 0
+    };
+    let points: Vec<String> = Point::BOTH
+        .into_iter()
+        .filter(misses)
+        .map(|point| report.point(point).full.clone())
+        .collect();
+    (!points.is_empty()).then(|| {
+        let captures = if points.len() == 1 {
+            "capture"
+        } else {
+            "captures"
+        };
+        format!(
+            "lost on the path or missed by the {captures} at {}; tcpexp path separates them",
+            points.join(" and ")
+        )
+    })
 }
 
 /// Describes the shift of sequence numbers between the points, if any.

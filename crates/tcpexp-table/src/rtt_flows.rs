@@ -56,11 +56,11 @@ pub fn rtt_flow_columns() -> Columns<RttFlowRow> {
 
 fn counts(columns: Builder<RttFlowRow>) -> Builder<RttFlowRow> {
     columns
-        .count("seen_packets", "Packets of this direction at the point it passes first (upstream): the sum of matched, ambiguous, duplicate, lost and outside.", |row| row.counts().seen)
+        .count("seen_packets", "Packets of this direction at the point it passes first (upstream): the sum of matched, ambiguous, duplicate, absent and outside.", |row| row.counts().seen)
         .count("matched_packets", "Packets of seen_packets that were matched at the other point (downstream).", |row| row.counts().matched)
         .count("ambiguous_packets", "Packets of seen_packets equal to another packet in every identifying field, so not used.", |row| row.counts().ambiguous)
         .count("duplicate_packets", "Packets of seen_packets that are duplicate records in the capture.", |row| row.counts().copies)
-        .count("lost_packets", "Packets of seen_packets never found downstream while that capture was running.", |row| row.counts().not_found())
+        .count("absent_packets", "Packets of seen_packets never found downstream while that capture was running: lost on the path, missed by that capture, or in a damaged record. The table of `tcpexp path` has these cases apart.", |row| row.counts().not_found())
         .count("outside_packets", "Packets of seen_packets sent while the downstream capture was not running.", |row| row.counts().outside)
         .count("arrived_packets", "Packets of this direction downstream: the sum of arrivals_matched, arrivals_ambiguous, arrivals_duplicate, unseen_upstream and arrivals_outside.", |row| row.counts().arrived)
         .count("arrivals_matched_packets", "Packets of arrived_packets that were matched upstream.", |row| row.counts().arrivals_matched)

@@ -22,7 +22,8 @@ pub(crate) struct RestOfFlows {
 /// Flows keep the given order; one line sums up the `rest`. A direction without data has no line.
 /// `matched` is the share of packets found at both points, of the packets sent while both captures
 /// ran. It counts each packet once, even if a capture has several records of it. It is rounded
-/// down, so only a flow without a miss shows 100 %.
+/// down, so only a flow without a miss shows 100 %. `absent` packets were lost on the path or missed
+/// by a capture: without the fate of each packet, the two look alike.
 pub(crate) fn flow_table<'a>(
     shown: impl IntoIterator<Item = &'a FlowSummary>,
     rest: RestOfFlows,
@@ -52,10 +53,10 @@ pub(crate) fn flow_table<'a>(
 }
 
 /// One line of numbers. No cell exceeds its column's width, see [`Unit::show`] and [`count`].
-fn row(name: &str, samples: &str, rtt: &[String; 6], matched: &str, lost: &str) -> String {
+fn row(name: &str, samples: &str, rtt: &[String; 6], matched: &str, absent: &str) -> String {
     let [min, p5, median, p95, p99, max] = rtt;
     format!(
-        "{name:9} {samples:>9} {min:>6} {p5:>6} {median:>6} {p95:>6} {p99:>6} {max:>6} {matched:>8} {lost:>7}"
+        "{name:9} {samples:>9} {min:>6} {p5:>6} {median:>6} {p95:>6} {p99:>6} {max:>6} {matched:>8} {absent:>7}"
     )
 }
 
@@ -66,7 +67,7 @@ fn header(unit: &Unit) -> String {
         "samples",
         &quantiles,
         "matched",
-        "lost",
+        "absent",
     )
 }
 
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn a_bulk_transfer_is_three_lines() {
         assert_snapshot!(shown(&[bulk(0)]), @r"
-        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched  absent
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           forward    14 468  40.02  40.10  83.21  112.9  114.1  115.6   99.8 %      28
           reverse         0      -      -      -      -      -      -    100 %       0
@@ -189,7 +190,7 @@ mod tests {
             [-1_250, 40_000, 41_000, 42_000, 43_000, 3_600_000_000],
         ));
         assert_snapshot!(shown(&[summary]), @r"
-        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched  absent
         17 tcp [2001:db8:1234:5678:9abc:def0:1234:5678]:47652
             > [2001:db8:ffff:eeee:dddd:cccc:bbbb:aaaa]:5201  30.1 s
           forward    14 468  40.02  40.10  83.21  112.9  114.1  115.6   99.8 %      28
@@ -206,7 +207,7 @@ mod tests {
         summary.counts[0].lost = 1;
         summary.rtt = [None, None];
         assert_snapshot!(shown(&[summary]), @r"
-        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched  absent
         3 udp 10.0.0.1:40000 > 10.0.0.2:5001  30.1 s
           forward         0      -      -      -      -      -      -   99.9 %       1
         ");
@@ -218,7 +219,7 @@ mod tests {
         summary.flow.translated = Some((address("203.0.113.7:62001"), address("172.16.11.2:5201")));
         summary.counts[0].outside = summary.counts[0].seen;
         assert_snapshot!(shown(&[summary]), @r"
-        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched  absent
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           at dst 203.0.113.7:62001 > 172.16.11.2:5201
           forward    14 468  40.02  40.10  83.21  112.9  114.1  115.6        -      28
@@ -231,7 +232,7 @@ mod tests {
         let mut summary = bulk(0);
         summary.rtt[0] = Some(rtt_micros(200, [38, 41, 57, 99, 412, 999]));
         assert_snapshot!(shown(&[summary]), @r"
-        RTT in µs   samples    min     p5 median    p95    p99    max  matched    lost
+        RTT in µs   samples    min     p5 median    p95    p99    max  matched  absent
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           forward       200  38.00  41.00  57.00  99.00  412.0  999.0   99.8 %      28
           reverse         0      -      -      -      -      -      -    100 %       0
@@ -243,7 +244,7 @@ mod tests {
         let mut summary = bulk(0);
         summary.rtt[0] = Some(rtt_micros(200, [10_500_000; 6]));
         assert_snapshot!(shown(&[summary]), @r"
-        RTT in s    samples    min     p5 median    p95    p99    max  matched    lost
+        RTT in s    samples    min     p5 median    p95    p99    max  matched  absent
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           forward       200  10.50  10.50  10.50  10.50  10.50  10.50   99.8 %      28
           reverse         0      -      -      -      -      -      -    100 %       0
@@ -260,7 +261,7 @@ mod tests {
             })
             .collect();
         assert_snapshot!(table(&flows, 2), @r"
-        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched  absent
         2 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           forward     3 000  40.02  40.10  83.21  112.9  114.1  115.6   99.8 %      28
           reverse         0      -      -      -      -      -      -    100 %       0

@@ -60,7 +60,7 @@ impl CaptureInfo {
 
     /// Number of packets that the capture file reports as dropped (`isb_ifdrop` of pcapng), and of
     /// records that may hold a packet and cannot be used.
-    pub(crate) fn unusable(&self) -> u64 {
+    pub fn unusable(&self) -> u64 {
         let dropped: u64 = self.interfaces.iter().filter_map(|i| i.dropped).sum();
         let may_hold_packet = |reason: &Skipped| {
             matches!(

@@ -127,7 +127,7 @@ fn table_of_flows_accounts_for_every_packet() {
     let mut samples = 0;
     for row in lines {
         let count = |name: &str| row[column(name)].parse::<u64>().unwrap();
-        let upstream = ["matched", "ambiguous", "duplicate", "lost", "outside"];
+        let upstream = ["matched", "ambiguous", "duplicate", "absent", "outside"];
         let accounted: u64 = upstream
             .map(|what| count(&format!("{what}_packets")))
             .iter()

@@ -2,11 +2,11 @@
 
 use insta::assert_snapshot;
 use tcpexp_testkit::{
-    CaptureSpec, ClockStep, IpVersion, Point, Scenario, TcpLoad, UdpLoad, simulate,
+    CaptureSpec, ClockStep, IpVersion, Middle, Point, Scenario, TcpLoad, UdpLoad, simulate,
 };
 use tcpexp_units::{Skew, TimeDelta};
 
-use crate::desk::{Desk, fixtures, ordinary};
+use crate::desk::{Desk, fixtures, ordinary, text};
 
 #[test]
 fn a_table_reports_measurements_and_their_basis() {
@@ -56,6 +56,49 @@ fn remarks_name_every_limitation_of_the_numbers() {
     ] {
         assert!(table.contains(remark), "{remark} is missing in\n{table}");
     }
+}
+
+#[test]
+fn absent_packets_are_those_that_path_calls_lost_or_missed() {
+    let captures = simulate(&Scenario {
+        middles: vec![Middle {
+            missed_ppm: 40_000,
+            ..Middle::default()
+        }],
+        loss_ppm: 10_000,
+        ..ordinary()
+    });
+    let desk = Desk::with(&captures);
+    desk.put("mid.pcap", &captures.middles[0]);
+    let sum = |table: &str, columns: &[&str]| -> u64 {
+        let rows = serde_json::Deserializer::from_slice(&desk.get(table))
+            .into_iter::<serde_json::Value>()
+            .map(Result::unwrap)
+            .collect::<Vec<_>>();
+        let cells = rows
+            .iter()
+            .flat_map(|row| columns.iter().map(move |column| &row[*column]));
+        cells.map(|cell| cell.as_u64().unwrap()).sum()
+    };
+    let warned = |line: &str| {
+        let output = desk.run(line);
+        assert!(output.status.success());
+        let warning = "warning: the capture at dst missed at least";
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(warning), "{stderr}");
+        text(&output.stdout)
+    };
+    let table = warned("rtt src.pcap mid.pcap --flows rtt.json");
+    warned("path src.pcap mid.pcap -q --flows path.json");
+    let fates = ["lost_packets", "missed_packets", "lost_or_missed_packets"];
+    let absent = sum("rtt.json", &["absent_packets"]);
+    assert_eq!(absent, sum("path.json", &fates));
+    assert!(sum("path.json", &["missed_packets"]) > 0 && absent > 0);
+    let remark = "lost on the path or missed by the capture at dst;";
+    assert!(table.contains(remark), "{table}");
+    assert_fits(&table);
+    let whole = desk.text("rtt src.pcap dst.pcap");
+    assert!(!whole.contains("missed by the capture"), "{whole}");
 }
 
 fn assert_fits(table: &str) {

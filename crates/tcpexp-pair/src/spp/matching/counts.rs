@@ -21,7 +21,9 @@ pub struct DirectionCounts {
     pub ambiguous: u64,
     /// Packets of `seen` that are second captures of one packet.
     pub copies: u64,
-    /// Packets of `seen` not found downstream while the downstream capture was running.
+    /// Packets of `seen` not found downstream while the downstream capture was running. Without
+    /// [`Options::outcomes`](crate::spp::Options::outcomes), no evidence is weighed, and this
+    /// includes packets that the downstream capture missed: see [`not_found`](Self::not_found).
     pub lost: u64,
     /// Packets of `seen` that provably arrived, but that the downstream capture missed.
     pub missed: u64,
@@ -64,7 +66,8 @@ impl AddAssign for DirectionCounts {
 
 impl DirectionCounts {
     /// Packets of `seen` that were never found downstream while that capture was running, whatever
-    /// the reason: lost, missed by the capture, or in a damaged record.
+    /// the reason: lost, missed by the capture, or in a damaged record. The same with and without
+    /// [`Options::outcomes`](crate::spp::Options::outcomes).
     pub fn not_found(&self) -> u64 {
         self.lost + self.missed + self.lost_or_missed
     }
