@@ -8,8 +8,9 @@
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::cause::{Cause, Evidence, PathTimes, Repair};
+use crate::coverage::missed;
 use crate::identity::{Identity, KnownBy, Order};
-use crate::{FirstCopies, Segment, StreamOffset};
+use crate::{FirstCopies, Hole, Segment, StreamOffset};
 
 /// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,6 +210,17 @@ impl Classifier {
     #[inline]
     pub fn nxt(&self) -> Option<StreamOffset> {
         self.sent.map(|sent| sent.nxt)
+    }
+
+    /// The bytes that the capture missed, at least, in order: see
+    /// [`Coverage`](crate::Coverage::missed).
+    pub fn missed(&self) -> Vec<Hole> {
+        match (self.sent, self.una()) {
+            // Without data, a pure ACK has set `nxt`, and data may have been sent before the capture
+            // began.
+            (Some(sent), Some(una)) if self.copies.has_any() => missed(&self.copies, sent.nxt, una),
+            _ => Vec::new(),
+        }
     }
 
     fn una(&self) -> Option<StreamOffset> {

@@ -19,9 +19,16 @@ pub struct FirstCopies {
     others: Option<Box<Others>>,
 }
 
+/// Bytes of a stream that were never captured: from the first offset up to the second.
+pub type Hole = (StreamOffset, StreamOffset);
+
 /// The ranges beside the current one.
 #[derive(Clone, Debug, Default)]
 struct Others {
+    /// Start of the first range captured. Bytes before it may have been sent before the capture began.
+    began: Option<StreamOffset>,
+    /// End of the highest hole that was given up.
+    given_up: Option<StreamOffset>,
     /// Start of the next range above the current one, if there is one.
     ceiling: Option<StreamOffset>,
     /// Ranges in order; they touch neither each other nor the current one.
@@ -51,15 +58,44 @@ impl FirstCopies {
         }
     }
 
+    /// True if any bytes were captured.
+    pub(crate) fn has_any(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// The holes below `una`, in order: bytes that were acknowledged and never captured.
+    ///
+    /// Leaves out bytes before the first range captured: the capture may have begun after them. The
+    /// lowest holes of a stream with more than 1024 are one hole from the first range on, because it
+    /// is not known which of them were filled.
+    pub fn holes_below(&self, una: StreamOffset) -> Vec<Hole> {
+        let (Some(current), Some(others)) = (self.current, self.others.as_deref()) else {
+            return Vec::new();
+        };
+        let mut ranges = others.ranges.clone();
+        let place = ranges.partition_point(|range| range.0 < current.0);
+        ranges.insert(place, current);
+        let began = others.began.unwrap_or(current.0);
+        let given_up = others.given_up.map(|end| (began, end));
+        let between = ranges.windows(2).map(|pair| (pair[0].1, pair[1].0));
+        given_up
+            .into_iter()
+            .chain(between)
+            .map(|(start, end)| (start.max(began), end.min(una)))
+            .filter(|(start, end)| start < end)
+            .collect()
+    }
+
     #[cold]
     fn take_elsewhere(&mut self, start: StreamOffset, end: StreamOffset) -> u32 {
         let Some(current) = &mut self.current else {
             self.current = Some((start, end));
             return length(start, end);
         };
-        self.others
-            .get_or_insert_default()
-            .take(current, start, end)
+        let began = current.0;
+        let others = self.others.get_or_insert_default();
+        others.began.get_or_insert(began);
+        others.take(current, start, end)
     }
 }
 
@@ -78,10 +114,16 @@ impl Others {
         start: StreamOffset,
         end: StreamOffset,
     ) -> u32 {
-        let Self { ceiling, ranges } = self;
+        let Self {
+            ceiling,
+            ranges,
+            given_up,
+            ..
+        } = self;
         let place = ranges.partition_point(|range| range.0 < current.0);
         ranges.insert(place, *current);
         if ranges.len() > MAX_RANGES {
+            *given_up = Some(ranges[1].0);
             ranges[1].0 = ranges[0].0;
             ranges.remove(0);
         }
@@ -176,6 +218,48 @@ mod tests {
         let (given_up, kept) = (START.plus(10), START.plus(9_998 * 20 + 10));
         assert_eq!(copies.take(given_up, given_up.plus(10)), 0);
         assert_eq!(copies.take(kept, kept.plus(10)), 10);
+    }
+
+    /// The holes below `una` after these ranges, relative to the start.
+    fn holes(ranges: &[(u32, u32)], una: u32) -> Vec<(i64, i64)> {
+        let mut copies = FirstCopies::default();
+        for &(start, bytes) in ranges {
+            let start = START.plus(start);
+            copies.take(start, start.plus(bytes));
+        }
+        let holes = copies.holes_below(START.plus(una));
+        let place = |offset: StreamOffset| offset.since(START);
+        holes
+            .iter()
+            .map(|(from, to)| (place(*from), place(*to)))
+            .collect()
+    }
+
+    #[test]
+    fn acknowledged_bytes_between_captured_bytes_are_holes() {
+        let ranges = [(0, 100), (200, 100), (400, 100), (250, 60)];
+        assert_eq!(holes(&ranges, 500), [(100, 200), (310, 400)]);
+        assert_eq!(holes(&ranges, 350), [(100, 200), (310, 350)]);
+        assert_eq!(holes(&ranges, 100), []);
+    }
+
+    #[test]
+    fn bytes_from_before_the_capture_are_no_hole() {
+        assert_eq!(holes(&[(100, 10), (0, 10), (120, 10)], 130), [(110, 120)]);
+    }
+
+    #[test]
+    fn filled_holes_are_none() {
+        assert_eq!(holes(&[(0, 10), (20, 10), (10, 10)], 30), []);
+    }
+
+    #[test]
+    fn holes_that_were_given_up_are_one_hole() {
+        let many: Vec<_> = (0..3_000).map(|number| (number * 20, 10)).collect();
+        let found = holes(&many, 60_000);
+        assert!(found.len() <= MAX_RANGES + 1, "{}", found.len());
+        assert_eq!(found[0].0, 0);
+        assert!(found.windows(2).all(|pair| pair[0].1 <= pair[1].0));
     }
 
     proptest! {

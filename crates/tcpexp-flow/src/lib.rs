@@ -25,6 +25,7 @@ mod alpha;
 mod cause;
 mod classify;
 mod connection_ids;
+mod coverage;
 mod ecn;
 mod first_copies;
 mod flow;
@@ -48,8 +49,9 @@ mod trace;
 
 pub use cause::{Cause, Evidence, PathTimes, Repair, SHORTEST_TIMEOUT};
 pub use classify::{Behind, Class, Classifier};
+pub use coverage::Coverage;
 pub use ecn::{CeFeedback, EcnHandshake, EcnMode, ace};
-pub use first_copies::FirstCopies;
+pub use first_copies::{FirstCopies, Hole};
 pub use flow::{Flow, InitiatorKnown};
 pub use identity::{KnownBy, Order};
 pub use key::{Direction, End, FlowId, FlowKey};

@@ -128,7 +128,7 @@ fn evidence(verdict: &Verdict, cause: Cause) -> String {
             format!("{} timeouts", count(seen.timeouts, usize::MAX)),
             repaired(seen),
         ],
-        Cause::NotCertain => [queue(seen), losses(seen)].concat(),
+        Cause::NotCertain => [missed(seen), queue(seen), losses(seen)].concat(),
         Cause::Setup => seen.opening.as_ref().map(handshake).unwrap_or_default(),
         Cause::Tls => seen.opening.and_then(tls).into_iter().collect(),
         Cause::Application | Cause::ReceiverWindow | Cause::WindowGrowth => vec![],
@@ -150,6 +150,16 @@ fn repaired(seen: &Evidence) -> String {
         }
         None => format!("{packets} packets retransmitted"),
     }
+}
+
+/// What the capture missed.
+fn missed(seen: &Evidence) -> Vec<String> {
+    let bytes = count(seen.missed_bytes, usize::MAX);
+    let shows = seen.missed_bytes > 0;
+    shows
+        .then(|| format!("the capture missed at least {bytes} bytes that were acknowledged"))
+        .into_iter()
+        .collect()
 }
 
 fn handshake(opening: &Opening) -> Vec<String> {

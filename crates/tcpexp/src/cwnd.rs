@@ -81,6 +81,7 @@ fn survey(view: View<'_>) -> Result<(Hindsight, CaptureInfo), Error> {
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         flows_left_out: hindsight.flows_left_out(),
+        missed: hindsight.missed(),
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(view.recording())?;

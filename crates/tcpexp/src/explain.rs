@@ -62,6 +62,7 @@ pub fn explain(
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         flows_left_out: hindsight.flows_left_out(),
+        missed: hindsight.missed(),
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;

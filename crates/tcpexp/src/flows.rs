@@ -1,5 +1,6 @@
 //! One summary per connection of a capture.
 
+use tcpexp_measure::MissedData;
 use tcpexp_measure::flows::{Connection, ConnectionSummary};
 
 use crate::shard::meter_part;
@@ -13,12 +14,23 @@ use crate::{CaptureInfo, CaptureOptions, Error, Recording};
 pub fn flows<E: From<Error> + Send>(
     recording: &Recording,
     options: &CaptureOptions,
-    sink: impl FnMut(Vec<ConnectionSummary>) -> Result<(), E> + Send,
+    mut sink: impl FnMut(Vec<ConnectionSummary>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
-    let metered = meter_part(&mut walk, options.reading.shard, Connection::of, sink)?;
+    let mut missed = MissedData::default();
+    let shard = options.reading.shard;
+    let metered = meter_part(&mut walk, shard, Connection::of, |connections: Vec<_>| {
+        for direction in connections
+            .iter()
+            .flat_map(|one: &ConnectionSummary| &one.directions)
+        {
+            missed += MissedData::of(direction.missed_bytes());
+        }
+        sink(connections)
+    })?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
+        missed,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tcpexp_capture::{Compression, Format, Interface};
 use tcpexp_flow::Packets;
+use tcpexp_measure::MissedData;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally};
 
@@ -43,6 +44,9 @@ pub struct CaptureInfo {
     /// Number of flows without results because the whole capture has too many: those with the least
     /// data. 0 in measurements that keep nothing of flows that have ended.
     pub flows_left_out: u32,
+    /// Data that was acknowledged and that the capture never shows, at least; nothing if flows were not
+    /// tracked.
+    pub missed: MissedData,
     /// The files of the capture, if it is made of several.
     pub set: Option<Arc<CaptureSet>>,
 }
@@ -100,6 +104,7 @@ impl CaptureInfo {
             moved_records: walk.moved_records(),
             flows_shed: 0,
             flows_left_out: 0,
+            missed: MissedData::default(),
             set: walk.set.cloned(),
         }
     }

@@ -152,13 +152,13 @@ pub use why::{LARGE_BYTES, LabelledVerdict, WhyReport, why};
 
 // Types in the signatures of the functions above.
 pub use tcpexp_flow::{Direction, Flow, FlowId, FlowShard, MAX_FLOWS, NoShard, Protocol};
-pub use tcpexp_measure::Position;
 pub use tcpexp_measure::flows::ConnectionSummary;
 pub use tcpexp_measure::packets::{ExplainedFlow, ExplainedPacket};
 pub use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 pub use tcpexp_measure::sender::{CwndSource, Phase, Profile, SenderRow, SenderSample};
 pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputRow};
 pub use tcpexp_measure::verdict::{Cause, Verdict};
+pub use tcpexp_measure::{MissedData, Position};
 pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathTotals, Segment};
 pub use tcpexp_pair::spp::{
     Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use tcpexp_flow::Flow;
-use tcpexp_measure::meter_live;
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
+use tcpexp_measure::{MissedData, meter_live};
 
 use crate::selection::Selected;
 use crate::shard::meter_part;
@@ -21,12 +21,24 @@ use crate::{CaptureInfo, CaptureOptions, Error, Recording, Walk};
 pub fn single_rtt<E: From<Error> + Send>(
     recording: &Recording,
     options: &CaptureOptions,
-    sink: impl FnMut(Vec<SingleRttRow>) -> Result<(), E> + Send,
+    mut sink: impl FnMut(Vec<SingleRttRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
-    let metered = meter_part(&mut walk, options.reading.shard, SingleRttMeter::new, sink)?;
+    let mut missed = MissedData::default();
+    let shard = options.reading.shard;
+    let metered = meter_part(&mut walk, shard, SingleRttMeter::new, |rows: Vec<_>| {
+        for row in &rows {
+            if let SingleRttRow::Ended(flow) = row {
+                for direction in &flow.directions {
+                    missed += MissedData::of(direction.missed_bytes);
+                }
+            }
+        }
+        sink(rows)
+    })?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
+        missed,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;

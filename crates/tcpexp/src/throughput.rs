@@ -31,6 +31,7 @@ pub fn throughput<E: From<Error> + Send>(
     })?;
     let capture = CaptureInfo {
         flows_shed: totals.flows_shed,
+        missed: totals.missed,
         ..CaptureInfo::of(&walk)
     };
     capture.require_packets(recording)?;

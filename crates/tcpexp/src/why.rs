@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tcpexp_flow::{Direction, FlowId, FlowTable, Packets};
+use tcpexp_flow::{Direction, FlowId, FlowTable, Hole, Packets};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_measure::sender::SenderRow;
 use tcpexp_measure::verdict::{Limits, Opening, OpeningMeter, Verdict};
@@ -58,11 +58,13 @@ pub fn why(
             };
             let limits = going_on.entry(key).or_insert_with(|| {
                 // The other capture has another clock, and other numbers of flows.
-                let opening = match (&far_senders, label.capture) {
-                    (Some(far), Some(Point::Dst)) => far.opening_between(label.ends),
-                    _ => senders.openings.get(&key.0).copied(),
+                let (of_capture, flow) = match (&far_senders, label.capture) {
+                    (Some(far), Some(Point::Dst)) => (far, far.flow_between(label.ends)),
+                    _ => (&senders, Some(key.0)),
                 };
-                Limits::new(key.0, key.1, opening)
+                let opening = flow.and_then(|flow| of_capture.openings.get(&flow).copied());
+                let missed = flow.and_then(|flow| of_capture.missed.get(&(flow, key.1)));
+                Limits::new(key.0, key.1, opening, missed.cloned().unwrap_or_default())
             });
             limits.add(&row);
             if matches!(row, SenderRow::Summary(_)) {
@@ -90,6 +92,8 @@ pub fn why(
 struct Senders {
     /// Payload by flow and direction.
     payload_bytes: HashMap<(FlowId, Direction), u64>,
+    /// Their data that the capture missed, if any.
+    missed: HashMap<(FlowId, Direction), Box<[Hole]>>,
     /// How their flows were opened.
     openings: HashMap<FlowId, Opening>,
     /// The large flows between two endpoints; `None` if there were several.
@@ -120,8 +124,12 @@ impl Senders {
     fn add(&mut self, connection: &ConnectionSummary) {
         let flow = connection.flow;
         for direction in Direction::BOTH {
-            let payload_bytes = connection.directions[direction.index()].unique_bytes;
+            let of_it = &connection.directions[direction.index()];
+            let payload_bytes = of_it.unique_bytes;
             if payload_bytes >= LARGE_BYTES {
+                if !of_it.missed.is_empty() {
+                    self.missed.insert((flow, direction), of_it.missed.clone());
+                }
                 self.payload_bytes.insert((flow, direction), payload_bytes);
                 let ends = (connection.initiator, connection.responder);
                 let only = self.between.entry(ends).or_insert(Some(flow));
@@ -158,10 +166,9 @@ impl Senders {
         Ok(())
     }
 
-    /// How the only flow between these endpoints was opened.
-    fn opening_between(&self, ends: Option<Ends>) -> Option<Opening> {
-        let flow = (*self.between.get(&ends?)?)?;
-        self.openings.get(&flow).copied()
+    /// The only flow between these endpoints.
+    fn flow_between(&self, ends: Option<Ends>) -> Option<FlowId> {
+        *self.between.get(&ends?)?
     }
 }
 

@@ -1,7 +1,7 @@
 //! State of one direction of a live connection.
 
 use tcpexp_flow::{
-    CeFeedback, Class, Classifier, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset,
+    CeFeedback, Class, Classifier, Hole, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset,
     prefetch,
 };
 use tcpexp_metrics::Quantiles;
@@ -174,6 +174,11 @@ impl Half {
     /// DCTCP's estimate α; `None` if unknown.
     pub(super) fn alpha(&self) -> Option<f64> {
         self.feedback.as_ref()?.alpha()
+    }
+
+    /// The bytes that the capture missed, at least.
+    pub(super) fn missed(&self) -> Vec<Hole> {
+        self.classifier.missed()
     }
 
     /// The rare counters, if any was used.

@@ -1,18 +1,20 @@
 //! Round trips of one direction: from the capture point to the receiver and back.
 
-use tcpexp_flow::{FlowId, Segment, StreamOffset};
+use tcpexp_flow::{Coverage, FlowId, Segment, StreamOffset};
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::in_flight::{InFlight, Sacked, Timed};
 use super::tsvals::{Echo, Tsvals};
 use super::{AckClass, RttEstimate, RttMethod, SingleRttDirection, SingleRttRow, SingleRttSample};
+use crate::missed::bytes_of;
 use crate::rto::{LinuxRto, Rfc6298Rto};
 
 /// The data of one direction and its answers.
 #[derive(Debug, Default)]
 pub(super) struct HalfPath {
     in_flight: InFlight,
+    coverage: Coverage,
     tsvals: Tsvals,
     order: Order,
     timers: Timers,
@@ -43,6 +45,7 @@ impl HalfPath {
     pub(super) fn send(&mut self, segment: &Segment, is_other_end_captured: bool) {
         if segment.is_numbered() {
             self.in_flight.send(segment, is_other_end_captured);
+            self.coverage.send(segment);
         }
         if let Some((value, _)) = segment.timestamps {
             self.tsvals.send(value, segment, is_other_end_captured);
@@ -62,6 +65,7 @@ impl HalfPath {
         // Compare before `acknowledge` moves the floor to `ack`.
         let is_duplicate = self.in_flight.is_duplicate(ack);
         let acked = self.in_flight.acknowledge(ack);
+        self.coverage.acknowledge(ack);
         let sacked = self.sack(segment);
         self.ambiguous_acks += u64::from(acked.is_ambiguous);
         let class = match (acked.is_new, sacked.is_new) {
@@ -118,6 +122,7 @@ impl HalfPath {
             spin_bit: None,
             quic_handshake: None,
             ambiguous_acks: self.ambiguous_acks,
+            missed_bytes: bytes_of(&self.coverage.missed()),
             rfc6298: self.timers.rfc6298(),
             linux: self.timers.linux(),
         }

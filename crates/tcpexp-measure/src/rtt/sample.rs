@@ -121,6 +121,8 @@ pub struct SingleRttDirection {
     pub quic_handshake: Option<RttSummary>,
     /// Number of ACKs without a sample because they acknowledge retransmitted data.
     pub ambiguous_acks: u64,
+    /// Bytes that were acknowledged and that the capture missed, at least.
+    pub missed_bytes: u64,
     /// The sender's timer after the last sample, as in RFC 6298.
     pub rfc6298: Option<RttEstimate>,
     /// The sender's timer as in Linux.

@@ -8,7 +8,7 @@ use tcpexp_flow::{Direction, Flow, FlowId, Packets};
 use super::fates::DataFates;
 use super::losses::Losses;
 use super::survey::{FlowSurvey, Side, Surveyed};
-use crate::{Both, Busiest, Either, Meter, Metered, Position, meter};
+use crate::{Both, Busiest, Either, Meter, Metered, MissedData, Position, meter};
 
 /// The results of the first pass, by flow.
 ///
@@ -19,35 +19,36 @@ pub struct Hindsight {
     /// In order of flow numbers.
     flows: Vec<(FlowId, Surveyed)>,
     flows_left_out: u32,
+    missed: MissedData,
     fates: DataFates,
 }
 
-impl From<Busiest<Surveyed>> for Hindsight {
-    fn from(flows: Busiest<Surveyed>) -> Self {
+impl Hindsight {
+    fn new(flows: Busiest<Surveyed>, missed: MissedData) -> Self {
         let (flows, flows_left_out) = flows.finish();
         Self {
             flows,
             flows_left_out,
+            missed,
             fates: DataFates::default(),
         }
     }
-}
 
-impl Hindsight {
     /// Reads a capture.
     pub fn of(packets: &mut impl Packets) -> (Self, Metered) {
         let mut flows = Busiest::new(packets.max_flows());
+        let mut missed = MissedData::default();
         let Ok(metered) = meter(
             packets,
             |flow| FlowSurvey::new(flow.id),
             |rows| {
                 for row in rows {
-                    row.add_to(&mut flows);
+                    row.add_to(&mut flows, &mut missed);
                 }
                 Ok::<(), std::convert::Infallible>(())
             },
         );
-        (Self::from(flows), metered)
+        (Self::new(flows, missed), metered)
     }
 
     /// Reads a capture and also measures each flow with a second meter, whose rows go to `sink`.
@@ -59,6 +60,7 @@ impl Hindsight {
         mut sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
     ) -> Result<(Self, Metered), E> {
         let mut flows = Busiest::new(packets.max_flows());
+        let mut missed = MissedData::default();
         let metered = meter(
             packets,
             |flow| Both(FlowSurvey::new(flow.id), begin(flow)),
@@ -66,14 +68,14 @@ impl Hindsight {
                 let mut others = Vec::new();
                 for row in rows {
                     match row {
-                        Either::First(row) => row.add_to(&mut flows),
+                        Either::First(row) => row.add_to(&mut flows, &mut missed),
                         Either::Second(row) => others.push(row),
                     }
                 }
                 sink(others)
             },
         )?;
-        Ok((Self::from(flows), metered))
+        Ok((Self::new(flows, missed), metered))
     }
 
     /// Adds the fates of the data packets, from a second capture.
@@ -103,6 +105,11 @@ impl Hindsight {
     /// Number of answered flows left out because there were too many.
     pub fn flows_left_out(&self) -> u32 {
         self.flows_left_out
+    }
+
+    /// The data that the capture missed, of all flows.
+    pub fn missed(&self) -> MissedData {
+        self.missed
     }
 
     /// All flows with the addresses and ports of initiator and responder, in order of their numbers.

@@ -14,7 +14,8 @@ use super::pacing::Pacing;
 use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, ReceivedAcks, TickSearch};
-use crate::{Busiest, Meter, Position, Vantage};
+use crate::missed::bytes_of;
+use crate::{Busiest, Meter, MissedData, Position, Vantage};
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.
@@ -104,11 +105,13 @@ struct EcnSigns {
 pub(super) struct SurveyRow {
     flow: FlowId,
     data_segments: u64,
+    missed: MissedData,
     surveyed: Surveyed,
 }
 
 impl SurveyRow {
-    pub(super) fn add_to(self, flows: &mut Busiest<Surveyed>) {
+    pub(super) fn add_to(self, flows: &mut Busiest<Surveyed>, missed: &mut MissedData) {
+        *missed += self.missed;
         flows.add(self.data_segments, self.flow, self.surveyed);
     }
 }
@@ -162,12 +165,22 @@ impl Meter for FlowSurvey {
         rows.extend([SurveyRow {
             flow: self.flow,
             data_segments: self.sides.iter().map(|side| side.data_segments).sum(),
+            missed: self.missed(),
             surveyed,
         }]);
     }
 }
 
 impl FlowSurvey {
+    /// The data that the capture missed.
+    fn missed(&self) -> MissedData {
+        let mut missed = MissedData::default();
+        for side in &self.sides {
+            missed += MissedData::of(bytes_of(&side.classifier.missed()));
+        }
+        missed
+    }
+
     /// Position of the capture: from the handshake times, else from the shorter echo time.
     fn vantage(&self) -> Option<Vantage> {
         let Handshake {

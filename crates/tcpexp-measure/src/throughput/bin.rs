@@ -5,6 +5,8 @@ use std::ops::AddAssign;
 use tcpexp_flow::{Direction, Flow, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use crate::MissedData;
+
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
 /// A row.
@@ -87,6 +89,8 @@ pub struct ThroughputTotals {
     /// Packets in no bin: their time is before a bin that was already reported, or more than a day
     /// ahead of the packets around them.
     pub late: Volume,
+    /// Data that the capture missed.
+    pub missed: MissedData,
 }
 
 impl ThroughputBin {

@@ -4,9 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
 
-use tcpexp_flow::{Arrival, Direction, FirstCopies, FlowId, FlowPacket, FlowTable, Slot, prefetch};
+use tcpexp_flow::{Arrival, Coverage, Direction, FlowId, FlowPacket, FlowTable, Slot, prefetch};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::is_congestion_experienced;
+
+use crate::MissedData;
+use crate::missed::bytes_of;
 
 use super::bin::{rated, utilisation_ppm};
 use super::clock::{Clock, LONGEST_SILENCE};
@@ -81,7 +84,7 @@ pub struct ThroughputCounter {
 struct FlowBins {
     flow: FlowId,
     series: Series,
-    copies: [FirstCopies; 2],
+    coverage: [Coverage; 2],
     volumes: [Volume; 2],
 }
 
@@ -185,7 +188,7 @@ impl ThroughputCounter {
         self.flows[slot.index()] = Some(FlowBins {
             flow: flow.id,
             series: Series::default(),
-            copies: [FirstCopies::default(), FirstCopies::default()],
+            coverage: Default::default(),
             volumes: [Volume::default(); 2],
         });
         sink(ThroughputRow::Began(*flow))
@@ -226,6 +229,9 @@ impl ThroughputCounter {
             let Some(mut bins) = place.and_then(Option::take).filter(|_| outcome.is_ok()) else {
                 return;
             };
+            for coverage in &bins.coverage {
+                self.totals.missed += MissedData::of(bytes_of(&coverage.missed()));
+            }
             let mut rows = Rows::new(grid, self.span, &self.options, sink);
             outcome = rows.close(&mut bins.series, Index::MAX, Some(bins.flow));
             if outcome.is_ok() {
@@ -265,9 +271,10 @@ impl FlowBins {
             // The payload of a reset is not part of the stream (RFC 9293, section 3.5.3).
             FlowPacket::Tcp(segment) if segment.flags.rst() => 0,
             FlowPacket::Tcp(segment) => {
-                let start = segment.payload_start();
-                let end = start.plus(seen.payload_bytes);
-                self.copies[seen.direction.index()].take(start, end)
+                if let Some(ack) = segment.ack {
+                    self.coverage[seen.direction.opposite().index()].acknowledge(ack);
+                }
+                self.coverage[seen.direction.index()].send(segment)
             }
         };
         Volume {

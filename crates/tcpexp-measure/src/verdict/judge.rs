@@ -100,6 +100,9 @@ pub struct Evidence {
     pub retransmitted: u64,
     /// Number of data packets lost on the path; `None` without a capture at the other end.
     pub lost_packets: Option<u64>,
+    /// Bytes of the sender's data that the capture missed, at least. The time around them is
+    /// [`Cause::NotCertain`].
+    pub missed_bytes: u64,
     /// How the connection was opened; `None` if the capture does not have its beginning.
     pub opening: Option<Opening>,
 }
@@ -171,6 +174,7 @@ fn judge(mut limits: Limits) -> Verdict {
         timeouts: limits.timeouts,
         retransmitted: limits.retransmitted,
         lost_packets: limits.lost_packets,
+        missed_bytes: limits.missed_bytes(),
         opening: limits.opening,
     };
     for round in rounds {

@@ -1,11 +1,12 @@
 //! Divides a sender's time among what limited it.
 
-use tcpexp_flow::{Direction, FlowId, StreamOffset};
+use tcpexp_flow::{Direction, FlowId, Hole, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause::Cause;
 use super::opening::Opening;
 use super::rounds::{Round, Rounds};
+use crate::missed::bytes_of;
 use crate::sender::{CwndSource, Limit, Phase, SenderRow, SenderSample};
 use tcpexp_flow::Cause as Trigger;
 
@@ -28,6 +29,8 @@ pub struct Limits {
     pub(super) flow: FlowId,
     pub(super) direction: Direction,
     pub(super) opening: Option<Opening>,
+    /// The sender's data that the capture missed, in order.
+    missed: Box<[Hole]>,
     /// Time of the flow's first packet; until the first ACK `None` if unknown.
     pub(super) began: Option<Timestamp>,
     latest: Option<SenderSample>,
@@ -52,12 +55,18 @@ pub struct Limits {
 
 impl Limits {
     /// Begins with a flow that was opened like this. If `None`, the time before the sender's first
-    /// data is left out.
-    pub fn new(flow: FlowId, direction: Direction, opening: Option<Opening>) -> Self {
+    /// data is left out. `missed` is the sender's data that the capture missed, in order.
+    pub fn new(
+        flow: FlowId,
+        direction: Direction,
+        opening: Option<Opening>,
+        missed: Box<[Hole]>,
+    ) -> Self {
         Self {
             flow,
             direction,
             opening,
+            missed,
             began: opening.map(|opening| opening.began),
             latest: None,
             last_at: None,
@@ -104,6 +113,11 @@ impl Limits {
         true
     }
 
+    /// Number of bytes of the sender's data that the capture missed.
+    pub(super) fn missed_bytes(&self) -> u64 {
+        bytes_of(&self.missed)
+    }
+
     /// Times of the first packet, and of the last ACK or timeout.
     pub(super) fn span(&self) -> (Timestamp, Timestamp) {
         let first = self.began.or(self.last_at).unwrap_or(Timestamp::MIN);
@@ -136,6 +150,15 @@ impl Limits {
     fn pass(&mut self, latest: &SenderSample, sample: &SenderSample, srtt: TimeDelta) {
         self.note_loss(latest, sample);
         let mut span = (sample.at - latest.at).max(TimeDelta::ZERO);
+        if self.is_in_hole(latest.snd_nxt, sample.snd_nxt) {
+            // The data that the capture missed, and what else it missed then, would show what limited
+            // the sender, also since it last seemed to have nothing to send.
+            let since = self.unsure_since.take().unwrap_or(latest.at);
+            let unsure = std::mem::take(&mut self.unsure);
+            self.spend(Cause::NotCertain, since, unsure + span);
+            self.fired.retain(|fired| *fired > sample.at);
+            return;
+        }
         if sample.snd_nxt > latest.snd_nxt {
             let since = self.unsure_since.take().unwrap_or(latest.at);
             let unsure = std::mem::take(&mut self.unsure);
@@ -173,6 +196,15 @@ impl Limits {
             }
             None => self.spend(Cause::NotCertain, latest.at, span),
         }
+    }
+
+    /// True if the sender sent data between these two ends of its data that the capture missed.
+    fn is_in_hole(&self, from: Option<StreamOffset>, to: Option<StreamOffset>) -> bool {
+        let (Some(from), Some(to)) = (from, to) else {
+            return false;
+        };
+        let first = self.missed.partition_point(|hole| hole.1 <= from);
+        self.missed.get(first).is_some_and(|hole| hole.0 < to)
     }
 
     /// Notes the beginning of a recovery.

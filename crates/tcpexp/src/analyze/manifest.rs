@@ -96,6 +96,17 @@ pub struct CaptureInput {
     /// Number of flows that are not in the dataset because there are too many.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub flows_left_out: u32,
+    /// Bytes of data that were acknowledged and that the capture never shows, at least.
+    #[serde(default, skip_serializing_if = "is_none_missed")]
+    pub missed_bytes: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_none_missed(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 #[expect(
@@ -319,6 +330,7 @@ impl CaptureInput {
             packets_too_late_for_bins: too_late,
             flows_shed: info.flows_shed,
             flows_left_out: info.flows_left_out,
+            missed_bytes: info.missed.bytes,
         }
     }
 }

@@ -47,6 +47,7 @@ impl Surveyed {
         let info = CaptureInfo {
             flows_shed: metered.flows_shed,
             flows_left_out,
+            missed: hindsight.missed(),
             ..CaptureInfo::of(&walk)
         };
         info.require_packets(view.recording())?;

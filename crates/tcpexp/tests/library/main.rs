@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 mod broken_promises;
+mod capture_holes;
 mod capture_loss;
 mod captures_as_they_come;
 mod clocks_of_captures;

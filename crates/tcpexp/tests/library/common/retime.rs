@@ -34,7 +34,15 @@ pub(crate) struct Records {
 
 /// Reads the records of the capture at `path`.
 pub(crate) fn records(path: &Path) -> Records {
-    let mut capture = Capture::from_file(File::open(path).unwrap()).unwrap();
+    records_of(Capture::from_file(File::open(path).unwrap()).unwrap())
+}
+
+/// Reads the records of a capture file with these bytes.
+pub(crate) fn records_in(file: &[u8]) -> Records {
+    records_of(Capture::from_bytes(file).unwrap())
+}
+
+fn records_of(mut capture: Capture<'_>) -> Records {
     let interface = Interface {
         link_type: capture.interfaces()[0].link_type.into(),
         snaplen: 96,
