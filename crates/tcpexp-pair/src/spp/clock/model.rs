@@ -215,12 +215,11 @@ impl ClockModel {
     /// too long a turnaround, so `raw` is too short and the share is negative. Zero if no skew was
     /// detected. The result is in time of the near clock.
     pub fn skew_share(&self, far: Point, turnaround: TimeDelta) -> TimeDelta {
-        let ppt = used(self.skew).as_ppt();
         match far {
             // While the destination clock shows T, T / (1 + ρ) passes on the source clock.
-            Point::Dst => -Rate::of(ppt, TRILLION.saturating_add(ppt)).share(turnaround),
+            Point::Dst => -self.readers[far.index()].gains.share(turnaround),
             // Relative to the destination clock, the source clock is slow by this rate.
-            Point::Src => Rate::of(ppt, TRILLION).share(turnaround),
+            Point::Src => Rate::of(used(self.skew).as_ppt(), TRILLION).share(turnaround),
         }
     }
 }

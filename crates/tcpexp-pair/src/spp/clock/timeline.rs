@@ -17,6 +17,10 @@ pub(in crate::spp) struct Rate(i64);
 impl Rate {
     /// The rate `part / whole`; zero if this is 2 or more.
     pub(in crate::spp) fn of(part: i64, whole: i64) -> Self {
+        // Clocks without a skew are common, and a division of 128 bits is slow.
+        if part == 0 {
+            return Self(0);
+        }
         let scaled = (i128::from(part) << FRACTION_BITS).checked_div(i128::from(whole));
         Self(scaled.map_or(0, |scaled| i64::try_from(scaled).unwrap_or(0)))
     }
