@@ -281,14 +281,9 @@ impl Run {
         }
     }
 
-    fn gather(&mut self, yields: Vec<Yield>, batch: &mut Batch) {
-        let count = |of: fn(&Yield) -> usize| yields.iter().map(of).sum();
-        let mut samples = Vec::with_capacity(count(|yielded| yielded.samples.len()));
-        let mut outcomes = Vec::with_capacity(count(|yielded| yielded.outcomes.len()));
-        for mut yielded in yields {
-            samples.append(&mut yielded.samples);
+    fn gather(&mut self, mut yields: Vec<Yield>, batch: &mut Batch) {
+        for yielded in &mut yields {
             batch.ended.append(&mut yielded.ended);
-            outcomes.append(&mut yielded.outcomes);
             self.totals.given_up_early += yielded.given_up_early;
             self.totals.across_steps += yielded.across_steps;
             self.totals.uncertain += yielded.uncertain;
@@ -307,21 +302,38 @@ impl Run {
         }
         // Each shard's samples are in order, so the sort merges a few long runs. It moves places
         // instead of samples and outcomes, which are several times as large.
-        let place = |(place, (at, sample)): (usize, &(Timestamp, RttSample))| {
-            (*at, sample.flow, sample.direction, place)
-        };
-        let mut order: Vec<_> = samples.iter().enumerate().map(place).collect();
-        order.sort();
-        let in_order = order.into_iter().map(|(.., place)| samples[place].1);
-        batch.samples = in_order.collect();
-        let place = |(place, outcome): (usize, &PacketOutcome)| (outcome.known_at(), place);
-        let mut order: Vec<_> = outcomes.iter().enumerate().map(place).collect();
-        order.sort();
-        batch.outcomes = order
-            .into_iter()
-            .map(|(_, place)| outcomes[place])
-            .collect();
+        let order = in_order(
+            &yields,
+            |yielded| &yielded.samples,
+            |(at, sample)| (*at, sample.flow, sample.direction),
+        );
+        let sample = |[shard, place]: [u32; 2]| yields[shard as usize].samples[place as usize].1;
+        batch.samples = order.map(sample).collect();
+        let order = in_order(
+            &yields,
+            |yielded| &yielded.outcomes,
+            PacketOutcome::known_at,
+        );
+        let outcome = |[shard, place]: [u32; 2]| yields[shard as usize].outcomes[place as usize];
+        batch.outcomes = order.map(outcome).collect();
     }
+}
+
+/// Places of one kind of results, in order of `key`: the shard and the place there. Results with
+/// equal keys keep the order of their places.
+fn in_order<T, K: Ord>(
+    yields: &[Yield],
+    of: impl Fn(&Yield) -> &Vec<T>,
+    key: impl Fn(&T) -> K,
+) -> impl ExactSizeIterator<Item = [u32; 2]> {
+    let results = yields.iter().map(|yielded| of(yielded).len()).sum();
+    let mut order = Vec::with_capacity(results);
+    for (shard, yielded) in (0..).zip(yields) {
+        let keyed = |(place, result)| (key(result), [shard, place]);
+        order.extend((0..).zip(of(yielded)).map(keyed));
+    }
+    order.sort();
+    order.into_iter().map(|(_, place)| place)
 }
 
 /// Distributes flows to shards.

@@ -27,6 +27,10 @@ const AHEAD: usize = 4;
 /// A shard with fewer flows finds them in the cache, so prefetching them would only cost time.
 const FEW_FLOWS: usize = 64;
 
+/// A round gets room for one part in so many more outcomes than the round before had: without it,
+/// every second round would move all its outcomes to more room.
+const SPARE: usize = 8;
+
 /// One share of the flows.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Shard {
@@ -183,6 +187,8 @@ impl Shard {
         self.settled = Some(now - setting.slack);
         if self.with_samples {
             let [out, back] = &crossed;
+            // Each passage completes one pair at most.
+            self.yields.samples.reserve(out.len() + back.len());
             self.pair(Point::Src, out, back, setting);
             self.pair(Point::Dst, back, out, setting);
         }
@@ -197,19 +203,14 @@ impl Shard {
     }
 
     fn take_yields(&mut self) -> Yield {
-        // The next round is about as large as this one.
-        let samples = Vec::with_capacity(self.yields.samples.len());
         let outcomes = self.outcomes.as_mut().map(|outcomes| {
-            let next = Vec::with_capacity(outcomes.len());
+            // The next round is about as large as this one.
+            let next = Vec::with_capacity(outcomes.len() + outcomes.len() / SPARE);
             std::mem::replace(outcomes, next)
         });
-        let next = Yield {
-            samples,
-            ..Yield::default()
-        };
         Yield {
             outcomes: outcomes.unwrap_or_default(),
-            ..std::mem::replace(&mut self.yields, next)
+            ..std::mem::take(&mut self.yields)
         }
     }
 
