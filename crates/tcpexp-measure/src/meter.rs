@@ -264,6 +264,10 @@ fn expect_ahead<M: Meter, T>(meters: &[Option<M>], list: &[(Slot, T)], turn: usi
     }
 }
 
+/// A chunk gets room for one part in so many more rows than the chunk before had: without it, every
+/// second chunk would move all its rows to more room.
+const SPARE: usize = 8;
+
 /// Rows with the packets that caused them. Reused for every chunk, so it allocates only once.
 struct Yield<Row> {
     /// The current packet.
@@ -288,17 +292,19 @@ impl<Row> Yield<Row> {
     /// Rows are large, so this sorts indices and moves each row at most once.
     fn in_order(&mut self) -> Vec<Row> {
         // The next chunk yields about as many rows.
-        let next = Vec::with_capacity(self.rows.len());
-        let rows = std::mem::replace(&mut self.rows, next);
+        let room = self.rows.len() + self.rows.len() / SPARE;
+        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(room));
         let records = self.records.drain(..);
         if records.as_slice().is_sorted() {
             return rows;
         }
         let mut order: Vec<(u64, usize)> = records.zip(0..).collect();
         order.sort_unstable();
+        let mut in_order = Vec::with_capacity(rows.len());
         let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
         let take = |(_, place): (u64, usize)| rows[place].take();
-        order.into_iter().filter_map(take).collect()
+        in_order.extend(order.into_iter().filter_map(take));
+        in_order
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId, FlowShard, Protocol};
 use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
 use tcpexp_measure::{Labelled, Position, SenderLabel};
@@ -90,7 +91,7 @@ fn survey(view: View<'_>) -> Result<(Hindsight, CaptureInfo), Error> {
 
 /// The senders reconstructed from one capture. Maps the capture's flow number and direction to the
 /// flow's label and direction in the output.
-type Chosen = HashMap<(FlowId, Direction), (Arc<SenderLabel>, Direction)>;
+type Chosen = HashMap<(FlowId, Direction), (Arc<SenderLabel>, Direction), FixedState>;
 
 /// A flow of one capture.
 #[derive(Clone, Copy)]
@@ -129,22 +130,25 @@ impl Captured {
 
 /// Chooses the capture from which each sender is reconstructed.
 fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
-    let [mut from_src, mut from_dst] = [Chosen::new(), Chosen::new()];
+    let [mut from_src, mut from_dst] = [Chosen::default(), Chosen::default()];
     let flows = Captured::all(at_src);
-    let mut next_new = flows.last().map_or(0, |last| last.flow.0 + 1);
-    // If ports are reused, the first flow of one capture matches the first flow of the other.
-    let mut partners: HashMap<_, Vec<Captured>> = HashMap::new();
-    for captured in flows {
+    from_src.reserve(Direction::BOTH.len() * flows.len());
+    for captured in &flows {
         let label = captured.label(captured.flow, Point::Src);
         for direction in Direction::BOTH {
             let key = (captured.flow, direction);
             from_src.insert(key, (Arc::clone(&label), direction));
         }
-        partners.entry(captured.key()).or_default().push(captured);
     }
     let Some(at_dst) = at_dst else {
         return [from_src, from_dst];
     };
+    let mut next_new = flows.last().map_or(0, |last| last.flow.0 + 1);
+    // If ports are reused, the first flow of one capture matches the first flow of the other.
+    let mut partners: HashMap<_, Vec<Captured>, FixedState> = HashMap::default();
+    for captured in flows {
+        partners.entry(captured.key()).or_default().push(captured);
+    }
     // `pop` takes the last element, so the lists are reversed to begin with the first flow.
     for list in partners.values_mut() {
         list.reverse();
@@ -199,7 +203,9 @@ fn replay<E: From<Error> + Send>(
 ) -> Result<(), E> {
     let mut walk = view.walk_once()?;
     sender_state(&mut walk, hindsight, options, |rows| {
-        let labelled = rows.into_iter().filter_map(|mut row| {
+        // Nearly all rows are kept, and to move rows to more room takes time.
+        let mut labelled = Vec::with_capacity(rows.len());
+        labelled.extend(rows.into_iter().filter_map(|mut row| {
             let (flow, direction) = of(&mut row);
             let (label, labelled_direction) = chosen.get(&(*flow, *direction))?;
             (*flow, *direction) = (label.flow, *labelled_direction);
@@ -207,8 +213,8 @@ fn replay<E: From<Error> + Send>(
                 flow: Arc::clone(label),
                 row,
             })
-        });
-        sink(labelled.collect())
+        }));
+        sink(labelled)
     })?;
     view.recording().require_whole_passes()?;
     Ok(())
