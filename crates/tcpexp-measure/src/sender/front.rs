@@ -114,7 +114,12 @@ impl<'a> Front<'a> {
         }
         let (class, _) = self.classifier.segment(segment, PathTimes::default);
         if segment.flags.syn() {
-            self.engine.open(segment.seen.at, segment.start);
+            let at = segment.seen.at;
+            let left_at = match &self.replay {
+                None => Some(at),
+                Some(replay) => replay.syn_left_at(at),
+            };
+            self.engine.open(left_at, segment.start);
         }
         let (start, end) = (segment.payload_start(), segment.end());
         let brings_nothing = match class {

@@ -26,7 +26,8 @@ const MAX_DEPARTED: usize = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Replay {
     departed: VecDeque<(u32, Acked)>,
-    least_rtt: TimeDelta,
+    /// `None` if no data echoed an ACK.
+    least_rtt: Option<TimeDelta>,
     latest: Timestamp,
     /// The sender's timestamp clock, mapped to the capture's clock minus a round trip.
     ticks: Ticks,
@@ -36,10 +37,16 @@ impl Replay {
     pub(super) fn new(least_rtt: Option<TimeDelta>, tick: Option<TimeDelta>) -> Self {
         Self {
             departed: VecDeque::new(),
-            least_rtt: least_rtt.unwrap_or_default(),
+            least_rtt,
             latest: Timestamp::MIN,
             ticks: Ticks::new(tick),
         }
+    }
+
+    /// Time at which the sender sent a SYN that was captured at `at`, like data that answers no ACK;
+    /// `None` if the round-trip time is unknown.
+    pub(super) fn syn_left_at(&self, at: Timestamp) -> Option<Timestamp> {
+        self.least_rtt.map(|least| at - least)
     }
 
     /// Records an ACK that leaves the receiver.
@@ -65,7 +72,7 @@ impl Replay {
         {
             self.release(sent.record, engine, rows);
         }
-        let mut at_most = sent.at - self.least_rtt;
+        let mut at_most = sent.at - self.least_rtt.unwrap_or_default();
         self.ticks.send(at_most, sent.stamp);
         // A queue delays the data but not its timestamp, so the tick may give an earlier bound.
         if let Some(tick) = self.ticks.latest() {

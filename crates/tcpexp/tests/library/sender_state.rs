@@ -11,6 +11,7 @@ use tcpexp::{CwndOptions, Error, Recording, cwnd, logged_senders, reconstructed_
 use tcpexp_logs::score::{NamedRecord, Options, Score, score_all};
 use tcpexp_measure::Position;
 use tcpexp_measure::sender::{CongestionFamily, SenderRow, SenderSummary};
+use tcpexp_testkit::{Scenario, simulate};
 use tcpexp_units::TimeDelta;
 
 /// Minimum number of ACKs of a scored sender. Control connections have fewer.
@@ -351,4 +352,28 @@ fn window_from_a_receiver_capture_is_close_to_the_kernel() {
         };
         assert_within(most, all.estimate.mean, "window", experiment);
     }
+}
+
+/// At the receiver, only the sender's side of the path is between a SYN and its acknowledgment.
+#[test]
+fn the_handshake_at_the_receiver_does_not_shorten_the_smoothed_round_trip_time() {
+    let scenario = Scenario {
+        delay: TimeDelta::from_millis(30),
+        ..Scenario::default()
+    };
+    let captures = simulate(&scenario);
+    let dst = Recording::spool("dst".into(), captures.dst.as_slice()).unwrap();
+    let mut samples = 0;
+    cwnd(&dst, None, &CwndOptions::default(), |rows| {
+        for labelled in rows {
+            if let SenderRow::Sample(sample) = labelled.row {
+                samples += 1;
+                let srtt = sample.srtt.unwrap();
+                assert!(srtt >= TimeDelta::from_millis(59), "{srtt:?} at {samples}");
+            }
+        }
+        Ok::<(), Error>(())
+    })
+    .unwrap();
+    assert!(samples > 100);
 }

@@ -108,8 +108,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Processes a SYN of the sender.
-    pub(super) fn open(&mut self, at: Timestamp, start: StreamOffset) {
+    /// Processes a SYN of the sender, which left it at `at`; `None` if unknown.
+    pub(super) fn open(&mut self, at: Option<Timestamp>, start: StreamOffset) {
         // The SYN takes one sequence number.
         let first = start.plus(1);
         let Some(stream) = &mut self.stream else {

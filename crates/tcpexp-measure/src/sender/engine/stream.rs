@@ -69,13 +69,14 @@ impl Stream {
         }
     }
 
-    /// A stream opened by a SYN; `first` is the sequence number after the SYN.
-    pub(super) fn opened(at: Timestamp, first: StreamOffset) -> Self {
+    /// A stream opened by a SYN; `first` is the sequence number after the SYN. Without the time at
+    /// which the SYN left the sender, its acknowledgment gives no round-trip time.
+    pub(super) fn opened(at: Option<Timestamp>, first: StreamOffset) -> Self {
         Self {
             una: first,
             nxt: first,
             window_bytes: None,
-            start: Start::Opening(at),
+            start: at.map_or(Start::Complete, Start::Opening),
         }
     }
 
