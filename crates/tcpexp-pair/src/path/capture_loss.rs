@@ -51,10 +51,14 @@ impl fmt::Display for CaptureLoss {
             lost_or_missed,
             lost,
         } = self;
-        write!(
-            f,
-            "the capture at {point} missed at least {missed} packets, which are not counted as lost"
-        )?;
+        if *missed > 0 {
+            write!(
+                f,
+                "the capture at {point} missed at least {missed} packets, which are not counted as lost"
+            )?;
+        } else {
+            write!(f, "the capture at {point} may have missed packets")?;
+        }
         if *lost_or_missed > 0 {
             let most = lost + lost_or_missed;
             write!(
@@ -69,6 +73,21 @@ impl fmt::Display for CaptureLoss {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_capture_without_a_proven_miss_may_have_missed_packets() {
+        let loss = CaptureLoss {
+            point: Point::Src,
+            missed: 0,
+            lost_or_missed: 2,
+            lost: 1,
+        };
+        assert_eq!(
+            loss.to_string(),
+            "the capture at src may have missed packets; of those on their way to src the path lost \
+             between 1 and 3"
+        );
+    }
 
     #[test]
     fn path_loss_lies_between_certain_and_possible_losses() {
