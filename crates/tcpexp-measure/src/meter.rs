@@ -264,8 +264,8 @@ fn expect_ahead<M: Meter, T>(meters: &[Option<M>], list: &[(Slot, T)], turn: usi
     }
 }
 
-/// A chunk gets room for one part in so many more rows than the chunk before had: without it, every
-/// second chunk would move all its rows to more room.
+/// A chunk allocates memory for the rows of the chunk before and for 1/8 more. Without the spare
+/// memory, every second chunk outgrew its memory and moved all its rows.
 const SPARE: usize = 8;
 
 /// Rows with the packets that caused them. Reused for every chunk, so it allocates only once.

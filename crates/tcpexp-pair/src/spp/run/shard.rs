@@ -27,10 +27,6 @@ const AHEAD: usize = 4;
 /// A shard with fewer flows finds them in the cache, so prefetching them would only cost time.
 const FEW_FLOWS: usize = 64;
 
-/// A round gets room for one part in so many more outcomes than the round before had: without it,
-/// every second round would move all its outcomes to more room.
-const SPARE: usize = 8;
-
 /// One share of the flows.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Shard {
@@ -205,7 +201,7 @@ impl Shard {
     fn take_yields(&mut self) -> Yield {
         let outcomes = self.outcomes.as_mut().map(|outcomes| {
             // The next round is about as large as this one.
-            let next = Vec::with_capacity(outcomes.len() + outcomes.len() / SPARE);
+            let next = Vec::with_capacity(outcomes.len());
             std::mem::replace(outcomes, next)
         });
         Yield {
