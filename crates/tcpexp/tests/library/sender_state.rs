@@ -354,7 +354,7 @@ fn window_from_a_receiver_capture_is_close_to_the_kernel() {
     }
 }
 
-/// At the receiver, only the sender's side of the path is between a SYN and its acknowledgment.
+/// At the receiver, the time from a SYN to its acknowledgment does not include the path.
 #[test]
 fn the_handshake_at_the_receiver_does_not_shorten_the_smoothed_round_trip_time() {
     let scenario = Scenario {
