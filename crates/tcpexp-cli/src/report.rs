@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tcpexp::CaptureInfo;
+use tcpexp::{CaptureInfo, missed_warning};
 use tcpexp_pair::spp::{Point, SequenceShift};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tally;
@@ -174,13 +174,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
             capture.flows_left_out
         ));
     }
-    if capture.missed.bytes > 0 {
-        warnings.push(format!(
-            "{}: the capture missed at least {} bytes of data that their receivers acknowledged: times, rates and windows next to them are not certain",
-            name.display(),
-            capture.missed.bytes
-        ));
-    }
+    warnings.extend(missed_warning(name.display(), capture.missed.bytes));
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     if dropped > 0 {
         warnings.push(format!(

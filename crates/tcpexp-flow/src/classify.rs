@@ -10,7 +10,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use crate::cause::{Cause, Evidence, PathTimes, Repair};
 use crate::coverage::missed;
 use crate::identity::{Identity, KnownBy, Order};
-use crate::{FirstCopies, Hole, Segment, StreamOffset};
+use crate::{FirstCopies, Holes, Segment, StreamOffset};
 
 /// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,14 +212,13 @@ impl Classifier {
         self.sent.map(|sent| sent.nxt)
     }
 
-    /// The bytes that the capture missed, at least, in order: see
-    /// [`Coverage`](crate::Coverage::missed).
-    pub fn missed(&self) -> Vec<Hole> {
+    /// The bytes that the capture missed: see [`Coverage`](crate::Coverage).
+    pub fn missed(&self) -> Holes {
         match (self.sent, self.una()) {
             // Without data, a pure ACK has set `nxt`, and data may have been sent before the capture
             // began.
             (Some(sent), Some(una)) if self.copies.has_any() => missed(&self.copies, sent.nxt, una),
-            _ => Vec::new(),
+            _ => Holes::default(),
         }
     }
 

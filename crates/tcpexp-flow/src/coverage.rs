@@ -1,11 +1,11 @@
 //! Detection of data that a capture missed.
 
-use crate::{FirstCopies, Hole, Segment, StreamOffset};
+use crate::{FirstCopies, Holes, Segment, StreamOffset};
 
 /// The data of one direction that was captured, and the data that the other end acknowledged.
 ///
-/// A receiver acknowledges only what it has (RFC 9293, section 3.4). Acknowledged data of which no
-/// byte was ever captured was missed by the capture.
+/// A receiver acknowledges only data that it has (RFC 9293, section 3.4). The capture missed the bytes
+/// that were acknowledged and never captured.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     copies: FirstCopies,
@@ -34,11 +34,11 @@ impl Coverage {
         self.una = self.una.max(Some(ack));
     }
 
-    /// The bytes that the capture missed, at least: see [`missed`].
-    pub fn missed(&self) -> Vec<Hole> {
+    /// The bytes that the capture missed.
+    pub fn missed(&self) -> Holes {
         match (self.nxt, self.una) {
             (Some(nxt), Some(una)) => missed(&self.copies, nxt, una),
-            _ => Vec::new(),
+            _ => Holes::default(),
         }
     }
 }
@@ -47,18 +47,16 @@ impl Coverage {
 /// connection, and its sender ignores it (RFC 9293, section 3.10.7.4).
 const MAX_WINDOW_BYTES: i64 = 1 << 30;
 
-/// The bytes below `una` that were never captured, in order. `nxt` is one past the highest sequence
-/// number captured.
-///
-/// At least these: lost packets that were captured as retransmissions, and pure ACKs, leave no hole.
-pub(crate) fn missed(copies: &FirstCopies, nxt: StreamOffset, una: StreamOffset) -> Vec<Hole> {
+/// The bytes below `una` that were never captured. `nxt` is one past the highest sequence number
+/// captured.
+pub(crate) fn missed(copies: &FirstCopies, nxt: StreamOffset, una: StreamOffset) -> Holes {
     if una.since(nxt) > MAX_WINDOW_BYTES {
-        return Vec::new();
+        return Holes::default();
     }
     let mut holes = copies.holes_below(una);
     // The sequence number of a FIN is not payload, so `nxt` counts, and not the highest range.
     if nxt < una {
-        holes.push((nxt, una));
+        holes.certain.push((nxt, una));
     }
     holes
 }

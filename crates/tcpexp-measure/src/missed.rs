@@ -2,12 +2,11 @@
 
 use std::ops::AddAssign;
 
-use tcpexp_flow::Hole;
+use tcpexp_flow::Holes;
 
 /// Data that the flows of a capture acknowledge and that the capture never shows.
 ///
-/// A lower bound: lost packets that were captured as retransmissions, pure ACKs, and data without an
-/// ACK leave no trace.
+/// A lower bound, as for [`Holes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MissedData {
     /// Bytes of payload.
@@ -17,11 +16,11 @@ pub struct MissedData {
 }
 
 impl MissedData {
-    /// What one direction of a flow missed, in bytes.
-    pub fn of(bytes: u64) -> Self {
+    /// What the capture missed of one direction of a flow.
+    pub fn of(holes: &Holes) -> Self {
         Self {
-            bytes,
-            directions: u64::from(bytes > 0),
+            bytes: holes.bytes(),
+            directions: u64::from(!holes.is_empty()),
         }
     }
 }
@@ -31,10 +30,4 @@ impl AddAssign for MissedData {
         self.bytes += other.bytes;
         self.directions += other.directions;
     }
-}
-
-/// Number of bytes in the holes.
-pub(crate) fn bytes_of(holes: &[Hole]) -> u64 {
-    let lengths = holes.iter().map(|(start, end)| end.since(*start));
-    lengths.sum::<i64>().max(0).cast_unsigned()
 }

@@ -24,7 +24,7 @@ pub fn flows<E: From<Error> + Send>(
             .iter()
             .flat_map(|one: &ConnectionSummary| &one.directions)
         {
-            missed += MissedData::of(direction.missed_bytes());
+            missed += MissedData::of(&direction.missed);
         }
         sink(connections)
     })?;

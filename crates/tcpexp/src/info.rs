@@ -51,6 +51,15 @@ pub struct CaptureInfo {
     pub set: Option<Arc<CaptureSet>>,
 }
 
+/// The warning of the data that a capture missed; `None` if it is not known to have missed any.
+pub fn missed_warning(name: impl std::fmt::Display, missed_bytes: u64) -> Option<String> {
+    (missed_bytes > 0).then(|| {
+        format!(
+            "{name}: the capture missed at least {missed_bytes} bytes of data that their receivers acknowledged: times, rates and windows next to them are not certain"
+        )
+    })
+}
+
 impl CaptureInfo {
     /// Reads a capture to its end.
     ///

@@ -119,7 +119,7 @@ pub use error::Error;
 pub use explain::{Explained, Explanation, explain, records};
 pub use flow_name::FlowName;
 pub use flows::flows;
-pub use info::CaptureInfo;
+pub use info::{CaptureInfo, missed_warning};
 #[cfg(feature = "tables")]
 pub use learned::PairSurvey;
 pub use live::{LiveBatch, LiveInput, OneStream, PointCounts, live_pair};

@@ -30,7 +30,7 @@ pub fn single_rtt<E: From<Error> + Send>(
         for row in &rows {
             if let SingleRttRow::Ended(flow) = row {
                 for direction in &flow.directions {
-                    missed += MissedData::of(direction.missed_bytes);
+                    missed += direction.missed;
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tcpexp_flow::{Direction, FlowId, FlowTable, Hole, Packets};
+use tcpexp_flow::{Direction, FlowId, FlowTable, Holes, Packets};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_measure::sender::SenderRow;
 use tcpexp_measure::verdict::{Limits, Opening, OpeningMeter, Verdict};
@@ -93,7 +93,7 @@ struct Senders {
     /// Payload by flow and direction.
     payload_bytes: HashMap<(FlowId, Direction), u64>,
     /// Their data that the capture missed, if any.
-    missed: HashMap<(FlowId, Direction), Box<[Hole]>>,
+    missed: HashMap<(FlowId, Direction), Holes>,
     /// How their flows were opened.
     openings: HashMap<FlowId, Opening>,
     /// The large flows between two endpoints; `None` if there were several.

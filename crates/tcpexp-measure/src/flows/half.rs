@@ -1,7 +1,7 @@
 //! State of one direction of a live connection.
 
 use tcpexp_flow::{
-    CeFeedback, Class, Classifier, Hole, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset,
+    CeFeedback, Class, Classifier, Holes, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset,
     prefetch,
 };
 use tcpexp_metrics::Quantiles;
@@ -176,8 +176,8 @@ impl Half {
         self.feedback.as_ref()?.alpha()
     }
 
-    /// The bytes that the capture missed, at least.
-    pub(super) fn missed(&self) -> Vec<Hole> {
+    /// The bytes that the capture missed.
+    pub(super) fn missed(&self) -> Holes {
         self.classifier.missed()
     }
 

@@ -2,8 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::missed::bytes_of;
-use tcpexp_flow::{Cause, EcnMode, FlowId, Hole, InitiatorKnown, Protocol, SynOptions};
+use tcpexp_flow::{Cause, EcnMode, FlowId, Holes, InitiatorKnown, Protocol, SynOptions};
 use tcpexp_metrics::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -83,11 +82,8 @@ pub struct DirectionSummary {
     pub payload_bytes: u64,
     /// Bytes of payload captured for the first time; for other protocols than TCP, all payload bytes.
     pub unique_bytes: u64,
-    /// Bytes that the other end acknowledged and the capture never shows, in order: the capture missed
-    /// them. At least these: see [`Coverage::missed`].
-    ///
-    /// [`Coverage::missed`]: tcpexp_flow::Coverage::missed
-    pub missed: Box<[Hole]>,
+    /// Bytes that the other end acknowledged and the capture never shows: the capture missed them.
+    pub missed: Holes,
     /// Packets with payload.
     pub data_packets: u64,
     /// Times of the first and the last packet; `None` without packets.
@@ -168,7 +164,7 @@ impl DirectionSummary {
             ip_bytes,
             payload_bytes,
             unique_bytes: payload_bytes - count(|rare| rare.repeated_bytes),
-            missed: half.missed().into(),
+            missed: half.missed(),
             data_packets,
             span: half.counts.span(),
             position,
@@ -191,11 +187,6 @@ impl DirectionSummary {
             rtt,
             spin_rtt: None,
         }
-    }
-
-    /// Number of bytes that the capture missed, at least.
-    pub fn missed_bytes(&self) -> u64 {
-        bytes_of(&self.missed)
     }
 
     /// Retransmissions of all causes.

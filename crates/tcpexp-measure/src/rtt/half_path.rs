@@ -7,7 +7,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::in_flight::{InFlight, Sacked, Timed};
 use super::tsvals::{Echo, Tsvals};
 use super::{AckClass, RttEstimate, RttMethod, SingleRttDirection, SingleRttRow, SingleRttSample};
-use crate::missed::bytes_of;
+use crate::MissedData;
 use crate::rto::{LinuxRto, Rfc6298Rto};
 
 /// The data of one direction and its answers.
@@ -122,7 +122,7 @@ impl HalfPath {
             spin_bit: None,
             quic_handshake: None,
             ambiguous_acks: self.ambiguous_acks,
-            missed_bytes: bytes_of(&self.coverage.missed()),
+            missed: MissedData::of(&self.coverage.missed()),
             rfc6298: self.timers.rfc6298(),
             linux: self.timers.linux(),
         }

@@ -3,6 +3,7 @@
 use tcpexp_flow::{Direction, Flow, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use crate::MissedData;
 use tcpexp_metrics::RttSummary;
 
 /// Output rows of a TCP flow or a QUIC connection, in this order.
@@ -121,8 +122,8 @@ pub struct SingleRttDirection {
     pub quic_handshake: Option<RttSummary>,
     /// Number of ACKs without a sample because they acknowledge retransmitted data.
     pub ambiguous_acks: u64,
-    /// Bytes that were acknowledged and that the capture missed, at least.
-    pub missed_bytes: u64,
+    /// Bytes that were acknowledged and that the capture missed.
+    pub missed: MissedData,
     /// The sender's timer after the last sample, as in RFC 6298.
     pub rfc6298: Option<RttEstimate>,
     /// The sender's timer as in Linux.

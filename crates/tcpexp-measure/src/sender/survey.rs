@@ -14,7 +14,6 @@ use super::pacing::Pacing;
 use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, ReceivedAcks, TickSearch};
-use crate::missed::bytes_of;
 use crate::{Busiest, Meter, MissedData, Position, Vantage};
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
@@ -176,7 +175,7 @@ impl FlowSurvey {
     fn missed(&self) -> MissedData {
         let mut missed = MissedData::default();
         for side in &self.sides {
-            missed += MissedData::of(bytes_of(&side.classifier.missed()));
+            missed += MissedData::of(&side.classifier.missed());
         }
         missed
     }

@@ -8,9 +8,6 @@ use tcpexp_flow::{Arrival, Coverage, Direction, FlowId, FlowPacket, FlowTable, S
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::is_congestion_experienced;
 
-use crate::MissedData;
-use crate::missed::bytes_of;
-
 use super::bin::{rated, utilisation_ppm};
 use super::clock::{Clock, LONGEST_SILENCE};
 use super::grid::{Grid, Index};
@@ -18,6 +15,7 @@ use super::series::{Both, Series};
 use super::{
     BinWidth, Origin, ThroughputBin, ThroughputFlow, ThroughputRow, ThroughputTotals, Volume,
 };
+use crate::MissedData;
 use crate::chunk::{AHEAD, MANY_FLOWS, each_chunk};
 use tcpexp_flow::Packets;
 
@@ -230,7 +228,7 @@ impl ThroughputCounter {
                 return;
             };
             for coverage in &bins.coverage {
-                self.totals.missed += MissedData::of(bytes_of(&coverage.missed()));
+                self.totals.missed += MissedData::of(&coverage.missed());
             }
             let mut rows = Rows::new(grid, self.span, &self.options, sink);
             outcome = rows.close(&mut bins.series, Index::MAX, Some(bins.flow));

@@ -1,12 +1,11 @@
 //! Divides a sender's time among what limited it.
 
-use tcpexp_flow::{Direction, FlowId, Hole, StreamOffset};
+use tcpexp_flow::{Direction, FlowId, Holes, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause::Cause;
 use super::opening::Opening;
 use super::rounds::{Round, Rounds};
-use crate::missed::bytes_of;
 use crate::sender::{CwndSource, Limit, Phase, SenderRow, SenderSample};
 use tcpexp_flow::Cause as Trigger;
 
@@ -29,8 +28,8 @@ pub struct Limits {
     pub(super) flow: FlowId,
     pub(super) direction: Direction,
     pub(super) opening: Option<Opening>,
-    /// The sender's data that the capture missed, in order.
-    missed: Box<[Hole]>,
+    /// The sender's data that the capture missed.
+    missed: Holes,
     /// Time of the flow's first packet; until the first ACK `None` if unknown.
     pub(super) began: Option<Timestamp>,
     latest: Option<SenderSample>,
@@ -55,12 +54,12 @@ pub struct Limits {
 
 impl Limits {
     /// Begins with a flow that was opened like this. If `None`, the time before the sender's first
-    /// data is left out. `missed` is the sender's data that the capture missed, in order.
+    /// data is left out. `missed` is the sender's data that the capture missed.
     pub fn new(
         flow: FlowId,
         direction: Direction,
         opening: Option<Opening>,
-        missed: Box<[Hole]>,
+        missed: Holes,
     ) -> Self {
         Self {
             flow,
@@ -113,9 +112,9 @@ impl Limits {
         true
     }
 
-    /// Number of bytes of the sender's data that the capture missed.
+    /// Number of bytes of the sender's data that the capture missed, at least.
     pub(super) fn missed_bytes(&self) -> u64 {
-        bytes_of(&self.missed)
+        self.missed.bytes()
     }
 
     /// Times of the first packet, and of the last ACK or timeout.
@@ -150,7 +149,9 @@ impl Limits {
     fn pass(&mut self, latest: &SenderSample, sample: &SenderSample, srtt: TimeDelta) {
         self.note_loss(latest, sample);
         let mut span = (sample.at - latest.at).max(TimeDelta::ZERO);
-        if self.is_in_hole(latest.snd_nxt, sample.snd_nxt) {
+        if let (Some(from), Some(to)) = (latest.snd_nxt, sample.snd_nxt)
+            && self.missed.overlap(from, to)
+        {
             // The data that the capture missed, and what else it missed then, would show what limited
             // the sender, also since it last seemed to have nothing to send.
             let since = self.unsure_since.take().unwrap_or(latest.at);
@@ -196,15 +197,6 @@ impl Limits {
             }
             None => self.spend(Cause::NotCertain, latest.at, span),
         }
-    }
-
-    /// True if the sender sent data between these two ends of its data that the capture missed.
-    fn is_in_hole(&self, from: Option<StreamOffset>, to: Option<StreamOffset>) -> bool {
-        let (Some(from), Some(to)) = (from, to) else {
-            return false;
-        };
-        let first = self.missed.partition_point(|hole| hole.1 <= from);
-        self.missed.get(first).is_some_and(|hole| hole.0 < to)
     }
 
     /// Notes the beginning of a recovery.

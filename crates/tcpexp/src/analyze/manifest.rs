@@ -97,24 +97,12 @@ pub struct CaptureInput {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub flows_left_out: u32,
     /// Bytes of data that were acknowledged and that the capture never shows, at least.
-    #[serde(default, skip_serializing_if = "is_none_missed")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub missed_bytes: u64,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_none_missed(bytes: &u64) -> bool {
-    *bytes == 0
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 /// An input log.

@@ -6,6 +6,7 @@ use tcpexp_units::TimeDelta;
 
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
+use crate::info::missed_warning;
 
 /// Returns one line per warning.
 pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> Vec<String> {
@@ -70,12 +71,7 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
             "{path}: the capture itself dropped {dropped} packets: what it does not show need not be lost"
         ));
     }
-    if capture.missed_bytes > 0 {
-        warnings.push(format!(
-            "{path}: the capture missed at least {} bytes of data that their receivers acknowledged: times, rates and windows next to them are not certain",
-            capture.missed_bytes
-        ));
-    }
+    warnings.extend(missed_warning(path, capture.missed_bytes));
     if capture.flows_shed > 0 {
         warnings.push(format!(
             "{path}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows (--max-flows)",
