@@ -102,8 +102,8 @@ pub struct LiveBatch {
 /// both streams have ended, after `stop` is set, or if the sink fails.
 ///
 /// The samples are those of [`rtt`](fn@crate::rtt) over the complete captures, except where packets
-/// arrive later than others by more than 200 ms, and where a round trip is longer than the packets
-/// kept. The options may have a filter, and no limits in time.
+/// arrive later than others by more than 200 ms, and where a round trip, or the time by which one
+/// stream runs ahead of the other, is longer than the packets kept. The options may have a filter, and no limits in time.
 pub fn live_pair<E: From<Error> + Send>(
     inputs: [Box<dyn LiveInput>; 2],
     options: &RttOptions,
@@ -276,6 +276,9 @@ mod tests {
         (ends, is_at_source, sample.time, sample.rtt)
     }
 
+    /// The destination's clock minus the source's.
+    const OFFSET: TimeDelta = TimeDelta::from_seconds(-70);
+
     fn captures() -> TwoCaptures {
         simulate(&Scenario {
             tcp: vec![TcpLoad {
@@ -289,7 +292,7 @@ mod tests {
             }],
             rate_bps: 8_000_000,
             loss_ppm: 5_000,
-            offset: TimeDelta::from_seconds(-70),
+            offset: OFFSET,
             ..Scenario::default()
         })
     }
@@ -311,21 +314,83 @@ mod tests {
         found
     }
 
-    /// The samples of a live measurement with room for `capacity` packets; each comes once.
-    fn of_streams(inputs: [Box<dyn LiveInput>; 2], capacity: usize) -> BTreeSet<Plain> {
-        let (mut flows, mut found) = (Vec::new(), BTreeSet::new());
-        let limits = (capacity, Duration::from_millis(1));
+    /// The samples of live batches; each comes once.
+    #[derive(Default)]
+    struct Collected {
+        flows: Vec<PairedFlow>,
+        found: BTreeSet<Plain>,
+    }
+
+    impl Collected {
+        fn add(&mut self, batch: LiveBatch) {
+            self.flows.extend(batch.flows);
+            for sample in &batch.samples {
+                let mut flows = self.flows.iter();
+                let flow = flows.find(|flow| flow.flow == sample.flow).unwrap();
+                let is_new = self.found.insert(plain(flow, sample));
+                assert!(is_new, "{sample:?} came twice");
+            }
+        }
+    }
+
+    /// The samples of two streams that are read as fast as they come, all kept.
+    fn of_streams(inputs: [Box<dyn LiveInput>; 2]) -> BTreeSet<Plain> {
+        let mut collected = Collected::default();
+        let limits = (1_000_000, Duration::from_millis(1));
         let never = AtomicBool::new(false);
         measure(inputs, &RttOptions::default(), limits, &never, |batch| {
-            flows.extend(batch.flows);
-            for sample in &batch.samples {
-                let flow = flows.iter().find(|flow| flow.flow == sample.flow).unwrap();
-                assert!(found.insert(plain(flow, sample)), "{sample:?} came twice");
-            }
+            collected.add(batch);
             Ok::<(), Error>(())
         })
         .unwrap();
-        found
+        collected.found
+    }
+
+    /// The samples of records that arrive in the order of their times, measured each time that a
+    /// window of `capacity` packets has moved by an eighth.
+    ///
+    /// Threads would cut the windows elsewhere in each run.
+    fn of_windows(captures: &TwoCaptures, capacity: usize) -> BTreeSet<Plain> {
+        let buffers = Buffers::new(capacity);
+        let mut measurement = Measurement::default();
+        let mut collected = Collected::default();
+        let mut window = |before: &[PointCounts; 2]| {
+            let taken = buffers.snapshot((before, true), Duration::ZERO, || false);
+            let snapshot = taken.unwrap().unwrap();
+            let (counts, is_stuck) = (snapshot.counts, snapshot.is_stuck);
+            let (batch, settled) = measurement
+                .window(snapshot, &RttOptions::default())
+                .unwrap();
+            collected.add(batch);
+            buffers.trim(settled, HISTORY, is_stuck);
+            counts
+        };
+        let mut streams = [&captures.src, &captures.dst].map(|file| Capture::from_bytes(file));
+        let mut reached = [Some(Timestamp::MIN); 2];
+        let mut counts = [PointCounts::default(); 2];
+        for arrived in 1.. {
+            let [at_src, at_dst] = reached;
+            let point = match [at_src, at_dst.map(|at| at - OFFSET)] {
+                [None, None] => break,
+                [Some(src), Some(dst)] if src > dst => Point::Dst,
+                [None, Some(_)] => Point::Dst,
+                _ => Point::Src,
+            };
+            let stream = streams[point.index()].as_mut().unwrap();
+            let record = stream.next_record();
+            reached[point.index()] = record.map(|record| {
+                let at = record.at.unwrap();
+                buffers.push(point, at, &record);
+                at
+            });
+            if arrived % (capacity / 8) == 0 {
+                counts = window(&counts);
+            }
+        }
+        buffers.end(Point::Src, None);
+        buffers.end(Point::Dst, None);
+        window(&counts);
+        collected.found
     }
 
     fn stream(file: &[u8]) -> Box<dyn LiveInput> {
@@ -337,16 +402,20 @@ mod tests {
         let captures = captures();
         let complete = of_files(&captures);
         assert!(complete.len() > 5_000, "{}", complete.len());
-        for capacity in [2_000, 5_000, 1_000_000] {
-            let live = of_streams([stream(&captures.src), stream(&captures.dst)], capacity);
+        for capacity in [2_000, 5_000] {
+            let live = of_windows(&captures, capacity);
             let difference = live.symmetric_difference(&complete).count();
-            let most = complete.len() / 50;
-            assert!(
-                difference <= most,
-                "{capacity}: {difference} of {}",
-                complete.len()
-            );
+            assert_eq!(difference, 0, "{capacity} of {}", complete.len());
         }
+    }
+
+    #[test]
+    fn streams_have_the_samples_of_the_complete_captures() {
+        let captures = captures();
+        let complete = of_files(&captures);
+        let live = of_streams([stream(&captures.src), stream(&captures.dst)]);
+        let difference = live.symmetric_difference(&complete).count();
+        assert!(difference <= 20, "{difference} of {}", complete.len());
     }
 
     /// A stream that breaks off after a part of the records and is opened again.
@@ -374,10 +443,7 @@ mod tests {
         let rest = [&captures.src[..24], &captures.src[middle..]].concat();
         // The last record of the first part is cut in the middle, and is lost.
         let first = captures.src[..middle - 7].to_vec();
-        let live = of_streams(
-            [Box::new(Broken(vec![first, rest])), stream(&captures.dst)],
-            1_000_000,
-        );
+        let live = of_streams([Box::new(Broken(vec![first, rest])), stream(&captures.dst)]);
         let complete = of_files(&captures);
         // Pairs next to the lost record have another partner.
         let difference = live.symmetric_difference(&complete).count();
