@@ -136,6 +136,12 @@ fn series(args: &ImportArgs) -> anyhow::Result<()> {
         for row in &batch.series {
             table.add(row);
         }
+        for row in &batch.series_samples {
+            table.add_sample(row);
+        }
+        for (series, mean) in &batch.series_means {
+            table.set_mean(series, *mean);
+        }
         sheet.add(batch.series)
     })?;
     warnings::of_log(&report, &name);

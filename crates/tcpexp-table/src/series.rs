@@ -22,7 +22,10 @@ pub fn series_columns() -> Columns<SeriesSample> {
         .done()
 }
 
-/// Summarises the values of each series.
+/// Summarises each series: the samples of its tool, or its values if it has none. The mean is the tool's
+/// own, if it reports one. A series with such a mean and no samples is computed from other series over the whole test, so the
+/// quantiles of its interpolated values do not belong to the mean and are left out. Flent's summary has the
+/// same figures.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesTable {
     series: BTreeMap<Arc<str>, Values>,
@@ -31,11 +34,13 @@ pub struct SeriesTable {
 #[derive(Clone, Debug, Default)]
 struct Values {
     unit: Option<Arc<str>>,
-    values: Vec<f64>,
+    interpolated: Vec<f64>,
+    samples: Vec<f64>,
+    tool_mean: Option<f64>,
 }
 
 /// Headings, after the name of the series.
-const HEADS: [&str; 7] = ["values", "mean", "min", "p5", "median", "p95", "max"];
+const HEADS: [&str; 7] = ["values", "mean", "min", "median", "p95", "p99", "max"];
 /// Width of a number, with the space before it.
 const NUMBER: usize = 7;
 
@@ -44,7 +49,20 @@ impl SeriesTable {
     pub fn add(&mut self, row: &SeriesSample) {
         let values = self.series.entry(Arc::clone(&row.series)).or_default();
         values.unit.clone_from(&row.unit);
-        values.values.push(row.value);
+        values.interpolated.push(row.value);
+    }
+
+    /// Adds a sample of the tool that measures a series.
+    pub fn add_sample(&mut self, row: &SeriesSample) {
+        let values = self.series.entry(Arc::clone(&row.series)).or_default();
+        values.unit.clone_from(&row.unit);
+        values.samples.push(row.value);
+    }
+
+    /// Sets the mean that the tool itself reports of a series.
+    pub fn set_mean(&mut self, series: &Arc<str>, mean: f64) {
+        let values = self.series.entry(Arc::clone(series)).or_default();
+        values.tool_mean = Some(mean);
     }
 
     /// Formats the table for a terminal of `width` columns, at least 80. At most `most` series are
@@ -83,17 +101,25 @@ impl SeriesTable {
 }
 
 impl Values {
-    fn cells(mut self) -> [String; 7] {
-        let number = self.values.len();
+    fn cells(self) -> [String; 7] {
+        let is_computed = self.tool_mean.is_some() && self.samples.is_empty();
+        let mut values = if self.samples.is_empty() {
+            self.interpolated
+        } else {
+            self.samples
+        };
+        let number = values.len();
         #[expect(clippy::cast_precision_loss, reason = "a count below 2^52")]
-        let mean = self.values.iter().sum::<f64>() / number as f64;
-        let quantiles = percentiles(&mut self.values, [0.0, 0.05, 0.5, 0.95, 1.0]);
-        let [min, p5, median, p95, max] = match quantiles {
+        let mean = values.iter().sum::<f64>() / number as f64;
+        let mean = self.tool_mean.unwrap_or(mean);
+        let quantiles = percentiles(&mut values, [0.0, 0.5, 0.95, 0.99, 1.0]);
+        let quantiles = quantiles.filter(|_| !is_computed);
+        let [min, median, p95, p99, max] = match quantiles {
             Some(quantiles) => quantiles.map(four_digits),
             None => [(); 5].map(|()| NO_VALUE.to_owned()),
         };
         let number = count(number as u64, NUMBER - 1);
-        [number, four_digits(mean), min, p5, median, p95, max]
+        [number, four_digits(mean), min, median, p95, p99, max]
     }
 }
 

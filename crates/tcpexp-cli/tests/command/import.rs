@@ -184,13 +184,35 @@ fn a_truncated_log_keeps_its_whole_lines() {
 }
 
 #[test]
+fn the_summary_of_flent_is_of_samples_and_the_means_of_tools() {
+    let desk = Desk::new();
+    // An early version: HTTP latency in seconds, and UDP round trips in transactions per second.
+    let file = r#"{"version": 2, "metadata": {"NAME": "http-1up", "T0": "2026-01-01T00:00:09Z",
+        "SERIES_META": {"HTTP latency": {"UNITS": "ms"}, "TCP upload": {"UNITS": "Mbits/s",
+        "MEAN_VALUE": 88.0}, "TCP upload sum": {"UNITS": "Mbits/s", "MEAN_VALUE": 88.0}}},
+        "x_values": [0, 0.2], "results": {"HTTP latency": [4, 9], "Ping (ms) UDP BE": [9, 9],
+        "TCP upload": [1, 1], "TCP upload sum": [1, 1]}, "raw_values": {
+        "HTTP latency": [{"t": 1767225609.5, "val": 0.002}, {"t": 1767225609.6, "val": 0.004}],
+        "Ping (ms) UDP BE": [{"t": 1767225610, "val": 500, "dur": 0.2}],
+        "TCP upload": [{"t": 1767225610, "val": 80, "dur": 0.2}, {"t": 1767225611, "val": 90}]}}"#;
+    desk.put("http.flent", file.as_bytes());
+    assert_snapshot!(desk.text("import flent http.flent -q"), @r"
+    series                   values   mean    min median    p95    p99    max
+    HTTP latency [ms]             2  3.000  2.000  3.000  3.900  3.980  4.000
+    Ping (ms) UDP BE              1  2.000  2.000  2.000  2.000  2.000  2.000
+    TCP upload [Mbits/s]          2  88.00  80.00  85.00  89.50  89.90  90.00
+    TCP upload sum [Mbits/s]      2  88.00      -      -      -      -      -
+    ");
+}
+
+#[test]
 fn the_series_of_flent_are_summarised() {
     let desk = Desk::new();
     desk.put("upload.flent.gz", &gzip(FLENT.as_bytes()));
     assert_snapshot!(desk.text("import flent upload.flent.gz"), @r"
-    series               values   mean    min     p5 median    p95    max
-    Ping (ms) ICMP [ms]       4  50.12  20.00  23.07  50.25  77.00  80.00
-    TCP upload [Mbits/s]      3  9.500  8.500  8.600  9.500  10.40  10.50
+    series               values   mean    min median    p95    p99    max
+    Ping (ms) ICMP [ms]       4  50.12  20.00  50.25  77.00  79.40  80.00
+    TCP upload [Mbits/s]      3  9.500  8.500  9.500  10.40  10.48  10.50
 
     lines           8 read, 7 used, 1 skipped (headers, comments)
     ");

@@ -1,10 +1,9 @@
-//! Data files of Flent: the series of one test, as Flent itself reports them.
+//! Data files of Flent: the series of one test, and the samples of its tools.
 //!
 //! A data file is a JSON document with the values of each series (`results`) at common times
-//! (`x_values`, seconds since the start of the test), and `metadata` with the name of the test and
-//! the unit of each series. Flent interpolates what its tools print to these times. The samples of the
-//! tools (`raw_values`) give the time zone of a start that states none. Their values are not read: their
-//! units depend on the tool, and the file does not state them.
+//! (`x_values`, seconds since the start of the test), the samples of the tools (`raw_values`), and
+//! `metadata` with the name of the test and the unit of each series. Flent interpolates the samples to the
+//! common times. The samples also give the time zone of a start that states none.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -16,6 +15,8 @@ use super::error::{Error, Report, Unusable};
 use super::iperf3::{failure, span};
 use super::rows::{Batch, SeriesSample};
 
+/// First version of the format whose samples have the unit of their series.
+const UNITS_OF_SAMPLES: u64 = 4;
 /// Time zones differ from UTC by multiples of 15 minutes.
 const ZONE_STEP_S: f64 = 900.0;
 /// Maximum time from the start of a test to its first sample, by which the zone of the start is found.
@@ -37,10 +38,16 @@ pub(super) fn read<E: From<Error>>(
         file["results"].as_object().into_iter().flatten().collect();
     series.sort_unstable_by_key(|(name, _)| *name);
     for (name, values) in series {
-        let unit = metadata["SERIES_META"][name]["UNITS"]
-            .as_str()
-            .map(Arc::from);
-        let name: Arc<str> = Arc::from(name.as_str());
+        let described = &metadata["SERIES_META"][name];
+        let row = SeriesSample {
+            test: Arc::clone(&test),
+            title: Arc::clone(&title),
+            series: Arc::from(name.as_str()),
+            at: Timestamp::default(),
+            elapsed: TimeDelta::ZERO,
+            value: 0.0,
+            unit: described["UNITS"].as_str().map(Arc::from),
+        };
         let values = values.as_array().map_or(&[][..], Vec::as_slice);
         let mut batch = Batch::default();
         for place in 0..values.len().max(times.len()) {
@@ -51,19 +58,19 @@ pub(super) fn read<E: From<Error>>(
                 Ok(Some((elapsed, value))) => {
                     report.used += 1;
                     batch.series.push(SeriesSample {
-                        test: Arc::clone(&test),
-                        title: Arc::clone(&title),
-                        series: Arc::clone(&name),
                         at: start.unwrap_or_default() + elapsed,
                         elapsed,
                         value,
-                        unit: unit.clone(),
+                        ..row.clone()
                     });
                 }
-                Err(reason) => report.refuse(reason, &name),
+                Err(reason) => report.refuse(reason, name),
             }
         }
         if !batch.series.is_empty() {
+            batch.series_samples = tool_samples(&file, name, start, &row);
+            let mean = described["MEAN_VALUE"].as_f64();
+            batch.series_means = mean.map(|mean| (row.series, mean)).into_iter().collect();
             sink(batch)?;
         }
     }
@@ -83,6 +90,64 @@ fn sample(
     };
     let elapsed = span(time).ok_or(Unusable::Unreadable("time"))?;
     Ok(Some((elapsed, value)))
+}
+
+/// The samples of a series, as its tool printed them; none of a series that Flent computes.
+fn tool_samples(
+    file: &Value,
+    name: &str,
+    start: Option<Timestamp>,
+    row: &SeriesSample,
+) -> Vec<SeriesSample> {
+    let (entries, key) = raw_entries(file, name);
+    let has_units = file["version"]
+        .as_u64()
+        .is_some_and(|version| version >= UNITS_OF_SAMPLES);
+    let sample = |entry: &Value| {
+        let value = entry[key].as_f64()?;
+        let at = timestamp(entry["t"].as_f64()?)?;
+        let value = if has_units {
+            value
+        } else {
+            in_unit_of_series(name, value, entry)?
+        };
+        Some(SeriesSample {
+            at,
+            elapsed: start.map_or(TimeDelta::ZERO, |start| at - start),
+            value,
+            ..row.clone()
+        })
+    };
+    entries.iter().filter_map(sample).collect()
+}
+
+/// The samples of a series, and the name of their value: the series `A::tcp_cwnd` has the values `tcp_cwnd`
+/// of the samples of `A`.
+fn raw_entries<'a>(file: &'a Value, name: &'a str) -> (&'a [Value], &'a str) {
+    let of = |series: &str, key: &str| {
+        let entries = file["raw_values"][series].as_array()?.as_slice();
+        let has_value = entries.iter().any(|entry| entry[key].is_number());
+        has_value.then_some(entries)
+    };
+    // Flent summarises a series whose own samples are an empty list by its values.
+    if file["raw_values"][name].is_array() {
+        return (of(name, "val").unwrap_or_default(), "val");
+    }
+    let inner = name.rsplit_once("::");
+    let inner = inner.and_then(|(series, key)| Some((of(series, key)?, key)));
+    inner.unwrap_or((&[], "val"))
+}
+
+/// Converts a sample of an early version of the format: HTTP latencies were in seconds, and netperf's UDP
+/// round trips, which have a duration, were transactions per second.
+fn in_unit_of_series(name: &str, value: f64, entry: &Value) -> Option<f64> {
+    if name == "HTTP latency" {
+        return Some(value * 1e3);
+    }
+    if name.contains("UDP") && !entry["dur"].is_null() {
+        return (value > 0.0).then(|| 1e3 / value);
+    }
+    Some(value)
 }
 
 /// The start of the test; `None` if its time zone is unknown.
@@ -195,6 +260,40 @@ mod tests {
         let (samples, _) = read_all(&local.replace("\"t\"", "\"x\""));
         assert_eq!(samples[1].at, Timestamp::from_nanos(200_000_000));
         assert_eq!(samples[1].elapsed, TimeDelta::from_millis(200));
+    }
+
+    fn samples_of(text: &str) -> Vec<String> {
+        let mut samples = Vec::new();
+        let report = import(Format::Flent, text.as_bytes(), |batch| {
+            samples.extend(batch.series_samples);
+            Ok::<_, Error>(())
+        });
+        report.unwrap();
+        let shown = samples
+            .iter()
+            .map(|one| format!("{} {} {}", one.series, one.elapsed, one.value));
+        shown.collect()
+    }
+
+    #[test]
+    fn samples_have_the_unit_of_their_series() {
+        let text = r#"{"version": 3, "metadata": {"T0": "1970-01-01T00:00:10Z"}, "x_values": [0],
+            "results": {"HTTP latency": [4], "Ping (ms) UDP BE": [2], "Ping (ms) ICMP": [3],
+                "TCP upload": [1], "TCP upload::tcp_cwnd": [10], "TCP upload sum": [1]},
+            "raw_values": {"HTTP latency": [{"t": 10.5, "val": 0.004}],
+                "Ping (ms) UDP BE": [{"t": 11, "val": 500, "dur": 0.2}],
+                "Ping (ms) ICMP": [{"t": 11, "val": 3}],
+                "TCP upload": [{"t": 12, "tcp_cwnd": 10}, {"t": 12.5, "val": 1, "dur": 0.2}],
+                "TCP upload sum": []}}"#;
+        insta::assert_snapshot!(samples_of(text).join("\n"), @r"
+        HTTP latency 500.000 ms 4
+        Ping (ms) ICMP 1.000 s 3
+        Ping (ms) UDP BE 1.000 s 2
+        TCP upload 2.500 s 1
+        TCP upload::tcp_cwnd 2.000 s 10
+        ");
+        let newer = samples_of(&text.replace("\"version\": 3", "\"version\": 4"));
+        assert!(newer[0].ends_with(" 0.004"), "{newer:?}");
     }
 
     #[test]

@@ -24,8 +24,12 @@ pub struct Batch {
     pub counters: Vec<SenderCounters>,
     /// Intervals of load generators.
     pub intervals: Vec<IntervalSample>,
-    /// Series of a test.
+    /// Series of a test, at the common times of all series.
     pub series: Vec<SeriesSample>,
+    /// What the tools of a test printed, which its series interpolate.
+    pub series_samples: Vec<SeriesSample>,
+    /// Means over the whole test that tools report, with the name of the series.
+    pub series_means: Vec<(Arc<str>, f64)>,
 }
 
 /// A connection of a log.
@@ -173,7 +177,9 @@ impl Batch {
             && self.retransmits.is_empty()
             && self.counters.is_empty()
             && self.intervals.is_empty()
-            && self.series.is_empty())
+            && self.series.is_empty()
+            && self.series_samples.is_empty()
+            && self.series_means.is_empty())
     }
 }
 
