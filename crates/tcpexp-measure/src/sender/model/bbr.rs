@@ -1,21 +1,18 @@
 //! BBR, version 1, as Linux implements it (`tcp_bbr.c`), replayed on a sender's ACKs.
 //!
-//! Bandwidths are in segments per microsecond, times [`UNIT`]; gains in 1/256. Not replayed: the
-//! bandwidth that BBR assumes where a policer drops a fifth of the packets (`bbr_lt_bw_sampling`).
+//! Not replayed: the bandwidth that BBR assumes where a policer drops a fifth of the packets
+//! (`bbr_lt_bw_sampling`).
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::aggregation::Aggregation;
 use super::cycle::{Cycle, GAINS, Progress};
+use super::delivery::{Delivery, Repairing};
 use super::filter::WindowedMax;
 use super::rate::{RateSample, RateSampler};
 use super::state::ModelPhase;
+use super::units::{ONE, SCALE, UNIT, micros, pacing_rate, percent, super_segments};
 
-/// Scale of a bandwidth (`BW_SCALE`).
-const SCALE: u32 = 24;
-/// One segment per microsecond (`BW_UNIT`).
-const UNIT: u64 = 1 << SCALE;
-/// A gain of 1 (`BBR_UNIT`).
-const ONE: u64 = 1 << 8;
 /// The gain of Startup, 2/ln 2 (`bbr_high_gain`).
 const HIGH: u64 = 2_885 * ONE / 1_000 + 1;
 /// The pacing gain of Drain (`bbr_drain_gain`).
@@ -36,49 +33,8 @@ const INITIAL_WINDOW: u32 = 10;
 const FULL_GROWTH: u64 = ONE * 5 / 4;
 /// Round trips without it that end Startup (`bbr_full_bw_cnt`).
 const FULL_ROUNDS: u32 = 3;
-/// Round trips of each half of the window over which the aggregation of ACKs is the maximum
-/// (`bbr_extra_acked_win_rtts`).
-const EXTRA_ROUNDS: u32 = 5;
-/// Segments after which the measurement of aggregation starts anew (`bbr_ack_epoch_acked_reset_thresh`).
-const EXTRA_RESET: u64 = 1 << 20;
-/// Time of ACKs whose aggregation may widen the window (`bbr_extra_acked_max_us`).
-const EXTRA_MOST_US: u64 = 100_000;
-/// Rate below which super-packets have one segment (`bbr_min_tso_rate`), in bytes per second.
-const SMALL_RATE: u64 = 1_200_000 / 8;
-/// Part of a second that a super-packet takes at the pacing rate: 1/1024 (`sk_pacing_shift`).
-const PACING_SHIFT: u32 = 10;
-/// Greatest super-packet in bytes (`GSO_LEGACY_MAX_SIZE`), less its headers.
-const MOST_SUPER_BYTES: u64 = 65_536 - 1 - 320;
-
 /// Segments more in the phase with the gain 1.25.
 const PROBING_ROOM: u32 = 2;
-
-/// State of loss repair (`icsk_ca_state`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::sender) enum Repairing {
-    #[default]
-    Nothing,
-    Losses,
-    AfterTimeout,
-}
-
-/// What an ACK changes.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sender) struct Delivery {
-    pub(in crate::sender) at: Timestamp,
-    /// Segments newly acknowledged, cumulatively or selectively.
-    pub(in crate::sender) segments: u32,
-    /// Number of the latest transmission among them, and its round-trip time if the segment was sent
-    /// once.
-    pub(in crate::sender) latest: Option<(u64, Option<TimeDelta>)>,
-    /// Segments in the network before and after the ACK.
-    pub(in crate::sender) prior_in_flight: u32,
-    pub(in crate::sender) in_flight: u32,
-    /// Segments newly considered lost.
-    pub(in crate::sender) lost: u32,
-    pub(in crate::sender) repairing: Repairing,
-    pub(in crate::sender) smss_bytes: u32,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -86,16 +42,6 @@ enum Mode {
     Drain,
     ProbeBandwidth,
     ProbeRtt,
-}
-
-/// Aggregation of ACKs (`bbr_update_ack_aggregation`).
-#[derive(Clone, Copy, Debug)]
-struct Aggregation {
-    since: Timestamp,
-    acked: u64,
-    most: [u64; 2],
-    place: usize,
-    rounds: u32,
 }
 
 /// The state of BBR.
@@ -147,13 +93,7 @@ impl Bbr {
             full_bandwidth: 0,
             full_rounds: 0,
             is_full: false,
-            aggregation: Aggregation {
-                since: Timestamp::MIN,
-                acked: 0,
-                most: [0; 2],
-                place: 0,
-                rounds: 0,
-            },
+            aggregation: Aggregation::new(),
             cwnd: INITIAL_WINDOW,
             prior_cwnd: 0,
             conserves: false,
@@ -169,7 +109,7 @@ impl Bbr {
     pub(super) fn open(&mut self, at: Timestamp, rtt: TimeDelta, smss_bytes: u32) {
         self.least_rtt = Some(rtt);
         self.least_rtt_at = at;
-        self.aggregation.since = at;
+        self.aggregation.restart(at);
         self.set_first_rate(rtt, smss_bytes);
     }
 
@@ -182,8 +122,7 @@ impl Bbr {
     /// Records data that leaves with nothing in the network.
     pub(super) fn restart(&mut self, at: Timestamp, smss_bytes: u32) {
         self.is_idle_restart = true;
-        self.aggregation.since = at;
-        self.aggregation.acked = 0;
+        self.aggregation.restart(at);
         match self.mode {
             Mode::ProbeBandwidth => self.set_pacing_rate(ONE, smss_bytes),
             Mode::ProbeRtt => self.check_probe_done(at),
@@ -263,28 +202,11 @@ impl Bbr {
         if now.segments == 0 || sample.is_none_or(|sample| sample.interval.is_none()) {
             return;
         }
-        let bandwidth = self.bandwidth();
-        let acks = &mut self.aggregation;
         if self.is_round_start {
-            acks.rounds += 1;
-            if acks.rounds >= EXTRA_ROUNDS {
-                acks.rounds = 0;
-                acks.place = 1 - acks.place;
-                acks.most[acks.place] = 0;
-            }
+            self.aggregation.begin_round();
         }
-        let mut expected = (bandwidth * micros(now.at - acks.since)) >> SCALE;
-        if acks.acked <= expected || acks.acked + u64::from(now.segments) >= EXTRA_RESET {
-            acks.acked = 0;
-            acks.since = now.at;
-            expected = 0;
-        }
-        acks.acked += u64::from(now.segments);
-        let extra = acks
-            .acked
-            .saturating_sub(expected)
-            .min(u64::from(self.cwnd));
-        acks.most[acks.place] = acks.most[acks.place].max(extra);
+        let bandwidth = self.bandwidth();
+        self.aggregation.update(now, bandwidth, self.cwnd);
     }
 
     fn update_cycle(&mut self, now: &Delivery) {
@@ -299,7 +221,7 @@ impl Bbr {
             in_flight,
             has_lost: now.lost > 0,
             full: (self.flight(bandwidth, ONE * 5 / 4, now.smss_bytes) + PROBING_ROOM)
-                .saturating_sub(self.super_segments(now.smss_bytes)),
+                .saturating_sub(super_segments(self.pacing_rate, now.smss_bytes)),
             drained: self.flight(bandwidth, ONE, now.smss_bytes),
         });
     }
@@ -397,7 +319,12 @@ impl Bbr {
     fn set_cwnd(&mut self, now: &Delivery, samples: &RateSampler) {
         if now.segments > 0 && !self.recover_or_restore(now, samples) {
             let bandwidth = self.bandwidth();
-            let target = self.data(bandwidth, self.window_gain()) + self.extra(bandwidth);
+            let extra = if self.is_full {
+                self.aggregation.extra_segments(bandwidth)
+            } else {
+                0
+            };
+            let target = self.data(bandwidth, self.window_gain()) + extra;
             let is_probing = self.mode == Mode::ProbeBandwidth && self.cycle.phase() == Some(0);
             let target =
                 self.rounded(target, now.smss_bytes) + if is_probing { PROBING_ROOM } else { 0 };
@@ -446,29 +373,11 @@ impl Bbr {
     /// Room for the super-packets of both hosts (`bbr_quantization_budget`), without
     /// [`PROBING_ROOM`].
     fn rounded(&self, cwnd: u32, smss_bytes: u32) -> u32 {
-        (cwnd + 3 * self.super_segments(smss_bytes) + 1) & !1
+        (cwnd + 3 * super_segments(self.pacing_rate, smss_bytes) + 1) & !1
     }
 
     fn flight(&self, bandwidth: u64, gain: u64, smss_bytes: u32) -> u32 {
         self.rounded(self.data(bandwidth, gain), smss_bytes)
-    }
-
-    /// Segments per super-packet (`bbr_tso_segs_goal`).
-    fn super_segments(&self, smss_bytes: u32) -> u32 {
-        let least = if self.pacing_rate < SMALL_RATE { 1 } else { 2 };
-        let bytes = (self.pacing_rate >> PACING_SHIFT).min(MOST_SUPER_BYTES);
-        let segments = bytes / u64::from(smss_bytes.max(1));
-        u32::try_from(segments.clamp(least, 0x7F)).unwrap_or(2)
-    }
-
-    /// Window for aggregated ACKs (`bbr_ack_aggregation_cwnd`).
-    fn extra(&self, bandwidth: u64) -> u32 {
-        if !self.is_full {
-            return 0;
-        }
-        let most = (bandwidth * EXTRA_MOST_US) >> SCALE;
-        let extra = self.aggregation.most[0].max(self.aggregation.most[1]);
-        u32::try_from(extra.min(most)).unwrap_or(0)
     }
 
     /// Segments in the network when the next packet may leave (`bbr_packets_in_net_at_edt`).
@@ -544,19 +453,4 @@ impl Bbr {
             Mode::ProbeRtt => ModelPhase::ProbeRtt,
         }
     }
-}
-
-/// Bytes per second, with Linux's margin of 1 % (`bbr_rate_bytes_per_sec`).
-fn pacing_rate(bandwidth: u64, gain: u64, smss_bytes: u32) -> u64 {
-    let rate = u128::from(bandwidth) * u128::from(smss_bytes) * u128::from(gain);
-    let rate = (rate >> 8) * 1_000_000 / 100 * 99;
-    u64::try_from(rate >> SCALE).unwrap_or(u64::MAX)
-}
-
-fn percent(gain: u64) -> u16 {
-    u16::try_from((gain * 100 + ONE / 2) / ONE).unwrap_or(u16::MAX)
-}
-
-fn micros(span: TimeDelta) -> u64 {
-    u64::try_from(span.as_nanos() / 1_000).unwrap_or(0)
 }

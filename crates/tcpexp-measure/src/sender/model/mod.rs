@@ -1,10 +1,13 @@
 //! The model of the path that BBR has, replayed on a sender's packets.
 
+mod aggregation;
 mod bbr;
 mod cycle;
+mod delivery;
 mod filter;
 mod rate;
 mod state;
+mod units;
 mod watch;
 
 #[cfg(test)]
@@ -12,7 +15,7 @@ mod tests;
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-pub(super) use bbr::{Delivery, Repairing};
+pub(super) use delivery::{Delivery, Repairing};
 pub use state::{ModelPhase, PathModel};
 pub use watch::ModelFit;
 
