@@ -1,7 +1,9 @@
 //! The measurement loop: reads both captures side by side and spreads the flows over shards.
 
+use super::pairs::SHARDS;
 use super::reader::{CHUNK, Chunk, Reader};
-use super::shard::{SHARDS, Shard, Yield};
+use super::shard::Shard;
+use super::yields::Yield;
 use crate::spp::alignment::{Alignment, Shifts};
 use crate::spp::linking::{Event, Found, Linker, Listener, Marker, PairedFlow, Unpaired};
 use crate::spp::matching::{PacketOutcome, Setting, widen};

@@ -2,30 +2,21 @@
 
 use std::collections::VecDeque;
 
+use super::pairs::Pairs;
 use super::recent::Recent;
+use super::yields::Yield;
 use crate::spp::alignment::COPY_GAP;
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found};
 use crate::spp::matching::{Departure, Fate, InFlight, Outcome, PacketOutcome, Setting, widen};
-use crate::spp::pairing::{Crossed, FlowSummary, Pair, RttSample};
+use crate::spp::pairing::{Crossed, FlowSummary, Pair};
 use crate::spp::point::Point;
-use tcpexp_flow::{Direction, FlowId, prefetch};
-use tcpexp_units::{TimeDelta, Timestamp};
-
-/// Number of shards that the flows are distributed to. It is fixed, so the result does not depend
-/// on the number of threads.
-pub(in crate::spp) const SHARDS: usize = 16;
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_units::Timestamp;
 
 /// Number of later arrivals among which an identical acknowledgment is looked for. A receiver sends
 /// duplicate acknowledgments in response to back-to-back segments, so they arrive in close sequence.
 const LOOK_AHEAD: usize = 8;
-
-/// Number of packets by which a flow is prefetched before its next packet: the work on as many
-/// packets takes as long as a cache miss.
-const AHEAD: usize = 4;
-
-/// A shard with fewer flows finds them in the cache, so prefetching them would only cost time.
-const FEW_FLOWS: usize = 64;
 
 /// One share of the flows.
 #[derive(Debug, Default)]
@@ -51,84 +42,11 @@ pub(in crate::spp) struct Shard {
     with_samples: bool,
 }
 
-/// Results of a round.
-#[derive(Debug, Default)]
-pub(in crate::spp) struct Yield {
-    /// Samples, each with the completion time of its pair on the timeline.
-    pub(in crate::spp) samples: Vec<(Timestamp, RttSample)>,
-    pub(in crate::spp) outcomes: Vec<PacketOutcome>,
-    pub(in crate::spp) ended: Vec<FlowSummary>,
-    /// Number of packets given up early because too many flows ended with packets in flight.
-    pub(in crate::spp) given_up_early: u64,
-    /// Number of packets and pairs not used because a clock step lies between their timestamps.
-    pub(in crate::spp) across_steps: u64,
-    /// Number of pairs not used because the error of the round-trip time may exceed it.
-    pub(in crate::spp) uncertain: u64,
-    /// First and last departure time among matched packets, by [`PathDirection::index`].
-    pub(in crate::spp) proven: [Option<(Timestamp, Timestamp)>; 2],
-    /// Number of packets that arrived but were not captured upstream, by [`Point::index`] of the
-    /// upstream point.
-    pub(super) unseen: [u64; 2],
-    /// Smallest one-way delay, by [`PathDirection::index`].
-    pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
-}
-
 /// A packet found at both points.
 struct Passage {
     flow: FlowId,
     direction: Direction,
     crossed: Crossed,
-}
-
-/// The flows of the shard, indexed by flow number.
-#[derive(Debug, Default)]
-pub(super) struct Pairs(Vec<Option<Box<Pair>>>);
-
-impl Pairs {
-    #[inline]
-    pub(super) fn get(&mut self, flow: FlowId) -> Option<&mut Pair> {
-        self.0.get_mut(flow.0 as usize / SHARDS)?.as_deref_mut()
-    }
-
-    /// Number of packets by which to prefetch; so many that nothing is prefetched, if flows are few.
-    fn ahead(&self) -> usize {
-        if self.0.len() < FEW_FLOWS {
-            usize::MAX
-        } else {
-            AHEAD
-        }
-    }
-
-    #[inline]
-    fn expect(&self, flow: FlowId) {
-        if let Some(Some(pair)) = self.0.get(flow.0 as usize / SHARDS) {
-            prefetch(&**pair);
-        }
-    }
-
-    fn insert(&mut self, flow: FlowId, pair: Pair) {
-        let place = flow.0 as usize / SHARDS;
-        if self.0.len() <= place {
-            self.0.resize_with(place + 1, || None);
-        }
-        self.0[place] = Some(Box::new(pair));
-    }
-
-    /// Number of flows so far, live or ended.
-    pub(super) fn flows_found(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(super) fn each(&mut self) -> impl Iterator<Item = &mut Pair> {
-        self.0.iter_mut().flatten().map(|pair| &mut **pair)
-    }
-
-    pub(super) fn remove(&mut self, flow: FlowId) -> Option<Pair> {
-        self.0
-            .get_mut(flow.0 as usize / SHARDS)?
-            .take()
-            .map(|pair| *pair)
-    }
 }
 
 impl Shard {

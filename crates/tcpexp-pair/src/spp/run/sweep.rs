@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
 
-use super::shard::{SHARDS, Shard};
+use super::pairs::SHARDS;
+use super::shard::Shard;
 use crate::spp::crossing::PathDirection;
 use crate::spp::matching::{Expired, PacketOutcome, Setting};
 use crate::spp::pairing::Pair;

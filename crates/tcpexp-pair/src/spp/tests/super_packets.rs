@@ -1,0 +1,159 @@
+//! Tests of packets that a host or a card cuts or merges on their way.
+
+use super::*;
+
+#[test]
+fn arrival_with_a_foreign_ip_id_is_not_part_of_a_super_packet() {
+    // The super-packet's four pieces have IDs 1000 to 1003 and are lost. The arrival merges two
+    // retransmissions; the second carries its last bytes.
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:2501(2000) ack 501 id 1000
+        src 1.3000 > 1001:1501(500) ack 501 id 1007
+        src 1.3001 > 1501:2001(500) ack 501 id 5000
+        dst 1.3101 > 1001:2001(1000) ack 501 id 1007
+    "), @r"
+    delivered 300.1 310.1
+    lost 0.0 -
+    ");
+}
+
+#[test]
+fn ip_id_identifies_the_part_of_a_super_packet() {
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:2501(2000) ack 501 id 1000
+        dst 1.0100 > 501:1001(500) ack 501 id 1000
+        dst 1.0101 > 1001:2001(1000) ack 501 id 1001
+        dst 1.0102 > 2001:2501(500) ack 501 id 1003
+    "), @r"
+    delivered 0.0 10.0
+    delivered 0.0 10.1
+    delivered 0.0 10.2
+    ");
+}
+
+/// A super-packet that arrives in pieces, so that data is matched by its range.
+const SUPER_PACKET: &str = "
+    src 0.5000 > 501:2501(2000) ack 501 id 1000 ts 5 8
+    dst 0.5100 > 501:1501(1000) ack 501 id 1000 ts 5 8
+    dst 0.5101 > 1501:2501(1000) ack 501 id 1001 ts 5 8
+";
+
+#[test]
+fn arrival_with_a_damaged_sequence_number_is_not_part_of_the_next_packets() {
+    // The sequence number of the first arrival is too large by 512.
+    assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
+        src 1.0000 > 2501:3501(1000) ack 501 id 1002 ts 7 8
+        src 1.0010 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+        dst 1.0100 > 3013:4013(1000) ack 501 id 1002 ts 7 8
+        dst 1.0110 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+    ")), @r"
+    ambiguous - 10.0
+    delivered 1.0 11.0
+    lost_or_missed 0.0 -
+    ");
+}
+
+#[test]
+fn arrival_with_a_damaged_sequence_number_is_not_part_of_the_next_super_packet() {
+    assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
+        src 1.0000 > 2501:4501(2000) ack 501 id 1002 ts 7 8
+        src 1.0010 > 4501:6501(2000) ack 501 id 1004 ts 7 8
+        dst 1.0100 > 2501:3501(1000) ack 501 id 1002 ts 7 8
+        dst 1.0101 > 4525:5525(1000) ack 501 id 1003 ts 7 8
+        dst 1.0110 > 4501:5501(1000) ack 501 id 1004 ts 7 8
+        dst 1.0111 > 5501:6501(1000) ack 501 id 1005 ts 7 8
+    ")), @r"
+    delivered 0.0 10.0
+    unseen - 10.1
+    delivered 1.0 11.0
+    delivered 1.0 11.1
+    lost_or_missed 0.0 -
+    ");
+}
+
+#[test]
+fn arrival_with_a_damaged_length_is_not_part_of_the_next_packet() {
+    assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
+        src 1.0000 > 2501:3501(1000) ack 501 id 1002 ts 7 8
+        src 1.0010 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+        dst 1.0100 > 2501:3533(1032) ack 501 id 1002 ts 7 8
+        dst 1.0110 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+    ")), @r"
+    ambiguous - 10.0
+    delivered 1.0 11.0
+    lost_or_missed 0.0 -
+    ");
+}
+
+#[test]
+fn part_of_a_super_packet_is_found_after_a_lost_part() {
+    assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
+        src 1.0000 > 2501:5501(3000) ack 501 id 1002 ts 7 8
+        dst 1.0101 > 3501:4501(1000) ack 501 id 1003 ts 7 8
+        dst 1.0102 > 4501:5501(1000) ack 501 id 1004 ts 7 8
+    ")), @r"
+    delivered 0.0 10.1
+    delivered 0.0 10.2
+    lost 0.0 -
+    ");
+}
+
+#[test]
+fn merged_arrival_does_not_reveal_which_packet_carried_its_end() {
+    // The merged arrival shows only the IP ID of its first packet.
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:1001(500) ack 501 id 100
+        src 1.0001 > 1001:1501(500) ack 501 id 800
+        src 1.3000 > 501:1001(500) ack 501 id 900
+        src 1.3001 > 1001:1501(500) ack 501 id 101
+        dst 1.3100 > 501:1501(1000) ack 501 id 100
+    "), @r"
+    ambiguous - 310.0
+    lost 0.0 -
+    ambiguous 0.1 -
+    lost 300.0 -
+    ambiguous 300.1 -
+    ");
+}
+
+#[test]
+fn bytes_that_two_packets_may_have_carried_are_credited_to_neither() {
+    // The merged arrival holds the first packet. Its retransmission does not prove that both have
+    // arrived by now.
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:1001(500) ack 501 id 0
+        src 1.0001 > 1001:1501(500) ack 501 id 0
+        src 1.0002 > 501:1001(500) ack 501 id 0
+        dst 1.0101 > 501:1501(1000) ack 501 id 0
+        dst 1.0102 > 501:1001(500) ack 501 id 0
+    "), @r"
+    delivered 0.1 10.1
+    ambiguous - 10.2
+    ambiguous 0.0 -
+    ambiguous 0.2 -
+    ");
+}
+
+#[test]
+fn late_duplicate_of_a_part_does_not_hide_the_loss_of_another_part() {
+    // The duplicate arrives after more packets than are remembered to recognise duplicates.
+    let mut text = "
+        src 1.0000 > 501:2501(2000) ack 501 id 1000 ts 7 8
+        dst 1.0100 > 501:1501(1000) ack 501 id 1000 ts 7 8
+        dst 1.4500 > 501:1501(1000) ack 501 id 1000 ts 7 8
+    "
+    .to_owned();
+    for number in 0..100_u32 {
+        let (start, at) = (2501 + 1000 * number, 1.1 + 0.003 * f64::from(number));
+        let (end, id) = (start + 1000, 2000 + number);
+        writeln!(
+            text,
+            "both {at:.4} > {start}:{end}(1000) ack 501 id {id} ts 9 8"
+        )
+        .unwrap();
+    }
+    let fates = fates_within_connection(&text);
+    assert_eq!(fates.matches("delivered").count(), 101, "{fates}");
+    assert!(fates.contains("lost 0.0 -"), "{fates}");
+    assert!(fates.contains("unseen - 450.0"), "{fates}");
+}
