@@ -1,5 +1,6 @@
 //! Combined access to the tables of datasets, of sweeps and of single files.
 
+mod discovery;
 mod groups;
 mod pool;
 mod selection;
@@ -11,9 +12,6 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tcpexp_runs::captured::{is_of_pairs, records_of_datasets};
-use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
-use tcpexp_runs::record::{RunRecord, Status};
 use tcpexp_table::dataset::DatasetTable;
 use tcpexp_table::{Cell, Filter, Frame, Series, TableFile};
 
@@ -25,18 +23,6 @@ pub const SOURCE_COLUMN: &str = "file";
 /// Name of the column with both endpoints of a row's flow: `10.0.0.1:4 > 10.0.0.2:5`.
 pub const FLOW_COLUMN: &str = "flow";
 const ENDS: [&str; 2] = ["initiator", "responder"];
-
-/// Columns that occur in one table only. They identify the table of a file that does not store the
-/// table's name.
-const SIGNS: [(&str, &str); 7] = [
-    ("cwnd_source", "sender"),
-    ("end_time", "events"),
-    ("wire_rate_bps", "throughput"),
-    ("turnaround_ns", "rtt"),
-    ("ack_class", "rtt"),
-    ("one_way_delay_ns", "owd"),
-    ("duplicate_ack_packets", "flows"),
-];
 
 /// A set of tables to read.
 #[derive(Clone, Debug, Default)]
@@ -80,30 +66,6 @@ pub struct Query {
 }
 
 impl Tables {
-    /// Finds the tables at `paths`. Each path is a sweep, a dataset, a folder of datasets or a table.
-    ///
-    /// Excludes incomplete runs of a sweep: their numbers mean nothing.
-    pub fn find(paths: &[PathBuf]) -> Result<Self, Error> {
-        let mut found = Self {
-            paths: paths.len(),
-            ..Self::default()
-        };
-        for path in paths {
-            if !path.is_dir() {
-                let source = stem(path);
-                found.add(path, None, source)?;
-            } else if path.join(RUNS).is_dir() {
-                found.add_sweep(path)?;
-            } else if path.join(DATASET).is_dir() {
-                // The directory of a run has its dataset in a subdirectory.
-                found.add_dataset(&path.join(DATASET), &stem(path))?;
-            } else {
-                found.add_datasets(path)?;
-            }
-        }
-        Ok(found)
-    }
-
     /// Returns the names of the tables, and the columns of each.
     pub fn names(&self) -> Vec<(&str, BTreeSet<&str>)> {
         let mut names: Vec<(&str, BTreeSet<&str>)> = Vec::new();
@@ -180,117 +142,6 @@ impl Tables {
             all.append(frame).map_err(named)?;
         }
         Ok(all)
-    }
-
-    fn add(&mut self, path: &Path, table: Option<&str>, source: String) -> Result<(), Error> {
-        let is_single = table.is_none();
-        let is_known = |table| self.entries.iter().any(|entry| entry.table == table);
-        let (table, columns) = match table {
-            Some(table) if is_known(table) => (table.to_owned(), Vec::new()),
-            _ => {
-                let open = open(path)?;
-                let columns = open.columns();
-                let sign = SIGNS
-                    .into_iter()
-                    .find(|(column, _)| columns.contains(column));
-                let own = open.name().map(short).or(sign.map(|(_, table)| table));
-                let name = table.or(own).unwrap_or_default().to_owned();
-                (name, columns.into_iter().map(str::to_owned).collect())
-            }
-        };
-        self.entries.push(Entry {
-            path: path.to_owned(),
-            table,
-            source,
-            columns,
-            is_single,
-            is_of_pairs: false,
-        });
-        Ok(())
-    }
-
-    fn add_dataset(&mut self, folder: &Path, source: &str) -> Result<(), Error> {
-        let first = self.entries.len();
-        for path in listed(folder)? {
-            if path.extension().is_some_and(|ending| ending == "parquet") {
-                self.add(&path, Some(&stem(&path)), source.to_owned())?;
-            }
-        }
-        if is_of_pairs(folder) {
-            for entry in &mut self.entries[first..] {
-                entry.is_of_pairs = true;
-            }
-            self.add_varied(vec![PAIR_COLUMN.to_owned()]);
-        }
-        if self.entries.len() > first {
-            return Ok(());
-        }
-        Err(Error::NoTables {
-            path: folder.to_owned(),
-        })
-    }
-
-    /// Adds the datasets in a folder, or the folder itself if it is a dataset.
-    fn add_datasets(&mut self, folder: &Path) -> Result<(), Error> {
-        let dirs = dataset_dirs(folder).map_err(|source| Error::Open {
-            path: folder.to_owned(),
-            source,
-        })?;
-        if dirs.is_empty() {
-            return self.add_dataset(folder, &stem(folder));
-        }
-        let records = records_of_datasets(&dirs).map_err(Error::Record)?;
-        for (dir, record) in dirs.iter().zip(records) {
-            self.add_dataset(dir, &record.run)?;
-            self.add_varied(record.varied);
-        }
-        Ok(())
-    }
-
-    fn add_varied(&mut self, varied: Vec<String>) {
-        for name in varied {
-            if !self.varied.contains(&name) {
-                self.varied.push(name);
-            }
-        }
-    }
-
-    fn add_sweep(&mut self, folder: &Path) -> Result<(), Error> {
-        let known = self.entries.len();
-        let runs = run_dirs(folder).map_err(|source| Error::Open {
-            path: folder.join(RUNS),
-            source,
-        })?;
-        for run in runs {
-            let name = stem(&run);
-            let record = match RunRecord::read(&run) {
-                Ok(record) => record,
-                Err(error) => {
-                    self.left_out.push((name, error.to_string()));
-                    continue;
-                }
-            };
-            if record.status != Status::Complete {
-                let reason = record.reason.unwrap_or_else(|| "not complete".to_owned());
-                self.left_out.push((name, reason));
-                continue;
-            }
-            self.add_varied(record.varied);
-            match self.add_dataset(&run.join(DATASET), &name) {
-                Ok(()) => {}
-                // A run without a dataset is left out, but an unreadable or damaged table is an error.
-                Err(error) if is_absent(&error) => {
-                    self.left_out.push((name, "it was not analyzed".to_owned()));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        if self.entries.len() > known {
-            return Ok(());
-        }
-        Err(Error::NoTables {
-            path: folder.to_owned(),
-        })
     }
 
     fn none_fits(&self, query: &Query) -> Error {
@@ -395,64 +246,6 @@ fn flow(frame: &Frame, row: usize) -> Option<String> {
     };
     let [initiator, responder] = ENDS.map(end);
     Some(format!("{} > {}", initiator?, responder?))
-}
-
-/// Maps the table names of all commands to those of a dataset.
-fn short(name: &str) -> &str {
-    match name.strip_prefix("dataset_").unwrap_or(name) {
-        "single_rtt" => "rtt",
-        "path" => "owd",
-        "sender_events" => "events",
-        other => other,
-    }
-}
-
-fn open(path: &Path) -> Result<TableFile, Error> {
-    let file = File::open(path).map_err(|source| Error::Open {
-        path: path.to_owned(),
-        source,
-    })?;
-    TableFile::open(file).map_err(|source| Error::Table {
-        path: path.to_owned(),
-        source,
-    })
-}
-
-/// Lists the paths in a folder, sorted by name.
-fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let named = |source| Error::Open {
-        path: folder.to_owned(),
-        source,
-    };
-    let entries = std::fs::read_dir(folder).map_err(named)?;
-    let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| Ok(entry?.path())).collect();
-    let mut paths = paths.map_err(named)?;
-    // `read_dir` returns names in no fixed order.
-    paths.sort();
-    Ok(paths)
-}
-
-/// Returns a file's name without its extension, or a folder's full name.
-fn stem(path: &Path) -> String {
-    // Paths such as `.` have a name only in canonical form.
-    let name = if path.is_dir() {
-        path.canonicalize()
-            .ok()
-            .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
-    } else {
-        path.file_stem()
-            .map(|name| name.to_string_lossy().into_owned())
-    };
-    name.unwrap_or_else(|| path.display().to_string())
-}
-
-/// True if the error says that a run has no dataset.
-fn is_absent(error: &Error) -> bool {
-    match error {
-        Error::NoTables { .. } => true,
-        Error::Open { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
-        _ => false,
-    }
 }
 
 #[cfg(test)]
