@@ -1,7 +1,7 @@
 //! Verdicts as text for a terminal.
 
-use tcpexp_measure::SenderLabel;
 use tcpexp_measure::verdict::{Cause, Evidence, Opening, Verdict};
+use tcpexp_measure::{Position, SenderLabel};
 use tcpexp_units::TimeDelta;
 
 use crate::cells::{NO_VALUE, count, mega, wrapped};
@@ -128,7 +128,7 @@ fn evidence(verdict: &Verdict, cause: Cause) -> String {
             format!("{} timeouts", count(seen.timeouts, usize::MAX)),
             repaired(seen),
         ],
-        Cause::NotCertain => [missed(seen), queue(seen), losses(seen)].concat(),
+        Cause::NotCertain => [lacking(seen), missed(seen), queue(seen), losses(seen)].concat(),
         Cause::Setup => seen.opening.as_ref().map(handshake).unwrap_or_default(),
         Cause::Tls => seen.opening.and_then(tls).into_iter().collect(),
         Cause::Application | Cause::ReceiverWindow | Cause::WindowGrowth => vec![],
@@ -150,6 +150,20 @@ fn repaired(seen: &Evidence) -> String {
         }
         None => format!("{packets} packets retransmitted"),
     }
+}
+
+/// The evidence that a capture at another position would have.
+fn lacking(seen: &Evidence) -> Vec<String> {
+    let lacking = match seen.position {
+        Some(Position::Sender) => return vec![],
+        Some(Position::Receiver | Position::Between) => {
+            "the capture is not at the sender, so it does not show whether the application had data"
+        }
+        None => {
+            "the position of the capture is unknown (--position), so the order of data and ACKs at the sender is too"
+        }
+    };
+    vec![lacking.to_owned()]
 }
 
 /// What the capture missed.

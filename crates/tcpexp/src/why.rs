@@ -68,7 +68,8 @@ pub fn why(
             });
             limits.add(&row);
             if matches!(row, SenderRow::Summary(_)) {
-                let verdict = going_on.remove(&key).and_then(Limits::verdict);
+                let limits = going_on.remove(&key);
+                let verdict = limits.and_then(|limits| limits.verdict(options.sender.position));
                 small += u64::from(verdict.is_none());
                 verdicts.extend(verdict.map(|row| {
                     let flow = Arc::clone(&label);

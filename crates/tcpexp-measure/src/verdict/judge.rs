@@ -11,6 +11,7 @@ use super::cause::Cause;
 use super::limits::{Limits, Loss};
 use super::opening::Opening;
 use super::rounds::Round;
+use crate::Position;
 
 /// A cause that takes at least this share of the time, in percent, is the main cause. Below half,
 /// another cause together with the rest took longer.
@@ -103,6 +104,9 @@ pub struct Evidence {
     /// Bytes of the sender's data that the capture missed, at least. The time around them is
     /// [`Cause::NotCertain`].
     pub missed_bytes: u64,
+    /// Position of the capture relative to the sender's data; `None` if unknown. Only a capture at the
+    /// sender proves every cause.
+    pub position: Option<Position>,
     /// How the connection was opened; `None` if the capture does not have its beginning.
     pub opening: Option<Opening>,
 }
@@ -135,7 +139,10 @@ impl Verdict {
 
 impl Limits {
     /// The verdict; `None` if no ACK reached the sender.
-    pub fn verdict(mut self) -> Option<Verdict> {
+    ///
+    /// `position` is the position of the capture if it is known otherwise than from the packets.
+    pub fn verdict(mut self, position: Option<Position>) -> Option<Verdict> {
+        self.position = position.or(self.position);
         self.end().then(|| judge(self))
     }
 }
@@ -175,6 +182,7 @@ fn judge(mut limits: Limits) -> Verdict {
         retransmitted: limits.retransmitted,
         lost_packets: limits.lost_packets,
         missed_bytes: limits.missed_bytes(),
+        position: limits.position,
         opening: limits.opening,
     };
     for round in rounds {
@@ -215,6 +223,11 @@ fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
         .max_by_key(|cause| limits.times[cause.index()])
         .unwrap_or(Cause::NotCertain);
     limits.times[longest.index()] += limits.unsure;
+    for cause in Cause::ALL {
+        if !is_proven(cause, limits.position) {
+            limits.doubt(cause);
+        }
+    }
     let (began, last_at) = limits.span();
     let mut verdict = Verdict {
         flow: limits.flow,
@@ -232,6 +245,20 @@ fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
         verdict.main = *first;
     }
     verdict
+}
+
+/// True if a capture at this position can prove the cause.
+///
+/// The packets of a handshake prove the setup at any position. Beyond the sender, data that the path
+/// lost before the capture looks like data that the application had not written: its retransmission is
+/// the first copy there. At an unknown position, the order of data and ACKs at the sender, on which all
+/// other causes rest, is unknown.
+fn is_proven(cause: Cause, position: Option<Position>) -> bool {
+    match (cause, position) {
+        (Cause::Setup | Cause::Tls | Cause::NotCertain, _) | (_, Some(Position::Sender)) => true,
+        (Cause::Application, _) | (_, None) => false,
+        (_, Some(Position::Receiver | Position::Between)) => true,
+    }
 }
 
 /// The queue of the path, by its delay.

@@ -6,6 +6,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::cause::Cause;
 use super::opening::Opening;
 use super::rounds::{Round, Rounds};
+use crate::Position;
 use crate::sender::{CwndSource, Limit, Phase, SenderRow, SenderSample};
 use tcpexp_flow::Cause as Trigger;
 
@@ -50,6 +51,8 @@ pub struct Limits {
     pub(super) retransmitted: u64,
     pub(super) lost_packets: Option<u64>,
     pub(super) base_rtt: Option<TimeDelta>,
+    /// Position of the capture relative to the sender's data; `None` if unknown.
+    pub(super) position: Option<Position>,
 }
 
 impl Limits {
@@ -81,6 +84,7 @@ impl Limits {
             retransmitted: 0,
             lost_packets: None,
             base_rtt: None,
+            position: None,
         }
     }
 
@@ -95,7 +99,10 @@ impl Limits {
                     self.fired.push(again.at);
                 }
             }
-            SenderRow::Summary(summary) => self.lost_packets = summary.lost_packets,
+            SenderRow::Summary(summary) => {
+                self.lost_packets = summary.lost_packets;
+                self.position = summary.position;
+            }
             SenderRow::Recovery(_) => {}
         }
     }
@@ -231,6 +238,18 @@ impl Limits {
         self.count(cause, from, begins - from);
         self.count(Cause::Tls, begins, ends - begins);
         self.count(cause, ends, to - ends);
+    }
+
+    /// Calls the time of a cause not certain.
+    pub(super) fn doubt(&mut self, cause: Cause) {
+        let (from, to) = (cause.index(), Cause::NotCertain.index());
+        let time = std::mem::take(&mut self.times[from]);
+        self.times[to] += time;
+        if let Some((at, span)) = self.longest[from].take()
+            && self.longest[to].is_none_or(|(_, longest)| span > longest)
+        {
+            self.longest[to] = Some((at, span));
+        }
     }
 
     fn count(&mut self, cause: Cause, from: Timestamp, span: TimeDelta) {

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tcpexp::{Cause, CwndOptions, Recording, why};
+use tcpexp::{Cause, CwndOptions, Position, Recording, Verdict, why};
 use tcpexp_testkit::{Outage, Policer, Scenario, TcpLoad, Writes, simulate};
 use tcpexp_units::TimeDelta;
 
@@ -178,6 +178,54 @@ fn a_long_queue_and_random_losses_are_told_apart() {
     let [queue, loss] = [Cause::OwnQueue, Cause::Loss].map(|cause| scenario(cause, 3));
     assert_eq!(verdict(&queue), Cause::OwnQueue);
     assert_eq!(verdict(&loss), Cause::Loss);
+}
+
+/// The verdict on the largest sender of a capture.
+fn judged(file: &[u8], options: &CwndOptions) -> Verdict {
+    let capture = Recording::spool("capture".into(), file).unwrap();
+    why(&capture, None, options).unwrap().verdicts[0].row
+}
+
+#[test]
+fn away_from_the_sender_no_application_is_blamed() {
+    let captures = simulate(&scenario(Cause::Application, 3));
+    let options = CwndOptions::default();
+    let (at_sender, at_receiver) = (
+        judged(&captures.src, &options),
+        judged(&captures.dst, &options),
+    );
+    assert_eq!(at_sender.main, Cause::Application);
+    assert_eq!(at_sender.evidence.position, Some(Position::Sender));
+    assert_eq!(at_receiver.main, Cause::NotCertain);
+    assert_eq!(at_receiver.evidence.position, Some(Position::Receiver));
+    assert_eq!(
+        at_receiver.times[Cause::Application.index()],
+        TimeDelta::ZERO
+    );
+}
+
+#[test]
+fn at_an_unknown_position_nothing_but_handshakes_is_blamed() {
+    let mut scenario = scenario(Cause::OwnQueue, 3);
+    // Without a handshake and timestamps, nothing shows the position.
+    scenario.src.starts_after = TimeDelta::from_millis(900);
+    for load in &mut scenario.tcp {
+        load.timestamps = false;
+    }
+    let captures = simulate(&scenario);
+    let unknown = judged(&captures.src, &CwndOptions::default());
+    assert_eq!(unknown.evidence.position, None);
+    let certain = [Cause::Setup, Cause::Tls, Cause::NotCertain];
+    for cause in Cause::ALL {
+        if !certain.contains(&cause) {
+            assert_eq!(unknown.times[cause.index()], TimeDelta::ZERO, "{cause:?}");
+        }
+    }
+    let given = judged(
+        &captures.src,
+        &CwndOptions::default().position(Position::Sender),
+    );
+    assert_ne!(given.main, Cause::NotCertain);
 }
 
 #[test]
