@@ -150,9 +150,10 @@ impl Limits {
 /// Judges what limited a sender.
 fn judge(mut limits: Limits) -> Verdict {
     let base_rtt = limits.base_rtt.unwrap_or(TimeDelta::ZERO);
-    let queue = Queue {
+    let mut queue = Queue {
         base_rtt,
         least: least_queue_delay(base_rtt),
+        peak: TimeDelta::ZERO,
     };
     let rounds = limits.rounds.all().to_vec();
     let filled: Vec<Round> = rounds
@@ -160,6 +161,7 @@ fn judge(mut limits: Limits) -> Verdict {
         .copied()
         .filter(|round| queue.is_filled(round.srtt))
         .collect();
+    queue.peak = peak_delay(&filled, base_rtt);
     let (with_queue, without_queue): (Vec<Loss>, Vec<Loss>) = limits
         .losses
         .iter()
@@ -185,21 +187,28 @@ fn judge(mut limits: Limits) -> Verdict {
         position: limits.position,
         opening: limits.opening,
     };
+    let mut most_in_flight = 0;
     for round in rounds {
         let is_after_queue = || {
             let loss = round.loss.and_then(|loss| limits.losses.get(loss));
             loss.map(|loss| queue.is_filled(loss.srtt))
         };
         let cause = if queue.is_filled(round.srtt) {
-            of_queue(&evidence, base_rtt)
+            of_queue(&evidence, &queue)
         } else {
             match is_after_queue() {
                 // The window recovers from a loss that the full queue caused.
-                Some(true) => of_queue(&evidence, base_rtt),
+                Some(true) => of_queue(&evidence, &queue),
                 Some(false) => of_loss(&evidence),
+                // A paced sender in Startup has ever more in flight (BBR, section 4.3.1 of
+                // draft-ietf-ccwg-bbr); later its rate may be the application's or the path's.
+                None if round.is_paced && round.pipe_segments <= most_in_flight => {
+                    Cause::NotCertain
+                }
                 None => Cause::WindowGrowth,
             }
         };
+        most_in_flight = most_in_flight.max(round.pipe_segments);
         limits.spend(cause, round.began, round.span);
     }
     finish(limits, evidence)
@@ -266,12 +275,23 @@ struct Queue {
     base_rtt: TimeDelta,
     /// The smallest delay that counts.
     least: TimeDelta,
+    /// Delay of the full queue.
+    peak: TimeDelta,
 }
 
 impl Queue {
     fn is_filled(&self, srtt: TimeDelta) -> bool {
         srtt - self.base_rtt >= self.least
     }
+}
+
+/// Delay of a full queue: all but a tenth of the rounds with a queue had less. The median would be
+/// that of a half full queue, since a loss-based window falls after each loss.
+fn peak_delay(filled: &[Round], base_rtt: TimeDelta) -> TimeDelta {
+    let mut delays: Vec<TimeDelta> = filled.iter().map(|round| round.srtt - base_rtt).collect();
+    delays.sort_unstable();
+    let place = delays.len() * 9 / 10;
+    delays.get(place).copied().unwrap_or(TimeDelta::ZERO)
 }
 
 fn least_queue_delay(base_rtt: TimeDelta) -> TimeDelta {
@@ -283,7 +303,7 @@ fn least_queue_delay(base_rtt: TimeDelta) -> TimeDelta {
 }
 
 /// The cause of the time with a queue.
-fn of_queue(evidence: &Evidence, base_rtt: TimeDelta) -> Cause {
+fn of_queue(evidence: &Evidence, queue: &Queue) -> Cause {
     let Some(delay) = evidence.queue_delay else {
         // The losses came with a queue that no whole round trip shows.
         return Cause::PathCapacity;
@@ -291,7 +311,7 @@ fn of_queue(evidence: &Evidence, base_rtt: TimeDelta) -> Cause {
     let has_mostly_bare_losses = evidence.losses_without_queue > evidence.losses_with_queue;
     let is_constant = evidence.has_constant_goodput() && !has_mostly_bare_losses;
     let growth = evidence.rtt_growth_percent;
-    let is_large = delay.as_nanos() >= base_rtt.as_nanos() / 100 * OTHERS_QUEUE_PERCENT;
+    let is_large = delay.as_nanos() >= queue.base_rtt.as_nanos() / 100 * OTHERS_QUEUE_PERCENT;
     let has_cycles = evidence.losses_with_queue >= MIN_CYCLES;
     let least_own = if has_cycles {
         OWN_PERCENT
@@ -304,7 +324,7 @@ fn of_queue(evidence: &Evidence, base_rtt: TimeDelta) -> Cause {
         Some(_) | None => is_constant,
     };
     if is_own {
-        return if delay >= base_rtt {
+        return if queue.peak >= queue.base_rtt {
             Cause::OwnQueue
         } else {
             Cause::PathCapacity

@@ -15,6 +15,8 @@ pub(super) struct Round {
     pub(super) pipe_segments: u32,
     /// Index of the latest loss; `None` before the first.
     pub(super) loss: Option<usize>,
+    /// True if the sender paces below its window, so that its window may not be the limit.
+    pub(super) is_paced: bool,
 }
 
 /// The rounds of a sender, in time order.
@@ -87,6 +89,7 @@ mod tests {
                     srtt: millis(10),
                     pipe_segments: 4,
                     loss: None,
+                    is_paced: false,
                 },
             );
         }

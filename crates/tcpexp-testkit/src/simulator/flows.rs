@@ -198,7 +198,7 @@ impl Flows {
     ) -> u32 {
         let load = scenario.tcp[index];
         self.waiting[index] -= 1;
-        let segments = segments(&load);
+        let segments = load.segments();
         let sending = scenario.capture(load.direction.upstream());
         let tso = offload_segments(&load, sending.tso_segments);
         let ts_base = [prng.bits() as u32, prng.bits() as u32];
@@ -260,11 +260,6 @@ impl Flows {
             self.slots.len() as u32 - 1
         }
     }
-}
-
-fn segments(load: &TcpLoad) -> u32 {
-    let segments = load.bytes.div_ceil(load.mss.into()).max(1);
-    u32::try_from(segments).expect("a flow has at most 2^32 segments")
 }
 
 /// Returns the segments of a super-segment: `asked`, limited to the size of one IP packet.

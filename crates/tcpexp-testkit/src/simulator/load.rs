@@ -29,6 +29,8 @@ pub enum Congestion {
 pub struct Writes {
     /// Segments per write.
     pub segments: u32,
+    /// Payload bytes that the last segment of a write lacks to be full.
+    pub missing_bytes: u16,
     /// Time from one write to the next.
     pub interval: TimeDelta,
 }
@@ -62,6 +64,41 @@ pub struct TcpLoad {
     pub ip: IpVersion,
     /// The first `parallel` flows begin at random times within this span.
     pub stagger: TimeDelta,
+}
+
+impl TcpLoad {
+    /// Number of segments of a flow.
+    pub(crate) fn segments(&self) -> u32 {
+        let mss = u64::from(self.mss);
+        let segments = match self.writes {
+            None => self.bytes.div_ceil(mss),
+            Some(writes) => {
+                let whole = self.bytes / writes.bytes(mss);
+                let rest = self.bytes % writes.bytes(mss);
+                whole * u64::from(writes.segments) + rest.div_ceil(mss)
+            }
+        };
+        u32::try_from(segments.max(1)).expect("a flow has at most 2^32 segments")
+    }
+
+    /// Stream position of the first byte of a segment.
+    pub(crate) fn position(&self, segment: u32) -> u64 {
+        let (segment, mss) = (u64::from(segment), u64::from(self.mss));
+        let position = match self.writes {
+            None => segment * mss,
+            Some(writes) => {
+                let per_write = u64::from(writes.segments);
+                segment / per_write * writes.bytes(mss) + segment % per_write * mss
+            }
+        };
+        position.min(self.bytes)
+    }
+}
+
+impl Writes {
+    fn bytes(self, mss: u64) -> u64 {
+        u64::from(self.segments) * mss - u64::from(self.missing_bytes)
+    }
 }
 
 impl Default for TcpLoad {

@@ -169,9 +169,7 @@ impl Identity {
     /// Stream position of the first byte of a segment.
     fn position(&self, segment: u32) -> u64 {
         match &self.protocol {
-            Protocol::Tcp { load, .. } => {
-                (u64::from(segment) * u64::from(load.mss)).min(load.bytes)
-            }
+            Protocol::Tcp { load, .. } => load.position(segment),
             Protocol::Udp(_) => 0,
         }
     }

@@ -60,6 +60,7 @@ fn scenario(cause: Cause, run: u64) -> Scenario {
             tcp: of_load(&base, |load| {
                 load.writes = Some(Writes {
                     segments: 8 + u32::try_from(step).unwrap(),
+                    missing_bytes: 0,
                     interval: TimeDelta::from_millis(150),
                 });
             }),
@@ -226,6 +227,40 @@ fn at_an_unknown_position_nothing_but_handshakes_is_blamed() {
         &CwndOptions::default().position(Position::Sender),
     );
     assert_ne!(given.main, Cause::NotCertain);
+}
+
+/// A sender with a clock of its own: neither its window nor the path limits it.
+fn steady_writer(run: u64, missing_bytes: u16) -> Scenario {
+    let base = upload(run);
+    Scenario {
+        tcp: of_load(&base, |load| {
+            load.writes = Some(Writes {
+                segments: 3,
+                missing_bytes,
+                interval: TimeDelta::from_millis(17),
+            });
+        }),
+        rate_bps: 20_000_000,
+        ..base
+    }
+}
+
+#[test]
+fn short_segments_show_that_the_application_paces() {
+    for run in 0..RUNS {
+        assert_eq!(verdict(&steady_writer(run, 500)), Cause::Application);
+    }
+}
+
+#[test]
+fn a_pace_without_short_segments_is_not_called_a_growing_window() {
+    for run in 0..RUNS {
+        let found = verdict(&steady_writer(run, 0));
+        assert!(
+            matches!(found, Cause::Application | Cause::NotCertain),
+            "{found:?}"
+        );
+    }
 }
 
 #[test]
