@@ -4,7 +4,7 @@
 set -euo pipefail
 OUT=$1; END=${2:-src}
 for pcap in "$OUT"/"$END"-*.pcap; do
-  run=${pcap##*/$END-}; run=${run%.pcap}
+  run=${pcap##*/"$END"-}; run=${run%.pcap}
   table=$OUT/$END-$run.csv
   tcpexp cwnd "$pcap" --flow :5201 --quiet --control-table "$table" > /dev/null || continue
   # iperf3 has a connection of control messages; the one with the most round trips has the data.
