@@ -23,6 +23,9 @@ pub enum Error {
     /// No value to draw.
     #[error("there is nothing to draw")]
     Nothing,
+    /// A measure of several flows is asked for, and no run has several.
+    #[error("each run has a single flow, which has no fairness")]
+    SingleFlows,
     /// A table lacks a column.
     #[error("there is no column {column}")]
     NoColumn {

@@ -1,5 +1,6 @@
 //! Trends: one number per run against a parameter, such as fairness over round-trip times.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use tcpexp_metrics::fairness::jain;
@@ -22,7 +23,8 @@ use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
 const WIDTH: u32 = 3;
 const RADIUS: u32 = 7;
 
-/// The measure that combines the flows of a run into one number.
+/// The measure that combines the flows of a run into one number. Only several flows can share fairly or
+/// unfairly, so a run with one flow has none of the first two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
     /// Jain's index: 1 if all values are equal.
@@ -36,6 +38,7 @@ pub enum Share {
 impl Share {
     fn of(self, values: &[f64]) -> Option<f64> {
         match self {
+            _ if self.needs_flows() && values.len() < 2 => None,
             Self::Jain => jain(values),
             Self::Ratio => {
                 let most = values.iter().copied().fold(0.0, f64::max);
@@ -46,12 +49,18 @@ impl Share {
             Self::Of(statistic) => statistic.of(values),
         }
     }
+
+    /// True for a measure of several flows.
+    const fn needs_flows(self) -> bool {
+        matches!(self, Self::Jain | Self::Ratio)
+    }
 }
 
 /// Draws the median over runs of a number of each run against the parameter of `x`, as a line with
 /// markers for each of `colours`.
 ///
-/// Whiskers are 95 % bootstrap intervals of the median.
+/// Whiskers are 95 % bootstrap intervals of the median. The note counts runs with a single flow, which
+/// have no fairness.
 pub fn trend_figure(
     frame: &Frame,
     (y, quantity, share): (&str, &Quantity, Share),
@@ -59,8 +68,16 @@ pub fn trend_figure(
     style: &Style,
 ) -> Result<Svg, Error> {
     let facets = Facet::all(frame, facets, [x, colours]);
-    let runs = Runs::of_facets(&facets, y, |values| share.of(values))?;
-    let (least, most) = joined(runs.iter().map(Runs::extremes)).ok_or(Error::Nothing)?;
+    let alone = Cell::new(0);
+    let runs = Runs::of_facets(&facets, y, |values| {
+        alone.set(alone.get() + usize::from(values.len() == 1));
+        share.of(values)
+    })?;
+    let (least, most) = match joined(runs.iter().map(Runs::extremes)) {
+        Some(ends) => ends,
+        None if share.needs_flows() && alone.get() > 0 => return Err(Error::SingleFlows),
+        None => return Err(Error::Nothing),
+    };
     let shown = quantity.shown(least, most);
     let places: Vec<Option<f64>> = (0..x.len()).map(|level| x.number(level)).collect();
     let numbers: Vec<f64> = places.iter().flatten().copied().collect();
@@ -108,7 +125,17 @@ pub fn trend_figure(
         keys: keys.into_values().collect(),
         rows: arranged(plots, style.size),
     }
-    .draw(&style.noting(Runs::note(&runs, style.note.as_deref())))
+    .draw(&style.noting(note(&runs, share, alone.get(), style)))
+}
+
+/// The note below the figure, with the number of runs that have a single flow.
+fn note(runs: &[Runs], share: Share, alone: usize, style: &Style) -> String {
+    let note = Runs::note(runs, style.note.as_deref());
+    match alone {
+        alone if alone == 0 || !share.needs_flows() => note,
+        1 => format!("{note}; without 1 run of a single flow"),
+        _ => format!("{note}; without {alone} runs of a single flow"),
+    }
 }
 
 /// A line with intervals.
@@ -220,5 +247,44 @@ mod tests {
         assert_eq!(Share::Ratio.of(&[4.0, 1.0, 2.0]), Some(0.25));
         assert_eq!(Share::Ratio.of(&[0.0, 0.0]), None);
         assert_eq!(Share::Jain.of(&[1.0, 1.0]), Some(1.0));
+    }
+
+    #[test]
+    fn a_single_flow_has_no_fairness() {
+        assert_eq!(Share::Jain.of(&[3.0]), None);
+        assert_eq!(Share::Ratio.of(&[3.0]), None);
+        assert_eq!(Share::Of(Statistic::Median).of(&[3.0]), Some(3.0));
+        let draw = |runs: [i64; 4]| {
+            let frame = Frame::of(vec![
+                ("run".into(), Series::Whole(runs.map(Some).into())),
+                ("delay_ms".into(), Series::Whole(vec![Some(10); 4])),
+                (
+                    "flow_id".into(),
+                    Series::Whole([0, 1, 0, 0].map(Some).into()),
+                ),
+                (
+                    "goodput_bps".into(),
+                    Series::Whole([3, 1, 9, 9].map(Some).into()),
+                ),
+            ]);
+            let (x, all) = (
+                Levels::of(&frame, &["delay_ms".into()]),
+                Levels::of(&frame, &[]),
+            );
+            let name = Quantity::plain("Jain's index");
+            let what = ("goodput_bps", &name, Share::Jain);
+            let size = FigureSize {
+                width_mm: 85,
+                height_mm: 60,
+            };
+            trend_figure(&frame, what, (&x, &all, &all), &size.into())
+        };
+        let two_alone = draw([1, 1, 2, 3]).unwrap().texts();
+        assert!(
+            two_alone.ends_with("one run each; without 2 runs of a single flow"),
+            "{two_alone}"
+        );
+        let error = draw([1, 2, 3, 4]).unwrap_err().to_string();
+        assert_eq!(error, "each run has a single flow, which has no fairness");
     }
 }
