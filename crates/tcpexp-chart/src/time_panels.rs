@@ -1,7 +1,6 @@
 //! Panels over time, built from tables.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use tcpexp_table::{Cell, Frame, Series};
 use tcpexp_units::Timestamp;
@@ -12,21 +11,26 @@ use crate::{Error, LineKind, PanelKind, Quantity, TimeLine, TimePanel, TimeSpan}
 
 /// Lines whose peak is below 1/50 of the panel's peak are omitted, as they coincide with the axis.
 const MIN_SEEN: f64 = 50.0;
+/// Share of the sum of all rates from which such lines are drawn: the share of the payload that makes a
+/// flow a load in charts of distributions.
+const MIN_LOAD: f64 = 0.01;
+
+/// Numbers of flows beside the threshold and the flight size of a sender, which have colours of their
+/// own.
+const BESIDE_WINDOW: [usize; SERIES] = [0, 1, 3, 4, 6, 7, 8];
 
 /// The drawn lines by name, with the same number in all panels.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
     names: Vec<String>,
-    /// Lines omitted because all colours are in use.
-    left_out: BTreeSet<String>,
 }
 
 impl Flows {
+    /// The number of a line; `None` if all colours are in use.
     fn number(&mut self, name: &str) -> Option<usize> {
         let known = self.names.iter().position(|known| known == name);
         known.or_else(|| {
             if self.names.len() == SERIES {
-                self.left_out.insert(name.to_owned());
                 return None;
             }
             self.names.push(name.to_owned());
@@ -34,72 +38,110 @@ impl Flows {
         })
     }
 
-    /// `7 of 12 lines` if colours are lacking for the others.
-    pub fn counted(&self) -> Option<String> {
-        let drawn = self.names.len();
-        let all = drawn + self.left_out.len();
-        (drawn < all).then(|| format!("{drawn} of {all} lines"))
-    }
-
     /// True if there is at most one line, which needs no name in the legend.
     pub fn is_one(&self) -> bool {
         self.names.len() < 2
     }
 
-    /// Removes the labels if there is only one line.
+    /// Removes the labels if there is only one line. With several, gives each flow one name and one
+    /// colour in all panels, also for its window.
     pub fn name_lines(&self, panels: &mut [TimePanel]) {
-        if self.is_one() {
-            for line in panels.iter_mut().flat_map(|panel| &mut panel.lines) {
-                if matches!(
-                    line.kind,
-                    LineKind::Samples(_) | LineKind::Steps(_) | LineKind::Bins(_)
-                ) {
-                    line.label = None;
+        let has_window = panels.iter().any(|panel| panel.sender.is_some());
+        for panel in panels {
+            for line in &mut panel.lines {
+                match (&mut line.kind, panel.sender) {
+                    (LineKind::Samples(_) | LineKind::Steps(_) | LineKind::Bins(_), _)
+                        if self.is_one() =>
+                    {
+                        line.label = None;
+                    }
+                    (
+                        LineKind::Samples(number)
+                        | LineKind::Steps(number)
+                        | LineKind::Bins(number),
+                        _,
+                    ) if has_window => *number = BESIDE_WINDOW[*number],
+                    (LineKind::Estimate, Some(number)) if !self.is_one() => {
+                        line.kind = LineKind::Steps(BESIDE_WINDOW[number]);
+                        line.label = Some(self.names[number].clone());
+                    }
+                    _ => {}
                 }
             }
         }
     }
 }
 
-/// The panel of a column: a line for each flow, those with the most values first.
+impl TimePanel {
+    fn of(column: &str) -> Self {
+        Self {
+            quantity: Quantity::of_column(column),
+            lines: Vec::new(),
+            others: Vec::new(),
+            sender: None,
+            spans: Vec::new(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// Adds a line in its colour, or to the others if all colours are in use.
+    fn add(&mut self, line: FlowLine, flows: &mut Flows, kind: impl Fn(usize) -> LineKind) {
+        let number = flows.number(&line.name);
+        let list = match number {
+            Some(_) => &mut self.lines,
+            None => &mut self.others,
+        };
+        list.push(TimeLine {
+            label: Some(line.name),
+            kind: kind(number.unwrap_or(SERIES)),
+            points: line.points,
+        });
+    }
+}
+
+/// The panel of a column: a line for each flow, those with the highest sum of rates or the most values
+/// first.
 pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<TimePanel, Error> {
     let is_rate = PanelKind::Column(column.to_owned()).is_rate();
     let mut lines = lines_of(frame, column)?;
+    let mut panel = TimePanel::of(column);
+    // Colours go to the first lines.
     if is_rate {
-        // The line would coincide with the axis.
-        let highest =
-            |points: &[(Timestamp, f64)]| points.iter().map(|point| point.1).fold(0.0, f64::max);
-        let most = lines.iter().map(|line| highest(&line.points));
-        let most = most.fold(0.0, f64::max);
-        lines.retain(|line| highest(&line.points) >= most / MIN_SEEN);
+        lines.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
+        leave_out_unseen(&mut lines);
+    } else {
+        lines.sort_by_key(|line| Reverse(line.points.len()));
     }
-    let mut panel = TimePanel {
-        quantity: Quantity::of_column(column),
-        lines: Vec::new(),
-        spans: Vec::new(),
-        lost: Vec::new(),
-    };
-    // Colours go to the first lines, so those with the most values come first.
-    lines.sort_by_key(|line| Reverse(line.points.len()));
+    // A window or threshold holds until the sender changes it; other samples hold at one time.
+    let is_step = column.starts_with("cwnd") || column.starts_with("ssthresh");
     for line in lines {
-        let Some(number) = flows.number(&line.name) else {
-            continue;
-        };
-        // A window or threshold holds until the sender changes it; other samples hold at one time.
-        let is_step = column.starts_with("cwnd") || column.starts_with("ssthresh");
-        panel.lines.push(TimeLine {
-            label: Some(line.name),
-            kind: if is_rate {
+        panel.add(line, flows, |number| {
+            if is_rate {
                 LineKind::Bins(number)
             } else if is_step {
                 LineKind::Steps(number)
             } else {
                 LineKind::Samples(number)
-            },
-            points: line.points,
+            }
         });
     }
     Ok(panel)
+}
+
+fn sum(line: &FlowLine) -> f64 {
+    line.points.iter().map(|point| point.1).sum()
+}
+
+/// Removes lines of rates that would coincide with the axis, unless together they carry a load.
+fn leave_out_unseen(lines: &mut Vec<FlowLine>) {
+    let highest = |line: &FlowLine| line.points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let most = lines.iter().map(highest).fold(0.0, f64::max);
+    let is_seen = |line: &FlowLine| highest(line) >= most / MIN_SEEN;
+    let all: f64 = lines.iter().map(sum).sum();
+    let unseen = lines.iter().filter(|line| !is_seen(line));
+    if unseen.map(sum).sum::<f64>() < all * MIN_LOAD {
+        lines.retain(is_seen);
+    }
 }
 
 /// The panel of congestion windows, estimated and logged.
@@ -111,12 +153,7 @@ pub fn window_panel(
     events: Option<&Frame>,
     flows: &mut Flows,
 ) -> Result<TimePanel, Error> {
-    let mut panel = TimePanel {
-        quantity: Quantity::of_column("cwnd_segments"),
-        lines: Vec::new(),
-        spans: Vec::new(),
-        lost: Vec::new(),
-    };
+    let mut panel = TimePanel::of("cwnd_segments");
     let line = |label: &str, kind, points| TimeLine {
         label: Some(label.to_owned()),
         kind,
@@ -155,7 +192,7 @@ pub fn window_panel(
         return Ok(panel);
     };
     if let [only] = windows.as_slice() {
-        flows.number(&only.name);
+        panel.sender = flows.number(&only.name);
         panel.lines.extend(lines_of_sender(sender, only)?);
         // The table of events has the recoveries of all senders.
         let events = events.map(|events| only.rows_of(sender, events));
@@ -163,11 +200,7 @@ pub fn window_panel(
         return Ok(panel);
     }
     for window in windows {
-        if let Some(number) = flows.number(&window.name) {
-            panel
-                .lines
-                .push(line(&window.name, LineKind::Steps(number), window.points));
-        }
+        panel.add(window, flows, LineKind::Steps);
     }
     Ok(panel)
 }
@@ -374,6 +407,98 @@ mod tests {
             Series::texts(flows.iter().map(|_| Some("cubic"))),
         );
         assert_eq!(names(&frame, "rtt_ns"), ["cubic 109"]);
+    }
+
+    /// Rates of flows in two bins.
+    fn rates(mbps: &[i64]) -> Frame {
+        let twice = |of: fn(i64, i64) -> i64| {
+            let bins = (0..).zip(mbps);
+            let all: Vec<i64> = bins.flat_map(|(flow, rate)| [of(flow, *rate); 2]).collect();
+            whole(&all)
+        };
+        let times: Vec<i64> = mbps.iter().flat_map(|_| [0, 10]).collect();
+        Frame::of(vec![
+            ("flow_id".into(), twice(|flow, _| flow)),
+            ("start_time".into(), whole(&times)),
+            ("goodput_bps".into(), twice(|_, rate| rate * 1_000_000)),
+        ])
+    }
+
+    #[test]
+    fn the_largest_flows_have_colours_and_all_others_are_counted() {
+        let frame = rates(&[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let mut flows = Flows::default();
+        let panel = column_panel(&frame, "goodput_bps", &mut flows).unwrap();
+        let names = |lines: &[TimeLine]| {
+            let names = lines.iter().filter_map(|line| line.label.clone());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        let largest = "flow 8 flow 7 flow 6 flow 5 flow 4 flow 3 flow 2";
+        assert_eq!(names(&panel.lines), largest);
+        assert_eq!(names(&panel.others), "flow 1 flow 0");
+    }
+
+    #[test]
+    fn flows_on_the_axis_are_left_out_unless_they_carry_a_load_together() {
+        let lines = |small: usize| {
+            let mbps = [&[1000][..], &vec![1; small]].concat();
+            names(&rates(&mbps), "goodput_bps").len()
+        };
+        assert_eq!(lines(5), 1);
+        assert_eq!(lines(20), SERIES);
+    }
+
+    #[test]
+    fn a_flow_has_one_name_and_colour_in_all_panels_also_for_its_window() {
+        let times: Vec<i64> = (0..100).collect();
+        let sender = Frame::of(vec![
+            ("flow_id".into(), whole(&[0; 100])),
+            ("time".into(), whole(&times)),
+            ("cwnd_segments".into(), whole(&times)),
+            ("ssthresh_segments".into(), whole(&times)),
+        ]);
+        let of_flows = |flows: i64| {
+            let rtts = Frame::of(vec![
+                ("flow_id".into(), whole(&(0..flows).collect::<Vec<_>>())),
+                (
+                    "time".into(),
+                    whole(&(0..flows).map(|_| 0).collect::<Vec<_>>()),
+                ),
+                (
+                    "rtt_ns".into(),
+                    whole(&(0..flows).map(|_| 5).collect::<Vec<_>>()),
+                ),
+            ]);
+            let mut flows = Flows::default();
+            let mut panels = [
+                window_panel(Some(&sender), None, None, &mut flows).unwrap(),
+                column_panel(&rtts, "rtt_ns", &mut flows).unwrap(),
+            ];
+            flows.name_lines(&mut panels);
+            let lines = panels.into_iter().flat_map(|panel| panel.lines);
+            lines
+                .map(|line| (line.label, line.kind))
+                .collect::<Vec<_>>()
+        };
+        let named = |name: &str, kind| (Some(name.to_owned()), kind);
+        assert_eq!(
+            of_flows(1),
+            [
+                named("cwnd, estimated", LineKind::Estimate),
+                named("ssthresh", LineKind::Threshold),
+                (None, LineKind::Samples(0)),
+            ]
+        );
+        assert_eq!(
+            of_flows(3),
+            [
+                named("flow 0", LineKind::Steps(0)),
+                named("ssthresh", LineKind::Threshold),
+                named("flow 0", LineKind::Samples(0)),
+                named("flow 1", LineKind::Samples(1)),
+                named("flow 2", LineKind::Samples(3)),
+            ]
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Time series charts: quantities over time, one panel above the other.
 
+use std::collections::BTreeSet;
+
 use tcpexp_units::Timestamp;
 
 use crate::axis::{AxisSpec, range};
@@ -11,6 +13,7 @@ use crate::layer::Layer;
 use crate::legend::Key;
 use crate::line_end::LineEnd;
 use crate::lines::{Join, over_time};
+use crate::quantile::Sorted;
 use crate::quantity::Shown;
 use crate::scene::{Plot, Row, Scene};
 use crate::stroke::Stroke;
@@ -20,6 +23,13 @@ use crate::{Error, Quantity, Style, Svg};
 /// Lines with fewer points are drawn as dots: a line would suggest values in between.
 const MIN_JOINED: usize = 30;
 
+/// Colour of the band of lines without a colour of their own.
+const OTHERS: Ink = Ink::Other(1);
+/// Number of steps of that band over the time axis: at column width a step is about half a millimetre.
+const BAND_STEPS: usize = 120;
+/// Ends of that band, as shares of the values in a step.
+const BAND: [f64; 2] = [0.05, 0.95];
+
 /// One panel: a quantity over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimePanel {
@@ -27,6 +37,10 @@ pub struct TimePanel {
     pub quantity: Quantity,
     /// Lines of the panel.
     pub lines: Vec<TimeLine>,
+    /// Lines without a colour of their own, drawn as one band.
+    pub others: Vec<TimeLine>,
+    /// Number of the flow whose window the panel shows, if it shows a single sender.
+    pub sender: Option<usize>,
     /// Shaded time spans.
     pub spans: Vec<TimeSpan>,
     /// Times of losses, shown as marks above the panel.
@@ -112,6 +126,7 @@ pub fn timeseries_figure(
             keys.push(key);
         }
     }
+    keys.extend(key_of_others(panels));
     let rows = panels
         .iter()
         .map(|panel| Row::from(panel.plot(&axis, style)));
@@ -120,6 +135,24 @@ pub fn timeseries_figure(
         keys,
     }
     .draw(style)
+}
+
+/// The legend entry of the lines without a colour, with their number in all panels together.
+fn key_of_others(panels: &[TimePanel]) -> Option<Key> {
+    let others = panels.iter().flat_map(|panel| &panel.others);
+    let names: BTreeSet<_> = others.map(|line| &line.label).collect();
+    let text = format!("{} others, 5 % to 95 %", names.len());
+    (!names.is_empty()).then(|| Key::area(text, OTHERS))
+}
+
+/// The step of the band at a position counted in steps.
+fn step_of(position: f64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates, and is limited to the last step"
+    )]
+    (position as usize).min(BAND_STEPS - 1)
 }
 
 /// Time zero and duration of the axis.
@@ -167,6 +200,7 @@ impl TimePanel {
         let values = self
             .lines
             .iter()
+            .chain(&self.others)
             // A threshold far above all windows would flatten them.
             .filter(|line| line.kind != LineKind::Threshold)
             .flat_map(|line| &line.points)
@@ -198,6 +232,7 @@ impl TimePanel {
             plot.layers
                 .push(Layer::Shade((axis.at(span.start), end), ink));
         }
+        plot.layers.extend(self.band(axis, &shown));
         let mut lines: Vec<&TimeLine> = self.lines.iter().collect();
         lines.sort_by_key(|line| line.kind.depth());
         for line in lines {
@@ -217,6 +252,43 @@ impl TimePanel {
             plot.layers.push(Layer::Marks(times.collect(), Ink::Black));
         }
         plot
+    }
+
+    /// Areas between two quantiles of the values of the other lines, one per span of time that has
+    /// values.
+    fn band(&self, axis: &TimeAxis, shown: &Shown) -> Vec<Layer> {
+        let width = axis.seconds / BAND_STEPS as f64;
+        let mut steps: Vec<Vec<f64>> = vec![Vec::new(); BAND_STEPS];
+        for line in &self.others {
+            let samples = matches!(line.kind, LineKind::Samples(_));
+            for (place, &(time, value)) in line.points.iter().enumerate() {
+                let from = step_of(axis.at(time) / width);
+                // Values that are no samples hold until the next.
+                let next = line.points.get(place + 1).filter(|_| !samples);
+                let end = next.map_or(from, |(next, _)| step_of(axis.at(*next) / width));
+                for step in &mut steps[from..end.max(from + 1).min(BAND_STEPS)] {
+                    step.push(shown.value(value));
+                }
+            }
+        }
+        let ends = steps.iter().enumerate().filter_map(|(place, values)| {
+            let sorted = Sorted::of(values);
+            let [low, high] = BAND.map(|share| sorted.quantile(share));
+            Some((place, (low?, high?)))
+        });
+        let ends: Vec<(usize, (f64, f64))> = ends.collect();
+        let areas = ends.chunk_by(|a, b| a.0 + 1 == b.0).map(|part| {
+            let side = |of: fn(&(f64, f64)) -> f64| {
+                part.iter().flat_map(move |(place, ends)| {
+                    [*place, place + 1].map(|edge| (edge as f64 * width, of(ends)))
+                })
+            };
+            let above: Vec<Point> = side(|ends| ends.1).collect();
+            let below = side(|ends| ends.0);
+            let corners = below.chain(above.into_iter().rev());
+            Layer::Area(corners.collect(), OTHERS, None)
+        });
+        areas.collect()
     }
 
     /// The vertical range; rates and windows compare by height, so their axis starts at zero.
@@ -293,6 +365,8 @@ mod tests {
         TimePanel {
             quantity: Quantity::of_column(column),
             lines,
+            others: Vec::new(),
+            sender: None,
             spans: Vec::new(),
             lost: Vec::new(),
         }
@@ -363,6 +437,37 @@ mod tests {
         let figure = timeseries_figure(&[rtt], None, &SIZE.into()).unwrap();
         assert!(figure.as_str().len() < 200_000, "{}", figure.as_str().len());
         assert!(figure.texts().contains("| 400 |"), "{}", figure.texts());
+    }
+
+    #[test]
+    fn lines_without_a_colour_are_one_band_between_two_quantiles() {
+        // Twenty bins of a second, of 21 flows with 0, 1, … 20 Mbit/s.
+        let bins = |flow: i64| (0..20).map(move |n| (1000 * n, flow as f64 * 1e6));
+        let others = (0..=20).map(|flow| line(&format!("{flow}"), LineKind::Bins(7), bins(flow)));
+        let mut rates = panel(
+            "goodput_bps",
+            vec![line("most", LineKind::Bins(0), bins(40))],
+        );
+        rates.others = others.collect();
+        let axis = TimeAxis {
+            start: at(0),
+            seconds: 20.0,
+        };
+        let shown = rates.quantity.shown(0.0, 40e6);
+        let band = rates.band(&axis, &shown);
+        let [Layer::Area(corners, ink, None)] = &band[..] else {
+            panic!("{band:?}");
+        };
+        assert_eq!(*ink, OTHERS);
+        let heights = corners.iter().map(|corner| format!("{:.1}", corner.1));
+        let heights: BTreeSet<String> = heights.collect();
+        assert_eq!(heights.into_iter().collect::<Vec<_>>(), ["1.0", "19.0"]);
+        let figure = timeseries_figure(&[rates], None, &SIZE.into()).unwrap();
+        let texts = figure.texts();
+        assert!(
+            texts.starts_with("most | 21 others, 5 % to 95 % |"),
+            "{texts}"
+        );
     }
 
     #[test]

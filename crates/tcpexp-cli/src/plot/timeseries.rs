@@ -13,7 +13,6 @@ use tcpexp_units::TimeDelta;
 use super::ChartKind;
 use super::data::DataArgs;
 use super::figure::FigureArgs;
-use crate::failure;
 use crate::known_names;
 use crate::report::short;
 use crate::shared_args::wrong_usage;
@@ -120,17 +119,7 @@ impl ChartKind for TimeseriesArgs {
             }
         }
         flows.name_lines(&mut panels);
-        if let Some(counted) = flows.counted() {
-            failure::print_line(&format!(
-                "warning: {counted} are drawn, as there are not enough colours; select flows with --flow or --filter"
-            ));
-        }
-        let note: Vec<String> = flows
-            .counted()
-            .into_iter()
-            .chain(has_rates.then(|| source.bins()).flatten())
-            .collect();
-        let note = (!note.is_empty()).then(|| note.join(", "));
+        let note = has_rates.then(|| source.bins()).flatten();
         figure
             .noting(note)
             .finish(|style| timeseries_figure(&panels, None, style))
