@@ -11,6 +11,9 @@ const COLOURS = {
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 const MAX_LINES = 12;
 const HEIGHT = 260;
+// Font and width of the vertical axis, as uPlot draws them.
+const AXIS_FONT = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif";
+const AXIS_SIZE = 80;
 
 // All charts over time zoom and point together.
 const TIME_SYNC = "time";
@@ -55,13 +58,20 @@ function boxChart(title, quantity, boxes) {
   const at = (box, part) => box.quantiles[Math.round(part * (box.quantiles.length - 1))];
   const rows = [0.05, 0.25, 0.5, 0.75, 0.95].map((part) => boxes.map((box) => at(box, part)));
   const names = ["5 %", "25 %", "median", "75 %", "95 %"];
-  const isTight = boxes.length > 6;
+  // Whether the labels fit depends on the width, which may change.
+  const labels = (chart) => boxLabels(boxes.map((box) => box.short), chart.width);
   const options = () => ({
     height: HEIGHT,
     scales: { x: { time: false, range: [-0.6, Math.max(boxes.length, 1) - 0.4] }, y: { range: fromZero } },
     cursor: { drag: { x: true, y: false } },
     axes: [
-      axis({ splits: boxes.map((_, index) => index), values: (_, splits) => splits.map((index) => boxes[index]?.short ?? ""), rotate: isTight ? -45 : 0, size: isTight ? 90 : 34, grid: { show: false } }),
+      axis({
+        splits: boxes.map((_, index) => index),
+        values: (chart, splits) => splits.map((index) => labels(chart).texts[index] ?? ""),
+        rotate: (chart) => labels(chart).rotate,
+        size: (chart) => labels(chart).size,
+        grid: { show: false },
+      }),
       axis({ label: quantity, size: 58, values: (_, ticks) => ticks.map(numberText) }),
     ],
     series: [
@@ -72,6 +82,30 @@ function boxChart(title, quantity, boxes) {
   });
   const data = [boxes.map((_, index) => index), ...rows];
   return { title, drawIn: (frame) => new uPlot({ ...options(), width: frame.clientWidth }, data, frame) };
+}
+
+// The names below the boxes of a chart: side by side if they fit, else upright and shortened. If there is
+// no room for all of them, those of every second, third and so on; the legend names any box.
+function boxLabels(names, width) {
+  const ROW = 16;
+  const LONGEST = 110;
+  const slot = (width - AXIS_SIZE) / Math.max(names.length, 1);
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = AXIS_FONT;
+  const room = (text) => pen.measureText(text).width;
+  if (names.every((name) => room(name) + ROW / 2 <= slot)) return { texts: names, rotate: 0, size: 34 };
+  const each = Math.ceil(ROW / slot);
+  const texts = names.map((name, index) => (index % each === 0 ? shortened(name, (text) => room(text) <= LONGEST) : ""));
+  return { texts, rotate: -90, size: Math.ceil(Math.max(...texts.map(room))) + ROW };
+}
+
+// Leaves out the middle of a text, because flows differ in the ports at both ends.
+function shortened(text, fits) {
+  for (let kept = text.length; kept > 0; kept -= 1) {
+    const candidate = kept === text.length ? text : `${text.slice(0, Math.ceil(kept / 2))}…${text.slice(text.length - Math.floor(kept / 2))}`;
+    if (fits(candidate)) return candidate;
+  }
+  return "";
 }
 
 function drawBox(chart, box, index, [low, lower, median, upper, high]) {

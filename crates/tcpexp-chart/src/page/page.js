@@ -107,23 +107,17 @@ function labelOf(run, flow) {
 
 function runTable() {
   const names = page.parameters.map(({ name }) => name);
-  const known = page.distributions.map(({ key, axis }) => ({ key, axis }));
   const column = (heading, definition = "") => ({ heading, definition, is_main: true });
   const columns = [
     column("run"), column("status"), ...names.map((name) => column(name.replaceAll("_", " "))),
     column("flows", "Flows on this page."), column("all flows", "Flows in the dataset."),
-    ...known.map(({ axis }) => column(`median ${axis}`, "Of the flow with the most payload.")), column("reason", "Why the run does not count."),
+    column("reason", "Why the run does not count."),
   ];
   const rows = page.runs.map((run, index) => ({
     runs: [index],
     values: [
-      run.name, run.status, ...names.map((name) => run.parameters[name] ?? null), run.flows.length, run.all_flows,
-      ...known.map(({ key }) => middle(run.flows.find((flow) => flow.quantiles[key])?.quantiles[key])), run.reason ?? "",
+      run.name, run.status, ...names.map((name) => run.parameters[name] ?? null), run.flows.length, run.all_flows, run.reason ?? "",
     ],
   }));
   return { title: "Runs", columns, rows };
-}
-
-function middle(quantiles) {
-  return quantiles ? quantiles[(quantiles.length - 1) / 2] : null;
 }
