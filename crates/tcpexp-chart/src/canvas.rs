@@ -1,6 +1,8 @@
 //! Drawing of lines and text on a figure, in tenths of a millimetre.
 
+use std::cell::RefCell;
 use std::error;
+use std::fmt::Write as _;
 use std::io;
 use std::sync::LazyLock;
 
@@ -16,13 +18,17 @@ use crate::style::{FigureSize, Style};
 use crate::theme::Ink;
 use crate::{Error, Svg, Theme};
 
-/// Fonts in order of preference; the first three have the same letter widths as the layout.
+/// Fonts in order of preference; the first three have the same letter widths as the layout. Viewers
+/// fit the letters of other fonts to the width of the layout, by [`with_lengths`].
 const FONT_FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
 
 /// Units per millimetre. The backend rounds to units, so a unit is finer than a printer's dot.
 pub(crate) const UNITS_PER_MM: u32 = 10;
 /// Height of all text: 7.4 points.
 pub(crate) const TEXT_HEIGHT: i32 = 26;
+
+/// Steps per unit in which the width of a text is written: a whole unit is 2 % of a short number.
+const WIDTH_STEPS: i32 = 10;
 
 /// Alignment of a text at its position; vertically the text is centred.
 #[derive(Clone, Copy)]
@@ -39,6 +45,8 @@ pub(crate) enum Align {
 pub(crate) struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
     theme: Theme,
+    /// Widths of the texts in the order of drawing, in [`WIDTH_STEPS`] per unit.
+    widths: &'a RefCell<Vec<i32>>,
 }
 
 type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
@@ -59,25 +67,34 @@ impl Canvas<'_> {
         register()?;
         let (width, height) = Self::extent(style.size);
         let mut svg = String::new();
+        let widths = RefCell::default();
         {
             let backend =
                 SVGBackend::with_string(&mut svg, (width.unsigned_abs(), height.unsigned_abs()));
             let canvas = Canvas {
                 area: backend.into_drawing_area(),
                 theme: style.theme,
+                widths: &widths,
             };
             checked(canvas.area.fill(&style.theme.colour(Ink::Paper)))?;
             draw(&canvas)?;
             checked(canvas.area.present())?;
         }
+        let svg = with_lengths(&svg, &widths.into_inner());
         Ok(Svg(on_paper(&svg, style.size)))
     }
 
     /// Width of `text` in units.
     pub(crate) fn text_width(&self, text: &str) -> i32 {
+        self.text_steps(text, 1)
+    }
+
+    /// Width of `text` in this number of steps per unit.
+    fn text_steps(&self, text: &str, steps: i32) -> i32 {
         // Plotters interprets the size as ascent plus descent: 1.117 times the height in Liberation
         // Sans.
-        let style = (FONT_FAMILY, f64::from(TEXT_HEIGHT) * 1.117).into_text_style(&self.area);
+        let height = f64::from(TEXT_HEIGHT * steps) * 1.117;
+        let style = (FONT_FAMILY, height).into_text_style(&self.area);
         // The estimate fails only without a font, and the crate's font is registered.
         self.area
             .estimate_text_size(text, &style)
@@ -107,6 +124,8 @@ impl Canvas<'_> {
             _ => (x, y + RAISED),
         };
         let text = printable(text);
+        let width = self.text_steps(&text, WIDTH_STEPS);
+        self.widths.borrow_mut().push(width);
         checked(
             self.area
                 .draw_text(&text, &text_style(align).color(&colour), at),
@@ -171,6 +190,27 @@ fn text_style(align: Align) -> TextStyle<'static> {
     };
     font.into_text_style(&(0, 0))
         .pos(Pos::new(horizontal, VPos::Center))
+}
+
+/// Adds to each text its width in the layout, so that letters of a wider font neither leave the paper
+/// nor run into the next text.
+fn with_lengths(svg: &str, widths: &[i32]) -> String {
+    const START: &str = "<text ";
+    let mut parts = svg.split(START);
+    // Texts are escaped, so the start of an element is not in one of them.
+    let mut sized = parts.next().unwrap_or_default().to_owned();
+    for (place, part) in parts.enumerate() {
+        sized.push_str(START);
+        if let Some(width) = widths.get(place).filter(|width| **width > 0) {
+            let (units, tenths) = (width / WIDTH_STEPS, width % WIDTH_STEPS);
+            let _ = write!(
+                sized,
+                r#"textLength="{units}.{tenths}" lengthAdjust="spacingAndGlyphs" "#
+            );
+        }
+        sized.push_str(part);
+    }
+    sized
 }
 
 /// Adds the size on paper to the SVG, and rounds line joints so that they do not protrude.

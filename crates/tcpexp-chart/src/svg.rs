@@ -10,7 +10,7 @@ use crate::font::FONT;
 /// A chart as SVG.
 ///
 /// The font is Liberation Sans. Viewers without it use Arial or Helvetica, which have the same
-/// letter widths.
+/// letter widths, or fit the letters of another font to these widths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Svg(pub(crate) String);
 

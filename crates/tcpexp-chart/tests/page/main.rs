@@ -1,4 +1,5 @@
-//! A page in a real browser: opened from disk, it draws, filters, zooms and sorts.
+//! A page in a real browser: opened from disk, it draws, filters, zooms and sorts. A chart there: its
+//! letters take the room of the layout in any font.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 use std::collections::BTreeMap;
@@ -7,12 +8,12 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tcpexp_chart::Thinned;
 use tcpexp_chart::page::{
     Page, PageAxis, PageFlow, PageParameter, PageRow, PageRun, PageSeries, PageTable, TableColumn,
     page_quantiles,
 };
-use tcpexp_units::Timestamp;
+use tcpexp_chart::{FigureSize, RateSeries, Thinned, rate_figure};
+use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Does what a reader would and puts what came of it into the page.
 const READER: &str = include_str!("reader.js");
@@ -46,6 +47,113 @@ fn a_page_opened_from_disk_draws_filters_zooms_and_sorts_at_each_width() {
             }),
             "{width} pixels"
         );
+    }
+}
+
+/// Remembers the box of each text that a canvas shows.
+const RECORDER: &str = "
+    const proto = CanvasRenderingContext2D.prototype;
+    const { fillText, clearRect } = proto;
+    proto.clearRect = function (...args) { this.canvas.shown = []; return clearRect.apply(this, args); };
+    proto.fillText = function (text, x, y, ...rest) {
+      const m = this.measureText(text);
+      const at = this.getTransform();
+      const corners = [[x - m.actualBoundingBoxLeft, y - m.actualBoundingBoxAscent], [x + m.actualBoundingBoxRight, y + m.actualBoundingBoxDescent]]
+        .map(([a, b]) => new DOMPoint(a, b).matrixTransform(at));
+      const [xs, ys] = [corners.map((p) => p.x), corners.map((p) => p.y)];
+      if (text !== '') (this.canvas.shown ??= []).push({ text, left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) });
+      return fillText.call(this, text, x, y, ...rest);
+    };";
+
+#[test]
+fn names_below_boxes_neither_overlap_nor_leave_the_chart() {
+    const REPORTER: &str = "
+        window.addEventListener('load', () => setTimeout(() => {
+          const crossings = (canvas) => {
+            const all = canvas.shown ?? [];
+            const cross = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+            const pairs = all.flatMap((one, index) => all.slice(index + 1).filter((other) => cross(one, other)).map((other) => one.text + ' x ' + other.text));
+            const outside = all.filter((text) => text.left < 0 || text.top < 0 || text.right > canvas.width || text.bottom > canvas.height);
+            return pairs.concat(outside.map(({ text }) => text + ' is outside'));
+          };
+          const canvases = [...document.querySelectorAll('#charts canvas')];
+          const names = canvases[canvases.length - 1].shown.filter(({ text }) => /[a-z]/.test(text));
+          const found = { faults: canvases.flatMap(crossings), names: names.length };
+          document.body.append(element('pre', { id: 'found' }, JSON.stringify(found)));
+        }, 200));";
+    let Some(browser) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    for flows in [2, 40] {
+        let mut page = page();
+        for run in &mut page.runs {
+            let first = run.flows[0].clone();
+            run.flows = (0..flows)
+                .map(|port| PageFlow {
+                    label: format!("172.16.10.3:{} > 172.16.11.2:5201", 40_000 + port),
+                    ..first.clone()
+                })
+                .collect();
+        }
+        let html = page.html().unwrap();
+        let html = html.replacen("<head>", &format!("<head><script>{RECORDER}</script>"), 1);
+        let html = html.replace("</body>", &format!("<script>{REPORTER}</script></body>"));
+        let path = dir.path().join("boxes.html");
+        fs::write(&path, html).unwrap();
+        for width in WIDTHS {
+            let found = read(browser, dir.path(), &path, width);
+            let case = format!("{flows} flows at {width} pixels: {found}");
+            assert_eq!(found["faults"], json!([]), "{case}");
+            // The quantity of the vertical axis, and at least two boxes.
+            assert!(found["names"].as_u64().unwrap() > 2, "{case}");
+        }
+    }
+}
+
+/// Families whose letters have other widths than the layout's; generic names are fonts of the system.
+const FAMILIES: [&str; 3] = ["monospace", "serif", "DejaVu Sans"];
+/// Largest difference between the width of a text in the layout and in the browser, in units of 0.1 mm.
+const MAX_DIFFERENCE: f64 = 1.0;
+
+#[test]
+fn letters_of_any_font_have_the_width_of_the_layout() {
+    const MEASURE: &str = "
+        const svg = document.querySelector('svg');
+        const all = [...svg.querySelectorAll('text')].map((text) => {
+          const { x, width } = text.getBBox();
+          return { text: text.textContent.trim(), x, width, length: Number(text.getAttribute('textLength')) };
+        });
+        const pre = document.createElement('pre');
+        pre.id = 'found';
+        pre.textContent = JSON.stringify(all);
+        document.body.append(pre);";
+    let Some(browser) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let mut rates = RateSeries::new("172.16.10.3:40000 > 172.16.11.2:5201, an upload of a backup");
+    for bin in 0..100_i64 {
+        let start = Timestamp::from_nanos(bin * 100_000_000);
+        let width = TimeDelta::from_millis(100);
+        rates.add(start, width, u64::try_from(bin).unwrap() * 1_000_000);
+    }
+    let size = FigureSize {
+        width_mm: 85,
+        height_mm: 60,
+    };
+    let svg = rate_figure(&[rates], &[], None, size).unwrap();
+    for family in FAMILIES {
+        let of_family = svg
+            .as_str()
+            .replace("Liberation Sans, Arial, Helvetica", family);
+        let path = dir.path().join("font.html");
+        let page = format!("<!doctype html><body>{of_family}<script>{MEASURE}</script></body>");
+        fs::write(&path, page).unwrap();
+        let found = read(browser, dir.path(), &path, 1_000);
+        let texts = found.as_array().unwrap();
+        assert!(texts.len() > 10, "{texts:?}");
+        for text in texts {
+            let number = |key: &str| text[key].as_f64().unwrap();
+            let off = (number("width") - number("length")).abs();
+            assert!(off <= MAX_DIFFERENCE, "{family}: {text}");
+        }
     }
 }
 
