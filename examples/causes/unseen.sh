@@ -129,14 +129,16 @@ for run in $(seq "$FROM" "$TO"); do
                 tc filter add dev left parent ffff: protocol ip u32 match u32 0 0 police rate ${rate_kbps}kbit burst ${burst}k drop"
             begin; bulk -t 12 -C "$control"; finish; note "rtt $rtt_ms rate $rate_kbps burst ${burst}k $control";;
         timeouts)
-            # The path is dead for some time, three times.
+            # The path is dead for some time, three times; the transfer ends with the last, so that the
+            # timeouts take most of it.
             one_of dead 1.0 1.6 2.2; one_of alive 0.8 1.2; delay "$rtt_ms"
             path="rate ${rate_kbps}kbit limit 20000"
             on rtr "tc qdisc add dev right root netem loss 0% $path
                 nohup sh -c 'sleep 1; for i in 1 2 3; do sleep $alive
                     tc qdisc change dev right root netem loss 100% $path; sleep $dead
                     tc qdisc change dev right root netem loss 0% $path; done' >/dev/null 2>&1 &"
-            begin; bulk -t 10; finish; note "rtt $rtt_ms rate $rate_kbps dead $dead alive $alive"; sleep 4;;
+            seconds=$((1 + 3 * (10#${dead/./} + 10#${alive/./}) / 10))
+            begin; bulk -t $seconds; finish; note "rtt $rtt_ms rate $rate_kbps dead $dead alive $alive"; sleep 4;;
         handshake)
             # The first SYNs are lost.
             one_of dead 0.5 1.5 2.6 4; draw kilobytes 60 200; delay "$rtt_ms"
