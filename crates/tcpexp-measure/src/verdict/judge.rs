@@ -8,24 +8,16 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause::Cause;
-use super::limits::{Limits, Loss};
+use super::limits::Limits;
+use super::losses::{Loss, apart, goodputs, spread_percent};
 use super::opening::Opening;
+use super::queue::Queue;
 use super::rounds::Round;
 use crate::Position;
 
 /// A cause that takes at least this share of the time, in percent, is the main cause. Below half,
 /// another cause together with the rest took longer.
 const MAIN_PERCENT: i64 = 50;
-/// Smallest queueing delay that counts, in percent of the base round-trip time. Measured: `CoDel`
-/// keeps 7 ms of 100 ms at its losses; links without a queue varied by less than 4 %.
-const QUEUE_PERCENT: i64 = 5;
-/// Queueing delay that counts whatever the share. Measured without a queue: delayed ACKs add up to
-/// 3 ms to the smoothed round-trip time.
-const QUEUE_DELAY: TimeDelta = TimeDelta::from_millis(5);
-/// On short paths, the share of the round-trip time that counts in place of [`QUEUE_DELAY`].
-const SHORT_PATH_PERCENT: i64 = 25;
-/// Smallest queueing delay that counts on any path: timer and interrupt delays of hosts.
-const LEAST_QUEUE_DELAY: TimeDelta = TimeDelta::from_micros(500);
 /// Minimum number of round trips with a queue to tell whose queue it is: two for each third.
 const MIN_ROUNDS: usize = 6;
 /// Minimum growth of the bytes in flight, in percent, between the rounds with the least and the most.
@@ -45,15 +37,19 @@ const OTHERS_PERCENT: i64 = 30;
 /// Smallest queueing delay of a queue of others, in percent of the base round-trip time. Measured: 14
 /// to 25 %, because the flow never sees this queue empty. Below, delayed ACKs may look the same.
 const OTHERS_QUEUE_PERCENT: i64 = 10;
-/// Minimum number of losses to judge the goodput between them. With five, one transfer in 20 with
-/// losses at random had a constant goodput by chance.
-const MIN_LOSSES: usize = 8;
+/// Smallest queueing delay of a queue of others. A managed queue of the sender's own stays near its
+/// target, 5 ms in `CoDel` (RFC 8289). Measured: up to 8 ms.
+const OTHERS_QUEUE_DELAY: TimeDelta = TimeDelta::from_millis(10);
 /// The goodput between losses is constant if its middle half spans at most this share of its median,
 /// in percent: the rate of a policer, or the capacity of the path. Measured: 2 to 12 % with policers,
 /// 0 to 4 % with a short queue.
 const CONSTANT_PERCENT: i64 = 20;
 /// Losses come at random if it spans at least this share. Measured: 33 to 156 %.
 const RANDOM_PERCENT: i64 = 30;
+
+/// Time that two lost SYNs cost at least: one second, then two (RFC 6298, sections 2.1 and 5.5). After
+/// one lost SYN, Linux keeps its initial window, so nothing shows it away from the sender.
+const TWO_LOST_SYNS: TimeDelta = TimeDelta::from_millis(3_000);
 
 /// The verdict on one sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,22 +146,14 @@ impl Limits {
 /// Judges what limited a sender.
 fn judge(mut limits: Limits) -> Verdict {
     let base_rtt = limits.base_rtt.unwrap_or(TimeDelta::ZERO);
-    let mut queue = Queue {
-        base_rtt,
-        least: least_queue_delay(base_rtt),
-        peak: TimeDelta::ZERO,
-    };
     let rounds = limits.rounds.all().to_vec();
-    let filled: Vec<Round> = rounds
-        .iter()
-        .copied()
-        .filter(|round| queue.is_filled(round.srtt))
-        .collect();
-    queue.peak = peak_delay(&filled, base_rtt);
-    let (with_queue, without_queue): (Vec<Loss>, Vec<Loss>) = limits
-        .losses
-        .iter()
-        .partition(|loss| queue.is_filled(loss.srtt));
+    let (queue, filled) = Queue::of(base_rtt, &rounds);
+    let losses = match limits.position {
+        Some(Position::Sender) => limits.losses.clone(),
+        Some(Position::Receiver | Position::Between) | None => apart(&limits.losses),
+    };
+    let (with_queue, without_queue): (Vec<Loss>, Vec<Loss>) =
+        losses.iter().partition(|loss| queue.is_filled(loss.srtt));
     let most = if with_queue.len() > without_queue.len() {
         &with_queue
     } else {
@@ -200,9 +188,7 @@ fn judge(mut limits: Limits) -> Verdict {
                 // The window recovers from a loss that the full queue caused.
                 Some(true) => of_queue(&evidence, &queue),
                 Some(false) => of_loss(&evidence),
-                // A paced sender in Startup has ever more in flight (BBR, section 4.3.1 of
-                // draft-ietf-ccwg-bbr); later its rate may be the application's or the path's.
-                None if round.is_paced && round.pipe_segments <= most_in_flight => {
+                None if may_have_own_pace(&round, most_in_flight, limits.position) => {
                     Cause::NotCertain
                 }
                 None => Cause::WindowGrowth,
@@ -212,6 +198,15 @@ fn judge(mut limits: Limits) -> Verdict {
         limits.spend(cause, round.began, round.span);
     }
     finish(limits, evidence)
+}
+
+/// Returns true if the application or the path may set the pace, although nothing shows it.
+fn may_have_own_pace(round: &Round, most_in_flight: u32, position: Option<Position>) -> bool {
+    // A paced sender in Startup has ever more in flight (BBR, section 4.3.1 of draft-ietf-ccwg-bbr).
+    let is_past_startup = round.is_paced && round.pipe_segments <= most_in_flight;
+    // Away from the sender, a pace of the application is not recognised, only its short segments.
+    let is_seen = position == Some(Position::Sender);
+    is_past_startup || (!is_seen && round.has_short_segments)
 }
 
 /// Adds the last round trip, whose data was all that the application had, and names the main cause.
@@ -238,6 +233,12 @@ fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
         }
     }
     let (began, last_at) = limits.span();
+    // A window of one segment follows lost SYNs (RFC 5681, section 3.1), which a capture away from
+    // the sender lacks. They took more time than all that the capture has.
+    let hides_setup = limits.position != Some(Position::Sender)
+        && limits.direction == Direction::Forward
+        && limits.began_at_one
+        && last_at - began < TWO_LOST_SYNS;
     let mut verdict = Verdict {
         flow: limits.flow,
         direction: limits.direction,
@@ -250,6 +251,7 @@ fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
     };
     if let Some(first) = verdict.causes().first()
         && verdict.share_milli(*first) >= MAIN_PERCENT * 10
+        && !hides_setup
     {
         verdict.main = *first;
     }
@@ -270,38 +272,6 @@ fn is_proven(cause: Cause, position: Option<Position>) -> bool {
     }
 }
 
-/// The queue of the path, by its delay.
-struct Queue {
-    base_rtt: TimeDelta,
-    /// The smallest delay that counts.
-    least: TimeDelta,
-    /// Delay of the full queue.
-    peak: TimeDelta,
-}
-
-impl Queue {
-    fn is_filled(&self, srtt: TimeDelta) -> bool {
-        srtt - self.base_rtt >= self.least
-    }
-}
-
-/// Delay of a full queue: all but a tenth of the rounds with a queue had less. The median would be
-/// that of a half full queue, since a loss-based window falls after each loss.
-fn peak_delay(filled: &[Round], base_rtt: TimeDelta) -> TimeDelta {
-    let mut delays: Vec<TimeDelta> = filled.iter().map(|round| round.srtt - base_rtt).collect();
-    delays.sort_unstable();
-    let place = delays.len() * 9 / 10;
-    delays.get(place).copied().unwrap_or(TimeDelta::ZERO)
-}
-
-fn least_queue_delay(base_rtt: TimeDelta) -> TimeDelta {
-    let percent =
-        |share: i64| TimeDelta::from_nanos(base_rtt.as_nanos().saturating_mul(share) / 100);
-    percent(QUEUE_PERCENT)
-        .max(percent(SHORT_PATH_PERCENT).min(QUEUE_DELAY))
-        .max(LEAST_QUEUE_DELAY)
-}
-
 /// The cause of the time with a queue.
 fn of_queue(evidence: &Evidence, queue: &Queue) -> Cause {
     let Some(delay) = evidence.queue_delay else {
@@ -311,7 +281,8 @@ fn of_queue(evidence: &Evidence, queue: &Queue) -> Cause {
     let has_mostly_bare_losses = evidence.losses_without_queue > evidence.losses_with_queue;
     let is_constant = evidence.has_constant_goodput() && !has_mostly_bare_losses;
     let growth = evidence.rtt_growth_percent;
-    let is_large = delay.as_nanos() >= queue.base_rtt.as_nanos() / 100 * OTHERS_QUEUE_PERCENT;
+    let is_large = delay.as_nanos() >= queue.base_rtt.as_nanos() / 100 * OTHERS_QUEUE_PERCENT
+        && delay >= OTHERS_QUEUE_DELAY;
     let has_cycles = evidence.losses_with_queue >= MIN_CYCLES;
     let least_own = if has_cycles {
         OWN_PERCENT
@@ -375,29 +346,6 @@ fn rtt_growth_percent(filled: &[Round]) -> Option<i64> {
         return None;
     }
     i64::try_from(100 * (high - low) * few / (low * (many - few))).ok()
-}
-
-/// The goodputs between losses, in bits per second.
-fn goodputs(losses: &[Loss]) -> Vec<u64> {
-    let pairs = losses.windows(2).filter_map(|pair| {
-        let nanos = i128::from((pair[1].at - pair[0].at).as_nanos());
-        let bits = i128::from(pair[1].una.since(pair[0].una)) * 8_000_000_000;
-        u64::try_from(bits.checked_div(nanos)?).ok()
-    });
-    pairs.collect()
-}
-
-/// Distance of the quartiles in percent of the median.
-fn spread_percent(mut values: Vec<u64>) -> Option<i64> {
-    if values.len() + 1 < MIN_LOSSES {
-        return None;
-    }
-    values.sort_unstable();
-    let quarter = values.len() / 4;
-    let (low, high) = (values[quarter], values[values.len() - 1 - quarter]);
-    let middle = i128::from(values[values.len() / 2]);
-    let spread = i128::from(high - low) * 100;
-    i64::try_from(spread / middle.max(1)).ok()
 }
 
 fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {

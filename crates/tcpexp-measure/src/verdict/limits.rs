@@ -1,9 +1,10 @@
 //! Divides a sender's time among what limited it.
 
-use tcpexp_flow::{Direction, FlowId, Holes, StreamOffset};
+use tcpexp_flow::{Direction, FlowId, Holes};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause::Cause;
+use super::losses::Loss;
 use super::opening::Opening;
 use super::rounds::{Round, Rounds};
 use crate::Position;
@@ -12,16 +13,6 @@ use tcpexp_flow::Cause as Trigger;
 
 /// Maximum number of losses stored per sender; bounds memory.
 const MOST_LOSSES: usize = 4_096;
-
-/// A loss that the sender noticed otherwise than by a timeout, or congestion echoes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Loss {
-    pub(super) at: Timestamp,
-    /// `snd_una` when the loss was noticed.
-    pub(super) una: StreamOffset,
-    /// The smoothed round-trip time just before.
-    pub(super) srtt: TimeDelta,
-}
 
 /// What limited one sender so far.
 #[derive(Debug)]
@@ -39,12 +30,20 @@ pub struct Limits {
     pub(super) times: [TimeDelta; Cause::COUNT],
     /// Beginning and length of the longest uninterrupted time of each cause.
     pub(super) longest: [Option<(Timestamp, TimeDelta)>; Cause::COUNT],
+    /// Beginning and length of the latest uninterrupted time of each cause.
+    current: [Option<(Timestamp, TimeDelta)>; Cause::COUNT],
     /// Time without new data, which is due to the application if new data follows.
     pub(super) unsure: TimeDelta,
     unsure_since: Option<Timestamp>,
     pub(super) rounds: Rounds,
     pub(super) losses: Vec<Loss>,
     epoch: Option<u32>,
+    /// End of the latest silence that a retransmission timeout may have ended.
+    silent_until: Option<Timestamp>,
+    /// Segments in flight at the first ACK.
+    first_flight: Option<u32>,
+    /// True if the first two flights were one and two segments: the window began at one segment.
+    pub(super) began_at_one: bool,
     /// Times of timeouts since the latest ACK.
     fired: Vec<Timestamp>,
     pub(super) timeouts: u64,
@@ -74,11 +73,15 @@ impl Limits {
             last_at: None,
             times: [TimeDelta::ZERO; Cause::COUNT],
             longest: [None; Cause::COUNT],
+            current: [None; Cause::COUNT],
             unsure: TimeDelta::ZERO,
             unsure_since: None,
             rounds: Rounds::default(),
             losses: Vec::new(),
             epoch: None,
+            silent_until: None,
+            first_flight: None,
+            began_at_one: false,
             fired: Vec::new(),
             timeouts: 0,
             retransmitted: 0,
@@ -137,7 +140,11 @@ impl Limits {
         }
         match self.latest {
             None => self.first(sample, srtt),
-            Some(latest) => self.pass(&latest, sample, srtt),
+            Some(latest) => {
+                let had_one = self.first_flight.take() == Some(1);
+                self.began_at_one |= had_one && sample.pipe_segments == Some(2);
+                self.pass(&latest, sample, srtt);
+            }
         }
         self.latest = Some(*sample);
         self.last_at = self.last_at.max(Some(sample.at));
@@ -147,6 +154,7 @@ impl Limits {
     fn first(&mut self, sample: &SenderSample, srtt: TimeDelta) {
         let sent_at = sample.at - srtt;
         let began = *self.began.get_or_insert(sent_at);
+        self.first_flight = sample.pipe_segments;
         let sent_at = sent_at.max(began);
         self.spend(Cause::Setup, began, sent_at - began);
         self.spend(Cause::WindowGrowth, sent_at, sample.at - sent_at);
@@ -154,6 +162,9 @@ impl Limits {
 
     /// The time from one ACK to the next.
     fn pass(&mut self, latest: &SenderSample, sample: &SenderSample, srtt: TimeDelta) {
+        if latest.rto.is_some_and(|rto| sample.at - latest.at >= rto) {
+            self.silent_until = Some(sample.at);
+        }
         self.note_loss(latest, sample);
         let mut span = (sample.at - latest.at).max(TimeDelta::ZERO);
         if let (Some(from), Some(to)) = (latest.snd_nxt, sample.snd_nxt)
@@ -197,6 +208,7 @@ impl Limits {
                     pipe_segments: sample.pipe_segments.unwrap_or(0),
                     loss: self.losses.len().checked_sub(1),
                     is_paced: sample.cwnd_source == CwndSource::Paced,
+                    has_short_segments: has_short_segments(sample),
                 },
             ),
             Some(Limit::Application) => {
@@ -218,10 +230,12 @@ impl Limits {
             && self.losses.len() < MOST_LOSSES
             && let (Some(una), Some(srtt)) = (latest.snd_una, latest.srtt)
         {
+            let silent = self.silent_until.map(|until| sample.at - until);
             self.losses.push(Loss {
                 at: latest.at,
                 una,
                 srtt,
+                is_after_silence: silent.is_some_and(|since| since <= srtt),
             });
         }
     }
@@ -258,6 +272,12 @@ impl Limits {
             return;
         }
         self.times[cause.index()] += span;
+        let current = &mut self.current[cause.index()];
+        let (from, span) = match *current {
+            Some((began, before)) if began + before == from => (began, before + span),
+            _ => (from, span),
+        };
+        *current = Some((from, span));
         let longest = &mut self.longest[cause.index()];
         if longest.is_none_or(|(_, longest)| span > longest) {
             *longest = Some((from, span));

@@ -21,7 +21,9 @@
 mod cause;
 mod judge;
 mod limits;
+mod losses;
 mod opening;
+mod queue;
 mod rounds;
 
 pub use cause::Cause;

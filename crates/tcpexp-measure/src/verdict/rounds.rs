@@ -17,6 +17,8 @@ pub(super) struct Round {
     pub(super) loss: Option<usize>,
     /// True if the sender paces below its window, so that its window may not be the limit.
     pub(super) is_paced: bool,
+    /// True if not all segments in flight were full.
+    pub(super) has_short_segments: bool,
 }
 
 /// The rounds of a sender, in time order.
@@ -90,6 +92,7 @@ mod tests {
                     pipe_segments: 4,
                     loss: None,
                     is_paced: false,
+                    has_short_segments: false,
                 },
             );
         }

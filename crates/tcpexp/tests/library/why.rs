@@ -229,6 +229,44 @@ fn at_an_unknown_position_nothing_but_handshakes_is_blamed() {
     assert_ne!(given.main, Cause::NotCertain);
 }
 
+/// The verdicts on a cause by captures at the receiver.
+fn verdicts_at_receiver(cause: Cause) -> Vec<Verdict> {
+    let runs = FIRST_RUN..FIRST_RUN + RUNS;
+    runs.map(|run| {
+        judged(
+            &simulate(&scenario(cause, run)).dst,
+            &CwndOptions::default(),
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn at_the_receiver_the_losses_of_one_burst_are_one_loss() {
+    for verdict in verdicts_at_receiver(Cause::Policing) {
+        assert_ne!(verdict.main, Cause::Loss, "{:?}", verdict.evidence);
+    }
+}
+
+#[test]
+fn at_the_receiver_a_pace_with_short_segments_is_not_called_a_growing_window() {
+    for run in 0..RUNS {
+        let captures = simulate(&steady_writer(run, 500));
+        let verdict = judged(&captures.dst, &CwndOptions::default());
+        assert_eq!(verdict.main, Cause::NotCertain, "run {run}");
+    }
+}
+
+#[test]
+fn the_longest_time_of_a_cause_spans_its_round_trips() {
+    let captures = simulate(&scenario(Cause::OwnQueue, 3));
+    let verdict = judged(&captures.src, &CwndOptions::default());
+    let whole = verdict.times[Cause::OwnQueue.index()];
+    let (_, longest) = verdict.longest[Cause::OwnQueue.index()].unwrap();
+    assert!(longest > whole - longest, "{longest} of {whole}");
+    assert!(longest <= whole);
+}
+
 /// A sender with a clock of its own: neither its window nor the path limits it.
 fn steady_writer(run: u64, missing_bytes: u16) -> Scenario {
     let base = upload(run);
