@@ -56,14 +56,18 @@ fn page(one: &Labelled<Verdict, SenderLabel>, width: usize) -> String {
             lines.extend(remark(&heading, &what, width));
         }
     }
-    lines.extend(remark("advice", advice(verdict.main), width));
+    if let Some(unseen) = unseen(verdict.evidence.position) {
+        lines.extend(remark("not seen", unseen, width));
+    }
+    let advice = advice(verdict.main, verdict.evidence.position);
+    lines.extend(remark("advice", advice, width));
     lines.join("\n") + "\n"
 }
 
 /// The cause in words.
 const fn words(cause: Cause) -> &'static str {
     match cause {
-        Cause::Setup => "the connection setup (TCP handshake or waiting)",
+        Cause::Setup => "the connection setup, until the sender's first data",
         Cause::Tls => "the TLS handshake",
         Cause::Application => "the sender's application",
         Cause::ReceiverWindow => "the receiver's window",
@@ -74,12 +78,12 @@ const fn words(cause: Cause) -> &'static str {
         Cause::OwnQueue => "a long queue that the sender fills itself",
         Cause::OthersQueue => "a queue that others fill",
         Cause::Timeouts => "retransmission timeouts",
-        Cause::NotCertain => "an unknown cause",
+        Cause::NotCertain => "no certain cause",
     }
 }
 
 /// What would change it.
-const fn advice(cause: Cause) -> &'static str {
+const fn advice(cause: Cause, position: Option<Position>) -> &'static str {
     match cause {
         Cause::Setup => {
             "look for lost SYNs and slow answers with `tcpexp explain`; reuse connections, or save a round trip with TCP Fast Open"
@@ -112,9 +116,14 @@ const fn advice(cause: Cause) -> &'static str {
         Cause::Timeouts => {
             "look for outages and lost retransmissions with `tcpexp explain`; SACK and timestamps avoid some timeouts"
         }
-        Cause::NotCertain => {
-            "a longer capture, taken at the sender, or a second one at the receiver may show more"
-        }
+        Cause::NotCertain => match position {
+            Some(Position::Sender) => {
+                "a longer capture, or a second one at the receiver, may show more"
+            }
+            Some(Position::Receiver | Position::Between) | None => {
+                "a capture at the sender shows more"
+            }
+        },
     }
 }
 
@@ -124,46 +133,66 @@ fn evidence(verdict: &Verdict, cause: Cause) -> String {
     let mut parts = match cause {
         Cause::OwnQueue | Cause::PathCapacity | Cause::OthersQueue => queue(seen),
         Cause::Loss | Cause::Policing => losses(seen),
-        Cause::Timeouts => vec![
-            format!("{} timeouts", count(seen.timeouts, usize::MAX)),
-            repaired(seen),
-        ],
-        Cause::NotCertain => [lacking(seen), missed(seen), queue(seen), losses(seen)].concat(),
+        Cause::Timeouts => vec![counted(seen.timeouts, "timeout"), repaired(seen)],
+        Cause::NotCertain => [missed(seen), queue(seen), losses(seen)].concat(),
         Cause::Setup => seen.opening.as_ref().map(handshake).unwrap_or_default(),
         Cause::Tls => seen.opening.and_then(tls).into_iter().collect(),
         Cause::Application | Cause::ReceiverWindow | Cause::WindowGrowth => vec![],
     };
-    parts.push(format!("{:.1} in all", verdict.times[cause.index()]));
-    if let Some((at, span)) = verdict.longest[cause.index()] {
-        parts.push(format!("longest {span:.1} at {:.1}", at - verdict.began));
-    }
+    let whole = verdict.times[cause.index()];
+    parts.push(match verdict.longest[cause.index()] {
+        None => format!("{whole:.1} in all"),
+        Some((at, span)) => {
+            let at = seconds(at - verdict.began);
+            if span == whole {
+                format!("{whole:.1} from {at} on")
+            } else {
+                format!("{whole:.1} in all, the longest time {span:.1} from {at} on")
+            }
+        }
+    });
     parts.join(", ")
+}
+
+/// A time since the flow's beginning. Zero has no unit of its own.
+fn seconds(since: TimeDelta) -> String {
+    if since == TimeDelta::ZERO {
+        "0 s".to_owned()
+    } else {
+        format!("{since:.1}")
+    }
+}
+
+/// A number of things, whose plural ends in `s` or, after `s`, in `es`.
+fn counted(number: u64, thing: &str) -> String {
+    let ending = match (number, thing.ends_with('s')) {
+        (1, _) => "",
+        (_, false) => "s",
+        (_, true) => "es",
+    };
+    format!("{} {thing}{ending}", count(number, usize::MAX))
 }
 
 /// What was sent again, and with two captures what was lost.
 fn repaired(seen: &Evidence) -> String {
-    let packets = count(seen.retransmitted, usize::MAX);
+    let again = format!("{} retransmitted", counted(seen.retransmitted, "packet"));
     match seen.lost_packets {
-        Some(lost) => {
-            let lost = count(lost, usize::MAX);
-            format!("{packets} packets retransmitted, {lost} lost on the path")
-        }
-        None => format!("{packets} packets retransmitted"),
+        Some(lost) => format!("{again}, {} lost on the path", count(lost, usize::MAX)),
+        None => again,
     }
 }
 
-/// The evidence that a capture at another position would have.
-fn lacking(seen: &Evidence) -> Vec<String> {
-    let lacking = match seen.position {
-        Some(Position::Sender) => return vec![],
-        Some(Position::Receiver | Position::Between) => {
-            "the capture is not at the sender, so it does not show whether the application had data"
-        }
-        None => {
-            "the position of the capture is unknown (--position), so the order of data and ACKs at the sender is too"
-        }
-    };
-    vec![lacking.to_owned()]
+/// What a capture at this position does not show.
+const fn unseen(position: Option<Position>) -> Option<&'static str> {
+    match position {
+        Some(Position::Sender) => None,
+        Some(Position::Receiver | Position::Between) => Some(
+            "the capture is not at the sender: whether its application had data to send, and SYNs lost before the capture",
+        ),
+        None => Some(
+            "the position of the capture is unknown (name it with --position): in which order data left the sender and ACKs reached it",
+        ),
+    }
 }
 
 /// What the capture missed.
@@ -182,7 +211,7 @@ fn handshake(opening: &Opening) -> Vec<String> {
         .map(|span| format!("TCP handshake {span:.1}"));
     let again = (opening.repeated_syns > 0).then(|| {
         let syns = count(opening.repeated_syns, usize::MAX);
-        format!("{syns} SYNs or SYN-ACKs sent again")
+        format!("{syns} repeated SYNs or SYN-ACKs")
     });
     whole.into_iter().chain(again).collect()
 }
@@ -205,29 +234,33 @@ fn queue(seen: &Evidence) -> Vec<String> {
         parts.push(format!(
             "median queueing delay {delay:.1} above an RTT of {base:.1}"
         ));
+        parts.push(match seen.rtt_growth_percent {
+            Some(percent) => {
+                format!("the RTT grows {percent} % as much as the bytes in flight")
+            }
+            None => "the bytes in flight change too little to show whose queue it is".to_owned(),
+        });
+    } else {
+        parts.push("no queueing delay".to_owned());
     }
-    parts.push(match seen.rtt_growth_percent {
-        Some(percent) => format!("the RTT follows {percent} % of the growth of the flight"),
-        None => "the flight changes too little to tell whose queue it is".to_owned(),
-    });
-    parts.push(format!(
-        "{} losses with a queue",
-        count(seen.losses_with_queue, usize::MAX)
-    ));
+    if seen.losses_with_queue > 0 {
+        let losses = counted(seen.losses_with_queue, "loss");
+        parts.push(losses + " with a queue");
+    }
     parts
 }
 
 fn losses(seen: &Evidence) -> Vec<String> {
-    let mut parts = vec![format!(
-        "{} losses without a queue",
-        count(seen.losses_without_queue, usize::MAX)
-    )];
+    let mut parts = vec![match (seen.losses_with_queue, seen.losses_without_queue) {
+        (0, 0) => "no losses".to_owned(),
+        (_, losses) => counted(losses, "loss") + " without a queue",
+    }];
     if let (Some(rate), Some(spread)) =
         (seen.goodput_between_losses_bps, seen.goodput_spread_percent)
     {
         let rate = mega(rate, 8);
         parts.push(format!(
-            "goodput between them {rate} Mbit/s, quartiles {spread} % apart"
+            "median goodput between losses {rate} Mbit/s, interquartile range {spread} % of it"
         ));
     }
     if seen.lost_packets.is_some() {
