@@ -26,5 +26,6 @@ mod quantiles;
 pub mod repetition;
 pub mod response;
 pub mod transfer;
+pub mod voice;
 
 pub use quantiles::{Quantiles, RttSummary};

@@ -66,6 +66,8 @@ pub enum Measure {
     CompletionMedian,
     /// 95th percentile of the transfers' completion times.
     CompletionP95,
+    /// Time from the start of the first transfer to the end of the last.
+    LoadTime,
     /// Median slowdown: completion time over the least possible one.
     SlowdownMedian,
     /// 95th percentile of the slowdowns.
@@ -77,6 +79,8 @@ pub enum Measure {
     /// Excess of the mean round-trip time over its base, relative to the base (RFC 6349, section
     /// 4.3).
     BufferDelay,
+    /// Mean opinion score of a telephone call with the delays and losses of the packets.
+    Mos,
 }
 
 /// A value for each [`Measure`].
@@ -119,7 +123,7 @@ pub(super) fn reached(time: Option<TimeDelta>) -> f64 {
 
 impl Measure {
     /// All measures, in the order of the declaration, which is also the order of a table's columns.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 37] = [
         M::Goodput,
         M::FlowGoodput,
         M::Utilisation,
@@ -150,11 +154,13 @@ impl Measure {
         M::RttResponse,
         M::CompletionMedian,
         M::CompletionP95,
+        M::LoadTime,
         M::SlowdownMedian,
         M::SlowdownP95,
         M::TransferTimeRatio,
         M::TcpEfficiency,
         M::BufferDelay,
+        M::Mos,
     ];
 
     /// True for times that a run may end before reaching. Such a run counts as longer than any run
@@ -226,11 +232,13 @@ impl Measure {
             M::RttResponse => ("rtt_response", "s", "Time from a change of the path until the median RTT of a window stays at twice rtt_base_ms or below for as long as asked, in seconds; of several changes the longest."),
             M::CompletionMedian => ("completion_median", "s", "Median time that a transfer took, from its first packet to its last, in seconds (flow completion time, RFC 7928, section 2.1). Transfers that did not end are longer than all others. Null for traffic whose end was planned."),
             M::CompletionP95 => ("completion_p95", "s", "95th percentile of the times that transfers took, from the first packet to the last, in seconds. Null for traffic whose end was planned, and if too many did not end."),
+            M::LoadTime => ("load_time", "s", "Time from the first packet of the first transfer to the last packet of the last, in seconds: how long a page takes whose objects are the transfers. Infinite if one did not end. Null for traffic whose end was planned."),
             M::SlowdownMedian => ("slowdown_median", "", "Median of a transfer's completion time over the least possible: two base RTTs, and its payload in full segments at the capacity of the bottleneck."),
             M::SlowdownP95 => ("slowdown_p95", "", "95th percentile of the transfers' completion times over the least possible ones, which are two base RTTs, and the payload in full segments at the capacity of the bottleneck."),
             M::TransferTimeRatio => ("transfer_time_ratio", "", "TCP transfer time ratio: goodput of full segments back to back at the capacity of the bottleneck, over goodput_bps (RFC 6349, section 4.1)."),
             M::TcpEfficiency => ("tcp_efficiency", "percent", "Share of the bytes of payload sent in the window that were not retransmitted, in percent (RFC 6349, section 4.2)."),
             M::BufferDelay => ("buffer_delay", "percent", "Mean of how much longer than the base of its path a round trip in the window was, in percent of that base (RFC 6349, section 4.3)."),
+            M::Mos => ("mos", "", "Mean opinion score, from 1 (bad) to 4.5, that the E-model predicts for a call whose packets have the delays and losses of the class: of UDP at a constant rate only, for G.711 with packet loss concealment (ITU-T G.107; G.113, appendix I). A packet that arrives more than 60 ms later than the fastest is lost to the call. The delay from mouth to ear is half the base RTT, these 60 ms, and 20 ms of sound in a packet. Of several senders the mean. Null without captures of both ends, or if the base RTT is unknown."),
         }
     }
 }

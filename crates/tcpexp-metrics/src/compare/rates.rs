@@ -33,6 +33,15 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
 impl Group<'_> {
     /// Combined goodput of `senders`; `None` if the window contains no bin.
     pub(super) fn goodput_bps(&self, senders: &[&Sender], window: Window) -> Option<f64> {
+        let reported = |sender: &&Sender| {
+            let goodput = sender.reported_goodput_bps?;
+            (sender.active.meet(window) == sender.active).then_some(goodput)
+        };
+        // A tool counts each byte, but its bins are interpolated.
+        let all: Option<Vec<f64>> = senders.iter().map(reported).collect();
+        if let Some(all) = all.filter(|all| !all.is_empty()) {
+            return Some(all.iter().sum());
+        }
         let seconds = self.grid?.seconds(window);
         let arrived = senders.iter().flat_map(|sender| &sender.arrived);
         let bytes = sum(arrived, window).goodput_bytes;
@@ -123,8 +132,22 @@ fn completions(group: &Group<'_>, values: &mut Values) {
         let slowdowns = percentiles(&mut slowdowns, [0.5, 0.95]);
         values.set_all([Measure::SlowdownMedian, Measure::SlowdownP95], slowdowns);
     }
+    values.set(Measure::LoadTime, load_time_s(group));
     let times = percentiles(&mut times, [0.5, 0.95]);
     values.set_all([Measure::CompletionMedian, Measure::CompletionP95], times);
+}
+
+/// Time from the start of the first counted transfer to the end of the last; `None` without transfers.
+fn load_time_s(group: &Group<'_>) -> Option<f64> {
+    let transfers = group.senders.iter().flat_map(|sender| &sender.transfers);
+    let counted: Vec<&Transfer> = transfers
+        .filter(|transfer| transfer.at >= group.window.from)
+        .collect();
+    let first = counted.iter().map(|transfer| transfer.at).min()?;
+    let end = |transfer: &&Transfer| {
+        (transfer.at - first).as_seconds_f64() + reached(transfer.completion)
+    };
+    counted.iter().map(end).reduce(f64::max)
 }
 
 fn slowdown_of(group: &Group<'_>, sender: &Sender, transfer: &Transfer) -> Option<f64> {

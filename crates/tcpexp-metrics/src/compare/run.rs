@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::group::{Group, Options};
 use super::measures::Values;
 use super::senders::Run;
-use super::{delays, rates, response, sharing};
+use super::{calls, delays, rates, response, sharing};
 
 /// The values of one class in one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +45,7 @@ impl Group<'_> {
         delays::measure(self, &mut values);
         sharing::measure(self, &mut values);
         response::measure(self, &mut values);
+        calls::measure(self, &mut values);
         let transfers = || self.senders.iter().flat_map(|sender| &sender.transfers);
         let ended = transfers().filter(|transfer| transfer.completion.is_some());
         ClassRun {

@@ -38,6 +38,8 @@ pub struct Sender {
     pub is_bulk: bool,
     /// True for a sender that only measures round-trip times, such as ping; excluded from all sums.
     pub is_probe: bool,
+    /// True if it sends UDP packets at a constant rate, as a call does.
+    pub is_call: bool,
     /// Index of the link that its data takes.
     pub link: usize,
     /// Planned activity; ends with the last packet if the plan states no end.
@@ -48,6 +50,9 @@ pub struct Sender {
     pub base_rtt: Option<TimeDelta>,
     /// Its data at the receiving capture.
     pub arrived: Vec<Bin>,
+    /// Goodput during its whole activity in bits per second, as its tool reports it; `None` to compute it
+    /// from `arrived`.
+    pub reported_goodput_bps: Option<f64>,
     /// Its data at the sending capture.
     pub sent: Vec<Bin>,
     /// Time and payload bytes of each retransmission; `None` if unknown.
@@ -78,6 +83,9 @@ pub struct Fate {
     pub packets: u64,
     /// True if lost, false if received.
     pub is_lost: bool,
+    /// Time from one capture to the other, with an unknown constant offset between their clocks;
+    /// `None` if lost or unknown.
+    pub one_way_delay: Option<TimeDelta>,
 }
 
 /// One transfer, finished or not.

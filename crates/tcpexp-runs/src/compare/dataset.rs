@@ -17,6 +17,9 @@ use crate::record::{ChangeRecord, RunRecord, TrafficRecord};
 /// Tools whose senders always have data to send.
 const BULK: [&str; 2] = ["iperf3", "iperf"];
 
+/// The tool whose packets are UDP at a constant rate.
+const CALL: &str = "udp";
+
 /// Reads the dataset of a run; `None` if the run ended before its traffic started.
 pub(super) fn read(run: &RunDir, counts: Counts) -> Result<Option<Run>, CompareError> {
     let (data, record) = (run.data.as_path(), &run.record);
@@ -62,7 +65,9 @@ pub(super) fn read(run: &RunDir, counts: Counts) -> Result<Option<Run>, CompareE
     let ends = traffic
         .iter()
         .map(|(one, _)| (one.from.as_str(), one.to.as_str()));
-    share_bases(&mut senders, &ends.collect::<Vec<_>>(), record);
+    let ends: Vec<_> = ends.collect();
+    share_bases(&mut senders, &ends, record);
+    give_bases_to_calls(&mut senders, &ends);
     Ok(Some(Run {
         origin,
         links,
@@ -96,6 +101,7 @@ impl Tables {
             class: Arc::from(traffic.class.as_str()),
             is_bulk: BULK.contains(&traffic.tool.as_str()),
             is_probe: traffic.tool == PING,
+            is_call: traffic.tool == CALL,
             link: flows.first().map_or(0, |flow| flow.link),
             active: active(traffic, flows, origin),
             segment: flows
@@ -107,6 +113,7 @@ impl Tables {
                 }),
             base_rtt: rtts.iter().map(|(_, rtt)| *rtt).min(),
             arrived: self.bins.arrived(flows.iter().copied()),
+            reported_goodput_bps: None,
             sent: self.bins.sent(flows.iter().copied()),
             retransmitted: has_sender.then(|| all(&self.retransmissions, lanes())),
             fates: has_path.then(|| all(&self.fates, lanes())),
@@ -182,6 +189,21 @@ fn share_bases(senders: &mut [Sender], ends: &[(&str, &str)], record: &RunRecord
     let with_ends = senders.iter_mut().zip(ends);
     for (sender, ends) in with_ends.filter(|(sender, _)| !sender.is_probe) {
         sender.base_rtt = least.get(ends).copied();
+    }
+}
+
+/// Gives calls without a base RTT the smallest of all senders between the same two hosts, probes included.
+///
+/// The packets of a call get no answers, and its score does not depend on what ping rounds.
+fn give_bases_to_calls(senders: &mut [Sender], ends: &[(&str, &str)]) {
+    for place in 0..senders.len() {
+        if !senders[place].is_call || senders[place].base_rtt.is_some() {
+            continue;
+        }
+        let (from, to) = ends[place];
+        let others = senders.iter().zip(ends);
+        let same = others.filter(|(_, other)| **other == (from, to) || **other == (to, from));
+        senders[place].base_rtt = same.filter_map(|(other, _)| other.base_rtt).min();
     }
 }
 

@@ -121,10 +121,10 @@ pub(super) fn fates(
 ) -> Result<HashMap<Lane, Vec<Fate>>, CompareError> {
     let mut fates: HashMap<Lane, Vec<Fate>> = HashMap::new();
     for (name, is_lost) in [("owd", false), ("loss", true)] {
-        let columns = ["flow_id", "direction", "time", "packets"];
+        let columns = ["flow_id", "direction", "time", "packets", "owd_ns"];
         let table = Columns::read(data, name, &columns)?;
         let lanes = Lanes::of(&table, lanes);
-        let [_, _, at, packets] = columns.map(|name| table.column(name));
+        let [_, _, at, packets, delay] = columns.map(|name| table.column(name));
         for row in 0..table.rows() {
             let cells = (lanes.flow(row), at.time(row), packets.count(row));
             if let (Some(flow), Some(at), Some(packets)) = cells {
@@ -132,6 +132,7 @@ pub(super) fn fates(
                     at,
                     packets,
                     is_lost,
+                    one_way_delay: delay.span(row),
                 };
                 fates.entry(flow.lane).or_default().push(fate);
             }

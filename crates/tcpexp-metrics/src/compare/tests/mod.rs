@@ -38,6 +38,7 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
     Sender {
         class: Arc::from(class),
         is_bulk: true,
+        is_call: false,
         is_probe: false,
         link: 0,
         active: seconds(from, until),
@@ -47,6 +48,7 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
         }),
         base_rtt: Some(TimeDelta::from_millis(40)),
         arrived: bins(from, mbps),
+        reported_goodput_bps: None,
         sent: bins(from, mbps),
         retransmitted: Some(Vec::new()),
         fates: Some(Vec::new()),
@@ -260,6 +262,7 @@ fn only_packets_sent_in_the_window_count_as_lost_in_it() {
         at: at(millis),
         packets,
         is_lost,
+        one_way_delay: None,
     };
     bulk.fates = Some(vec![
         fate(900, 5, true),
@@ -401,4 +404,36 @@ proptest! {
         let values = values(&run, 2, "bulk");
         check(&values, &[(Measure::MaxMinRatio, Some(3.0))]);
     }
+}
+
+#[test]
+fn a_late_packet_is_lost_to_a_call() {
+    let mut call = sender("call", 0, &[]);
+    call.is_call = true;
+    call.base_rtt = Some(TimeDelta::from_millis(40));
+    let fate = |delay: Option<i64>| Fate {
+        at: at(0),
+        packets: 25,
+        is_lost: delay.is_none(),
+        one_way_delay: delay.map(TimeDelta::from_millis),
+    };
+    // The clocks differ by 5 s.
+    let score = |delays: &[Option<i64>]| {
+        let mut call = call.clone();
+        call.active.until = at(1000);
+        call.fates = Some(delays.iter().copied().map(fate).collect());
+        let run = Run {
+            senders: vec![call],
+            ..Run::default()
+        };
+        let measured = measure_run(&run, &Options::default());
+        measured[0].values.value(Measure::Mos)
+    };
+    let unharmed = crate::voice::mean_opinion_score(100.0, 0.0);
+    let harmed = crate::voice::mean_opinion_score(100.0, 0.25);
+    let all = [Some(5000), Some(5020), Some(5060), Some(5000)];
+    assert_eq!(score(&all), Some(unharmed));
+    assert_eq!(score(&[all[0], all[1], all[2], Some(5061)]), Some(harmed));
+    assert_eq!(score(&[all[0], all[1], all[2], None]), Some(harmed));
+    assert_eq!(score(&[None, None]), None);
 }
