@@ -70,7 +70,7 @@ fn sweep(args: &AnalyzeArgs, src: &Path, options: &AnalyzeOptions) -> anyhow::Re
         one_run(dir, record, &columns, options)
     })?;
     let names = complete.iter().map(|(_, record)| record.run.clone());
-    finish(args, names.zip(analysed), &others)
+    finish(args.quiet, names.zip(analysed), &others)
 }
 
 /// Analyses the captures of datasets again; each dataset is replaced.
@@ -90,12 +90,12 @@ fn datasets(args: &AnalyzeArgs, src: &Path, options: &AnalyzeOptions) -> anyhow:
         }
     }
     let names = datasets.iter().map(|dataset| shown::path(&dataset.path));
-    finish(args, names.zip(analysed), &[])
+    finish(args.quiet, names.zip(analysed), &[])
 }
 
 /// Reports the datasets of several runs by name, and the runs without one.
-fn finish(
-    args: &AnalyzeArgs,
+pub(crate) fn finish(
+    quiet: bool,
     analysed: impl Iterator<Item = (String, anyhow::Result<Manifest>)>,
     others: &[(PathBuf, RunRecord)],
 ) -> anyhow::Result<()> {
@@ -107,7 +107,7 @@ fn finish(
     for (run, made) in analysed {
         match made {
             Ok(manifest) => {
-                for warning in manifest.warnings.iter().filter(|_| !args.quiet) {
+                for warning in manifest.warnings.iter().filter(|_| !quiet) {
                     failure::print_line(&format!("warning: {run}: {warning}"));
                 }
                 manifests.push(manifest);
@@ -119,7 +119,7 @@ fn finish(
             }
         }
     }
-    if !args.quiet {
+    if !quiet {
         output::print(&written_runs(&manifests, others))?;
     }
     if failed > 0 {
@@ -128,7 +128,7 @@ fn finish(
     Ok(())
 }
 
-fn one_run(
+pub(crate) fn one_run(
     dir: &Path,
     record: &RunRecord,
     columns: &SweepColumns,

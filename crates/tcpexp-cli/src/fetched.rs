@@ -8,22 +8,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use tcpexp::{StoreOption, StoreOptions, partial};
+use tcpexp::{StoreOption, StoreOptions};
 use tcpexp_store::{Error as StoreError, Folder, Object, as_url};
-use tempfile::TempDir;
 
-use crate::output::RemovedOnInterrupt;
+use crate::output::TemporaryDir;
 use crate::store_options::of_this_run;
 
 thread_local! {
-    static COPIES: RefCell<Option<Copies>> = const { RefCell::new(None) };
-}
-
-/// The copies of a run.
-struct Copies {
-    folder: TempDir,
-    _lock: File,
-    _removed: RemovedOnInterrupt,
+    /// The copies of a run.
+    static COPIES: RefCell<Option<TemporaryDir>> = const { RefCell::new(None) };
 }
 
 /// Removes the copies of the run on this thread when it is dropped.
@@ -71,7 +64,7 @@ pub(crate) fn as_given(path: &Path) -> PathBuf {
 pub(crate) fn in_text(text: &str) -> String {
     let folder = COPIES.with_borrow(|copies| {
         let copies = copies.as_ref()?;
-        Some(copies.folder.path().display().to_string())
+        Some(copies.path().display().to_string())
     });
     let Some(folder) = folder else {
         return text.to_owned();
@@ -150,24 +143,15 @@ fn is_capture(name: &str) -> bool {
 fn folder() -> anyhow::Result<PathBuf> {
     if let Some(folder) = COPIES.with_borrow(|copies| {
         let copies = copies.as_ref()?;
-        Some(copies.folder.path().to_owned())
+        Some(copies.path().to_owned())
     }) {
         return Ok(folder);
     }
     let place = std::env::temp_dir();
-    partial::remove_leftovers(&place);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
-    let locked = || partial::locked(|| builder.tempdir_in(&place), TempDir::path);
-    let made = RemovedOnInterrupt::make(locked, |(folder, _)| folder.path());
-    let ((folder, lock), removed) =
-        made.with_context(|| format!("cannot write {}", place.display()))?;
+    let folder = TemporaryDir::make(&place, 0o700)
+        .with_context(|| format!("cannot write {}", place.display()))?;
     let path = folder.path().to_owned();
-    COPIES.set(Some(Copies {
-        folder,
-        _lock: lock,
-        _removed: removed,
-    }));
+    COPIES.set(Some(folder));
     Ok(path)
 }
 

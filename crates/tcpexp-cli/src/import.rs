@@ -14,15 +14,20 @@ use tcpexp_table::{
 };
 
 use crate::output::Output;
-use crate::sender_args::ImportArgs;
+use crate::sender_args::{ImportArgs, ImportFormat};
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
-use crate::{fetched, report, warnings};
+use crate::{fetched, import_runs, report, warnings};
 
 pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<()> {
-    match args.log_format.of_import() {
+    let format = match args.log_format {
+        ImportFormat::Teacup => return import_runs::teacup(args),
+        ImportFormat::Log(format) => format.of_import(),
+    };
+    match format {
         Format::Iperf3 => intervals(args),
+        Format::Flent if args.log.is_dir() => import_runs::flent(args),
         Format::Flent => series(args),
         format => senders(args, format),
     }
@@ -138,9 +143,6 @@ fn series(args: &ImportArgs) -> anyhow::Result<()> {
         }
         for row in &batch.series_samples {
             table.add_sample(row);
-        }
-        for (series, mean) in &batch.series_means {
-            table.set_mean(series, *mean);
         }
         sheet.add(batch.series)
     })?;

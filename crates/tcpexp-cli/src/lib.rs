@@ -21,6 +21,7 @@ mod failure;
 mod fetched;
 mod flows;
 mod import;
+mod import_runs;
 mod info;
 mod jobs;
 mod kernel_args;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use anyhow::{Context, anyhow, bail};
 use tcpexp::partial;
 use tcpexp_store::{Upload, as_url};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::caller::{CallError, Caller, caller};
 use crate::shown;
@@ -236,6 +236,49 @@ fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
     })?;
     temporaries.push(file.path().to_owned());
     Ok((file, lock))
+}
+
+/// A hidden directory that is removed when it is dropped, or by an interrupt.
+pub(crate) struct TemporaryDir {
+    folder: TempDir,
+    /// Marks the directory as in use.
+    _lock: File,
+    _removed: RemovedOnInterrupt,
+}
+
+impl TemporaryDir {
+    /// Creates it in `place` with these access rights, which the umask reduces.
+    pub(crate) fn make(place: &Path, mode: u32) -> io::Result<Self> {
+        partial::remove_leftovers(place);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(std::fs::Permissions::from_mode(mode));
+        }
+        #[cfg(not(unix))]
+        let _ = mode;
+        let locked = || partial::locked(|| builder.tempdir_in(place), TempDir::path);
+        let ((folder, lock), removed) = RemovedOnInterrupt::make(locked, |(dir, _)| dir.path())?;
+        Ok(Self {
+            folder,
+            _lock: lock,
+            _removed: removed,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Gives the directory its final name, which may be that of an empty directory.
+    pub(crate) fn rename(self, to: &Path) -> io::Result<()> {
+        std::fs::rename(self.folder.path(), to)?;
+        // The directory has moved, so nothing is left to clean up.
+        let _ = self.folder.keep();
+        Ok(())
+    }
 }
 
 /// A temporary directory that an interrupt removes, until this guard is dropped.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use tcpexp_logs::import;
 use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
@@ -130,16 +130,22 @@ impl SenderArgs {
 ///
 /// The table has the columns of `tcpexp cwnd`, with the kernel's own values. A log of iperf3 gives a
 /// table of intervals. Logs may be compressed with gzip, zstd or lz4.
+///
+/// A directory of experiments (teacup, or data files of flent) becomes a directory with the layout of a sweep, with the
+/// experiments' parameters as columns: `compare`, `plot` and `report` take it. It refers to captures where
+/// they are.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp import tcp_probe trace.txt -o kernel.parquet\n\
-\x20 tcpexp import ss ss.txt --events events.csv")]
+\x20 tcpexp import ss ss.txt --events events.csv\n\
+\x20 tcpexp import teacup experiments -o results\n\
+\x20 tcpexp import flent batch -o results")]
 pub(crate) struct ImportArgs {
     /// Format of the log
     #[arg(value_name = "FORMAT")]
-    pub(crate) log_format: LogFormat,
+    pub(crate) log_format: ImportFormat,
 
-    /// The log; `-` is standard input
+    /// The log, or the directory of experiments; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(crate) log: PathBuf,
 
@@ -211,6 +217,41 @@ pub(crate) enum LogFormat {
     Iperf3,
     /// Data file of Flent: the series of its test
     Flent,
+}
+
+/// Formats of `tcpexp import`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ImportFormat {
+    /// A log.
+    Log(LogFormat),
+    /// Experiments of TEACUP.
+    Teacup,
+}
+
+impl ValueEnum for ImportFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        const {
+            &[
+                Self::Log(LogFormat::TcpProbe),
+                Self::Log(LogFormat::TcpInfo),
+                Self::Log(LogFormat::Ss),
+                Self::Log(LogFormat::Siftr),
+                Self::Log(LogFormat::Web10g),
+                Self::Log(LogFormat::Iperf3),
+                Self::Log(LogFormat::Flent),
+                Self::Teacup,
+            ]
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Log(format) => format.to_possible_value(),
+            Self::Teacup => {
+                Some(PossibleValue::new("teacup").help("Directory of TEACUP's experiments"))
+            }
+        }
+    }
 }
 
 impl LogFormat {

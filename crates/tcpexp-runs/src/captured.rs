@@ -32,20 +32,42 @@ struct Options {
     shard: Option<String>,
 }
 
+/// A run that no sweep made, by what is known of it.
+#[derive(Clone, Debug, Default)]
+pub struct NamedRun {
+    /// Its name.
+    pub run: String,
+    /// Its parameters.
+    pub parameters: BTreeMap<String, Option<Parameter>>,
+    /// Start of its traffic; `None` if unknown.
+    pub t0_ns: Option<i64>,
+}
+
 /// The records that a sweep would have for these datasets: complete runs, whose parameters are those
 /// of `tcpexp analyze --param`, and whose traffic no plan names.
-///
-/// Datasets with the same parameters are repetitions of one cell. A parameter varies if the
-/// datasets have different values of it.
 pub fn records_of_datasets(datasets: &[PathBuf]) -> Result<Vec<RunRecord>, RecordError> {
-    let manifests: Result<Vec<Manifest>, RecordError> =
-        datasets.iter().map(|dataset| manifest(dataset)).collect();
-    let manifests = manifests?;
-    let names: BTreeSet<&String> = manifests.iter().flat_map(|one| one.run.keys()).collect();
-    let first = manifests.first().map(|one| &one.run);
-    // A dataset without the parameter differs from one that has it.
+    let named = |dataset: &PathBuf| {
+        let manifest = manifest(dataset)?;
+        Ok(NamedRun {
+            run: name_of(dataset),
+            parameters: manifest.run,
+            t0_ns: Some(manifest.origin_ns),
+        })
+    };
+    let runs: Result<Vec<NamedRun>, RecordError> = datasets.iter().map(named).collect();
+    Ok(records_of_runs(runs?))
+}
+
+/// The records of complete runs without captures, logs and traffic, in the order of `runs`.
+///
+/// Runs with the same parameters are repetitions of one cell. A parameter varies if the runs have
+/// different values of it.
+pub fn records_of_runs(runs: Vec<NamedRun>) -> Vec<RunRecord> {
+    let names: BTreeSet<&String> = runs.iter().flat_map(|one| one.parameters.keys()).collect();
+    let first = runs.first().map(|one| &one.parameters);
+    // A run without the parameter differs from one that has it.
     let differs = |name: &&&String| {
-        let mut others = manifests.iter().map(|one| one.run.get(**name));
+        let mut others = runs.iter().map(|one| one.parameters.get(**name));
         others.any(|value| Some(value) != first.map(|run| run.get(**name)))
     };
     let varied: Vec<String> = names
@@ -54,36 +76,36 @@ pub fn records_of_datasets(datasets: &[PathBuf]) -> Result<Vec<RunRecord>, Recor
         .map(ToString::to_string)
         .collect();
     let mut repetitions: HashMap<String, u32> = HashMap::new();
-    let record = |(dataset, manifest): (&PathBuf, Manifest)| {
-        let cell = cell(&manifest.run);
+    let record = |named: NamedRun| {
+        let cell = cell(&named.parameters);
         let repetition = repetitions.entry(cell.clone()).or_default();
         *repetition += 1;
         RunRecord {
             schema: SCHEMA,
-            run: name_of(dataset),
+            run: named.run,
             cell,
             repetition: *repetition,
             seed: 0,
             plan_hash: String::new(),
             status: Status::Complete,
             reason: None,
-            parameters: manifest.run,
+            parameters: named.parameters,
             varied: varied.clone(),
             kernels: BTreeMap::new(),
             settings: BTreeMap::new(),
             captures: Vec::new(),
             logs: Vec::new(),
             traffic: Vec::new(),
-            t0_ns: Some(manifest.origin_ns),
+            t0_ns: named.t0_ns,
             bottleneck: Value::Null,
             calibration: None,
             queue: None,
             changes: Vec::new(),
-            started_ns: manifest.origin_ns,
-            finished_ns: manifest.origin_ns,
+            started_ns: named.t0_ns.unwrap_or_default(),
+            finished_ns: named.t0_ns.unwrap_or_default(),
         }
     };
-    Ok(datasets.iter().zip(manifests).map(record).collect())
+    runs.into_iter().map(record).collect()
 }
 
 /// True if the dataset joins those of many pairs of captures, so that its flows have equal numbers.

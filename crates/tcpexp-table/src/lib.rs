@@ -105,7 +105,7 @@ pub use score_text::{ScoredPath, ScoredSender, loss_score_text, score_text};
 pub use sender::{SenderSampleRow, sender_columns};
 pub use sender_events::{SenderEvent, SenderEventRow, sender_event_columns};
 pub use sender_read::{read_senders, table_format};
-pub use series::{SeriesTable, series_columns};
+pub use series::{SeriesTable, run_sample_columns, run_series_columns, series_columns};
 pub use single_rtt::single_rtt_columns;
 pub use single_rtt_text::TopSingleRtt;
 pub use table_file::TableFile;

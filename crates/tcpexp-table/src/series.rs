@@ -8,17 +8,40 @@ use tcpexp_metrics::quantile::percentiles;
 
 use crate::cells::{NO_VALUE, columns, count, four_digits};
 use crate::columns::Columns;
+use crate::run_columns::RunColumns;
 
 /// The columns of `tcpexp import flent`.
 pub fn series_columns() -> Columns<SeriesSample> {
-    Columns::named("series")
+    columns_named(
+        "series",
+        "The value, as the tool reports it: interpolated by the tool to common times of all series.",
+    )
+}
+
+/// The columns of the series of a run.
+pub fn run_series_columns(run: &RunColumns) -> Columns<SeriesSample> {
+    series_columns().of_run(run)
+}
+
+/// The columns of the samples that a run's series interpolate.
+pub fn run_sample_columns(run: &RunColumns) -> Columns<SeriesSample> {
+    columns_named(
+        "samples",
+        "The value, as the program that measures it printed it.",
+    )
+    .of_run(run)
+}
+
+fn columns_named(table: &'static str, value: &str) -> Columns<SeriesSample> {
+    Columns::named(table)
         .name("test", "Name of the test.", |row: &SeriesSample| &row.test)
         .name("title", "Title that the user gave to the test; may be empty.", |row| &row.title)
         .name("series", "Name of the series.", |row| &row.series)
-        .time("time", "Time of the value. The test of a file that states no start in a known time zone starts at 1970-01-01.", |row| row.at)
+        .time("time", "Time of the value. The test of a file that states no start, and whose samples do not show its time zone, starts at 1970-01-01.", |row| row.at)
         .span("elapsed_ns", "Time since the start of the test, in nanoseconds.", |row| row.elapsed)
-        .float("value", "The value, as the tool reports it: interpolated by the tool to common times of all series.", |row| row.value)
+        .float("value", value, |row| row.value)
         .maybe_name("unit", "Unit of the value, as the file states it. Null if it does not.", |row| row.unit.as_deref())
+        .maybe_float("tool_mean", "Mean over the whole test, as the program that measures the series reports it. Null if it does not.", |row| row.tool_mean)
         .done()
 }
 
@@ -49,20 +72,16 @@ impl SeriesTable {
     pub fn add(&mut self, row: &SeriesSample) {
         let values = self.series.entry(Arc::clone(&row.series)).or_default();
         values.unit.clone_from(&row.unit);
+        values.tool_mean = row.tool_mean;
         values.interpolated.push(row.value);
     }
 
-    /// Adds a sample of the tool that measures a series.
+    /// Adds a sample of the program that measures a series.
     pub fn add_sample(&mut self, row: &SeriesSample) {
         let values = self.series.entry(Arc::clone(&row.series)).or_default();
         values.unit.clone_from(&row.unit);
+        values.tool_mean = row.tool_mean;
         values.samples.push(row.value);
-    }
-
-    /// Sets the mean that the tool itself reports of a series.
-    pub fn set_mean(&mut self, series: &Arc<str>, mean: f64) {
-        let values = self.series.entry(Arc::clone(series)).or_default();
-        values.tool_mean = Some(mean);
     }
 
     /// Formats the table for a terminal of `width` columns, at least 80. At most `most` series are

@@ -178,6 +178,15 @@ pub enum Error {
         /// Path of the directory.
         path: PathBuf,
     },
+    /// The directory has no files of another tool's experiments.
+    #[cfg(feature = "runs")]
+    #[error("there is no experiment in {}: expected files {wanted}", path.display())]
+    NoExperiments {
+        /// Path of the directory.
+        path: PathBuf,
+        /// Names of the expected files.
+        wanted: &'static str,
+    },
     /// The run has no capture at its source or its sink.
     #[error("{} names no capture of a source or a sink", path.display())]
     NoCaptures {

@@ -59,6 +59,8 @@ mod contents;
 mod cwnd;
 mod described;
 mod error;
+#[cfg(feature = "runs")]
+mod experiments;
 mod explain;
 mod fates;
 mod flow_name;
@@ -116,6 +118,8 @@ pub use capture_set::{CaptureSet, Gap, SetFile};
 pub use compat::spp_pairs;
 pub use cwnd::{LabelledSenderRow, cwnd};
 pub use error::Error;
+#[cfg(feature = "runs")]
+pub use experiments::{ForeignRun, flent_runs, teacup_runs};
 pub use explain::{Explained, Explanation, explain, records};
 pub use flow_name::FlowName;
 pub use flows::flows;

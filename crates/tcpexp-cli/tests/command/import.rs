@@ -217,7 +217,7 @@ fn the_series_of_flent_are_summarised() {
     lines           8 read, 7 used, 1 skipped (headers, comments)
     ");
     let csv = desk.text("import flent upload.flent.gz --format csv");
-    assert_snapshot!(csv.lines().nth(5).unwrap(), @"tcp_upload,fifo,TCP upload,2026-01-01T00:00:09.200000000Z,200000000,8.5,Mbits/s");
+    assert_snapshot!(csv.lines().nth(5).unwrap(), @"tcp_upload,fifo,TCP upload,2026-01-01T00:00:09.200000000Z,200000000,8.5,Mbits/s,");
     assert_snapshot!(desk.misuse("import flent upload.flent.gz --events events.csv"), @"error: a data file of Flent contains no events");
     desk.put("iperf3.json", IPERF3.as_bytes());
     assert_snapshot!(desk.failure("import flent iperf3.json"), @"cannot read iperf3.json: none of 0 lines can be used");

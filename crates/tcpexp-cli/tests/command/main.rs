@@ -22,6 +22,7 @@ mod formats;
 mod gallery;
 mod help;
 mod import;
+mod import_runs;
 mod info;
 #[cfg(target_os = "linux")]
 mod lab;

@@ -13,7 +13,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::error::{Error, Report, Unusable};
 use super::iperf3::{failure, span};
-use super::rows::{Batch, SeriesSample};
+use super::rows::{Batch, SeriesSample, TestInfo};
 
 /// First version of the format whose samples have the unit of their series.
 const UNITS_OF_SAMPLES: u64 = 4;
@@ -22,7 +22,8 @@ const ZONE_STEP_S: f64 = 900.0;
 /// Maximum time from the start of a test to its first sample, by which the zone of the start is found.
 const MAX_FIRST_SAMPLE_S: f64 = 60.0;
 
-/// Reads all values and passes them to `sink`, one batch per series in the order of their names.
+/// Reads all values and passes them to `sink`: first the test, then one batch per series in the order of
+/// their names.
 pub(super) fn read<E: From<Error>>(
     log: impl BufRead,
     mut sink: impl FnMut(Batch) -> Result<(), E>,
@@ -30,9 +31,15 @@ pub(super) fn read<E: From<Error>>(
     let file: Value = serde_json::from_reader(log).map_err(failure)?;
     let mut report = Report::default();
     let metadata = &file["metadata"];
-    let described = |name: &str| Arc::from(metadata[name].as_str().unwrap_or_default());
-    let (test, title): (Arc<str>, Arc<str>) = (described("NAME"), described("TITLE"));
-    let start = start(&file);
+    let info = info(&file);
+    let start = info.start;
+    let (test, title): (Arc<str>, Arc<str>) = (Arc::from(&*info.name), Arc::from(&*info.title));
+    if file["results"].is_object() {
+        sink(Batch {
+            test: Some(info),
+            ..Batch::default()
+        })?;
+    }
     let times = file["x_values"].as_array().map_or(&[][..], Vec::as_slice);
     let mut series: Vec<(&String, &Value)> =
         file["results"].as_object().into_iter().flatten().collect();
@@ -47,6 +54,7 @@ pub(super) fn read<E: From<Error>>(
             elapsed: TimeDelta::ZERO,
             value: 0.0,
             unit: described["UNITS"].as_str().map(Arc::from),
+            tool_mean: described["MEAN_VALUE"].as_f64(),
         };
         let values = values.as_array().map_or(&[][..], Vec::as_slice);
         let mut batch = Batch::default();
@@ -69,8 +77,6 @@ pub(super) fn read<E: From<Error>>(
         }
         if !batch.series.is_empty() {
             batch.series_samples = tool_samples(&file, name, start, &row);
-            let mean = described["MEAN_VALUE"].as_f64();
-            batch.series_means = mean.map(|mean| (row.series, mean)).into_iter().collect();
             sink(batch)?;
         }
     }
@@ -148,6 +154,28 @@ fn in_unit_of_series(name: &str, value: f64, entry: &Value) -> Option<f64> {
         return (value > 0.0).then(|| 1e3 / value);
     }
     Some(value)
+}
+
+fn info(file: &Value) -> TestInfo {
+    let metadata = &file["metadata"];
+    let text = |name: &str| metadata[name].as_str().unwrap_or_default().to_owned();
+    let parameters = metadata["TEST_PARAMETERS"]
+        .as_object()
+        .into_iter()
+        .flatten();
+    let shown = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    TestInfo {
+        name: text("NAME"),
+        title: text("TITLE"),
+        start: start(file),
+        parameters: parameters
+            .map(|(name, value)| (name.clone(), shown(value)))
+            .collect(),
+    }
 }
 
 /// The start of the test; `None` if its time zone is unknown.

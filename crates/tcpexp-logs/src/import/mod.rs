@@ -55,6 +55,6 @@ pub use drops::LoggedDrop;
 pub use error::{Error, FirstUnusable, Report, Unusable};
 pub use rows::{
     Batch, CongestionState, ImportedFlow, IntervalSample, RetransmitEvent, SenderCounters,
-    SeriesSample, StateChange,
+    SeriesSample, StateChange, TestInfo,
 };
 pub use run::{Format, import};

@@ -28,8 +28,21 @@ pub struct Batch {
     pub series: Vec<SeriesSample>,
     /// What the tools of a test printed, which its series interpolate.
     pub series_samples: Vec<SeriesSample>,
-    /// Means over the whole test that tools report, with the name of the series.
-    pub series_means: Vec<(Arc<str>, f64)>,
+    /// The test that the log is of.
+    pub test: Option<TestInfo>,
+}
+
+/// A test of a test tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestInfo {
+    /// Its name.
+    pub name: String,
+    /// The title that the user gave it; may be empty.
+    pub title: String,
+    /// Its start; `None` if unknown.
+    pub start: Option<Timestamp>,
+    /// Its parameters, by name.
+    pub parameters: Vec<(String, String)>,
 }
 
 /// A connection of a log.
@@ -153,8 +166,7 @@ pub struct SeriesSample {
     pub title: Arc<str>,
     /// Name of the series.
     pub series: Arc<str>,
-    /// Time of the value; counted from 1970 if the file does not state the start of the test in a
-    /// known time zone.
+    /// Time of the value; counted from 1970 if the start of the test is unknown.
     pub at: Timestamp,
     /// Time since the start of the test.
     pub elapsed: TimeDelta,
@@ -162,6 +174,8 @@ pub struct SeriesSample {
     pub value: f64,
     /// Unit of the value, as the file states it.
     pub unit: Option<Arc<str>>,
+    /// Mean of the series over the whole test, as its tool reports it; `None` if it reports none.
+    pub tool_mean: Option<f64>,
 }
 
 impl Batch {
@@ -178,8 +192,7 @@ impl Batch {
             && self.counters.is_empty()
             && self.intervals.is_empty()
             && self.series.is_empty()
-            && self.series_samples.is_empty()
-            && self.series_means.is_empty())
+            && self.series_samples.is_empty())
     }
 }
 

@@ -56,6 +56,10 @@ impl<'a> Column<'a> {
         self.0?.whole(row)
     }
 
+    pub(super) fn number(&self, row: usize) -> Option<f64> {
+        self.0?.number(row)
+    }
+
     /// A nonnegative integer.
     pub(super) fn count<T: TryFrom<i64>>(&self, row: usize) -> Option<T> {
         T::try_from(self.whole(row)?).ok()

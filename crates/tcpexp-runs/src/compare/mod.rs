@@ -12,14 +12,17 @@ mod expected;
 mod flows;
 mod rows;
 mod samples;
+mod series;
 #[cfg(test)]
 mod tests;
+
+pub use series::is_computed;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tcpexp_metrics::compare::{CellClass, ClassRun, Options, RunOfCell, compare, measure_run};
+use tcpexp_metrics::compare::{CellClass, ClassRun, Options, Run, RunOfCell, compare, measure_run};
 use tcpexp_metrics::repetition::Bootstrap;
 use thiserror::Error;
 
@@ -243,8 +246,9 @@ fn runs_of_sweep(sweep: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareErr
         let fault = cells::fault(&record);
         Ok(RunDir {
             data: path.join(DATASET),
+            // The plan of a sweep has traffic; the experiment of another tool may name none.
+            has_plan: !record.traffic.is_empty(),
             record,
-            has_plan: true,
             fault,
         })
     };
@@ -257,6 +261,9 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
     if run.fault.is_some() {
         return Ok(Vec::new());
     }
+    if let Some(read) = series::read(&run.data)? {
+        return Ok(classes_of(run, &read, options));
+    }
     // A missing table reads as an empty one, so only this check finds a run without a dataset.
     if !run.data.join("flows.parquet").exists() {
         run.fault = Some(format!(
@@ -268,11 +275,16 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
         run.fault = Some("its traffic never started".to_owned());
         return Ok(Vec::new());
     };
-    let classes = measure_run(&read, &options.measure);
+    Ok(classes_of(run, &read, options))
+}
+
+/// The values of a run by class. Marks a run without traffic as faulty.
+fn classes_of(run: &mut RunDir, read: &Run, options: &CompareOptions) -> Vec<ClassRun> {
+    let classes = measure_run(read, &options.measure);
     if classes.is_empty() {
         run.fault = Some("it has no traffic".to_owned());
     }
-    Ok(classes)
+    classes
 }
 
 impl Counts {

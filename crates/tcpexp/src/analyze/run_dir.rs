@@ -67,7 +67,7 @@ impl SweepColumns {
     }
 
     /// Returns these columns with the values of one run.
-    fn of_run(&self, record: &RunRecord) -> RunColumns {
+    pub(crate) fn of_run(&self, record: &RunRecord) -> RunColumns {
         let column = |name: &str, description: &str, value| RunColumn {
             name: name.to_owned(),
             description: description.to_owned(),

@@ -11,6 +11,7 @@ use tcpexp_metrics::pooling::{Lane, Pooling};
 use tcpexp_table::{Cell, Frame, TableFile};
 use tcpexp_units::Timestamp;
 
+use super::series;
 use crate::Error;
 
 /// Key, heading and axis label of each panel.
@@ -20,7 +21,7 @@ pub(super) const GOODPUT: (&str, &str, &str) = ("goodput", "Goodput", "goodput (
 pub(super) const QUEUE: (&str, &str, &str) = ("queue", "Queue", "queue (packets)");
 
 /// Maximum number of flows drawn per run.
-const MAX_FLOWS: usize = 8;
+pub(super) const MAX_FLOWS: usize = 8;
 /// Maximum number of samples per thinned bin: first, smallest, largest and last.
 const BIN_POINTS: usize = 4;
 
@@ -78,6 +79,9 @@ pub(super) struct RunFlows {
 
 /// The busiest flows of the dataset in `data`, with about `most_points` points per line at most.
 pub(super) fn flows_of(data: &Path, most_points: usize) -> Result<RunFlows, Error> {
+    if let Some(series) = series::series_of(data, most_points)? {
+        return Ok(series);
+    }
     let tables = Tables::read(data)?;
     let (chosen, rule) = chosen(&tables.flows);
     let lines = |chosen: &Chosen| tables.flow(chosen, most_points);
@@ -112,18 +116,7 @@ struct Tables {
 
 impl Tables {
     fn read(data: &Path) -> Result<Self, Error> {
-        let read = |table: &str, columns: &[&str]| {
-            let path = data.join(format!("{table}.parquet"));
-            if !path.exists() {
-                return Ok(Frame::default());
-            }
-            let file = File::open(&path).map_err(|source| Error::Open {
-                path: path.clone(),
-                source,
-            })?;
-            let frame = TableFile::open(file).and_then(|table| table.read(columns));
-            frame.map_err(|source| Error::Table { path, source })
-        };
+        let read = |table: &str, columns: &[&str]| read_table(data, table, columns);
         let of_flow = ["flow_id", "direction", "time_s", "capture"];
         let with = |more: &[&'static str]| [&of_flow[..], more].concat();
         Ok(Self {
@@ -182,6 +175,20 @@ impl Tables {
             quantiles: quantiles.into_iter().collect(),
         }
     }
+}
+
+/// Reads columns of a table; a missing table has no rows.
+pub(super) fn read_table(data: &Path, table: &str, columns: &[&str]) -> Result<Frame, Error> {
+    let path = data.join(format!("{table}.parquet"));
+    if !path.exists() {
+        return Ok(Frame::default());
+    }
+    let file = File::open(&path).map_err(|source| Error::Open {
+        path: path.clone(),
+        source,
+    })?;
+    let frame = TableFile::open(file).and_then(|table| table.read(columns));
+    frame.map_err(|source| Error::Table { path, source })
 }
 
 /// The directions that [`pooling`](tcpexp_metrics::pooling) counts, busiest first, and its rule in
@@ -250,7 +257,7 @@ fn at(seconds: f64) -> Timestamp {
     Timestamp::from_nanos((seconds * 1e9).round() as i64)
 }
 
-fn add(
+pub(super) fn add(
     all: &mut BTreeMap<String, PageSeries>,
     (key, ..): (&str, &str, &str),
     values: &[(Timestamp, i64)],

@@ -2,6 +2,7 @@
 
 mod cells;
 mod flows;
+mod series;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -145,7 +146,10 @@ fn run_on_page(
         Some(_) if !dir.join(MANIFEST_FILE_NAME).is_file() => dir.join(DATASET),
         _ => dir.to_owned(),
     };
-    if record.is_none() && !data.join("flows.parquet").is_file() {
+    let has_tables = ["flows.parquet", "series.parquet"]
+        .iter()
+        .any(|table| data.join(table).is_file());
+    if record.is_none() && !has_tables {
         return Err(Error::NoTables { path: data });
     }
     let is_drawn = record.is_none_or(|record| record.status == Status::Complete);

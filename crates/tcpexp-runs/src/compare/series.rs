@@ -1,0 +1,182 @@
+//! Runs of Flent: series of rates and round-trip times instead of packets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use tcpexp_metrics::compare::{Bin, Run, Sender, Window};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::CompareError;
+use super::columns::Columns;
+
+/// Names of the tables.
+const SERIES: &str = "series";
+const SAMPLES: &str = "samples";
+/// Beginning of the names of series of round-trip times.
+const PING: &str = "Ping (ms)";
+
+/// Ends of the names of series that Flent computes from others.
+const COMPUTED: [&str; 3] = [" avg", " sum", " totals"];
+
+/// A series of a run.
+#[derive(Default)]
+struct Series {
+    unit: Option<String>,
+    tool_mean: Option<f64>,
+    /// Time and value.
+    values: Vec<(Timestamp, f64)>,
+}
+
+/// Reads the series of a run; `None` if its dataset has packets instead.
+///
+/// A series of a rate is a sender that always has data to send, and a series of round-trip times is a probe.
+/// Series that Flent computes from others are left out. The goodput of a sender over the whole test is the
+/// tool's own; parts of it come from Flent's interpolated series, as do round-trip times of a file without
+/// samples.
+pub(super) fn read(data: &Path) -> Result<Option<Run>, CompareError> {
+    if data.join("flows.parquet").exists() || !data.join("series.parquet").exists() {
+        return Ok(None);
+    }
+    let samples = of_table(data, SAMPLES)?;
+    let series = of_table(data, SERIES)?;
+    let times = series.values().flat_map(|one| &one.values);
+    let Some(origin) = times.map(|(at, _)| *at).min() else {
+        return Ok(Some(Run::default()));
+    };
+    let width = step(&series);
+    let mut senders = Vec::new();
+    for (name, reported) in &series {
+        let samples = match samples.get(name) {
+            Some(samples) => samples,
+            None if samples.is_empty() && !is_computed(name) => reported,
+            None => continue,
+        };
+        if name.starts_with(PING) {
+            senders.extend(probe(name, samples, width));
+        } else if let Some(unit) = reported.unit.as_deref().and_then(bits_per_second) {
+            senders.extend(sender(name, reported, unit, width));
+        }
+    }
+    Ok(Some(Run {
+        origin,
+        senders,
+        ..Run::default()
+    }))
+}
+
+/// True if Flent computes a series of this name from others: `TCP upload avg`. In a file with samples, these
+/// are the series without.
+pub fn is_computed(name: &str) -> bool {
+    COMPUTED.iter().any(|end| name.ends_with(end))
+}
+
+fn of_table(data: &Path, table: &str) -> Result<BTreeMap<String, Series>, CompareError> {
+    let columns = ["series", "time", "value", "unit", "tool_mean"];
+    let table = Columns::read(data, table, &columns)?;
+    let [name, at, value, unit, mean] = columns.map(|name| table.column(name));
+    let mut all: BTreeMap<String, Series> = BTreeMap::new();
+    for row in 0..table.rows() {
+        if let (Some(name), Some(at), Some(value)) =
+            (name.text(row), at.time(row), value.number(row))
+        {
+            let one = all.entry(name.to_owned()).or_default();
+            one.unit = unit.text(row).map(str::to_owned);
+            one.tool_mean = mean.number(row);
+            one.values.push((at, value));
+        }
+    }
+    Ok(all)
+}
+
+/// The time from one value to the next: the least between values, because a series may have gaps.
+fn step(series: &BTreeMap<String, Series>) -> TimeDelta {
+    let steps = series.values().flat_map(|one| {
+        let pairs = one.values.iter().zip(one.values.iter().skip(1));
+        pairs.map(|((from, _), (to, _))| *to - *from)
+    });
+    let steps = steps.filter(|step| *step > TimeDelta::ZERO);
+    steps.min().unwrap_or_default()
+}
+
+/// Bits per second in the unit of a rate; `None` for other units.
+fn bits_per_second(unit: &str) -> Option<f64> {
+    match unit {
+        "bits/s" => Some(1.0),
+        "Kbits/s" | "Kbps" => Some(1e3),
+        "Mbits/s" => Some(1e6),
+        _ => None,
+    }
+}
+
+/// The class of a series: `TCP upload` of `TCP upload::3`.
+fn class(name: &str) -> Arc<str> {
+    name.split_once("::")
+        .map_or(name, |(class, _)| class)
+        .into()
+}
+
+fn sender(name: &str, reported: &Series, unit_bps: f64, width: TimeDelta) -> Option<Sender> {
+    let (first, last) = (reported.values.first()?.0, reported.values.last()?.0);
+    let bin = |(start, value): &(Timestamp, f64)| {
+        let bytes = value * unit_bps * width.as_seconds_f64() / 8.0;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate is not negative, and what is too large saturates"
+        )]
+        let bytes = bytes.round() as u64;
+        Bin {
+            start: *start,
+            width,
+            covered: width,
+            link_bytes: bytes,
+            goodput_bytes: bytes,
+        }
+    };
+    Some(Sender {
+        is_bulk: true,
+        arrived: reported.values.iter().map(bin).collect(),
+        reported_goodput_bps: reported.tool_mean.map(|mean| mean * unit_bps),
+        ..idle(name, first, last + width)
+    })
+}
+
+fn probe(name: &str, samples: &Series, width: TimeDelta) -> Option<Sender> {
+    let (first, last) = (samples.values.first()?.0, samples.values.last()?.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what is too large saturates"
+    )]
+    let rtt = |(at, millis): &(Timestamp, f64)| {
+        (*at, TimeDelta::from_nanos((millis * 1e6).round() as i64))
+    };
+    let rtts: Vec<_> = samples.values.iter().map(rtt).collect();
+    Some(Sender {
+        is_probe: true,
+        base_rtt: rtts.iter().map(|(_, rtt)| *rtt).min(),
+        rtts,
+        ..idle(name, first, last + width)
+    })
+}
+
+/// A sender without data.
+fn idle(name: &str, from: Timestamp, until: Timestamp) -> Sender {
+    Sender {
+        class: class(name),
+        is_bulk: false,
+        is_probe: false,
+        is_call: false,
+        link: 0,
+        active: Window { from, until },
+        segment: None,
+        base_rtt: None,
+        arrived: Vec::new(),
+        reported_goodput_bps: None,
+        sent: Vec::new(),
+        retransmitted: None,
+        fates: None,
+        rtts: Vec::new(),
+        transfers: Vec::new(),
+    }
+}
