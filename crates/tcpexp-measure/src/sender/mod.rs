@@ -68,6 +68,7 @@ mod stamps;
 mod summary;
 mod survey;
 mod undecided;
+mod unseen;
 mod window;
 
 #[cfg(test)]

@@ -72,6 +72,10 @@ impl Replay {
         {
             self.release(sent.record, engine, rows);
         }
+        engine.fill(self.latest, sent.record, rows);
+        if engine.is_again(&sent) {
+            engine.fill_burst(self.latest, sent.record, rows);
+        }
         let mut at_most = sent.at - self.least_rtt.unwrap_or_default();
         self.ticks.send(at_most, sent.stamp);
         // A queue delays the data but not its timestamp, so the tick may give an earlier bound.
@@ -92,6 +96,7 @@ impl Replay {
         if let Some((_, mut acked)) = self.departed.pop_front() {
             // Retransmissions carry the record numbers of their arrival.
             acked.record = record;
+            engine.fill(self.latest, record, rows);
             // The replayed clock must not run backwards.
             acked.at = acked.at.max(self.latest);
             self.latest = acked.at;

@@ -101,6 +101,11 @@ impl Scoreboard {
         self.sacked > 0
     }
 
+    /// Number of outstanding segments that the receiver has.
+    pub(super) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
     pub(super) fn front(&self) -> Option<&Segment> {
         self.segments.front()
     }

@@ -14,6 +14,7 @@ use super::pacing::Pacing;
 use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, ReceivedAcks, TickSearch};
+use super::unseen::Unseen;
 use crate::{Busiest, Meter, MissedData, Position, Vantage};
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
@@ -39,6 +40,8 @@ pub(super) struct Side {
     /// Scale of the receiver's window.
     pub(super) window_scale: WindowScale,
     pub(super) retransmissions: Retransmissions,
+    /// Data lost before it reached a capture away from the sender.
+    pub(super) unseen: Unseen,
     /// Shortest time from an ACK to the data that echoes it; in a capture at the receiver, the
     /// round-trip time.
     pub(super) least_echo: Option<TimeDelta>,
@@ -76,6 +79,7 @@ struct SideSurvey {
     /// True if packets of this direction carry SACK blocks.
     has_blocks: bool,
     again: Retransmissions,
+    unseen: Unseen,
     /// Separates new data from retransmissions and reordered data.
     classifier: Classifier,
     /// True if the latest new data carries timestamps.
@@ -300,6 +304,7 @@ impl SideSurvey {
             Class::New => {
                 self.pacing.send(segment.seen.at);
                 self.scale.send(end);
+                self.unseen.send(start, end);
                 if let Some(acked) = self
                     .received_acks
                     .known_at(segment.timestamps.map(|(_, echo)| echo))
@@ -366,6 +371,11 @@ impl SideSurvey {
             },
             window_scale,
             retransmissions: self.again.clone().sorted(position),
+            unseen: match position {
+                // A capture at the sender misses data only by its own fault.
+                None | Some(Position::Sender) => Unseen::default(),
+                Some(Position::Between | Position::Receiver) => self.unseen.clone(),
+            },
             least_echo: other.echoes.least(),
             // Only at the sender is the time from an ACK to data the reaction time of the sender.
             is_paced: match position {

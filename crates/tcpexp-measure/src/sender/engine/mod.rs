@@ -6,6 +6,7 @@ mod sample;
 mod settle;
 mod state;
 mod stream;
+mod unseen;
 
 use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};

@@ -118,6 +118,57 @@ fn at_a_receiver_without_timestamps_the_window_is_unknown() {
 }
 
 #[test]
+fn at_a_receiver_one_recovery_repairs_a_burst_of_losses_at_its_end() {
+    let mut text = "
+        0.000000 > S 0 mss 1000 sackok ts 1 0
+        0.000010 < S. 0 ack 1 mss 1000 sackok ts 900 1
+        0.040000 > . 1 ack 1 ts 41 900
+    "
+    .to_owned();
+    // Eight segments in each round trip of 40 ms, one every 2 ms. Of the third round, the first and
+    // the last four are lost.
+    for segment in 0..24_u32 {
+        let (round, place) = (segment / 8, segment % 8);
+        let (millis, from) = (41 + round * 40 + place * 2, 1 + segment * 988);
+        let end = from + 988;
+        let echo = if round == 0 { 900 } else { 860 + millis };
+        // ACKs that arrive together release the third round at once.
+        let (at, stamp) = match round {
+            2 => (format!("0.136{place}00"), 136),
+            _ => (format!("0.{millis:03}000"), millis),
+        };
+        if round < 2 {
+            let stamp_of_ack = 900 + millis;
+            text += &format!("{at} > {from}:{end}(988) ts {stamp} {echo}\n");
+            text += &format!("0.{millis:03}010 < ack {end} ts {stamp_of_ack} {stamp}\n");
+        } else if (1..4).contains(&place) {
+            text += &format!("{at} > {from}:{end}(988) ts {stamp} {echo}\n");
+            text += &format!("0.136{place}10 < ack 15809 sack 16797:{end} ts 1036 136\n");
+        }
+    }
+    text += "
+        0.176400 > 15809:16797(988) ts 176 1036   // the first loss again
+        0.176410 < ack 19761 ts 1076 176
+        0.176500 > 23713:24701(988) ts 176 1036   // the end of the burst shows
+        0.176510 < ack 19761 sack 23713:24701 ts 1076 176
+        0.216600 > 19761:20749(988) ts 216 1076
+        0.216610 > 20749:21737(988) ts 216 1076
+        0.216620 > 21737:22725(988) ts 216 1076
+        0.216630 > 22725:23713(988) ts 216 1076
+        0.216640 < ack 24701 ts 1116 216
+        0.256700 > 24701:25689(988) ts 256 1116
+        0.256710 < ack 25689 ts 1156 256
+    ";
+    let rows = rows(&text, SenderOptions::default());
+    let recoveries = rows.iter().filter_map(|row| match row {
+        SenderRow::Recovery(epoch) => Some((epoch.kind, epoch.cwnd_before_segments)),
+        _ => None,
+    });
+    let recoveries: Vec<_> = recoveries.collect();
+    assert_eq!(recoveries, [(RecoveryKind::Fast, Some(8))]);
+}
+
+#[test]
 fn at_a_receiver_timestamps_reveal_the_acks_known_to_the_sender() {
     let text = "
         0.000000 > S 0 mss 1000 sackok ts 1 0
