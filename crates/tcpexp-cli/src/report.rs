@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tcpexp::{CaptureInfo, missed_warning};
+use tcpexp::{CaptureInfo, coarse_clock_warning, missed_warning};
 use tcpexp_pair::spp::{Point, SequenceShift};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tally;
@@ -175,6 +175,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
         ));
     }
     warnings.extend(missed_warning(name.display(), capture.missed.bytes));
+    warnings.extend(coarse_clock_warning(name.display(), capture.coarse_tick));
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     if dropped > 0 {
         warnings.push(format!(

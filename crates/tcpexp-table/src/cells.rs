@@ -78,6 +78,8 @@ pub(crate) fn number(segments: Option<u32>) -> String {
 pub(crate) struct Unit {
     pub(crate) name: &'static str,
     nanos: f64,
+    /// Shorter times are not known any better than this.
+    coarse_tick: Option<TimeDelta>,
 }
 
 impl Unit {
@@ -94,22 +96,39 @@ impl Unit {
             return Self {
                 name: "s",
                 nanos: 1e9,
+                coarse_tick: None,
             };
         }
         if largest.is_some_and(|largest| largest < TimeDelta::from_millis(1)) {
             return Self {
                 name: "µs",
                 nanos: 1e3,
+                coarse_tick: None,
             };
         }
         Self {
             name: "ms",
             nanos: 1e6,
+            coarse_tick: None,
         }
     }
 
-    /// Four significant digits, at most three decimals, at most six characters.
+    /// The unit for times that a clock with this tick has measured.
+    pub(crate) fn measured_with(self, coarse_tick: Option<TimeDelta>) -> Self {
+        Self {
+            coarse_tick,
+            ..self
+        }
+    }
+
+    /// Four significant digits, at most three decimals, at most six characters; a time that is shorter
+    /// than the tick of the clock shows as below the tick.
     pub(crate) fn show(&self, span: TimeDelta) -> String {
+        if let Some(tick) = self.coarse_tick
+            && span.abs() < tick
+        {
+            return format!("<{}", four_digits(tick.as_nanos() as f64 / self.nanos));
+        }
         four_digits(span.as_nanos() as f64 / self.nanos)
     }
 }

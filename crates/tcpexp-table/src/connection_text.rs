@@ -94,7 +94,8 @@ fn table(shown: &[ConnectionSummary], rest: Rest, width: usize) -> String {
     }
     let directions = shown.iter().flat_map(|summary| &summary.directions);
     let rtts = directions.filter_map(|direction| direction.rtt);
-    let unit = Unit::of(rtts.map(|rtt| (rtt.min, rtt.max)));
+    let coarse_tick = shown.iter().find_map(|summary| summary.coarse_tick);
+    let unit = Unit::of(rtts.map(|rtt| (rtt.min, rtt.max))).measured_with(coarse_tick);
     let mut lines = Vec::new();
     if !shown.is_empty() {
         lines.push(header(&unit));

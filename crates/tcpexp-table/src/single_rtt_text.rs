@@ -59,7 +59,8 @@ fn table(shown: &[SingleRttFlow], rest: Rest, width: usize) -> String {
         .iter()
         .flat_map(|flow| &flow.directions)
         .flat_map(summaries);
-    let unit = Unit::of(all.map(|(_, rtt)| (rtt.min, rtt.max)));
+    let coarse_tick = shown.iter().find_map(|flow| flow.coarse_tick);
+    let unit = Unit::of(all.map(|(_, rtt)| (rtt.min, rtt.max))).measured_with(coarse_tick);
     let mut lines = vec![row(
         &format!("RTT in {} by", unit.name),
         ["samples", "min", "median", "p95", "max", "SRTT", "RTO"].map(str::to_owned),

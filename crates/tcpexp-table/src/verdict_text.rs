@@ -134,7 +134,10 @@ fn evidence(verdict: &Verdict, cause: Cause) -> String {
         Cause::OwnQueue | Cause::PathCapacity | Cause::OthersQueue => queue(seen),
         Cause::Loss | Cause::Policing => losses(seen),
         Cause::Timeouts => vec![counted(seen.timeouts, "timeout"), repaired(seen)],
-        Cause::NotCertain => [missed(seen), queue(seen), losses(seen)].concat(),
+        Cause::NotCertain => match unresolved(seen) {
+            Some(why) => [vec![why], missed(seen)].concat(),
+            None => [missed(seen), queue(seen), losses(seen)].concat(),
+        },
         Cause::Setup => seen.opening.as_ref().map(handshake).unwrap_or_default(),
         Cause::Tls => seen.opening.and_then(tls).into_iter().collect(),
         Cause::Application | Cause::ReceiverWindow | Cause::WindowGrowth => vec![],
@@ -193,6 +196,14 @@ const fn unseen(position: Option<Position>) -> Option<&'static str> {
             "the position of the capture is unknown (name it with --position): in which order data left the sender and ACKs reached it",
         ),
     }
+}
+
+/// Why round-trip times are unknown.
+fn unresolved(seen: &Evidence) -> Option<String> {
+    let tick = seen.unresolved_by_tick?;
+    Some(format!(
+        "the clock of the capture advances in steps of {tick}, too coarse for the round-trip times"
+    ))
 }
 
 /// What the capture missed.

@@ -78,11 +78,14 @@ pub fn cwnd<E: From<Error> + Send>(
 
 fn survey(view: View<'_>) -> Result<(Hindsight, CaptureInfo), Error> {
     let mut walk = view.walk_once()?;
-    let (hindsight, metered) = Hindsight::of(&mut walk);
+    let (mut hindsight, metered) = Hindsight::of(&mut walk);
+    let coarse_tick = view.recording().coarse_tick()?;
+    hindsight.set_coarse_tick(coarse_tick);
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         flows_left_out: hindsight.flows_left_out(),
         missed: hindsight.missed(),
+        coarse_tick,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(view.recording())?;

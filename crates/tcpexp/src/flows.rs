@@ -19,18 +19,26 @@ pub fn flows<E: From<Error> + Send>(
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
     let mut missed = MissedData::default();
     let shard = options.reading.shard;
-    let metered = meter_part(&mut walk, shard, Connection::of, |connections: Vec<_>| {
-        for direction in connections
-            .iter()
-            .flat_map(|one: &ConnectionSummary| &one.directions)
-        {
-            missed += MissedData::of(&direction.missed);
-        }
-        sink(connections)
-    })?;
+    let coarse_tick = recording.coarse_tick()?;
+    let metered = meter_part(
+        &mut walk,
+        shard,
+        Connection::of,
+        |mut connections: Vec<_>| {
+            for one in &mut connections {
+                let one: &mut ConnectionSummary = one;
+                one.coarse_tick = coarse_tick;
+                for direction in &one.directions {
+                    missed += MissedData::of(&direction.missed);
+                }
+            }
+            sink(connections)
+        },
+    )?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         missed,
+        coarse_tick,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;

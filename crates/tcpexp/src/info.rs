@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tcpexp_capture::{Compression, Format, Interface};
 use tcpexp_flow::Packets;
 use tcpexp_measure::MissedData;
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::{LinkType, Skipped, Tally};
 
 use crate::capture_set::CaptureSet;
@@ -47,6 +47,9 @@ pub struct CaptureInfo {
     /// Data that was acknowledged and that the capture never shows, at least; nothing if flows were not
     /// tracked.
     pub missed: MissedData,
+    /// Tick of the capture's clock, by its first records, if it is coarser than one microsecond. `None`
+    /// for a live capture, and in measurements of a pair, whose clock model has it.
+    pub coarse_tick: Option<TimeDelta>,
     /// The files of the capture, if it is made of several.
     pub set: Option<Arc<CaptureSet>>,
 }
@@ -60,6 +63,17 @@ pub fn missed_warning(name: impl std::fmt::Display, missed_bytes: u64) -> Option
     })
 }
 
+/// The warning of a clock that is coarser than one microsecond; `None` for all other clocks.
+pub fn coarse_clock_warning(
+    name: impl std::fmt::Display,
+    coarse_tick: Option<TimeDelta>,
+) -> Option<String> {
+    let tick = coarse_tick?;
+    Some(format!(
+        "{name}: the clock of the capture advances in steps of {tick}: times and round-trip times are no more exact, and time bins must be longer"
+    ))
+}
+
 impl CaptureInfo {
     /// Reads a capture to its end.
     ///
@@ -68,7 +82,10 @@ impl CaptureInfo {
         let mut walk = View::of(recording, &options.reading)?.walk_once()?;
         while walk.show(usize::MAX, |_| ()) > 0 {}
         recording.require_whole_passes()?;
-        Ok(Self::of(&walk))
+        Ok(Self {
+            coarse_tick: recording.coarse_tick()?,
+            ..Self::of(&walk)
+        })
     }
 
     /// Number of packets that the capture file reports as dropped (`isb_ifdrop` of pcapng), and of
@@ -114,6 +131,7 @@ impl CaptureInfo {
             flows_shed: 0,
             flows_left_out: 0,
             missed: MissedData::default(),
+            coarse_tick: None,
             set: walk.set.cloned(),
         }
     }

@@ -26,12 +26,16 @@ pub fn single_rtt<E: From<Error> + Send>(
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
     let mut missed = MissedData::default();
     let shard = options.reading.shard;
-    let metered = meter_part(&mut walk, shard, SingleRttMeter::new, |rows: Vec<_>| {
-        for row in &rows {
+    let coarse_tick = recording.coarse_tick()?;
+    let metered = meter_part(&mut walk, shard, SingleRttMeter::new, |mut rows: Vec<_>| {
+        for row in &mut rows {
             if let SingleRttRow::Ended(flow) = row {
                 for direction in &flow.directions {
                     missed += direction.missed;
                 }
+            }
+            if let Some(tick) = coarse_tick {
+                row.add_clock_error(tick);
             }
         }
         sink(rows)
@@ -39,6 +43,7 @@ pub fn single_rtt<E: From<Error> + Send>(
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         missed,
+        coarse_tick,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;

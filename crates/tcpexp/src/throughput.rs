@@ -32,6 +32,7 @@ pub fn throughput<E: From<Error> + Send>(
     let capture = CaptureInfo {
         flows_shed: totals.flows_shed,
         missed: totals.missed,
+        coarse_tick: recording.coarse_tick()?,
         ..CaptureInfo::of(&walk)
     };
     capture.require_packets(recording)?;

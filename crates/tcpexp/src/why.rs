@@ -10,6 +10,7 @@ use tcpexp_measure::sender::SenderRow;
 use tcpexp_measure::verdict::{Limits, Opening, OpeningMeter, Verdict};
 use tcpexp_measure::{Labelled, SenderLabel};
 use tcpexp_pair::spp::Point;
+use tcpexp_units::TimeDelta;
 
 use crate::view::View;
 use crate::{CaptureInfo, CaptureOptions, CwndOptions, Error, Recording, cwnd, flows};
@@ -64,7 +65,8 @@ pub fn why(
                 };
                 let opening = flow.and_then(|flow| of_capture.openings.get(&flow).copied());
                 let missed = flow.and_then(|flow| of_capture.missed.get(&(flow, key.1)));
-                Limits::new(key.0, key.1, opening, missed.cloned().unwrap_or_default())
+                let missed = missed.cloned().unwrap_or_default();
+                Limits::new(key.0, key.1, opening, missed, of_capture.coarse_tick)
             });
             limits.add(&row);
             if matches!(row, SenderRow::Summary(_)) {
@@ -97,6 +99,8 @@ struct Senders {
     missed: HashMap<(FlowId, Direction), Holes>,
     /// How their flows were opened.
     openings: HashMap<FlowId, Opening>,
+    /// Tick of the capture's clock, if it is coarse.
+    coarse_tick: Option<TimeDelta>,
     /// The large flows between two endpoints; `None` if there were several.
     between: HashMap<Ends, Option<FlowId>>,
 }
@@ -106,7 +110,10 @@ type Ends = (SocketAddr, SocketAddr);
 
 impl Senders {
     fn of(recording: &Recording, options: &CwndOptions) -> Result<Self, Error> {
-        let mut found = Self::default();
+        let mut found = Self {
+            coarse_tick: recording.coarse_tick()?,
+            ..Self::default()
+        };
         let reading = CaptureOptions {
             reading: options.reading.clone(),
         };

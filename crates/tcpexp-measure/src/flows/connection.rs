@@ -119,6 +119,7 @@ impl Connection {
             ecn: self.handshake.ecn.mode(),
             directions,
             quic,
+            coarse_tick: None,
         }
     }
 

@@ -51,6 +51,8 @@ pub struct ConnectionSummary {
     pub directions: [DirectionSummary; 2],
     /// What is known of a QUIC connection; `None` if no long header shows that the flow is QUIC.
     pub quic: Option<QuicConnection>,
+    /// Tick of the capture's clock, if known to be coarse.
+    pub coarse_tick: Option<TimeDelta>,
 }
 
 /// The QUIC connection of a flow.

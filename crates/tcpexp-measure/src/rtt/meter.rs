@@ -123,6 +123,7 @@ impl Meter for SingleRttMeter {
         rows.extend([SingleRttRow::Ended(Box::new(SingleRttFlow {
             flow: *flow,
             directions,
+            coarse_tick: None,
         }))]);
     }
 }

@@ -35,8 +35,9 @@ pub struct SingleRttSample {
     pub ack_class: AckClass,
     /// Offset of the first answered byte in its direction's stream; `None` for QUIC.
     pub offset: Option<StreamOffset>,
-    /// The round trip over the path may be shorter than `rtt` by at most this, because the answer
-    /// may have waited at its sender; `None` if unknown.
+    /// Maximum error of `rtt`: of the spin bit, by which the round trip over the path may be shorter
+    /// because the answer may have waited at its sender; of a coarse clock, its tick, either way.
+    /// `None` if neither applies.
     pub error: Option<TimeDelta>,
     /// The sender's timer after this sample as in RFC 6298; `None` before the first sample that
     /// counts.
@@ -103,6 +104,8 @@ pub struct SingleRttFlow {
     pub flow: Flow,
     /// Indexed by direction of the data.
     pub directions: [SingleRttDirection; 2],
+    /// Tick of the capture's clock, if known to be coarse.
+    pub coarse_tick: Option<TimeDelta>,
 }
 
 /// Summary of one direction of a flow.
@@ -128,6 +131,19 @@ pub struct SingleRttDirection {
     pub rfc6298: Option<RttEstimate>,
     /// The sender's timer as in Linux.
     pub linux: Option<RttEstimate>,
+}
+
+impl SingleRttRow {
+    /// Adds the error from a clock whose tick is `tick`, which no packet shows by itself.
+    pub fn add_clock_error(&mut self, tick: TimeDelta) {
+        match self {
+            Self::Began(_) => {}
+            Self::Sample(sample) => {
+                sample.error = Some(sample.error.unwrap_or(TimeDelta::ZERO) + tick);
+            }
+            Self::Ended(flow) => flow.coarse_tick = Some(tick),
+        }
+    }
 }
 
 impl RttMethod {

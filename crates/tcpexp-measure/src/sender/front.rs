@@ -11,6 +11,7 @@ use super::event::{Acked, Sent};
 use super::hindsight::Hindsight;
 use super::losses::Losses;
 use super::options::SenderOptions;
+use super::profile::Profile;
 use super::receiver::Replay;
 use super::row::SenderRow;
 use super::scale::WindowScale;
@@ -39,7 +40,14 @@ impl<'a> FlowReplay<'a> {
         let sender = |direction| {
             let side = hindsight.side(flow, direction)?;
             let losses = hindsight.losses(flow, direction);
-            Some(Box::new(Front::new(flow, direction, side, losses, options)))
+            let subject = Subject {
+                flow,
+                direction,
+                side,
+                order: order(side, options.position),
+                coarse_tick: hindsight.coarse_tick,
+            };
+            Some(Box::new(Front::new(subject, losses, options.profile)))
         };
         Self {
             senders: Direction::BOTH.map(sender),
@@ -74,32 +82,15 @@ impl Meter for FlowReplay<'_> {
 }
 
 impl<'a> Front<'a> {
-    fn new(
-        flow: FlowId,
-        direction: Direction,
-        side: &'a Side,
-        losses: Option<Losses<'a>>,
-        options: SenderOptions,
-    ) -> Self {
-        let position = options.position.or(side.position);
-        // Without evidence, assume a capture at the sender.
-        let order = match position {
-            None | Some(Position::Sender) => Order::Seen,
-            Some(_) if side.has_timestamps => Order::Replayed,
-            Some(_) => Order::NotSeen,
-        };
+    fn new(subject: Subject<'a>, losses: Option<Losses<'a>>, profile: Profile) -> Self {
+        let Subject { side, order, .. } = subject;
         Self {
             side,
             engine: Engine::new(
-                Subject {
-                    flow,
-                    direction,
-                    side,
-                    order,
-                },
+                subject,
                 // Fates are known only for packets captured before the path, at the sender.
                 losses.filter(|_| order == Order::Seen),
-                options.profile,
+                profile,
             ),
             replay: (order == Order::Replayed).then(|| Replay::new(side.least_echo, side.tick)),
             classifier: Classifier::default(),
@@ -182,5 +173,15 @@ impl<'a> Front<'a> {
             replay.flush(Timestamp::MAX, &mut self.engine, rows);
         }
         self.engine.end(rows);
+    }
+}
+
+/// How the order of the sender's events is known at the capture's position.
+fn order(side: &Side, position: Option<Position>) -> Order {
+    match position.or(side.position) {
+        // Without evidence, assume a capture at the sender.
+        None | Some(Position::Sender) => Order::Seen,
+        Some(_) if side.has_timestamps => Order::Replayed,
+        Some(_) => Order::NotSeen,
     }
 }

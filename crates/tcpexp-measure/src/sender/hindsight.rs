@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 
 use tcpexp_flow::{Direction, Flow, FlowId, Packets};
+use tcpexp_units::TimeDelta;
 
 use super::fates::DataFates;
 use super::losses::Losses;
@@ -21,6 +22,8 @@ pub struct Hindsight {
     flows_left_out: u32,
     missed: MissedData,
     fates: DataFates,
+    /// Tick of the capture's clock, if known to be coarse.
+    pub(super) coarse_tick: Option<TimeDelta>,
 }
 
 impl Hindsight {
@@ -31,6 +34,7 @@ impl Hindsight {
             flows_left_out,
             missed,
             fates: DataFates::default(),
+            coarse_tick: None,
         }
     }
 
@@ -81,6 +85,11 @@ impl Hindsight {
     /// Adds the fates of the data packets, from a second capture.
     pub fn learn(&mut self, fates: DataFates) {
         self.fates = fates;
+    }
+
+    /// Sets the tick of the capture's clock. Round-trip times below it are then unknown.
+    pub fn set_coarse_tick(&mut self, tick: Option<TimeDelta>) {
+        self.coarse_tick = tick;
     }
 
     /// The fates of the data in `direction`; `None` without a second capture.

@@ -103,6 +103,9 @@ pub struct Evidence {
     /// Position of the capture relative to the sender's data; `None` if unknown. Only a capture at the
     /// sender proves every cause.
     pub position: Option<Position>,
+    /// Tick of the capture's clock, if it is too coarse for the round-trip times: these, and what
+    /// rests on them, are then unknown.
+    pub unresolved_by_tick: Option<TimeDelta>,
     /// How the connection was opened; `None` if the capture does not have its beginning.
     pub opening: Option<Opening>,
 }
@@ -134,6 +137,15 @@ impl Verdict {
 }
 
 impl Limits {
+    /// The tick of the clock if the shortest round trip is hardly longer, so that its error is as long
+    /// as a queueing delay that matters.
+    fn unresolved_by_tick(&self) -> Option<TimeDelta> {
+        self.coarse_tick.filter(|tick| {
+            self.base_rtt
+                .is_none_or(|base| base < TimeDelta::from_nanos(2 * tick.as_nanos()))
+        })
+    }
+
     /// The verdict; `None` if no ACK reached the sender.
     ///
     /// `position` is the position of the capture if it is known otherwise than from the packets.
@@ -145,6 +157,7 @@ impl Limits {
 
 /// Judges what limited a sender.
 fn judge(mut limits: Limits) -> Verdict {
+    let unresolved_by_tick = limits.unresolved_by_tick();
     let base_rtt = limits.base_rtt.unwrap_or(TimeDelta::ZERO);
     let rounds = limits.rounds.all().to_vec();
     let (queue, filled) = Queue::of(base_rtt, &rounds);
@@ -160,9 +173,11 @@ fn judge(mut limits: Limits) -> Verdict {
         &without_queue
     };
     let goodputs = goodputs(most);
+    let is_resolved = unresolved_by_tick.is_none();
+    let queue_delay = median(filled.iter().map(|round| round.srtt - base_rtt).collect());
     let evidence = Evidence {
-        base_rtt: limits.base_rtt,
-        queue_delay: median(filled.iter().map(|round| round.srtt - base_rtt).collect()),
+        base_rtt: limits.base_rtt.filter(|_| is_resolved),
+        queue_delay: queue_delay.filter(|_| is_resolved),
         rtt_growth_percent: rtt_growth_percent(&filled),
         losses_with_queue: with_queue.len() as u64,
         losses_without_queue: without_queue.len() as u64,
@@ -173,6 +188,7 @@ fn judge(mut limits: Limits) -> Verdict {
         lost_packets: limits.lost_packets,
         missed_bytes: limits.missed_bytes(),
         position: limits.position,
+        unresolved_by_tick,
         opening: limits.opening,
     };
     let mut most_in_flight = 0;
@@ -228,7 +244,8 @@ fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
         .unwrap_or(Cause::NotCertain);
     limits.times[longest.index()] += limits.unsure;
     for cause in Cause::ALL {
-        if !is_proven(cause, limits.position) {
+        let is_seen = evidence.unresolved_by_tick.is_none() || !rests_on_rtt(cause);
+        if !is_seen || !is_proven(cause, limits.position) {
             limits.doubt(cause);
         }
     }
@@ -270,6 +287,14 @@ fn is_proven(cause: Cause, position: Option<Position>) -> bool {
         (Cause::Application, _) | (_, None) => false,
         (_, Some(Position::Receiver | Position::Between)) => true,
     }
+}
+
+/// True if round-trip times divide the time of this cause from that of others.
+fn rests_on_rtt(cause: Cause) -> bool {
+    !matches!(
+        cause,
+        Cause::Setup | Cause::Tls | Cause::ReceiverWindow | Cause::Timeouts | Cause::NotCertain
+    )
 }
 
 /// The cause of the time with a queue.

@@ -22,6 +22,8 @@ pub struct Limits {
     pub(super) opening: Option<Opening>,
     /// The sender's data that the capture missed.
     missed: Holes,
+    /// Tick of the capture's clock, if known to be coarse.
+    pub(super) coarse_tick: Option<TimeDelta>,
     /// Time of the flow's first packet; until the first ACK `None` if unknown.
     pub(super) began: Option<Timestamp>,
     latest: Option<SenderSample>,
@@ -56,18 +58,21 @@ pub struct Limits {
 
 impl Limits {
     /// Begins with a flow that was opened like this. If `None`, the time before the sender's first
-    /// data is left out. `missed` is the sender's data that the capture missed.
+    /// data is left out. `missed` is the sender's data that the capture missed, `coarse_tick` the tick
+    /// of its clock if known to be coarse.
     pub fn new(
         flow: FlowId,
         direction: Direction,
         opening: Option<Opening>,
         missed: Holes,
+        coarse_tick: Option<TimeDelta>,
     ) -> Self {
         Self {
             flow,
             direction,
             opening,
             missed,
+            coarse_tick,
             began: opening.map(|opening| opening.began),
             latest: None,
             last_at: None,

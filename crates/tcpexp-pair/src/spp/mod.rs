@@ -37,7 +37,7 @@ pub use alignment::{
 };
 pub use clock::{
     ClockModel, ClockStep, JointClocks, Offset, PathClocks, Placed, PointTimeline, SkewEstimate,
-    TimelineReader,
+    TickMeter, TimelineReader,
 };
 pub use crossing::{Crossing, PathDirection};
 pub use linking::{LocalFlow, PairedFlow, Unpaired};

@@ -12,6 +12,8 @@ use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
 use super::dataset_dir::DatasetDir;
 use super::manifest_file::{FILE_NAME, KIND, Kind};
 use super::tables::WrittenTable;
+use tcpexp_units::TimeDelta;
+
 use crate::contents::Contents;
 use crate::{CaptureInfo, Error};
 
@@ -99,6 +101,9 @@ pub struct CaptureInput {
     /// Bytes of data that were acknowledged and that the capture never shows, at least.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missed_bytes: u64,
+    /// Tick of the clock, if it is coarser than one microsecond; of a pair, see `clock`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_tick_ns: Option<i64>,
 }
 
 fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
@@ -319,6 +324,7 @@ impl CaptureInput {
             flows_shed: info.flows_shed,
             flows_left_out: info.flows_left_out,
             missed_bytes: info.missed.bytes,
+            clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
         }
     }
 }

@@ -29,25 +29,31 @@ impl Surveyed {
     pub(super) fn of(view: View<'_>, has_other: bool) -> Result<Self, Error> {
         let mut walk = view.walk_once()?;
         let mut sample = Survey::default();
+        let coarse_tick = view.recording().coarse_tick()?;
         let mut connections = Busiest::new(walk.max_flows());
         let mut packets = Tee::new(&mut walk, |sighted| {
             if has_other {
                 sample.observe(sighted);
             }
         });
-        let (hindsight, metered) = Hindsight::along_with(&mut packets, Connection::of, |rows| {
-            for connection in rows {
-                let [forward, reverse] = &connection.directions;
-                let packets = forward.packets + reverse.packets;
-                connections.add(packets, connection.flow, Arc::new(connection));
-            }
-            Ok::<(), Error>(())
-        })?;
+        let (mut hindsight, metered) =
+            Hindsight::along_with(&mut packets, Connection::of, |rows| {
+                for mut connection in rows {
+                    connection.coarse_tick = coarse_tick;
+                    let [forward, reverse] = &connection.directions;
+                    let packets = forward.packets + reverse.packets;
+                    connections.add(packets, connection.flow, Arc::new(connection));
+                }
+                Ok::<(), Error>(())
+            })?;
+        hindsight.set_coarse_tick(coarse_tick);
         let (connections, flows_left_out) = connections.finish();
         let info = CaptureInfo {
             flows_shed: metered.flows_shed,
             flows_left_out,
             missed: hindsight.missed(),
+            // The clocks of a pair are measured together.
+            coarse_tick: coarse_tick.filter(|_| !has_other),
             ..CaptureInfo::of(&walk)
         };
         info.require_packets(view.recording())?;

@@ -6,7 +6,7 @@ use tcpexp_units::TimeDelta;
 
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
-use crate::info::missed_warning;
+use crate::info::{coarse_clock_warning, missed_warning};
 
 /// Returns one line per warning.
 pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> Vec<String> {
@@ -72,6 +72,8 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
         ));
     }
     warnings.extend(missed_warning(path, capture.missed_bytes));
+    let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
+    warnings.extend(coarse_clock_warning(path, coarse_tick));
     if capture.flows_shed > 0 {
         warnings.push(format!(
             "{path}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows (--max-flows)",

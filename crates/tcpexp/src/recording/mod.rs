@@ -1,5 +1,6 @@
 //! A capture that supports several passes.
 
+mod probe;
 mod source;
 
 use std::fs::File;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use probe::Probed;
 use source::Source;
 use tcpexp_capture::{Capture, MappedFile, Passage, Record};
 use tcpexp_flow::MAX_FLOWS;
@@ -21,7 +23,7 @@ use crate::capture_set::CaptureSet;
 #[cfg(feature = "tables")]
 use crate::contents::Contents;
 use crate::described::Described;
-use crate::order::{PROBED, WINDOW, Window};
+use crate::order::{WINDOW, Window};
 use crate::walk::Walk;
 
 /// A capture file, an object in a store, or a copy of standard input or a pipe.
@@ -33,8 +35,7 @@ pub struct Recording {
     name: PathBuf,
     source: Source,
     progress: Arc<AtomicU64>,
-    /// True once the probe or a pass has found records out of order.
-    out_of_order: OnceLock<AtomicBool>,
+    probed: OnceLock<Probed>,
     max_flows: NonZeroUsize,
     stop: Option<Arc<AtomicBool>>,
     /// Options of the stores of a set's files.
@@ -88,7 +89,7 @@ impl Recording {
             name,
             source,
             progress: Arc::default(),
-            out_of_order: OnceLock::new(),
+            probed: OnceLock::new(),
             max_flows: MAX_FLOWS,
             stop: None,
             stores: StoreOptions::default(),
@@ -349,16 +350,6 @@ impl Recording {
     #[cfg(feature = "tables")]
     pub(crate) const fn max_flows(&self) -> NonZeroUsize {
         self.max_flows
-    }
-
-    /// Probes the order of the first records before the first pass.
-    fn out_of_order(&self) -> Result<&AtomicBool, Error> {
-        if let Some(known) = self.out_of_order.get() {
-            return Ok(known);
-        }
-        // `get_or_init` cannot return an error, so the probe runs before it.
-        let found = !self.first_times(PROBED)?.is_sorted();
-        Ok(self.out_of_order.get_or_init(|| AtomicBool::new(found)))
     }
 
     pub(crate) fn capture(&self) -> Result<Capture<'_>, Error> {

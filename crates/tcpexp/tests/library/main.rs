@@ -9,6 +9,7 @@ mod capture_holes;
 mod capture_loss;
 mod captures_as_they_come;
 mod clocks_of_captures;
+mod coarse_clock;
 mod common;
 mod compat;
 mod dataset_directories;

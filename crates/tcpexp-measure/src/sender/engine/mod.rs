@@ -43,6 +43,8 @@ pub(super) struct Subject<'a> {
     pub(super) direction: Direction,
     pub(super) side: &'a Side,
     pub(super) order: Order,
+    /// Tick of the capture's clock, if known to be coarse.
+    pub(super) coarse_tick: Option<TimeDelta>,
 }
 
 /// The replay of one sender.
@@ -81,6 +83,11 @@ struct Totals {
 }
 
 impl Subject<'_> {
+    /// True unless the clock is too coarse to show a time of this length: its error exceeds it.
+    fn shows(&self, span: TimeDelta) -> bool {
+        self.coarse_tick.is_none_or(|tick| span >= tick)
+    }
+
     /// True if the sender paces, so that its model of the path may limit it.
     fn has_model(&self) -> bool {
         self.side.is_paced && self.order != Order::NotSeen

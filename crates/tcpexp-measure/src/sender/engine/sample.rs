@@ -66,6 +66,9 @@ impl Engine<'_> {
         );
         let cwnd = is_known.then_some(cwnd);
         let is_ordered = self.subject.order != Order::NotSeen;
+        let srtt = self.timer.srtt();
+        let is_timed = is_ordered && srtt.is_none_or(|srtt| self.subject.shows(srtt));
+        let model = self.model.as_ref().filter(|_| is_timed);
         SenderSample {
             at: now.at,
             record: Some(now.packet),
@@ -84,12 +87,12 @@ impl Engine<'_> {
             phase: is_ordered.then(|| self.phase()),
             recovery_epoch: self.state.recovery().map(|recovery| recovery.epoch),
             // Without the order of events at the sender, the time from data to its ACK has no meaning.
-            srtt: self.timer.srtt().filter(|_| is_ordered),
-            rto: is_ordered.then(|| self.timer.rto()),
+            srtt: srtt.filter(|_| is_timed),
+            rto: is_timed.then(|| self.timer.rto()),
             usable_window_bytes: self.stream.and_then(|stream| stream.usable_bytes()),
             limit: limit(now, source),
-            latest_rtt: self.latest_rtt,
-            model: self.model.as_ref().map(|model| model.state()),
+            latest_rtt: self.latest_rtt.filter(|rtt| self.subject.shows(*rtt)),
+            model: model.map(|model| model.state()),
         }
     }
 
@@ -130,6 +133,7 @@ impl Engine<'_> {
     pub(super) fn summary(self) -> SenderSummary {
         let smss_bytes = self.subject.side.smss_bytes;
         let least_rtt = self.board.least_rtt();
+        let least_rtt = least_rtt.filter(|rtt| self.subject.shows(*rtt));
         SenderSummary {
             flow: self.subject.flow,
             direction: self.subject.direction,

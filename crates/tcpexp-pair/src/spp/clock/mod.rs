@@ -21,5 +21,5 @@ pub(in crate::spp) use offset::DISORDER;
 pub use offset::Offset;
 pub use skew::SkewEstimate;
 pub use steps::ClockStep;
-pub(in crate::spp) use tick::TickMeter;
+pub use tick::TickMeter;
 pub use timeline::{Placed, TimelineReader};

@@ -30,19 +30,33 @@ const ODD_GAPS: usize = 20;
 /// Old kernels and some virtual machines advance the clock for packet timestamps once per timer
 /// interrupt: every 1, 4 or 10 ms.
 #[derive(Debug, Default)]
-pub(in crate::spp) struct TickMeter {
+pub struct TickMeter {
     last: Option<Timestamp>,
     gaps_ns: Vec<i64>,
     zero_gaps: u64,
 }
 
 impl TickMeter {
-    /// Adds the next packet of the capture.
+    /// Adds the time of the capture's next packet.
     #[inline]
-    pub(in crate::spp) fn observe(&mut self, at: Timestamp) {
+    pub fn observe(&mut self, at: Timestamp) {
         if self.gaps_ns.len() < GAPS {
             self.add(at);
         }
+    }
+
+    /// Number of packets whose time differs from that of the packet before.
+    pub fn gaps(&self) -> usize {
+        self.gaps_ns.len()
+    }
+
+    /// The tick of a clock that is coarser than nearly all capture files, whose times count
+    /// microseconds; `None` for all other clocks.
+    ///
+    /// Each time is too early by less than this, so the error of each difference of times is less
+    /// than this in either direction.
+    pub fn coarse_tick(&self) -> Option<TimeDelta> {
+        Some(self.tick()).filter(|tick| *tick > TICK_OF_CAPTURES)
     }
 
     fn add(&mut self, at: Timestamp) {
@@ -55,7 +69,7 @@ impl TickMeter {
     }
 
     /// Tick of the clock; not smaller than that of the file format as far as the gaps show it.
-    pub(in crate::spp) fn tick(&self) -> TimeDelta {
+    pub fn tick(&self) -> TimeDelta {
         // If all other packets of a capture show the same time, a single gap is no coincidence.
         let is_little = self.gaps_ns.len() < MIN_GAPS && !self.is_crowded();
         if is_little || self.is_periodic() || self.gaps_ns.is_empty() {
@@ -63,7 +77,11 @@ impl TickMeter {
         }
         // Each gap is a multiple of the tick, so the tick divides their greatest common divisor.
         let divisor = self.gaps_ns.iter().copied().fold(0, greatest_divisor);
-        TimeDelta::from_nanos(self.stretched_ns().unwrap_or(0).max(divisor))
+        // Even ticks show as they are. The search for uneven ones would take the usual gap of evenly
+        // spaced packets for the tick.
+        let is_even = divisor >= MIN_STRETCHED.as_nanos();
+        let stretched = self.stretched_ns().filter(|_| !is_even);
+        TimeDelta::from_nanos(stretched.unwrap_or(0).max(divisor))
     }
 
     /// True if many packets show the same time, for each distinct time.
@@ -142,6 +160,17 @@ mod tests {
         });
         let off = (found - TimeDelta::from_millis(10)).abs();
         assert!(off < TimeDelta::from_micros(10), "{found}");
+    }
+
+    #[test]
+    fn usual_gap_of_evenly_spaced_packets_is_not_taken_for_an_even_tick() {
+        let mut meter = TickMeter::default();
+        for packet in 0..1_000_i64 {
+            let late = if packet % 17 == 0 { 1_300_000 } else { 0 };
+            let at = floor(packet / 2 * 6_000_000 + late, 1_000_000);
+            meter.observe(Timestamp::from_nanos(at));
+        }
+        assert_eq!(meter.tick(), TimeDelta::from_millis(1));
     }
 
     #[test]

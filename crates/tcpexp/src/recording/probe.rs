@@ -1,0 +1,73 @@
+//! What the first records of a capture show before the first pass.
+
+use std::sync::atomic::AtomicBool;
+
+use tcpexp_pair::spp::TickMeter;
+use tcpexp_units::TimeDelta;
+
+use super::Recording;
+use crate::Error;
+use crate::order::PROBED;
+
+/// Number of different times that show the tick of a clock well: the greatest common divisor of a few
+/// of its multiples may be larger.
+const MIN_TICK_GAPS: usize = 64;
+/// Maximum number of records read for [`MIN_TICK_GAPS`]. A clock with a tick of 0.1 s shows as many
+/// times in 6.4 s, in which a flow of 100 Mbit/s has 53,000 packets.
+const MOST_PROBED: usize = 1 << 16;
+
+/// What the first records show before the first pass.
+#[derive(Debug)]
+pub(super) struct Probed {
+    /// True once the probe or a pass has found records out of order.
+    pub(super) is_out_of_order: AtomicBool,
+    /// Tick of the clock, if it is coarser than one microsecond.
+    coarse_tick: Option<TimeDelta>,
+}
+
+impl Recording {
+    /// Tick of the capture's clock, by the first records, if it is coarser than one microsecond.
+    pub(crate) fn coarse_tick(&self) -> Result<Option<TimeDelta>, Error> {
+        Ok(self.probed()?.coarse_tick)
+    }
+
+    /// True once the probe or a pass has found records out of order.
+    pub(super) fn out_of_order(&self) -> Result<&AtomicBool, Error> {
+        Ok(&self.probed()?.is_out_of_order)
+    }
+
+    fn probed(&self) -> Result<&Probed, Error> {
+        if let Some(known) = self.probed.get() {
+            return Ok(known);
+        }
+        // `get_or_init` cannot return an error, so the probe runs before it.
+        let probed = self.probe()?;
+        Ok(self.probed.get_or_init(|| probed))
+    }
+
+    /// Probes order and clock by the first records.
+    fn probe(&self) -> Result<Probed, Error> {
+        let mut meter = TickMeter::default();
+        let mut times = Vec::with_capacity(PROBED);
+        'parts: for part in self.parts() {
+            let mut capture = part.capture()?;
+            while let Some(record) = capture.next_record() {
+                let Ok(at) = record.at else {
+                    continue;
+                };
+                meter.observe(at);
+                times.push(at);
+                let is_enough = meter.gaps() >= MIN_TICK_GAPS || times.len() >= MOST_PROBED;
+                if times.len() >= PROBED && is_enough {
+                    break 'parts;
+                }
+            }
+        }
+        self.require_store()?;
+        times.truncate(PROBED);
+        Ok(Probed {
+            is_out_of_order: AtomicBool::new(!times.is_sorted()),
+            coarse_tick: meter.coarse_tick(),
+        })
+    }
+}
