@@ -139,11 +139,19 @@ fn at_a_receiver_one_recovery_repairs_a_burst_of_losses_at_its_end() {
         };
         if round < 2 {
             let stamp_of_ack = 900 + millis;
-            text += &format!("{at} > {from}:{end}(988) ts {stamp} {echo}\n");
-            text += &format!("0.{millis:03}010 < ack {end} ts {stamp_of_ack} {stamp}\n");
+            writeln!(text, "{at} > {from}:{end}(988) ts {stamp} {echo}").unwrap();
+            writeln!(
+                text,
+                "0.{millis:03}010 < ack {end} ts {stamp_of_ack} {stamp}"
+            )
+            .unwrap();
         } else if (1..4).contains(&place) {
-            text += &format!("{at} > {from}:{end}(988) ts {stamp} {echo}\n");
-            text += &format!("0.136{place}10 < ack 15809 sack 16797:{end} ts 1036 136\n");
+            writeln!(text, "{at} > {from}:{end}(988) ts {stamp} {echo}").unwrap();
+            writeln!(
+                text,
+                "0.136{place}10 < ack 15809 sack 16797:{end} ts 1036 136"
+            )
+            .unwrap();
         }
     }
     text += "
