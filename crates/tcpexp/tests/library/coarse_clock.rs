@@ -133,8 +133,8 @@ fn no_cause_that_rests_on_round_trip_times_is_named_where_the_clock_is_too_coars
     let file = capture();
     let exact = verdict(&recording(&file));
     assert_ne!(exact.main, Cause::NotCertain);
-    let fine = verdict(&coarse(&file, TimeDelta::from_millis(1)));
-    assert_eq!(fine.main, exact.main);
+    let little_rounded = verdict(&coarse(&file, TimeDelta::from_millis(1)));
+    assert_eq!(little_rounded.main, exact.main);
     let tick = TimeDelta::from_millis(100);
     let found = verdict(&coarse(&file, tick));
     assert_eq!(found.main, Cause::NotCertain, "{found:?}");
