@@ -12,6 +12,7 @@
 //! `TCPEXP_UPDATE_DOCS=1 cargo test -p tcpexp-cli --test command documents` updates the pages with
 //! the current output and charts.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt::Write;
 use std::fs;
@@ -70,6 +71,61 @@ fn commands_print_and_draw_what_the_pages_show() {
         "{}\n{UPDATE}=1 cargo test -p tcpexp-cli --test command documents\nwrites what is printed and drawn today into the pages",
         wrong.join("\n")
     );
+}
+
+#[test]
+fn commands_within_sentences_exist_with_their_options() {
+    let desk = Desk::empty();
+    let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut help = |command: &str| {
+        let read = || {
+            let output = desk.run(&format!("help {command}"));
+            output.status.success().then(|| text(&output.stdout))
+        };
+        known.entry(command.to_owned()).or_insert_with(read).clone()
+    };
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for page in pages() {
+        let page_text = fs::read_to_string(&page).unwrap();
+        for line in within_sentences(&page_text) {
+            let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+            // The longest command that the words begin with; the others are its arguments.
+            let found = (1..=words.len())
+                .map_while(|number| help(&words[..number].join(" ")))
+                .last();
+            let options = words.iter().filter(|word| word.starts_with('-'));
+            let is_right = found.is_some_and(|help| {
+                let described: Vec<&str> = help
+                    .split(|c: char| c.is_whitespace() || ",[]=".contains(c))
+                    .collect();
+                options.clone().all(|option| described.contains(option))
+            });
+            checked += 1;
+            if !is_right {
+                wrong.push(format!("{}: {line}", page.display()));
+            }
+        }
+    }
+    assert!(checked > 50, "only {checked} commands have been found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns the commands of tcpexp between backquotes, outside of fenced blocks.
+fn within_sentences(page: &str) -> Vec<String> {
+    let mut sentences = String::new();
+    let mut is_fenced = false;
+    for line in page.lines() {
+        if line.starts_with("```") {
+            is_fenced = !is_fenced;
+        } else if !is_fenced {
+            sentences += line;
+            sentences.push(' ');
+        }
+    }
+    let code = sentences.split('`').skip(1).step_by(2);
+    let commands = code.filter(|code| code.starts_with("tcpexp "));
+    commands.map(str::to_owned).collect()
 }
 
 #[test]
