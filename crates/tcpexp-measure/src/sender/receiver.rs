@@ -16,6 +16,10 @@ use super::stamps::{Ticks, is_after};
 /// Maximum number of ACKs that wait for an echo.
 const MAX_DEPARTED: usize = 1 << 16;
 
+/// Least time by which a retransmission timeout exceeds the round-trip time: Linux adds no less to the
+/// smoothed one (`tcp_rto_min`).
+const LEAST_TIMEOUT: TimeDelta = TimeDelta::from_millis(200);
+
 /// ACKs that left the receiver and are not echoed yet.
 ///
 /// The replayed clock of the sender lags by the one-way delay of ACKs: the sender receives an ACK
@@ -23,12 +27,17 @@ const MAX_DEPARTED: usize = 1 << 16;
 /// no later ACK had left one round trip before the data arrived, the data leaves at that time
 /// instead. The time from data to its ACK is thus a whole round trip although both are captured at
 /// the receiver, and queueing does not make the clock drift.
+///
+/// Data after a silence leaves by a timer. If it does not echo an ACK that left long before, this ACK
+/// was lost, and does not date the data.
 #[derive(Debug)]
 pub(super) struct Replay {
     departed: VecDeque<(u32, Acked)>,
     /// `None` if no data echoed an ACK.
     least_rtt: Option<TimeDelta>,
     latest: Timestamp,
+    /// Time at which the latest data arrived.
+    arrived: Option<Timestamp>,
     /// The sender's timestamp clock, mapped to the capture's clock minus a round trip.
     ticks: Ticks,
 }
@@ -39,6 +48,7 @@ impl Replay {
             departed: VecDeque::new(),
             least_rtt,
             latest: Timestamp::MIN,
+            arrived: None,
             ticks: Ticks::new(tick),
         }
     }
@@ -82,6 +92,7 @@ impl Replay {
         if let Some(tick) = self.ticks.latest() {
             at_most = at_most.min(tick);
         }
+        self.drop_lost(sent.at, at_most);
         let next = self.departed.front().map(|(_, acked)| acked.at);
         sent.at = match next {
             // The data does not echo the next ACK, so it left the sender before this ACK came.
@@ -90,6 +101,21 @@ impl Replay {
         };
         self.latest = sent.at;
         engine.send(&sent, rows);
+    }
+
+    /// Drops the ACKs that never reached the sender, if data that left at `at_most` arrives after a
+    /// silence. A later ACK covers the same data.
+    fn drop_lost(&mut self, arrival: Timestamp, at_most: Timestamp) {
+        let before = self.arrived.replace(arrival);
+        let timeout = self.least_rtt.unwrap_or_default() + LEAST_TIMEOUT;
+        if before.is_none_or(|before| arrival - before < timeout) {
+            return;
+        }
+        while let Some((_, acked)) = self.departed.front()
+            && at_most - acked.at >= timeout
+        {
+            self.departed.pop_front();
+        }
     }
 
     fn release(&mut self, record: u64, engine: &mut Engine<'_>, rows: &mut impl Extend<SenderRow>) {

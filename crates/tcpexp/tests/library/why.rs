@@ -248,6 +248,15 @@ fn at_the_receiver_the_losses_of_one_burst_are_one_loss() {
     }
 }
 
+/// Data and ACKs of an outage are lost, so the receiver's capture lacks the data, and ACKs that it has
+/// never reached the sender.
+#[test]
+fn at_the_receiver_an_outage_is_no_queue_and_no_wait_of_the_application() {
+    for verdict in verdicts_at_receiver(Cause::Timeouts) {
+        assert_eq!(verdict.main, Cause::Timeouts, "{:?}", verdict.evidence);
+    }
+}
+
 #[test]
 fn at_the_receiver_a_pace_with_short_segments_is_not_called_a_growing_window() {
     for run in 0..RUNS {
