@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use tcpexp::{PathReport, path};
 use tcpexp_chart::queueing_figure;
-use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket};
+use tcpexp_pair::path::{CaptureLoss, PathBatch, PathFlow, PathPacket};
 use tcpexp_pair::spp::{Fate, PairedFlow};
 use tcpexp_table::{
     FLOW_TABLE_WIDTH, FlowLabel, Labelled, PathFlowRow, TopPath, path_columns, path_flow_columns,
@@ -167,7 +167,7 @@ impl Results {
             report::line(&mut text, "one-way delay", &one_way_delays(report));
         }
         let flows = self.flows.map(SideTable::complete).transpose()?;
-        let draw = |chart: Chart| chart.draw(queueing_figure);
+        let draw = |chart: Chart| chart.draw(queueing_figure, undrawn_losses(report));
         let chart = self.chart.map(draw).transpose()?;
         self.sheet.finish(&text)?;
         let others = flows.into_iter().chain(chart);
@@ -186,6 +186,17 @@ fn draw(chart: &mut Chart, packet: &PathPacket) {
         // A lost packet has no delay, so a mark shows when it left.
         chart.lose(flow, direction, sent_at, packet.packets);
     }
+}
+
+/// The note below the chart: losses that are only bounded have no mark, because the capture may have
+/// missed the packets. `None` if there are none.
+fn undrawn_losses(report: &PathReport) -> Option<String> {
+    let losses = CaptureLoss::of(&report.totals).into_iter();
+    let notes: Vec<String> = losses
+        .filter(CaptureLoss::is_shown)
+        .map(|loss| loss.to_string())
+        .collect();
+    (!notes.is_empty()).then(|| format!("marks show certain losses only: {}", notes.join("; ")))
 }
 
 /// Describes the error of one-way delays.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use tcpexp_chart::{DelaySeries, FigureSize, Svg};
+use tcpexp_chart::{DelaySeries, Style, Svg};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -80,7 +80,7 @@ impl Blank {
 }
 
 /// Function that draws delay series.
-pub(crate) type Figure = fn(&[DelaySeries], FigureSize) -> Result<Svg, tcpexp_chart::Error>;
+pub(crate) type Figure = fn(&[DelaySeries], Style) -> Result<Svg, tcpexp_chart::Error>;
 
 /// Delay series of a chart, thinned during the run, with the output file.
 pub(crate) struct Chart {
@@ -121,15 +121,20 @@ impl Chart {
         self.series(flow, way).lose(at, packets);
     }
 
-    /// Draws the chart with `figure`. The file gets its final name when the output is finished.
-    pub(crate) fn draw(self, figure: Figure) -> anyhow::Result<Output> {
+    /// Draws the chart with `figure`, and with `note` below it. The file gets its final name when the
+    /// output is finished.
+    pub(crate) fn draw(self, figure: Figure, note: Option<String>) -> anyhow::Result<Output> {
         let mut series: Vec<DelaySeries> = self.followed.into_values().collect();
         let mut others = self.others;
         if others.samples() > 0 {
             others.label = "other flows".into();
             series.push(others);
         }
-        self.blank.fill(figure(&series, FigureSize::default()))
+        let style = Style {
+            note,
+            ..Style::default()
+        };
+        self.blank.fill(figure(&series, style))
     }
 
     fn series(&mut self, flow: FlowId, way: Direction) -> &mut DelaySeries {

@@ -188,7 +188,10 @@ impl Results {
         out.flush().with_context(cannot)?;
         let shows_table = !is_table && !out.is_stdout() && !quiet;
         let flows = self.flows.map(SideTable::complete).transpose()?;
-        let chart = self.chart.map(|chart| chart.draw(rtt_figure)).transpose()?;
+        let chart = self
+            .chart
+            .map(|chart| chart.draw(rtt_figure, None))
+            .transpose()?;
         out.finish()?;
         if let Some(flows) = flows {
             flows.finish()?;

@@ -117,7 +117,10 @@ impl Results {
     }
 
     fn finish(self) -> anyhow::Result<()> {
-        let chart = self.chart.map(|chart| chart.draw(rtt_figure)).transpose()?;
+        let chart = self
+            .chart
+            .map(|chart| chart.draw(rtt_figure, None))
+            .transpose()?;
         self.sheet.finish(&self.table.into_text(FLOW_TABLE_WIDTH))?;
         chart.map_or(Ok(()), crate::output::Output::finish)
     }

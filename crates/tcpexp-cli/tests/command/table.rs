@@ -89,7 +89,9 @@ fn absent_packets_are_those_that_path_calls_lost_or_missed() {
         text(&output.stdout)
     };
     let table = warned("rtt src.pcap mid.pcap --flows rtt.json");
-    warned("path src.pcap mid.pcap -q --flows path.json");
+    warned("path src.pcap mid.pcap -q --flows path.json --plot path.svg");
+    let chart = text(&desk.get("path.svg"));
+    assert!(chart.contains("marks show certain losses only"), "{chart}");
     let fates = ["lost_packets", "missed_packets", "lost_or_missed_packets"];
     let absent = sum("rtt.json", &["absent_packets"]);
     assert_eq!(absent, sum("path.json", &fates));
