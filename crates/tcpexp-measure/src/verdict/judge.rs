@@ -41,9 +41,9 @@ const OTHERS_QUEUE_PERCENT: i64 = 10;
 /// target, 5 ms in `CoDel` (RFC 8289). Measured: up to 8 ms.
 const OTHERS_QUEUE_DELAY: TimeDelta = TimeDelta::from_millis(10);
 /// The goodput between losses is constant if its middle half spans at most this share of its median,
-/// in percent: the rate of a policer, or the capacity of the path. Measured: 2 to 12 % with policers,
-/// 0 to 4 % with a short queue.
-const CONSTANT_PERCENT: i64 = 20;
+/// in percent: the rate of a policer, or the capacity of the path. Measured: 0 to 12 % with policers,
+/// 0 to 4 % with a short queue, and from 16 % on in queues of others and with losses at random.
+const CONSTANT_PERCENT: i64 = 14;
 /// Losses come at random if it spans at least this share. Measured: 33 to 156 %.
 const RANDOM_PERCENT: i64 = 30;
 
