@@ -42,22 +42,22 @@ fn sweep(runs: &[Run]) -> Desk {
 }
 
 /// A chart, with the positions of its marks in pixels.
-struct Chart {
-    texts: Vec<Label>,
+pub(crate) struct Chart {
+    pub(crate) texts: Vec<Label>,
     /// Horizontal and vertical lines of the grid.
-    grid: Vec<Points>,
+    pub(crate) grid: Vec<Points>,
     /// Filled shapes with their colours.
-    areas: Vec<(String, Points)>,
+    pub(crate) areas: Vec<(String, Points)>,
     /// Open lines with their colours.
-    lines: Vec<(String, Points)>,
+    pub(crate) lines: Vec<(String, Points)>,
     /// Centres of round markers with their colours and radii.
     dots: Vec<(String, (f64, f64), f64)>,
 }
 
-type Points = Vec<(f64, f64)>;
+pub(crate) type Points = Vec<(f64, f64)>;
 
-struct Label {
-    text: String,
+pub(crate) struct Label {
+    pub(crate) text: String,
     x: f64,
     y: f64,
     /// How the text is placed at its x: `start`, `middle` or `end`.
@@ -66,20 +66,25 @@ struct Label {
 
 /// The linear scale of an axis.
 #[derive(Clone, Copy)]
-struct Scale {
+pub(crate) struct Scale {
     /// Position and value of two ticks.
     ticks: [(f64, f64); 2],
 }
 
 impl Scale {
-    fn value(self, position: f64) -> f64 {
+    pub(crate) fn value(self, position: f64) -> f64 {
         let [(p0, v0), (p1, v1)] = self.ticks;
         v0 + (position - p0) * (v1 - v0) / (p1 - p0)
     }
 
+    pub(crate) fn position(self, value: f64) -> f64 {
+        let [(p0, v0), (p1, v1)] = self.ticks;
+        p0 + (value - v0) * (p1 - p0) / (v1 - v0)
+    }
+
     /// The largest error of a value that rounding of the positions causes. A tick's position is
     /// rounded too, and far from the ticks that error grows.
-    fn error(self) -> f64 {
+    pub(crate) fn error(self) -> f64 {
         let [(p0, v0), (p1, v1)] = self.ticks;
         3.0 * ROUNDING * ((v1 - v0) / (p1 - p0)).abs()
     }
@@ -87,7 +92,7 @@ impl Scale {
 
 impl Chart {
     /// Draws `plot LINE`.
-    fn of(desk: &Desk, line: &str) -> Self {
+    pub(crate) fn of(desk: &Desk, line: &str) -> Self {
         desk.text(&format!("plot {line} -o chart.svg"));
         let svg = text(&desk.get("chart.svg"));
         let document = Document::parse(&svg).unwrap();
@@ -133,7 +138,7 @@ impl Chart {
     }
 
     /// The scale of the vertical axis: grid lines with a number at their left end.
-    fn y(&self) -> Scale {
+    pub(crate) fn y(&self) -> Scale {
         let lines = self
             .grid
             .iter()
@@ -144,7 +149,7 @@ impl Chart {
     }
 
     /// The scale of the horizontal axis: grid lines with a number below.
-    fn x(&self) -> Scale {
+    pub(crate) fn x(&self) -> Scale {
         let lines = self
             .grid
             .iter()

@@ -16,6 +16,7 @@ mod cwnd;
 mod datasets_folder;
 #[cfg(unix)]
 mod documents;
+mod drawn_lines;
 mod drawn_values;
 mod explain;
 mod formats;
