@@ -26,8 +26,8 @@ pub enum Moment {
 /// A text that is no [`Moment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "expected a time after the start, such as 10s; a time before the end, such as -5s; a date, such \
-     as 2026-01-31T10:00:00.5Z; or seconds since 1970"
+    "expected a time after the start with its unit, such as 10s; a time before the end, such as -5s; a \
+     date, such as 2026-01-31T10:00:00.5Z; or seconds since 1970, 100000000 or more"
 )]
 pub struct NoMoment;
 
@@ -125,6 +125,9 @@ impl FromStr for Moment {
 
 fn moment(text: &str) -> Option<Moment> {
     const NANOS: i64 = 1_000_000_000;
+    // March 1973, before any capture of packets. A smaller number is meant as a time after the start
+    // and lacks its unit.
+    const EARLIEST: i64 = 100_000_000 * NANOS;
     const UNITS: [(&str, i64); 7] = [
         // Longer units precede the `s` and `m` in which they end.
         ("ns", 1),
@@ -148,6 +151,7 @@ fn moment(text: &str) -> Option<Moment> {
     })?;
     let nanos = scaled(number, unit.1)?;
     match (unit.0, is_before_end) {
+        ("", false) if nanos < EARLIEST => None,
         ("", false) => Some(Moment::At(Timestamp::from_nanos(nanos))),
         ("", true) => None,
         (_, false) => Some(Moment::AfterStart(TimeDelta::from_nanos(nanos))),
@@ -204,6 +208,8 @@ mod tests {
             "-",
             "s",
             "-5",
+            "5",
+            "99999999.9",
             "--5s",
             "+5s",
             "5 parsecs",
