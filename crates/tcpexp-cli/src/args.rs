@@ -102,4 +102,28 @@ mod tests {
     fn argument_definitions_are_consistent() {
         Args::command().debug_assert();
     }
+    /// The commands without subcommands below this one whose help has no line with an example.
+    fn without_example(command: &clap::Command, name: &str) -> Vec<String> {
+        let inner = command.get_subcommands();
+        let inner: Vec<_> = inner.filter(|one| one.get_name() != "help").collect();
+        if inner.is_empty() {
+            let help = command.clone().render_long_help().to_string();
+            let is_example = |line: &str| line.starts_with("  ") && line.contains(name);
+            let has_example = help.lines().any(is_example);
+            return (!has_example)
+                .then(|| name.to_owned())
+                .into_iter()
+                .collect();
+        }
+        let of_one =
+            |one: &clap::Command| without_example(one, &format!("{name} {}", one.get_name()));
+        inner.into_iter().flat_map(of_one).collect()
+    }
+
+    #[test]
+    fn each_command_and_subcommand_has_an_example() {
+        let mut command = Args::command();
+        command.build();
+        assert_eq!(without_example(&command, "tcpexp"), [""; 0]);
+    }
 }

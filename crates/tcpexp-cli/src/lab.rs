@@ -44,6 +44,9 @@ enum LabCommand {
 /// unpacked, never installed. `lab run` builds a missing image; `lab build` also looks for a newer
 /// kernel.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp lab build\n\
+\x20 tcpexp lab build --kernel 6.12")]
 struct BuildArgs {
     #[command(flatten)]
     image: ImageArgs,
@@ -80,6 +83,8 @@ struct RunArgs {
 
 /// Open a shell in a guest
 #[derive(clap::Args)]
+#[command(after_long_help = "Example:\n\
+\x20 tcpexp lab shell --sources 2")]
 struct ShellArgs {
     #[command(flatten)]
     image: ImageArgs,
@@ -92,6 +97,8 @@ struct ShellArgs {
 ///
 /// Exits with 1 if the lab cannot run.
 #[derive(clap::Args)]
+#[command(after_long_help = "Example:\n\
+\x20 tcpexp lab doctor")]
 struct DoctorArgs {
     #[command(flatten)]
     image: ImageArgs,
@@ -99,6 +106,9 @@ struct DoctorArgs {
 
 /// List the kernels and images that the lab keeps, or remove them
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp lab cache\n\
+\x20 tcpexp lab cache --clear")]
 struct CacheArgs {
     /// Remove all; the next guest makes them again
     #[arg(long)]
