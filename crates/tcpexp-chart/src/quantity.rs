@@ -71,6 +71,9 @@ const ENDINGS: [Ending; 18] = [
     ("_ratio", || Unit::Count(String::new())),
 ];
 
+/// Ratios of packets to all packets: shares, unlike other ratios.
+const SHARES_OF_PACKETS: [&str; 2] = ["loss_ratio", "retransmission_ratio"];
+
 /// Words whose spelling differs from the column's name.
 const WORDS: [(&str, &str); 13] = [
     ("rtt", "RTT"),
@@ -106,7 +109,10 @@ impl Quantity {
         let known = ENDINGS
             .into_iter()
             .find_map(|(ending, unit)| Some((column.strip_suffix(ending)?, unit())));
-        let (name, unit) = known.unwrap_or((column, Unit::Count(String::new())));
+        let (name, mut unit) = known.unwrap_or((column, Unit::Count(String::new())));
+        if SHARES_OF_PACKETS.contains(&column) {
+            unit = Unit::Share(100.0);
+        }
         let words = name.split('_').map(|word| {
             let other = WORDS.into_iter().find(|(known, _)| *known == word);
             other.map_or(word, |(_, written)| written)
