@@ -10,6 +10,10 @@ const GAPS: usize = 1_024;
 /// Minimum number of gaps: the greatest common divisor of fewer is large by chance. For three
 /// random numbers it is 10 or more in one case of two hundred.
 const MIN_GAPS: usize = 3;
+/// Minimum number of bits by which the divisor of the gaps is no chance: random gaps of whole
+/// microseconds all are multiples of `t` µs in one case of `t` to the power of their number, and one
+/// capture in a million may seem coarse. Three gaps show a tick of 0.1 ms, ten one of 4 µs.
+const CHANCE_BITS: f64 = 20.0;
 /// A clock's rate correction stretches its tick by less than one part in this many (NTP corrects up
 /// to 500 ppm).
 const STRETCH: i64 = 1_000;
@@ -77,11 +81,26 @@ impl TickMeter {
         }
         // Each gap is a multiple of the tick, so the tick divides their greatest common divisor.
         let divisor = self.gaps_ns.iter().copied().fold(0, greatest_divisor);
+        let divisor = if self.is_by_chance(divisor) {
+            TICK_OF_CAPTURES.as_nanos()
+        } else {
+            divisor
+        };
         // Even ticks show as they are. The search for uneven ones would take the usual gap of evenly
         // spaced packets for the tick.
         let is_even = divisor >= MIN_STRETCHED.as_nanos();
         let stretched = self.stretched_ns().filter(|_| !is_even);
         TimeDelta::from_nanos(stretched.unwrap_or(0).max(divisor))
+    }
+
+    /// True if gaps measured in microseconds may have this divisor although their clock is no coarser.
+    fn is_by_chance(&self, divisor_ns: i64) -> bool {
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let (ticks, gaps) = (
+            divisor_ns as f64 / TICK_OF_CAPTURES.as_nanos() as f64,
+            self.gaps_ns.len() as f64,
+        );
+        ticks > 1.0 && ticks.log2() * gaps < CHANCE_BITS && !self.is_crowded()
     }
 
     /// True if many packets show the same time, for each distinct time.
@@ -180,6 +199,24 @@ mod tests {
             meter.observe(Timestamp::from_nanos(packet * 20_000_000));
         }
         assert_eq!(meter.tick(), TICK_OF_CAPTURES);
+    }
+
+    #[test]
+    fn a_few_packets_reveal_no_tick_by_chance() {
+        let of_gaps = |gaps_us: &[i64]| {
+            let mut meter = TickMeter::default();
+            let mut at = Timestamp::from_nanos(0);
+            meter.observe(at);
+            for gap in gaps_us {
+                at = at + TimeDelta::from_micros(*gap);
+                meter.observe(at);
+            }
+            meter.coarse_tick()
+        };
+        assert_eq!(of_gaps(&[20_114, 316, 7_032]), None);
+        assert_eq!(of_gaps(&[6, 9, 3, 27, 12, 15]), None);
+        let tick = TimeDelta::from_millis(4);
+        assert_eq!(of_gaps(&[8_000, 4_000, 12_000]), Some(tick));
     }
 
     #[test]
