@@ -137,9 +137,10 @@ fn of_bins(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(Stri
     let groups = [(&args.group[..], UsualGroups::Yes), args.facet.columns()];
     let mut rows = data.grouped(&args.y, &groups, &["throughput"], &OF_BINS)?;
     // Without a table of flows, the bins show which direction carries more.
-    let bins = match &rows.note {
-        Some(_) => rows.frame.clone(),
-        None => rows.data_direction(),
+    let bins = if rows.is_pooled {
+        rows.frame.clone()
+    } else {
+        rows.data_direction()
     };
     let delays = data.grouped(BIN_DELAY, &[], &["rtt"], &["time", FLOW_COLUMN])?;
     rows.frame = delays_of_bins(&bins, &delays.frame)?;

@@ -27,8 +27,11 @@ pub struct Grouped {
     pub column: String,
     /// The columns of each grouping.
     pub groups: Vec<Vec<String>>,
-    /// Description of the pooled flows and directions, if rows are pooled.
+    /// Description of the pooled flows and directions if rows are pooled, or of the measurement point
+    /// whose rows are read.
     pub note: Option<String>,
+    /// True if the rows are those of the flows and directions that a pooled figure counts.
+    pub is_pooled: bool,
 }
 
 impl Selection {
@@ -66,14 +69,18 @@ impl Selection {
         if self.pooling.is_some() {
             optional.extend(optional_columns());
         }
+        let (frame, point) = self.read_at_point(&table, &required, &optional)?;
         let mut rows = Grouped {
-            frame: self.read(&table, &required, &optional)?,
+            frame,
             table,
             column,
             groups: of_groups,
             note: None,
+            is_pooled: false,
         };
-        rows.note = self.pool_rows(&asked, &mut rows.frame)?;
+        let pooled = self.pool_rows(&asked, &mut rows.frame)?;
+        rows.is_pooled = pooled.is_some();
+        rows.note = pooled.or_else(|| point.map(|point| format!("only rows with {point}")));
         Ok(rows)
     }
 
@@ -138,8 +145,8 @@ impl Grouped {
         self.frame.filtered(&keep)
     }
 
-    /// Returns the note for a chart that pools the values of several runs; `None` if nothing is
-    /// pooled.
+    /// Returns the note for a chart that pools the values of several runs; `None` if all rows are
+    /// read.
     pub fn sample_note(&self) -> Option<String> {
         let pool = self.note.as_ref()?;
         let runs = match Levels::of(&self.frame, &[SOURCE_COLUMN.to_owned()]).len() {
@@ -177,6 +184,22 @@ mod tests {
         let asked = [(&flow[..], UsualGroups::Yes)];
         let rows = selection.grouped("goodput", &asked, &[], &[]).unwrap();
         assert_eq!(rows.groups, [vec!["flow_id".to_owned()]]);
+    }
+
+    #[test]
+    fn the_note_names_the_point_whose_rows_are_read() {
+        let rtts = "flow_id,direction,reference,rtt_ns\n0,forward,src,40\n0,reverse,dst,41\n";
+        let (_dir, tables) = folder(&[("rtt", rtts)]);
+        let selection = Selection::of(tables).pooled(Pooling::default());
+        let all = [(&[][..], UsualGroups::No)];
+        let rows = selection.grouped("rtt", &all, &["rtt"], &[]).unwrap();
+        assert_eq!(
+            (rows.frame.rows(), rows.sample_note().as_deref()),
+            (
+                1,
+                Some("all values of one run, only rows with reference=src")
+            )
+        );
     }
 
     #[test]

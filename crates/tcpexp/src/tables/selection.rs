@@ -103,6 +103,17 @@ impl Selection {
         required: &[String],
         optional: &[String],
     ) -> Result<Frame, Error> {
+        Ok(self.read_at_point(table, required, optional)?.0)
+    }
+
+    /// Reads the selected rows as [`read`](Self::read) does. Also returns the filter of the measurement
+    /// point by which rows are left out.
+    pub(super) fn read_at_point(
+        &self,
+        table: &str,
+        required: &[String],
+        optional: &[String],
+    ) -> Result<(Frame, Option<Filter>), Error> {
         let filters = self.full_filters(table)?;
         let point = self.point_filter(table, &filters);
         let mut query = Query {
@@ -126,16 +137,16 @@ impl Selection {
         };
         if let Some(point) = point {
             let mut at_point = query.clone();
-            at_point.filters.push(point);
+            at_point.filters.push(point.clone());
             let frame = read(&at_point)?;
             // With one capture, the rows of the other point do not exist.
             if frame.rows() > 0 {
-                return Ok(frame);
+                return Ok((frame, Some(point)));
             }
         }
         let frame = read(&query)?;
         if frame.rows() > 0 {
-            return Ok(frame);
+            return Ok((frame, None));
         }
         let mut filters: Vec<String> = query.filters.iter().map(ToString::to_string).collect();
         if selects_flows {
