@@ -65,7 +65,7 @@ pub fn records_of_datasets(datasets: &[PathBuf]) -> Result<Vec<RunRecord>, Recor
 pub fn records_of_runs(runs: Vec<NamedRun>) -> Vec<RunRecord> {
     let names: BTreeSet<&String> = runs.iter().flat_map(|one| one.parameters.keys()).collect();
     let first = runs.first().map(|one| &one.parameters);
-    // A run without the parameter differs from one that has it.
+    // The lack of a parameter is a value of its own.
     let differs = |name: &&&String| {
         let mut others = runs.iter().map(|one| one.parameters.get(**name));
         others.any(|value| Some(value) != first.map(|run| run.get(**name)))

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The path from the directory `from` to `to`, both of which exist.
+/// Returns the relative path from the directory `from` to `to`. Both must exist.
 pub(super) fn relative(from: &Path, to: &Path) -> io::Result<PathBuf> {
     let (from, to) = (from.canonicalize()?, to.canonicalize()?);
     let shared = from

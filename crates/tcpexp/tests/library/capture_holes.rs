@@ -4,27 +4,17 @@ use tcpexp::{
     BinWidth, CaptureOptions, Cause, CwndOptions, Error, MissedData, Recording, ThroughputOptions,
     Verdict, cwnd, flows, single_rtt, throughput, why,
 };
-use tcpexp_testkit::{Scenario, TcpLoad, simulate};
 use tcpexp_units::TimeDelta;
 
 use crate::common::retime::records_in;
-use crate::common::spooled;
+use crate::common::{limited_upload, spooled};
 
 /// Begin and end of the hole, from the first record on.
 const HOLE: (TimeDelta, TimeDelta) = (TimeDelta::from_seconds(3), TimeDelta::from_seconds(5));
 
 /// Captures at the source and at the destination of an upload that the path limits.
 fn captures() -> [Vec<u8>; 2] {
-    let captures = simulate(&Scenario {
-        tcp: vec![TcpLoad {
-            bytes: 50_000_000,
-            ..TcpLoad::default()
-        }],
-        rate_bps: 4_000_000,
-        queue_bytes: 60_000,
-        max_time: Some(TimeDelta::from_seconds(8)),
-        ..Scenario::default()
-    });
+    let captures = limited_upload();
     [captures.src, captures.dst]
 }
 

@@ -6,25 +6,14 @@ use tcpexp::{
 };
 use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 use tcpexp_measure::sender::SenderRow;
-use tcpexp_testkit::{Scenario, TcpLoad, simulate};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::common::retime::records_in;
-use crate::common::spooled;
+use crate::common::{limited_upload, spooled};
 
 /// A capture at the source of an upload that the path limits; the round-trip time is at least 40 ms.
 fn capture() -> Vec<u8> {
-    let captures = simulate(&Scenario {
-        tcp: vec![TcpLoad {
-            bytes: 50_000_000,
-            ..TcpLoad::default()
-        }],
-        rate_bps: 4_000_000,
-        queue_bytes: 60_000,
-        max_time: Some(TimeDelta::from_seconds(8)),
-        ..Scenario::default()
-    });
-    captures.src
+    limited_upload().src
 }
 
 fn recording(file: &[u8]) -> Recording {

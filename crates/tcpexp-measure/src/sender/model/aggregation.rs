@@ -51,7 +51,7 @@ impl Aggregation {
         }
     }
 
-    /// Counts the segments of an ACK, of which more than `cwnd` are not counted.
+    /// Counts the segments of an ACK. At most `cwnd` segments count as aggregated.
     pub(super) fn update(&mut self, now: &Delivery, bandwidth: u64, cwnd: u32) {
         let mut expected = (bandwidth * micros(now.at - self.since)) >> SCALE;
         if self.acked <= expected || self.acked + u64::from(now.segments) >= EXTRA_RESET {

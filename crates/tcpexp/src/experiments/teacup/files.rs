@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Levels of directories below the given one that are searched: a series has a directory of its own.
+/// Number of levels of directories searched below the given one. TEACUP writes each series to its own
+/// directory.
 const MAX_DEPTH: usize = 3;
 /// Name of the file that lists the experiments that ended.
 const COMPLETED: &str = "experiments_completed.txt";

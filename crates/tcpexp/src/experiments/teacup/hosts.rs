@@ -55,7 +55,8 @@ impl Host {
         *first = flow.first_at.min(*first);
     }
 
-    /// The host's address: the one of `known`, or the one that is an end of all flows.
+    /// Returns the host's address: the only known one in the capture. If none are known, the only address
+    /// that takes part in all flows.
     fn own_of(&self, known: &BTreeSet<IpAddr>) -> Option<IpAddr> {
         let ends: BTreeSet<IpAddr> = self.payload.keys().map(|(from, _)| *from).collect();
         let is_in_all = |end: &&IpAddr| {

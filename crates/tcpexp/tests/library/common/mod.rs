@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use tcpexp::{Error, Recording, RttOptions, RttReport, rtt};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_pair::spp::{DirectionCounts, Fate, FlowSummary, PacketOutcome, PairedFlow, RttSample};
+use tcpexp_testkit::{Scenario, TcpLoad, TwoCaptures, simulate};
+use tcpexp_units::TimeDelta;
 
 /// Minimum number of packets of a flow that are held back until the flow is found at the other
 /// point.
@@ -177,6 +179,20 @@ impl Measured {
             }
         }
     }
+}
+
+/// Captures of an upload that the path limits for eight seconds; the round-trip time is at least 40 ms.
+pub(crate) fn limited_upload() -> TwoCaptures {
+    simulate(&Scenario {
+        tcp: vec![TcpLoad {
+            bytes: 50_000_000,
+            ..TcpLoad::default()
+        }],
+        rate_bps: 4_000_000,
+        queue_bytes: 60_000,
+        max_time: Some(TimeDelta::from_seconds(8)),
+        ..Scenario::default()
+    })
 }
 
 pub(crate) fn spooled(name: &str, bytes: &[u8]) -> Recording {
