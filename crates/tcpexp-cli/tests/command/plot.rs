@@ -69,7 +69,7 @@ fn a_time_series_shows_estimated_and_logged_cwnd_and_rtt() {
 #[test]
 fn distributions_group_by_flow_file_or_parameter() {
     let desk = transfer();
-    assert_snapshot!(drawn(&desk, "ecdf rtt.parquet"), @r"172.16.10.3:54058 &gt; 172.16.11.2:5201: median 266 ms | 0 | 100 | 200 | 300 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values");
+    assert_snapshot!(drawn(&desk, "ecdf rtt.parquet"), @r"172.16.10.3:54058 &gt; 172.16.11.2:5201: median 266 ms | 0 | 100 | 200 | 300 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values | all values of one run, only rows with reference=src");
     let sweep = sweep();
     assert_snapshot!(drawn(&sweep, "ecdf sweep.csv --x rtt --group cc --filter delay_ms=20"), @r"cubic: median 47.5 ms | reno: median 47.5 ms | vegas: median 47.5 ms | 40 | 45 | 50 | 55 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values");
     assert_snapshot!(drawn(&sweep, "box sweep.csv --x delay --colour cc --width page"), @r"cubic | reno | vegas | 20 | 100 | 0 | 50 | 100 | 150 | 200 | delay (ms) | RTT (ms)");

@@ -11,7 +11,6 @@ use tcpexp_metrics::pooling::{Lane, Pooling};
 use tcpexp_table::{Cell, Frame, TableFile};
 use tcpexp_units::Timestamp;
 
-use super::series;
 use crate::Error;
 
 /// Key, heading and axis label of each panel.
@@ -79,9 +78,6 @@ pub(super) struct RunFlows {
 
 /// The busiest flows of the dataset in `data`, with about `most_points` points per line at most.
 pub(super) fn flows_of(data: &Path, most_points: usize) -> Result<RunFlows, Error> {
-    if let Some(series) = series::series_of(data, most_points)? {
-        return Ok(series);
-    }
     let tables = Tables::read(data)?;
     let (chosen, rule) = chosen(&tables.flows);
     let lines = |chosen: &Chosen| tables.flow(chosen, most_points);

@@ -19,6 +19,7 @@ use tcpexp_table::dataset::MANIFEST_FILE_NAME;
 use crate::Error;
 use cells::cell_table;
 use flows::{GOODPUT, NUMBERS, QUEUE, RTT, RunFlows, WINDOW, flows_of};
+use series::series_of;
 
 /// Maximum number of points per page, so that a browser can open the page of a large sweep.
 const MAX_POINTS: usize = 1_000_000;
@@ -166,7 +167,10 @@ fn run_on_page(
         all_flows: 0,
     };
     if is_drawn && data.is_dir() {
-        let mut flows = flows_of(&data, most_points)?;
+        let mut flows = match series_of(&data, most_points)? {
+            Some(series) => series,
+            None => flows_of(&data, most_points)?,
+        };
         page.flows = std::mem::take(&mut flows.flows);
         page.all_flows = flows.all;
         return Ok((page, Some(flows)));
