@@ -109,9 +109,10 @@ impl<'a> Engine<'a> {
             undecided: Undecided::default(),
             totals: Totals::default(),
             latest_rtt: None,
-            model: subject
-                .has_model()
-                .then(|| Box::new(Model::new(subject.side.smss_bytes))),
+            model: subject.has_model().then(|| {
+                let is_pacing_seen = subject.order == Order::Seen;
+                Box::new(Model::new(subject.side.smss_bytes, is_pacing_seen))
+            }),
             losses,
         }
     }

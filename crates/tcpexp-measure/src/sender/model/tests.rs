@@ -31,8 +31,8 @@ fn at(us: i64) -> Timestamp {
 }
 
 impl Path {
-    fn new() -> Self {
-        let mut model = Model::new(SMSS);
+    fn new(is_pacing_seen: bool) -> Self {
+        let mut model = Model::new(SMSS, is_pacing_seen);
         model.open(at(0), TimeDelta::from_micros(RTT_US));
         Self {
             model,
@@ -141,7 +141,7 @@ impl Schedule {
 fn constant_rates_are_not_taken_for_bbr() {
     let mut named = 0;
     let mut bandwidth = None;
-    let mut path = Path::new();
+    let mut path = Path::new(true);
     path.run(
         8_000_000,
         |_, in_flight| if in_flight < 60 { 98 } else { 0 },
@@ -159,19 +159,40 @@ fn constant_rates_are_not_taken_for_bbr() {
     assert!((7_700_000..=8_000_000).contains(&bandwidth), "{bandwidth}");
 }
 
+/// The gain of the schedule, which it keeps beside it, or 0 if the window is full.
+fn paced(schedule: &RefCell<(Schedule, u32)>, now_us: i64, in_flight: u32) -> u32 {
+    let (schedule, gain) = &mut *schedule.borrow_mut();
+    *gain = schedule.gain_percent(now_us, in_flight);
+    let window = if now_us < 400_000 { 115 } else { 90 };
+    if in_flight < window { *gain } else { 0 }
+}
+
+#[test]
+fn phases_are_unknown_where_the_pacing_is_not_seen() {
+    let schedule = RefCell::new((Schedule::default(), 0));
+    let mut path = Path::new(false);
+    let mut stated = 0;
+    path.run(
+        9_000_000,
+        |now_us, in_flight| paced(&schedule, now_us, in_flight),
+        |_, state| stated += u32::from(state.phase.is_some()),
+    );
+    assert_eq!(stated, 0);
+    let state = path.model.state();
+    assert_eq!(state.pacing_rate_bps, None);
+    assert_eq!(state.inflight_cap_segments, None);
+    assert_eq!(state.least_rtt.unwrap().as_nanos() / 1_000, RTT_US);
+    assert!(state.bandwidth_bps.is_some());
+}
+
 #[test]
 fn gain_cycle_is_found_whatever_its_first_phase() {
     let (mut seen, mut right, mut known) = (0, 0, 0);
-    let mut path = Path::new();
+    let mut path = Path::new(true);
     let schedule = RefCell::new((Schedule::default(), 0));
     path.run(
         9_000_000,
-        |now_us, in_flight| {
-            let (schedule, gain) = &mut *schedule.borrow_mut();
-            *gain = schedule.gain_percent(now_us, in_flight);
-            let window = if now_us < 400_000 { 115 } else { 90 };
-            if in_flight < window { *gain } else { 0 }
-        },
+        |now_us, in_flight| paced(&schedule, now_us, in_flight),
         |now_us, state| {
             if now_us > 2_000_000 && state.phase == Some(ModelPhase::ProbeBandwidth) {
                 seen += 1;
