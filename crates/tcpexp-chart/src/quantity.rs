@@ -72,7 +72,7 @@ const ENDINGS: [Ending; 18] = [
 ];
 
 /// Ratios of packets to all packets: shares, unlike other ratios.
-const SHARES_OF_PACKETS: [&str; 2] = ["loss_ratio", "retransmission_ratio"];
+const SHARES_OF_PACKETS: [&str; 3] = ["loss_ratio", "retransmission_ratio", "mark_ratio"];
 
 /// Words whose spelling differs from the column's name.
 const WORDS: [(&str, &str); 13] = [

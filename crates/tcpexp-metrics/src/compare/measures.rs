@@ -32,6 +32,10 @@ pub enum Measure {
     LossRatio,
     /// Share of the sent payload bytes that are retransmissions.
     RetransmissionRatio,
+    /// Share of the arrived packets that carry the mark Congestion Experienced.
+    MarkRatio,
+    /// Packets that the queues of the routers marked, by their own counters.
+    QueueMarked,
     /// Jain's fairness index of the senders' goodputs.
     Jain,
     /// Lowest of Jain's indices over short windows.
@@ -123,7 +127,7 @@ pub(super) fn reached(time: Option<TimeDelta>) -> f64 {
 
 impl Measure {
     /// All measures, in the order of the declaration, which is also the order of a table's columns.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 39] = [
         M::Goodput,
         M::FlowGoodput,
         M::Utilisation,
@@ -137,6 +141,8 @@ impl Measure {
         M::InducedRttP95,
         M::LossRatio,
         M::RetransmissionRatio,
+        M::MarkRatio,
+        M::QueueMarked,
         M::Jain,
         M::JainWindowMin,
         M::JainWindowMedian,
@@ -215,6 +221,8 @@ impl Measure {
             M::InducedRttP95 => ("induced_rtt_p95", "ms", "95th percentile of what queues add: the round-trip times of the class's data in the window, each less the base of its sender's path, in milliseconds."),
             M::LossRatio => ("loss_ratio", "", "Packets sent in the window that never arrived, over all packets sent in it whose fate is known (RFC 7680, section 4.1), in the direction of the data. Null without captures of both ends."),
             M::RetransmissionRatio => ("retransmission_ratio", "", "Retransmitted bytes of payload in the window, over all bytes of payload sent in it."),
+            M::MarkRatio => ("mark_ratio", "", "Packets that arrived in the window with the ECN codepoint CE, over all packets that arrived in it, in the direction of the data (RFC 3168, section 5). Null without captures of both ends."),
+            M::QueueMarked => ("queue_marked", "packets", "Packets that the queues of all routers marked from the last reading of their counters before the window to the last of the run, of all flows. Only of all classes together. Null without a log of the queues, and if none counts marks."),
             M::Jain => ("jain", "", "Jain's fairness index of the senders' goodputs over the time in which all of them were active: from 1/n to 1, which is fair (Jain, Chiu, Hawe 1984; RFC 5166, section 2.3.1). Of all classes together, of bulk senders only. Null for a single sender."),
             M::JainWindowMin => ("jain_window_min", "", "The lowest of Jain's indices of the time in which all senders were active, cut into windows."),
             M::JainWindowMedian => ("jain_window_median", "", "The median of Jain's indices of the time in which all senders were active, cut into windows."),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::group::{Group, Options};
 use super::measures::Values;
 use super::senders::Run;
-use super::{calls, delays, rates, response, sharing};
+use super::{calls, delays, marks, rates, response, sharing};
 
 /// The values of one class in one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +43,7 @@ impl Group<'_> {
         let mut values = Values::default();
         rates::measure(self, &mut values);
         delays::measure(self, &mut values);
+        marks::measure(self, &mut values);
         sharing::measure(self, &mut values);
         response::measure(self, &mut values);
         calls::measure(self, &mut values);

@@ -17,6 +17,17 @@ pub struct Run {
     pub senders: Vec<Sender>,
     /// Times at which the path changed, ascending.
     pub changes: Vec<Timestamp>,
+    /// Marks of the routers' queues between two readings of their counters; `None` if unknown.
+    pub marks: Option<Vec<Marks>>,
+}
+
+/// Packets that a queue marked between two readings of its counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// Times of the readings.
+    pub between: Window,
+    /// Number of packets.
+    pub packets: u64,
 }
 
 /// One direction of the bottleneck.

@@ -26,6 +26,10 @@ pub struct Bin {
     pub link_bytes: u64,
     /// Payload bytes without retransmissions.
     pub goodput_bytes: u64,
+    /// Number of packets.
+    pub packets: u64,
+    /// Of these, the packets with the ECN codepoint CE; `None` if unknown.
+    pub ce_packets: Option<u64>,
 }
 
 /// Totals over the bins of a window.
@@ -33,6 +37,8 @@ pub struct Bin {
 pub(super) struct Sum {
     pub(super) link_bytes: u64,
     pub(super) goodput_bytes: u64,
+    pub(super) packets: u64,
+    pub(super) ce_packets: Option<u64>,
 }
 
 /// The grid of a capture's bins, including empty ones.
@@ -133,9 +139,18 @@ impl Grid {
 /// Totals over the bins whose middle lies in a window.
 pub(super) fn sum<'a>(bins: impl IntoIterator<Item = &'a Bin>, window: Window) -> Sum {
     let inside = bins.into_iter().filter(|bin| window.holds(bin.middle()));
-    inside.fold(Sum::default(), |sum, bin| Sum {
+    let nothing = Sum {
+        ce_packets: Some(0),
+        ..Sum::default()
+    };
+    inside.fold(nothing, |sum, bin| Sum {
         link_bytes: sum.link_bytes + bin.link_bytes,
         goodput_bytes: sum.goodput_bytes + bin.goodput_bytes,
+        packets: sum.packets + bin.packets,
+        ce_packets: sum
+            .ce_packets
+            .zip(bin.ce_packets)
+            .map(|(sum, bin)| sum + bin),
     })
 }
 
@@ -197,6 +212,8 @@ mod tests {
             covered: TimeDelta::from_millis(100),
             link_bytes: bytes + 1,
             goodput_bytes: *bytes,
+            packets: 1,
+            ce_packets: None,
         };
         bytes.iter().enumerate().map(bin).collect()
     }

@@ -30,14 +30,18 @@ impl Bins {
             "packets",
             "ip_bytes",
             "goodput_bytes",
+            "ce_packets",
         ];
         let table = Columns::read(data, "throughput", &columns)?;
         let lanes = Lanes::of(&table, lanes);
-        let [capture, _, _, at, width, covered, packets, ip, goodput] =
+        let [capture, _, _, at, width, covered, packets, ip, goodput, ce] =
             columns.map(|name| table.column(name));
         let mut bins: HashMap<(Lane, String), Vec<Bin>> = HashMap::new();
         for row in 0..table.rows() {
             let bin = || {
+                // Rows of all flows together have no flow: they would count each packet a second
+                // time.
+                let flow = lanes.flow(row)?;
                 let packets: u64 = packets.count(row)?;
                 // The rate of the link covers link headers, which `ip_bytes` leaves out.
                 let headers = packets * u64::from(counts.link_header_bytes());
@@ -48,10 +52,11 @@ impl Bins {
                     covered: covered.span(row).unwrap_or(width),
                     link_bytes: ip.count::<u64>(row)? + headers,
                     goodput_bytes: goodput.count(row)?,
+                    packets,
+                    // A capture at the sender is before the queues that mark.
+                    ce_packets: ce.count(row).filter(|_| flow.has_path),
                 };
-                // Rows of all flows together have no flow: they would count each packet a second
-                // time.
-                Some(((lanes.flow(row)?.lane, capture.text(row)?.to_owned()), bin))
+                Some(((flow.lane, capture.text(row)?.to_owned()), bin))
             };
             if let Some((key, bin)) = bin() {
                 bins.entry(key).or_default().push(bin);
@@ -77,10 +82,15 @@ impl Bins {
             let total = all.entry(bin.start).or_insert(Bin {
                 link_bytes: 0,
                 goodput_bytes: 0,
+                packets: 0,
+                ce_packets: Some(0),
                 ..*bin
             });
             total.link_bytes += bin.link_bytes;
             total.goodput_bytes += bin.goodput_bytes;
+            total.packets += bin.packets;
+            let marked = total.ce_packets.zip(bin.ce_packets);
+            total.ce_packets = marked.map(|(total, bin)| total + bin);
         }
         all.into_values().collect()
     }

@@ -10,6 +10,7 @@ use tcpexp_units::{BitRate, TimeDelta, Timestamp};
 use super::bins::Bins;
 use super::cells::RunDir;
 use super::flows::{self, FlowRow, Lane};
+use super::marks::marks;
 use super::samples::{echoes, echoes_of, fates, retransmissions, rtts};
 use super::{CompareError, Counts, PING};
 use crate::record::{ChangeRecord, RunRecord, TrafficRecord};
@@ -73,6 +74,7 @@ pub(super) fn read(run: &RunDir, counts: Counts) -> Result<Option<Run>, CompareE
         links,
         senders,
         changes: changes(record, origin),
+        marks: marks(data)?,
     }))
 }
 

@@ -10,6 +10,7 @@ mod columns;
 mod dataset;
 mod expected;
 mod flows;
+mod marks;
 mod rows;
 mod samples;
 mod series;

@@ -132,6 +132,8 @@ fn sender(name: &str, reported: &Series, unit_bps: f64, width: TimeDelta) -> Opt
             covered: width,
             link_bytes: bytes,
             goodput_bytes: bytes,
+            packets: 0,
+            ce_packets: None,
         }
     };
     Some(Sender {

@@ -96,7 +96,7 @@ fn bin(capture: &str, id: u32, direction: &str, second: i64, bytes: u64) -> Valu
     json!({
         "capture": capture, "flow_id": id, "direction": direction, "time": ms(second * 1000),
         "width_ns": 1_000_000_000, "packets": bytes / 1000, "ip_bytes": bytes + bytes / 20,
-        "goodput_bytes": bytes,
+        "goodput_bytes": bytes, "ce_packets": if capture == "dst" { bytes / 50_000 } else { 0 },
     })
 }
 
@@ -155,6 +155,24 @@ fn write_run(sweep: &Path, record: &Value, bytes: u64) {
         &[packet(0, 9), packet(1, 90), packet(2, 90)],
     );
     write_table(&run, DatasetTable::Loss, &[packet(0, 9), packet(2, 20)]);
+    let reading = |at_ms: i64, interface: &str, kind: &str, marked: Option<u64>| {
+        json!({
+            "source": "log", "log": "rtr-queue.jsonl", "time": ms(at_ms), "interface": interface,
+            "handle": "1:", "kind": kind, "ecn_marked_packets": marked,
+        })
+    };
+    // The reading at 500 ms is the last before a window from 1 to 4 s.
+    let readings = [
+        reading(-500, "right", "fq_codel", Some(7)),
+        reading(500, "right", "fq_codel", Some(9)),
+        reading(500, "right", "htb", None),
+        reading(500, "left", "cake", Some(100)),
+        reading(2500, "right", "fq_codel", Some(20)),
+        reading(4500, "right", "fq_codel", Some(54)),
+        reading(4500, "left", "cake", Some(101)),
+        reading(4900, "right", "fq_codel", Some(60)),
+    ];
+    write_table(&run, DatasetTable::Queue, &readings);
 }
 
 fn options(warmup: i64) -> CompareOptions {
@@ -196,6 +214,13 @@ fn tables_of_a_run_yield_its_figures() {
         .iter()
         .find(|row| row.class.is_some())
         .unwrap();
+    let all = comparison
+        .classes
+        .iter()
+        .find(|row| row.class.is_none())
+        .unwrap();
+    let marked = all.estimate(Measure::QueueMarked).unwrap();
+    assert!((marked.median - 52.0).abs() < 1e-9, "{marked:?}");
     let value = |measure| {
         class
             .estimate(measure)
@@ -210,6 +235,7 @@ fn tables_of_a_run_yield_its_figures() {
         Measure::InducedRttMedian,
         Measure::LossRatio,
         Measure::RetransmissionRatio,
+        Measure::MarkRatio,
         Measure::TransferTimeRatio,
         Measure::BufferDelay,
         Measure::Jain,
@@ -226,6 +252,7 @@ fn tables_of_a_run_yield_its_figures() {
     induced_rtt_median Some(30.0)
     loss_ratio Some(0.1)
     retransmission_ratio Some(0.2)
+    mark_ratio Some(0.02)
     transfer_time_ratio Some(1.2752)
     buffer_delay Some(75.0)
     jain None

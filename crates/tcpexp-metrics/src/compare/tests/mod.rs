@@ -28,6 +28,8 @@ fn bins(from: i64, mbps: &[u64]) -> Vec<Bin> {
         covered: TimeDelta::from_seconds(1),
         link_bytes: mbps * MBIT / 8 * 21 / 20,
         goodput_bytes: mbps * MBIT / 8,
+        packets: 100,
+        ce_packets: Some(*mbps),
     };
     (0..).zip(mbps).map(bin).collect()
 }
@@ -71,6 +73,7 @@ fn run(senders: Vec<Sender>) -> Run {
         links: [link, Link::default()],
         senders,
         changes: Vec::new(),
+        marks: None,
     }
 }
 
@@ -122,6 +125,50 @@ fn the_warm_up_is_excluded() {
     check(
         &values(&run, 9, "bulk"),
         &[(Measure::Goodput, None), (Measure::Utilisation, None)],
+    );
+}
+
+#[test]
+fn marks_are_those_that_arrived_and_those_that_the_queues_counted() {
+    let mut both = run(vec![
+        sender("bulk", 0, &[1, 2, 10, 10, 16]),
+        sender("web", 2, &[3]),
+    ]);
+    let marks = |from, until, packets| Marks {
+        between: Window {
+            from: at(from),
+            until: at(until),
+        },
+        packets,
+    };
+    both.marks = Some(vec![
+        marks(-500, 0, 1),
+        marks(1_900, 2_100, 20),
+        marks(4_900, 5_100, 300),
+        marks(5_100, 5_300, 4_000),
+    ]);
+    check(
+        &values(&both, 2, "bulk"),
+        &[
+            (Measure::MarkRatio, Some(36.0 / 300.0)),
+            (Measure::QueueMarked, None),
+        ],
+    );
+    check(
+        &values(&both, 2, "all"),
+        &[
+            (Measure::MarkRatio, Some(39.0 / 400.0)),
+            (Measure::QueueMarked, Some(4_320.0)),
+        ],
+    );
+    // A capture that may be before the queue makes the ratio unknown, but not the queue's count.
+    both.senders[1].arrived[0].ce_packets = None;
+    check(
+        &values(&both, 0, "all"),
+        &[
+            (Measure::MarkRatio, None),
+            (Measure::QueueMarked, Some(4_320.0)),
+        ],
     );
 }
 

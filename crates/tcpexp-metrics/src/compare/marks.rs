@@ -1,0 +1,30 @@
+//! Congestion marks: those that arrived, and those that the queues counted.
+
+use super::group::Group;
+use super::measures::{Measure, Values};
+use super::window::sum;
+
+pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
+    values.set(Measure::MarkRatio, mark_ratio(group));
+    values.set(Measure::QueueMarked, queue_marked_packets(group));
+}
+
+fn mark_ratio(group: &Group<'_>) -> Option<f64> {
+    let senders = group.senders.iter().filter(|sender| !sender.is_probe);
+    let sum = sum(senders.flat_map(|sender| &sender.arrived), group.window);
+    let marked = sum.ce_packets?;
+    (sum.packets > 0).then(|| marked as f64 / sum.packets as f64)
+}
+
+fn queue_marked_packets(group: &Group<'_>) -> Option<f64> {
+    // A queue does not count by class.
+    if group.class.is_some() {
+        return None;
+    }
+    let marks = group.run.marks.as_ref()?;
+    // Packets that wait when the window ends are marked after it.
+    let counted = marks
+        .iter()
+        .filter(|marks| marks.between.until > group.window.from);
+    Some(counted.map(|marks| marks.packets as f64).sum())
+}
