@@ -1,6 +1,6 @@
 //! Lines over time from a table, one per flow and direction or per queue.
 
-use tcpexp_table::{Cell, Frame, Series};
+use tcpexp_table::{Cell, Frame, Series, queue_rows};
 use tcpexp_units::Timestamp;
 
 use crate::group::numbers;
@@ -52,6 +52,8 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
     let by = Levels::of(frame, &columns);
     let has_ways = columns.iter().any(|column| column == "direction");
     let ids = frame.column("flow_id");
+    let has_interfaces = frame.column("interface").is_some();
+    let queues = has_interfaces.then(|| queue_rows(frame));
     let mut lines: Vec<FlowLine> = (0..by.len())
         .map(|_| FlowLine {
             name: String::new(),
@@ -62,6 +64,9 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
     for row in 0..frame.rows() {
         // A row without a flow refers to all flows together.
         if ids.is_some_and(|ids| ids.cell(row) == Cell::Null) {
+            continue;
+        }
+        if queues.as_ref().is_some_and(|queues| !queues[row]) {
             continue;
         }
         let line = &mut lines[by.of_row(row)];

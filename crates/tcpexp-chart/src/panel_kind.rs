@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use tcpexp_table::QUEUE_KEYS;
+
 use crate::flow_line::{FLOW_COLUMNS, TIMES};
 
 /// The quantity of a time series panel.
@@ -89,9 +91,7 @@ impl PanelKind {
 
     /// Columns that the panels use if a table has them.
     pub fn optional_columns() -> Vec<String> {
-        const MORE: [&str; 12] = [
-            "interface",
-            "handle",
+        const MORE: [&str; 10] = [
             "way",
             "reference",
             "method",
@@ -104,6 +104,7 @@ impl PanelKind {
             "covered_ns",
         ];
         let all = FLOW_COLUMNS.into_iter().chain(TIMES).chain(MORE);
+        let all = all.chain(QUEUE_KEYS.into_iter().filter(|key| *key != "file"));
         all.map(str::to_owned).collect()
     }
 }

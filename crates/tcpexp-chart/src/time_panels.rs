@@ -306,6 +306,39 @@ mod tests {
     }
 
     #[test]
+    fn each_interface_has_the_line_of_its_queue_only() {
+        let texts = |texts: [Option<&'static str>; 5]| Series::texts(texts);
+        let frame = Frame::of(vec![
+            (
+                "interface".into(),
+                texts(["left", "left", "right", "right", "right"].map(Some)),
+            ),
+            (
+                "kind".into(),
+                texts(["cake", "clsact", "htb", "pfifo", "clsact"].map(Some)),
+            ),
+            (
+                "handle".into(),
+                texts(["1:", "ffff:", "2:", "3:", "ffff:"].map(Some)),
+            ),
+            (
+                "parent".into(),
+                texts([
+                    None,
+                    Some("ffff:fff1"),
+                    None,
+                    Some("2:10"),
+                    Some("ffff:fff1"),
+                ]),
+            ),
+            ("time".into(), whole(&[0, 0, 0, 0, 0])),
+            ("backlog_packets".into(), whole(&[4, 0, 7, 7, 0])),
+        ]);
+        let expected = ["queue left 1: 1", "queue right 3: 1"];
+        assert_eq!(names(&frame, "backlog_packets"), expected);
+    }
+
+    #[test]
     fn packet_pairs_share_one_line_and_single_point_samples_have_two() {
         let rtts = |method: &str| {
             let texts = |text: [&str; 2]| Series::texts(text.map(Some));

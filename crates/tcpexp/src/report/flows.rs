@@ -8,7 +8,7 @@ use serde_json::Value;
 use tcpexp_chart::Thinned;
 use tcpexp_chart::page::{PageFlow, PageSeries, page_quantiles};
 use tcpexp_metrics::pooling::{Lane, Pooling};
-use tcpexp_table::{Cell, Frame, TableFile};
+use tcpexp_table::{Cell, Frame, QUEUE_KEYS, TableFile, queue_rows};
 use tcpexp_units::Timestamp;
 
 use crate::Error;
@@ -84,11 +84,13 @@ pub(super) fn flows_of(data: &Path, most_points: usize) -> Result<RunFlows, Erro
     let mut flows: Vec<PageFlow> = chosen.iter().map(lines).collect();
     // The queue belongs to the run and not to a flow, so the first flow's panel shows it.
     if let Some(first) = flows.first_mut() {
-        let queue = values(&tables.queue, "backlog_packets", |row| {
-            // The bottleneck's queue has a parent; the root qdisc has none.
-            text(&tables.queue, "parent", row).is_some()
-        });
-        add(&mut first.series, QUEUE, &queue, most_points, 1.0);
+        add(
+            &mut first.series,
+            QUEUE,
+            &fullest_queue(&tables.queue),
+            most_points,
+            1.0,
+        );
     }
     let all: BTreeSet<_> = (0..tables.flows.rows())
         .filter_map(|row| number(&tables.flows, "flow_id", row))
@@ -99,6 +101,29 @@ pub(super) fn flows_of(data: &Path, most_points: usize) -> Result<RunFlows, Erro
         all: all.len(),
         rule,
     })
+}
+
+/// Backlog over time of the queue with the largest backlogs: the bottleneck, of the two interfaces of each
+/// router.
+fn fullest_queue(queue: &Frame) -> Vec<(Timestamp, i64)> {
+    let is_queue = queue_rows(queue);
+    let name = |row| QUEUE_KEYS.map(|key| text(queue, key, row));
+    let names: BTreeSet<_> = (0..queue.rows())
+        .filter(|row| is_queue[*row])
+        .map(name)
+        .collect();
+    let of_queue = |wanted| {
+        values(queue, "backlog_packets", |row| {
+            is_queue[row] && name(row) == wanted
+        })
+    };
+    let total =
+        |values: &Vec<(Timestamp, i64)>| values.iter().map(|(_, packets)| packets).sum::<i64>();
+    names
+        .into_iter()
+        .map(of_queue)
+        .max_by_key(total)
+        .unwrap_or_default()
 }
 
 /// The tables of a run, reduced to the columns drawn.
@@ -126,7 +151,10 @@ impl Tables {
             )?,
             sender: read("sender", &with(&["cwnd_segments"]))?,
             throughput: read("throughput", &with(&["goodput_bps"]))?,
-            queue: read("queue", &["time_s", "parent", "backlog_packets"])?,
+            queue: read(
+                "queue",
+                &[&["time_s", "backlog_packets"], &QUEUE_KEYS[..]].concat(),
+            )?,
         })
     }
 

@@ -1,11 +1,20 @@
 //! Report page of a capture pair with a known path.
 
+use std::fs::File;
 use std::path::Path;
 
 use tcpexp::{AnalyzeInputs, AnalyzeOptions, DatasetDir, Only, Recording, analyze, report};
 use tcpexp_chart::page::Page;
+use tcpexp_table::dataset::{Layout, QueueRow, QueueSource, QueueState};
+use tcpexp_table::{Format, RowsWriter};
+use tcpexp_units::Timestamp;
 
 fn page_of(fixture: &str) -> Page {
+    page_with(fixture, &[])
+}
+
+/// The page of a dataset with a table `queue` of these rows; without rows it has none.
+fn page_with(fixture: &str, queue: &[QueueRow]) -> Page {
     let folder = crate::common::fixture(fixture);
     let open = |name: &str| Recording::open(&folder.join(name)).unwrap();
     let (src, dst) = (open("src.pcap.gz"), open("dst.pcap.gz"));
@@ -18,7 +27,42 @@ fn page_of(fixture: &str) -> Page {
         DatasetDir::create(&data).unwrap(),
     )
     .unwrap();
+    if !queue.is_empty() {
+        let file = File::create(data.join("queue.parquet")).unwrap();
+        let columns = Layout::default().queue();
+        let mut rows = RowsWriter::new(Format::Parquet, columns, file).unwrap();
+        rows.write(queue.iter().cloned()).unwrap();
+        rows.finish().unwrap();
+    }
     report(&data, &Only::default()).unwrap()
+}
+
+/// A reading of a discipline, with its parent and the packets in it.
+fn reading(
+    at_ms: i64,
+    interface: &str,
+    kind: &str,
+    parent: Option<&str>,
+    packets: u64,
+) -> QueueRow {
+    let state = QueueState {
+        interface: Some(interface.into()),
+        kind: Some(kind.into()),
+        parent: parent.map(Into::into),
+        backlog_packets: Some(packets),
+        ..QueueState::default()
+    };
+    QueueRow {
+        at: Timestamp::from_nanos(at_ms * 1_000_000),
+        source: QueueSource::Log {
+            log: "rtr-queue.jsonl".into(),
+            state: Box::new(state),
+        },
+    }
+}
+
+fn drawn_queue(page: &Page) -> Vec<f64> {
+    page.runs[0].flows[0].series["queue"].values.clone()
 }
 
 #[test]
@@ -40,6 +84,38 @@ fn a_page_shows_only_the_bulk_flow() {
     assert!(goodput.iter().all(|mbps| *mbps < 2.0));
     // The control connection is not drawn.
     assert_eq!(run.all_flows, 2);
+}
+
+#[test]
+fn queue_on_a_page_is_the_queue_below_the_rate_limiter_and_not_a_hook() {
+    const HOOK: Option<&str> = Some("ffff:fff1");
+    let at = |ms, packets| {
+        [
+            reading(ms, "left", "htb", None, 1),
+            reading(ms, "left", "pfifo", Some("1:10"), 1),
+            reading(ms, "left", "clsact", HOOK, 0),
+            reading(ms, "right", "htb", None, packets),
+            reading(ms, "right", "pfifo", Some("2:10"), packets),
+            reading(ms, "right", "clsact", HOOK, 0),
+        ]
+    };
+    let queue = [at(0, 3), at(100, 50), at(200, 7)].concat();
+    let page = page_with("reno-2mbit-40ms-50p", &queue);
+    assert_eq!(drawn_queue(&page), [3.0, 50.0, 7.0]);
+}
+
+#[test]
+fn queue_on_a_page_is_cake_at_the_root() {
+    let at = |ms, packets| {
+        [
+            reading(ms, "left", "noqueue", None, 0),
+            reading(ms, "right", "cake", None, packets),
+            reading(ms, "right", "clsact", Some("ffff:fff1"), 0),
+        ]
+    };
+    let queue = [at(0, 3), at(100, 50), at(200, 7)].concat();
+    let page = page_with("reno-2mbit-40ms-50p", &queue);
+    assert_eq!(drawn_queue(&page), [3.0, 50.0, 7.0]);
 }
 
 #[test]
