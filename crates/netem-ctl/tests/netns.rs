@@ -136,6 +136,56 @@ fn a_change_is_made_in_place_and_read_back() {
 }
 
 #[test]
+fn a_change_that_fails_half_way_leaves_what_was_there() {
+    let Some(here) = Namespace::new() else { return };
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let slow = planned(SLOW);
+    let fast = planned(&FAST.replace("64kB", "90kB"));
+    control.apply(&slow, plainly()).unwrap();
+    // The forward queue changes first. The reverse queue is gone, so its change fails.
+    assert_eq!(here.says("tc qdisc del dev r0 root").0, 0);
+    let before = here.says("tc qdisc show; tc class show dev r1");
+    let failed = control.change(&slow, &fast, None).unwrap_err().to_string();
+    assert!(failed.contains("exit code"), "{failed}");
+    assert_eq!(here.says("tc qdisc show; tc class show dev r1"), before);
+    let holder = control.show(Os::Linux).unwrap().holder.unwrap();
+    assert_eq!(holder.bottleneck.as_ref(), Some(&slow.bottleneck));
+    control.clear(Os::Linux).unwrap();
+}
+
+#[test]
+fn a_second_bottleneck_that_fails_half_way_leaves_the_first() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let slow = planned(SLOW);
+    control.apply(&slow, plainly()).unwrap();
+    let held = here.says("tc qdisc show; tc class show dev r1");
+    let mut broken = planned(FAST);
+    let last = broken.apply.len() - 1;
+    broken.apply[last].argv.push("limit".into());
+    let refused = control.apply(&broken, plainly()).unwrap_err().to_string();
+    assert!(refused.contains("exit code"), "{refused}");
+    // A bottleneck that differs from its plan once made is not kept either.
+    let mut other = planned(FAST);
+    other.verify = planned(&FAST.replace("90p", "80p")).verify;
+    let refused = control.apply(&other, plainly()).unwrap_err().to_string();
+    assert!(refused.contains("is 90, not 80"), "{refused}");
+    control.verify(&slow).unwrap();
+    assert_eq!(here.says("tc qdisc show; tc class show dev r1"), held);
+    let holder = control.show(Os::Linux).unwrap().holder.unwrap();
+    assert_eq!(holder.bottleneck.as_ref(), Some(&slow.bottleneck));
+    // Another owner takes nothing back.
+    let second = Control::new(&runner, "second");
+    assert!(second.apply(&broken, plainly()).is_err());
+    control.verify(&slow).unwrap();
+    control.clear(Os::Linux).unwrap();
+    assert_eq!(here.state(), before);
+}
+
+#[test]
 fn a_router_has_one_holder_and_can_be_taken_over() {
     let Some(here) = Namespace::new() else { return };
     let before = here.state();

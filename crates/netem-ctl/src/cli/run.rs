@@ -119,7 +119,7 @@ fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<(), CliError> {
         None => writeln!(out, "{host}: not held")?,
         Some(holder) => {
             writeln!(out, "{host}: held by {}", holder.owner)?;
-            if let Some(plan) = remembered(holder) {
+            if let Some(plan) = holder.plan() {
                 describe(out, &plan)?;
             }
         }
@@ -186,14 +186,10 @@ fn clear(args: &ClearArgs, out: &mut dyn Write) -> Result<(), CliError> {
 /// The plan of the bottleneck on the router.
 fn current(control: &Control, at: &Target, host: &str) -> Result<Plan, CliError> {
     let holder = control.show(at.os.into())?.holder;
-    let plan = holder.as_ref().and_then(remembered);
+    let plan = holder.as_ref().and_then(Holder::plan);
     plan.ok_or_else(|| CliError::Nothing {
         host: host.to_owned(),
     })
-}
-
-fn remembered(holder: &Holder) -> Option<Plan> {
-    plan::plan(holder.bottleneck.as_ref()?, holder.router.as_ref()?).ok()
 }
 
 fn planned(config: &Path, router: &Router) -> Result<Plan, CliError> {

@@ -77,7 +77,7 @@ pub fn owner_name(text: &str) -> String {
 
 /// Returns the script that changes `from` into `to` in place, now or at a time on the router's
 /// clock. Its output has the time of the change: see [`Changed::parse`]. It fails unless `owner`
-/// holds the router.
+/// holds the router. If a step fails, the script undoes the steps before it.
 pub fn change_script(
     from: &Plan,
     to: &Plan,
@@ -85,7 +85,10 @@ pub fn change_script(
     at: Option<Timestamp>,
 ) -> Result<Script, ChangeError> {
     let steps = from.change_to(to)?;
-    let script = Script::new(scripts::change(to, &owner_name(owner), &steps, at)).as_root();
+    // What can change in place can be changed back.
+    let undo = to.change_to(from)?;
+    let text = scripts::change(to, &owner_name(owner), [&steps, &undo], at);
+    let script = Script::new(text).as_root();
     // A scheduled script sleeps on the router until its time.
     Ok(script.within(PATIENCE + at.map_or(Duration::ZERO, |_| LONGEST_WAIT)))
 }
@@ -128,9 +131,24 @@ impl<'a> Control<'a> {
         preflight::judge(self.runner.host(), router, &output.text())
     }
 
-    /// Makes the bottleneck and reads it back. Clears it if that fails.
+    /// Makes the bottleneck and reads it back. If that fails, makes the bottleneck that the same owner
+    /// had before, or clears the router if there was none.
     pub fn apply(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
-        self.preflight(&plan.router)?;
+        let holder = self.preflight(&plan.router)?;
+        let before = holder.filter(|holder| holder.owner == self.owner);
+        let before = before.as_ref().and_then(Holder::plan);
+        let applied = self.make(plan, options);
+        if let (Err(why), Some(before)) = (&applied, before) {
+            // Without a connection, what the router has now is unknown, and its watchdog clears it.
+            if !matches!(why, ControlError::Run(_)) {
+                self.make(&before, options)?;
+            }
+        }
+        applied
+    }
+
+    /// Makes the bottleneck and reads it back. Clears it if that fails.
+    fn make(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
         let script = scripts::apply(plan, &self.owner, options);
         let output = self.run(&script, true)?;
         self.succeeded(&output)?;
@@ -168,7 +186,8 @@ impl<'a> Control<'a> {
             .collect())
     }
 
-    /// Changes the bottleneck in place, now or at a time on the router's clock, and reads it back.
+    /// Changes the bottleneck in place, now or at a time on the router's clock, and reads it back. Undoes
+    /// the change if that fails.
     pub fn change(
         &self,
         from: &Plan,
@@ -177,7 +196,11 @@ impl<'a> Control<'a> {
     ) -> Result<Changed, ControlError> {
         let output = self.run_script(&change_script(from, to, &self.owner, at)?)?;
         self.succeeded(&output)?;
-        self.verify(to)?;
+        if let Err(wrong) = self.verify(to) {
+            let undone = self.run_script(&change_script(to, from, &self.owner, None)?)?;
+            self.succeeded(&undone)?;
+            return Err(wrong);
+        }
         Ok(Changed::parse(&output.text()))
     }
 

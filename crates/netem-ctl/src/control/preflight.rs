@@ -5,7 +5,7 @@ use tcpexp_host::Qdisc;
 use super::error::ControlError;
 use super::sections;
 use crate::bottleneck::Bottleneck;
-use crate::plan::OUR_ROOTS;
+use crate::plan::{OUR_ROOTS, Plan, plan};
 use crate::router::{Interface, Os, Router};
 
 /// The holder of a router.
@@ -19,6 +19,13 @@ pub struct Holder {
     pub bottleneck: Option<Bottleneck>,
     /// The interfaces that it applied it to.
     pub router: Option<Router>,
+}
+
+impl Holder {
+    /// The plan of the bottleneck; `None` if the router does not know it, or an earlier version made it.
+    pub fn plan(&self) -> Option<Plan> {
+        plan(self.bottleneck.as_ref()?, self.router.as_ref()?).ok()
+    }
 }
 
 /// Evaluates the output of the preflight script; returns the holder of the router, if any.

@@ -59,11 +59,22 @@ pub(crate) fn apply(plan: &Plan, owner: &str, options: ApplyOptions) -> String {
     ])
 }
 
-/// Changes the bottleneck in place and prints the time of the change.
-pub(crate) fn change(to: &Plan, owner: &str, steps: &[Step], at: Option<Timestamp>) -> String {
+/// Changes the bottleneck in place by `steps`, and prints the time of the change. Steps of `undo` restore
+/// it if a step fails.
+pub(crate) fn change(
+    to: &Plan,
+    owner: &str,
+    [steps, undo]: [&[Step]; 2],
+    at: Option<Timestamp>,
+) -> String {
     let at = at.map_or(String::new(), |at| at.as_nanos().to_string());
     let mut draft = Draft::new(to.router.os);
     draft.steps("steps_to_change", steps);
+    let tried = |step: &Step| Step {
+        may_fail: true,
+        ..step.clone()
+    };
+    draft.steps("steps_to_undo", &undo.iter().map(tried).collect::<Vec<_>>());
     draft.describe(to);
     draft.call(&["router_change", owner, &at])
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Applies, changes and clears the bottleneck of a router. linux.sh or freebsd.sh and host.sh come
-# before. The steps of a plan come as functions that print commands: steps_to_make, steps_to_change
-# and steps_to_clear; so do the plan's description and this library, for those who come later.
+# before. The steps of a plan come as functions that print commands: steps_to_make, steps_to_change,
+# steps_to_undo and steps_to_clear; so do the plan's description and this library, for those who come later.
 : "${tools:?}" "${lease:?}" "${left_code:?}"
 
 # run COMMAND...: which must succeed
@@ -62,12 +62,15 @@ keep_description() {
 }
 
 # router_change OWNER TIME: changes the bottleneck in place, at TIME (ns since 1970) if it is not
-# empty, and prints when the change began and ended
+# empty, and prints when the change began and ended. A change that fails half-way is undone.
 router_change() {
     must_be_of "$1"
     [ -z "$2" ] || wait_until "$2"
+    finished=
+    trap '[ -n "$finished" ] || eval "$(steps_to_undo)"' EXIT
     echo "time $(now_ns)"
     eval "$(steps_to_change)"
+    finished=yes
     echo "time $(now_ns)"
     keep_description
 }
