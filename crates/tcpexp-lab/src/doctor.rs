@@ -24,7 +24,7 @@ pub struct Finding {
 pub enum State {
     /// Found, with its path or version.
     Found(String),
-    /// Missing, with the consequence.
+    /// Missing, with the consequence and the remedy.
     Absent(String),
     /// Missing and required, with the remedy.
     Missing(String),
@@ -77,7 +77,11 @@ fn finding(package: &str, programs: &[Program]) -> Finding {
     } else if absent.iter().any(|program| program.need == Need::Lab) {
         missing(package)
     } else {
-        State::Absent(format!("guests have no {}", names(&absent)))
+        State::Absent(format!(
+            "guests have no {}: {}",
+            names(&absent),
+            install(package)
+        ))
     };
     Finding {
         what: package.to_owned(),
@@ -86,7 +90,12 @@ fn finding(package: &str, programs: &[Program]) -> Finding {
 }
 
 fn missing(package: &str) -> State {
-    State::Missing(format!("apt-get install --no-install-recommends {package}"))
+    State::Missing(install(package))
+}
+
+/// The command that installs a package.
+fn install(package: &str) -> String {
+    format!("apt-get install --no-install-recommends {package}")
 }
 
 fn guests_kernel(cache: &Cache, source: &KernelSource) -> Finding {
@@ -176,7 +185,7 @@ mod tests {
         .collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         found    tools               sh ls
-        absent   tools               guests have no no-such
+        absent   tools               guests have no no-such: apt-get install --no-install-recommends tools
         MISSING  tools               apt-get install --no-install-recommends tools
         ");
     }
