@@ -6,6 +6,7 @@ use crate::analyze_args::AnalyzeArgs;
 use crate::check::CheckArgs;
 use crate::compare::CompareArgs;
 use crate::explain::ExplainArgs;
+use crate::export::ExportArgs;
 use crate::flows::FlowsArgs;
 use crate::info::InfoArgs;
 use crate::lab::LabArgs;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     Why(WhyArgs),
     Import(ImportArgs),
+    Export(ExportArgs),
     Score(ScoreArgs),
     Lab(LabArgs),
     Plot(Box<PlotArgs>),

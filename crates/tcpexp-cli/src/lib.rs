@@ -17,6 +17,7 @@ mod cwnd_chart;
 mod diff_packets;
 mod diff_rule;
 mod explain;
+mod export;
 mod failure;
 mod fetched;
 mod flows;
@@ -119,6 +120,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
         Command::Explain(args) => explain::run(&args),
         Command::Why(args) => why::run(&args),
         Command::Import(args) => import::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Plot(args) => plot::run(&args),

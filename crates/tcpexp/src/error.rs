@@ -187,6 +187,15 @@ pub enum Error {
         /// Names of the expected files.
         wanted: &'static str,
     },
+    /// A run has nothing that a data file of Flent could have.
+    #[cfg(feature = "runs")]
+    #[error("{} cannot be a data file of Flent: {why}", path.display())]
+    NotForFlent {
+        /// Directory of the run.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// The run has no capture at its source or its sink.
     #[error("{} names no capture of a source or a sink", path.display())]
     NoCaptures {

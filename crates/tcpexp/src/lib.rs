@@ -119,7 +119,7 @@ pub use compat::spp_pairs;
 pub use cwnd::{LabelledSenderRow, cwnd};
 pub use error::Error;
 #[cfg(feature = "runs")]
-pub use experiments::{ForeignRun, flent_runs, teacup_runs};
+pub use experiments::{FlentFile, ForeignRun, flent_file, flent_runs, teacup_runs};
 pub use explain::{Explained, Explanation, explain, records};
 pub use flow_name::FlowName;
 pub use flows::flows;

@@ -19,6 +19,7 @@ mod documents;
 mod drawn_lines;
 mod drawn_values;
 mod explain;
+mod export;
 mod formats;
 mod gallery;
 mod help;

@@ -205,6 +205,15 @@ impl Comparison {
     }
 }
 
+/// Reads the record of a run in the directory of a sweep, and the input of its comparison; `None` instead of
+/// the latter if the run ended before its traffic started, or has no dataset.
+pub fn run_and_record(dir: &Path) -> Result<(RunRecord, Option<Run>), CompareError> {
+    let run = run_of_sweep(dir)?;
+    let has_dataset = run.data.join("flows.parquet").exists();
+    let read = has_dataset.then(|| dataset::read(&run, Counts::default()));
+    Ok((run.record, read.transpose()?.flatten()))
+}
+
 /// The runs below a directory in order of their names, and those without a record.
 fn runs(folder: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareError> {
     let (runs, unfinished) = if folder.join(RUNS).is_dir() {
@@ -242,19 +251,20 @@ fn runs_of_sweep(sweep: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareErr
     let (ended, unfinished): (Vec<PathBuf>, Vec<PathBuf>) = paths
         .into_iter()
         .partition(|path| path.join(FILE_NAME).exists());
-    let run = |path: PathBuf| {
-        let record = RunRecord::read(&path)?;
-        let fault = cells::fault(&record);
-        Ok(RunDir {
-            data: path.join(DATASET),
-            // The plan of a sweep has traffic; the experiment of another tool may name none.
-            has_plan: !record.traffic.is_empty(),
-            record,
-            fault,
-        })
-    };
-    let runs: Result<Vec<RunDir>, CompareError> = ended.into_iter().map(run).collect();
+    let runs: Result<Vec<RunDir>, CompareError> =
+        ended.iter().map(|path| run_of_sweep(path)).collect();
     Ok((runs?, unfinished))
+}
+
+fn run_of_sweep(path: &Path) -> Result<RunDir, CompareError> {
+    let record = RunRecord::read(path)?;
+    Ok(RunDir {
+        data: path.join(DATASET),
+        // The plan of a sweep has traffic; the experiment of another tool may name none.
+        has_plan: !record.traffic.is_empty(),
+        fault: cells::fault(&record),
+        record,
+    })
 }
 
 /// The values of a valid run. Marks a run without values as faulty.

@@ -1,10 +1,12 @@
-//! Experiments of other tools, as runs of a sweep.
+//! Experiments of other tools as runs of a sweep, and runs as experiments of other tools.
 
 mod flent;
+mod flent_export;
 mod places;
 mod teacup;
 
 pub use flent::flent_runs;
+pub use flent_export::{FlentFile, flent_file};
 pub use teacup::teacup_runs;
 
 use tcpexp_runs::record::RunRecord;
