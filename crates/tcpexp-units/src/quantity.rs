@@ -172,6 +172,12 @@ impl Share {
         f64::from(self.0) / 1e9
     }
 
+    /// A ratio from 0 to 1 in percent, rounded to billionths of the whole, as shares are: without
+    /// it, 0.007 would be 0.7000000000000001 %.
+    pub fn percent_of(ratio: f64) -> f64 {
+        (ratio * 1e9).round() / 1e7
+    }
+
     /// The complement: one minus this share.
     #[must_use]
     pub const fn rest(self) -> Self {
@@ -352,6 +358,15 @@ mod tests {
             "\"10Mbps\" is not a rate: expected bits per second such as \"800kbit\", \"1.5mbit\" or \
              \"1gbit\""
         );
+    }
+
+    #[test]
+    fn percentages_have_the_digits_of_the_plan() {
+        for tenths in 0..=1_000 {
+            let share: Share = parsed(&format!("{}.{}%", tenths / 10, tenths % 10)).unwrap();
+            let percent = Share::percent_of(share.as_f64());
+            assert_eq!(percent.to_string(), (f64::from(tenths) / 10.0).to_string());
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {
     let lost = path.loss.and_then(|loss| loss.mean());
     put(
         "loss_percent",
-        lost.map(|share| Parameter::Number(share * 100.0)),
+        lost.map(|ratio| Parameter::Number(Share::percent_of(ratio))),
     );
     put("reorder_percent", path.reorder.map(percent));
     put("duplicate_percent", path.duplicate.map(percent));
@@ -220,5 +220,5 @@ fn seconds(time: TimeDelta) -> Parameter {
 }
 
 fn percent(share: Share) -> Parameter {
-    Parameter::Number(share.as_f64() * 100.0)
+    Parameter::Number(Share::percent_of(share.as_f64()))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tcpexp_runs::record::Parameter;
-use tcpexp_units::BitRate;
+use tcpexp_units::{BitRate, Share};
 
 use crate::analyze::Parameters;
 
@@ -98,7 +98,10 @@ fn parameter(variable: &str, value: &str) -> (String, Parameter) {
         ("tcp_cc_algo", _) => ("cc".to_owned(), Parameter::Text(value.to_owned())),
         ("ecn", Some(number)) => ("ecn".to_owned(), Parameter::Flag(number != 0.0)),
         // A fraction from 0 to 1.
-        ("loss", Some(share)) => ("loss_percent".to_owned(), Parameter::Number(share * 100.0)),
+        ("loss", Some(ratio)) => {
+            let percent = Share::percent_of(ratio);
+            ("loss_percent".to_owned(), Parameter::Number(percent))
+        }
         ("duration", Some(seconds)) => ("duration_s".to_owned(), Parameter::Number(seconds)),
         (_, Some(delay)) if name.starts_with("delay") => {
             (format!("{name}_ms"), Parameter::Number(delay))
