@@ -34,7 +34,7 @@ pub(super) struct Model {
     watch: PacingWatch,
     /// The capture has the handshake, so all of the model's state is known.
     has_start: bool,
-    /// The capture is the sender's. Elsewhere data arrives as the path spaced it: at a receiver, 29 %
+    /// The capture is the sender's. Elsewhere data arrives as the path spaced it: at a receiver, 28 %
     /// of the phases that seemed to agree with the pacing were wrong.
     is_pacing_seen: bool,
     smss_bytes: u32,

@@ -1,0 +1,147 @@
+//! Processes ACKs and their SACK blocks.
+
+use std::collections::VecDeque;
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::Timestamp;
+
+use super::{Scoreboard, Segment};
+use crate::sender::progress::Progress;
+
+/// An empty scoreboard keeps memory for this many segments, so that short answers allocate nothing.
+const KEPT_SEGMENTS: usize = 8;
+
+impl Scoreboard {
+    /// Processes an ACK and its SACK blocks; returns the progress.
+    pub(in crate::sender) fn acknowledge(
+        &mut self,
+        at: Timestamp,
+        ack: StreamOffset,
+        blocks: impl Iterator<Item = (StreamOffset, StreamOffset)>,
+    ) -> Progress {
+        let mut progress = Progress::default();
+        while self.segments.front().is_some_and(|s| s.end <= ack) {
+            let Some(segment) = self.segments.pop_front() else {
+                break;
+            };
+            self.base += 1;
+            self.leave(&segment);
+            progress.cumulative += 1;
+            progress.has_retransmitted |= segment.again;
+            // A SACK block has reported the segment as delivered before.
+            if segment.sacked {
+                self.sacked -= 1;
+            } else {
+                progress.delivered += 1;
+                self.arrived(at, &segment);
+                progress.arrive(segment.transmission, segment.rtt(at));
+                // Karn's algorithm: only a segment sent once gives a round-trip time (RFC 6298,
+                // section 3).
+                if !segment.again && progress.first_acked.is_none() {
+                    progress.first_acked = Some(segment.sent);
+                }
+            }
+        }
+        // The sender's segments may have other boundaries than ours, so an ACK may end within a
+        // segment.
+        if let Some(front) = self.segments.front_mut() {
+            front.start = front.start.max(ack);
+        }
+        for (left, right) in blocks {
+            self.sack(at, left, right, &mut progress);
+        }
+        self.forget();
+        self.rest();
+        progress
+    }
+
+    /// Frees the memory of a sender without outstanding data: a capture has many thousands of them.
+    fn rest(&mut self) {
+        if self.segments.is_empty() && self.segments.capacity() > KEPT_SEGMENTS {
+            self.segments = VecDeque::new();
+            self.order = VecDeque::new();
+        }
+    }
+
+    fn sack(
+        &mut self,
+        at: Timestamp,
+        left: StreamOffset,
+        right: StreamOffset,
+        progress: &mut Progress,
+    ) {
+        let Some(last) = self.segments.len().checked_sub(1) else {
+            return;
+        };
+        let first = self.segments.partition_point(|s| s.start < left);
+        let mut index = self.open_from(first);
+        // A block that covers part of a segment leaves it missing: the sender must send the rest.
+        while index <= last && self.segments[index].end <= right {
+            let segment = self.segments[index];
+            // As in `tcp_sacktag_one`, the copy of a segment that is not marked lost stays in the
+            // network.
+            if segment.lost {
+                self.leave(&segment);
+                self.segments[index].retransmitted = false;
+            }
+            let changed = &mut self.segments[index];
+            changed.lost = false;
+            changed.sacked = true;
+            changed.open += 1;
+            self.sacked += 1;
+            progress.delivered += 1;
+            if !segment.again && progress.first_sacked.is_none() {
+                progress.first_sacked = Some(segment.sent);
+            }
+            self.arrived(at, &segment);
+            progress.arrive(segment.transmission, segment.rtt(at));
+            index = self.open_from(index);
+        }
+    }
+
+    /// The first segment from `index` on that is not selectively acknowledged. Compresses the path
+    /// of `open` numbers to it.
+    fn open_from(&mut self, mut index: usize) -> usize {
+        let start = index;
+        while index < self.segments.len() {
+            let next = self.place(self.segments[index].open);
+            if next == index {
+                break;
+            }
+            index = next;
+        }
+        let number = self.base + index as u64;
+        let mut behind = start;
+        while behind < index {
+            let next = self.place(self.segments[behind].open);
+            self.segments[behind].open = number;
+            behind = next;
+        }
+        index
+    }
+
+    /// Removes a segment from the counters of lost and retransmitted segments.
+    fn leave(&mut self, segment: &Segment) {
+        self.lost -= u32::from(segment.lost);
+        self.retransmitted -= u32::from(segment.retransmitted);
+    }
+
+    fn arrived(&mut self, at: Timestamp, segment: &Segment) {
+        let rtt = at - segment.sent;
+        if segment.again {
+            // Too early for the retransmission: the ACK is for the original.
+            if self.least_rtt.is_none_or(|least| rtt < least) {
+                return;
+            }
+        } else {
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        // RFC 8985, section 6.2, step 2: keep the latest transmission known to be delivered.
+        if self
+            .rack
+            .is_none_or(|(latest, _)| segment.transmission > latest)
+        {
+            self.rack = Some((segment.transmission, rtt));
+        }
+    }
+}
