@@ -231,6 +231,10 @@ impl Window {
         let fast = counted.min(room);
         self.cwnd += fast;
         counted -= fast;
+        // Segments counted before slow start stay counted, but do not grow the window in it.
+        if counted == 0 {
+            return;
+        }
         self.count += counted;
         // RFC 5681, equation 3, in whole segments (`tcp_cong_avoid_ai`). The replica grows like
         // this for CUBIC senders too.
