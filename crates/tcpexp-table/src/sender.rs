@@ -39,7 +39,7 @@ pub(crate) fn windows<R: 'static>(
 /// Adds the column for the source of the congestion window.
 pub(crate) fn cwnd_source<R: 'static>(columns: Builder<R>, of: fn(&R) -> CwndSource) -> Builder<R> {
     columns
-        .name("cwnd_source", "Source of the window: measured (a kernel logged it), filled (the sender fills it, so it equals the data in the network), recovery (data in the network plus what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules). Or the reason why it is unknown: warm_up (the capture began in the middle), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
+        .name("cwnd_source", "Source of the window: measured (a kernel logged it), filled (the sender fills it, so it equals the data in the network), recovery (data in the network plus what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules). Or the reason why it is unknown: undecided (a sender that filled its window was silent until a loss recovery began: it may have cut the window, or have had no data), warm_up (the capture began in the middle), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
 }
 
 /// Adds the columns for the state of congestion control and its timers.

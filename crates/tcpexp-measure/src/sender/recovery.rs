@@ -184,7 +184,7 @@ impl Recovery {
             // The ACK covers exactly the repaired data: a sender without SACK waits here, and the
             // segments that duplicate ACKs stood for are counted as outstanding.
             _ if !has_sack && una == self.high => self.reduction.latest(),
-            _ => self.reduction.look(pipe, is_closed),
+            _ => self.reduction.look(pipe, is_closed, has_sack),
         }
     }
 }

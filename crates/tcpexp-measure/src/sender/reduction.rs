@@ -5,6 +5,10 @@ const MIN_DELIVERED: u32 = 16;
 /// Number of consecutive ACKs with an unfilled window after which the application or the receiver
 /// counts as the sender's limit.
 const MIN_SHORT: u32 = 8;
+/// Segments delivered between two transmissions, at most, of a sender that reduces its window in
+/// proportion: two for a factor of 1/2, the lowest in use, and one for a delayed ACK (RFC 5681,
+/// section 4.2).
+const MOST_SILENT: u32 = 3;
 
 /// The window during a recovery.
 ///
@@ -21,6 +25,8 @@ pub(super) struct Reduction {
     is_proportional: bool,
     cwnd: u32,
     short: u32,
+    /// Segments delivered since the latest transmission.
+    silent: u32,
     latest: u32,
 }
 
@@ -38,11 +44,16 @@ impl Reduction {
 
     pub(super) fn send(&mut self, segments: u32) {
         self.sent += segments;
+        self.silent = 0;
     }
 
     /// The window when an ACK arrives with `pipe` segments in the network.
-    pub(super) fn look(&mut self, pipe: u32, is_closed: bool) -> u32 {
-        let is_short = pipe < self.cwnd;
+    pub(super) fn look(&mut self, pipe: u32, is_closed: bool, has_sack: bool) -> u32 {
+        // A sender that goes on sending, below the threshold of earlier recoveries, has a lower one:
+        // Westwood+ sets it from the bandwidth at the end of a recovery, and to half until then.
+        // Without SACK, the pipe is too uncertain to rule out the threshold.
+        let goes_on = has_sack && self.silent <= MOST_SILENT;
+        let is_short = pipe < self.cwnd && !goes_on;
         self.short = if is_short { self.short + 1 } else { 0 };
         // A closed receiver window breaks the proportion of sent to delivered segments.
         self.is_proportional &= !is_closed;
@@ -66,6 +77,7 @@ impl Reduction {
             return;
         }
         self.delivered += delivered;
+        self.silent += delivered;
         self.read_threshold(pipe);
         // The rule needs the threshold; until then, the pipe is a lower bound of the window.
         let Some(threshold) = self.threshold else {
@@ -119,4 +131,48 @@ pub(super) fn scaled(value: u32, (to, from): Factor) -> u32 {
 fn scaled_up(value: u32, to: u32, from: u32) -> u32 {
     let product = (u64::from(value) * u64::from(to)).div_ceil(u64::from(from.max(1)));
     u32::try_from(product).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRIOR: u32 = 15;
+
+    /// The windows of a sender whose threshold is half its window, where earlier recoveries showed
+    /// 14 of 15 segments. Each ACK delivers one segment; the sender answers every `interval`th ACK.
+    fn windows(interval: u32, has_sack: bool) -> Vec<(u32, u32)> {
+        let mut reduction = Reduction::new(PRIOR, Some(PRIOR - 1));
+        let mut pipe = PRIOR;
+        let mut windows = Vec::new();
+        for ack in 1..=12 {
+            pipe -= 1;
+            reduction.deliver(1, pipe, true);
+            if ack % interval == 0 {
+                reduction.send(1);
+                pipe += 1;
+            }
+            windows.push((pipe, reduction.look(pipe, false, has_sack)));
+        }
+        windows
+    }
+
+    #[test]
+    fn sender_that_goes_on_sending_has_a_lower_threshold() {
+        for (pipe, window) in windows(2, true) {
+            assert_eq!(window, pipe);
+        }
+    }
+
+    #[test]
+    fn sender_without_data_keeps_its_window() {
+        let (pipe, window) = *windows(13, true).last().unwrap();
+        assert!(window > pipe, "{window} {pipe}");
+    }
+
+    #[test]
+    fn threshold_of_earlier_recoveries_holds_without_sack() {
+        let (pipe, window) = *windows(2, false).last().unwrap();
+        assert!(window > pipe, "{window} {pipe}");
+    }
 }

@@ -72,6 +72,9 @@ pub enum CwndSource {
     ReceiverLimited,
     /// The application sends less; the sender's rules are replayed.
     ApplicationLimited,
+    /// Unknown: a sender that filled its window left several ACKs unanswered until a loss recovery
+    /// began. It may have cut the window, or the application may have had no data.
+    Undecided,
     /// Unknown: the capture began mid-connection, and no captured data is acknowledged yet.
     WarmUp,
     /// Unknown: the sender paces below its window (BBR), so packets do not show the window.
@@ -107,14 +110,26 @@ pub enum Limit {
     Application,
 }
 
+impl SenderSample {
+    /// True if not all segments in flight are full. A sender with more data to send sends full
+    /// segments only (RFC 9293, section 3.8.6.2.1).
+    pub fn has_short_segments(&self) -> bool {
+        match (self.flight_size_bytes, self.smss_bytes) {
+            (Some(flight), Some(smss)) if smss > 0 => !flight.is_multiple_of(u64::from(smss)),
+            _ => false,
+        }
+    }
+}
+
 impl CwndSource {
     /// All variants.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Measured,
         Self::Filled,
         Self::Recovery,
         Self::ReceiverLimited,
         Self::ApplicationLimited,
+        Self::Undecided,
         Self::WarmUp,
         Self::Paced,
         Self::NotSeen,
@@ -128,6 +143,7 @@ impl CwndSource {
             Self::Recovery => "recovery",
             Self::ReceiverLimited => "receiver_limited",
             Self::ApplicationLimited => "application_limited",
+            Self::Undecided => "undecided",
             Self::WarmUp => "warm_up",
             Self::Paced => "paced",
             Self::NotSeen => "not_seen",

@@ -33,6 +33,23 @@ impl Undecided {
         rows.extend(self.samples.drain(..).map(SenderRow::Sample));
     }
 
+    /// Emits the samples when a recovery begins, which hides the window that the next transmission
+    /// would have shown: after the ACKs of a cut it is unknown, unless a short last segment shows
+    /// that the application had no more data.
+    pub(super) fn interrupt(&mut self, rows: &mut impl Extend<SenderRow>) {
+        let has_data = |last: &SenderSample| !last.has_short_segments();
+        if self.samples.len() >= CUT && self.samples.last().is_some_and(has_data) {
+            for sample in &mut self.samples {
+                sample.cwnd_segments = None;
+                sample.cwnd_bytes = None;
+                sample.ssthresh_segments = None;
+                sample.cwnd_source = CwndSource::Undecided;
+                sample.limit = None;
+            }
+        }
+        self.give_up(rows);
+    }
+
     /// Start of the current reduction to `cwnd`, if less than `span` ago: the cause may be a loss
     /// that the sender repairs only later.
     pub(super) fn reducing(

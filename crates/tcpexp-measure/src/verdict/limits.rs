@@ -213,7 +213,7 @@ impl Limits {
                     pipe_segments: sample.pipe_segments.unwrap_or(0),
                     loss: self.losses.len().checked_sub(1),
                     is_paced: sample.cwnd_source == CwndSource::Paced,
-                    has_short_segments: has_short_segments(sample),
+                    has_short_segments: sample.has_short_segments(),
                 },
             ),
             Some(Limit::Application) => {
@@ -299,20 +299,11 @@ fn limit(sample: &SenderSample) -> Option<Limit> {
         // The first ACKs of a flow do not show yet that the sender fills its window.
         Some(Limit::Application) if fills_window => Some(Limit::CongestionWindow),
         // A program that writes at its own pace sends at its own pace, too.
-        None if sample.cwnd_source == CwndSource::Paced && has_short_segments(sample) => {
+        None if sample.cwnd_source == CwndSource::Paced && sample.has_short_segments() => {
             Some(Limit::Application)
         }
         // A sender that paces by a model of the path keeps to the path's capacity.
         None if sample.cwnd_source == CwndSource::Paced => Some(Limit::CongestionWindow),
         limit => limit,
-    }
-}
-
-/// Returns true if not all segments in flight are full. A sender with more data to send sends full
-/// segments only (RFC 9293, section 3.8.6.2.1).
-fn has_short_segments(sample: &SenderSample) -> bool {
-    match (sample.flight_size_bytes, sample.smss_bytes) {
-        (Some(flight), Some(smss)) if smss > 0 => !flight.is_multiple_of(u64::from(smss)),
-        _ => false,
     }
 }

@@ -16,7 +16,7 @@ impl Engine<'_> {
         let has_sack = self.subject.side.has_sack;
         if let Some(recovery) = self.state.recovery_mut() {
             // Samples held back come first, because the rows of one sender are in time order.
-            self.undecided.give_up(rows);
+            self.undecided.interrupt(rows);
             let cwnd = recovery.cwnd(now.una, now.pipe, now.is_closed, has_sack);
             let sample = self.sample(now, cwnd, CwndSource::Recovery);
             rows.extend([SenderRow::Sample(sample)]);
@@ -168,6 +168,10 @@ fn limit(now: &AckContext, source: CwndSource) -> Option<Limit> {
         CwndSource::Filled | CwndSource::Recovery => Some(Limit::CongestionWindow),
         CwndSource::ReceiverLimited => Some(Limit::ReceiverWindow),
         CwndSource::ApplicationLimited => Some(Limit::Application),
-        CwndSource::Measured | CwndSource::WarmUp | CwndSource::Paced | CwndSource::NotSeen => None,
+        CwndSource::Measured
+        | CwndSource::Undecided
+        | CwndSource::WarmUp
+        | CwndSource::Paced
+        | CwndSource::NotSeen => None,
     }
 }

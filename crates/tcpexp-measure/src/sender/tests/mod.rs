@@ -121,6 +121,69 @@ fn window_equals_the_pipe_while_acks_release_data() {
     ");
 }
 
+/// The sender leaves four ACKs unanswered, and then repairs a loss: it may have cut the window, or the
+/// application may have had no data.
+#[test]
+fn window_of_a_silence_that_a_recovery_ends_is_unknown() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.041004 > 3953:4941(988) ts 41 900
+        0.041005 > 4941:5929(988) ts 41 900
+        0.041006 > 5929:6917(988) ts 41 900
+        0.041007 > 6917:7905(988) ts 41 900
+        0.081000 < ack 989 ts 940 41
+        0.081010 > 7905:8893(988) ts 81 940
+        0.082000 < ack 1977 ts 941 41
+        0.082010 > 8893:9881(988) ts 82 941
+        0.083000 < ack 2965 ts 942 41
+        0.083010 > 9881:10869(988) ts 83 942
+        0.084000 < ack 3953 ts 943 41
+        0.084010 > 10869:11857(988) ts 84 943
+        0.085000 < ack 4941 ts 944 41
+        0.085010 > 11857:12845(988) ts 85 944
+        0.086000 < ack 5929 ts 945 41
+        0.086010 > 12845:13833(988) ts 86 945
+        0.087000 < ack 6917 ts 946 41
+        0.087010 > 13833:14821(988) ts 87 946
+        0.088000 < ack 7905 ts 947 41
+        0.088010 > 14821:15809(988) ts 88 947
+        0.121000 < ack 8893 ts 980 81
+        0.122000 < ack 9881 ts 981 82
+        0.123000 < ack 10869 ts 982 83
+        0.124000 < ack 11857 ts 983 84
+        0.125000 < ack 11857 sack 12845:13833 ts 984 84
+        0.126000 < ack 11857 sack 12845:14821 ts 985 84
+        0.127000 < ack 11857 sack 12845:15809 ts 986 84
+        0.127010 > 11857:12845(988) ts 127 986
+        0.168000 < ack 15809 ts 1030 127
+        "
+    );
+    assert_snapshot!(replay(&text), @r"
+    0+7904 pipe 8 cwnd 10 application_limited slow_start
+    988+7904 pipe 8 cwnd 11 application_limited slow_start
+    1976+7904 pipe 8 cwnd 12 application_limited slow_start
+    2964+7904 pipe 8 cwnd 8 filled slow_start
+    3952+7904 pipe 8 cwnd 8 filled slow_start
+    4940+7904 pipe 8 cwnd 8 filled slow_start
+    5928+7904 pipe 8 cwnd 8 filled slow_start
+    6916+7904 pipe 8 cwnd 8 filled slow_start
+    7904+7904 pipe 8 cwnd 8 filled slow_start
+    retransmitted fast_retransmit
+    8892+6916 pipe 7 cwnd - undecided slow_start
+    9880+5928 pipe 6 cwnd - undecided slow_start
+    10868+4940 pipe 5 cwnd - undecided slow_start
+    11856+3952 pipe 4 cwnd - undecided slow_start
+    11856+3952 pipe 3 cwnd - undecided slow_start
+    11856+3952 pipe 2 cwnd - undecided slow_start
+    11856+3952 pipe 1 cwnd 1 recovery fast_recovery
+    recovery 0 fast to None
+    ");
+}
+
 #[test]
 fn sack_starts_a_recovery_that_reduces_the_window() {
     assert_snapshot!(replay(&lossy("")), @r"
