@@ -20,6 +20,7 @@ fn a_file_that_is_not_a_capture_is_refused_by_name() {
     std::fs::create_dir(desk.path("folder")).unwrap();
     let names = [
         "missing",
+        "missing-*.pcap",
         "empty",
         "letter.txt",
         "garbage",

@@ -48,7 +48,8 @@ pub(crate) fn find(path: &Path, stores: &StoreOptions) -> Result<Option<FoundFil
     let folder = folder.unwrap_or(Path::new("."));
     let paths = matching(folder, |file| fits(name, file)).map_err(named)?;
     if paths.is_empty() {
-        return Err(named(io::ErrorKind::NotFound.into()));
+        let no_match = "no file matches this pattern";
+        return Err(named(io::Error::new(io::ErrorKind::NotFound, no_match)));
     }
     Ok(Some(FoundFiles {
         paths,
