@@ -23,9 +23,12 @@ pub enum Error {
     /// No value to draw.
     #[error("there is nothing to draw")]
     Nothing,
-    /// A measure of several flows is asked for, and no run has several.
-    #[error("each run has a single flow, which has no fairness")]
-    SingleFlows,
+    /// No run has a value of a column, such as the fairness of a single flow.
+    #[error("no run has a value of {column}")]
+    NoValues {
+        /// Name of the column.
+        column: String,
+    },
     /// A table lacks a column.
     #[error("there is no column {column}")]
     NoColumn {

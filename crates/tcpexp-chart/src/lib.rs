@@ -104,4 +104,4 @@ pub use theme::Theme;
 pub use thinned::Thinned;
 pub use time_panels::{Flows, column_panel, losses, window_panel};
 pub use timeseries::{LineKind, TimeLine, TimePanel, TimeSpan, timeseries_figure};
-pub use trend::{Share, trend_figure};
+pub use trend::trend_figure;

@@ -1,9 +1,7 @@
 //! Trends: one number per run against a parameter, such as fairness over round-trip times.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use tcpexp_metrics::fairness::jain;
 use tcpexp_table::Frame;
 
 use crate::axis::{AxisSpec, range};
@@ -14,7 +12,7 @@ use crate::legend::Key;
 use crate::line_end::LineEnd;
 use crate::quantile::joined;
 use crate::quantity::Shown;
-use crate::runs::Runs;
+use crate::runs::{Runs, run_levels};
 use crate::scene::{Plot, Scene};
 use crate::stroke::{Marker, Stroke};
 use crate::theme::SERIES;
@@ -23,61 +21,26 @@ use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
 const WIDTH: u32 = 3;
 const RADIUS: u32 = 7;
 
-/// The measure that combines the flows of a run into one number. Only several flows can share fairly or
-/// unfairly, so a run with one flow has none of the first two.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Share {
-    /// Jain's index: 1 if all values are equal.
-    Jain,
-    /// The smallest value over the largest.
-    Ratio,
-    /// A statistic of the values, for columns that already have such a measure.
-    Of(Statistic),
-}
-
-impl Share {
-    fn of(self, values: &[f64]) -> Option<f64> {
-        match self {
-            _ if self.needs_flows() && values.len() < 2 => None,
-            Self::Jain => jain(values),
-            Self::Ratio => {
-                let most = values.iter().copied().fold(0.0, f64::max);
-                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-                // Flows without traffic have rates of zero, and 0 / 0 is no ratio.
-                (most > 0.0).then(|| least / most)
-            }
-            Self::Of(statistic) => statistic.of(values),
-        }
-    }
-
-    /// True for a measure of several flows.
-    const fn needs_flows(self) -> bool {
-        matches!(self, Self::Jain | Self::Ratio)
-    }
-}
+/// Starts of the names of columns from 0 to 1, whose axis always shows both ends.
+const PARTS: [&str; 2] = ["jain", "epsilon"];
 
 /// Draws the median over runs of a number of each run against the parameter of `x`, as a line with
 /// markers for each of `colours`.
 ///
-/// Whiskers are 95 % bootstrap intervals of the median. The note counts runs with a single flow, which
-/// have no fairness.
+/// Whiskers are 95 % bootstrap intervals of the median. The note counts runs without a value: a single flow
+/// has no fairness.
 pub fn trend_figure(
     frame: &Frame,
-    (y, quantity, share): (&str, &Quantity, Share),
+    (y, quantity, statistic): (&str, &Quantity, Statistic),
     (x, colours, facets): (&Levels, &Levels, &Levels),
     style: &Style,
 ) -> Result<Svg, Error> {
     let facets = Facet::all(frame, facets, [x, colours]);
-    let alone = Cell::new(0);
-    let runs = Runs::of_facets(&facets, y, |values| {
-        alone.set(alone.get() + usize::from(values.len() == 1));
-        share.of(values)
+    let runs = Runs::of_facets(&facets, y, |values| statistic.of(values))?;
+    let ends = joined(runs.iter().map(Runs::extremes));
+    let (least, most) = ends.ok_or_else(|| Error::NoValues {
+        column: y.to_owned(),
     })?;
-    let (least, most) = match joined(runs.iter().map(Runs::extremes)) {
-        Some(ends) => ends,
-        None if share.needs_flows() && alone.get() > 0 => return Err(Error::SingleFlows),
-        None => return Err(Error::Nothing),
-    };
     let shown = quantity.shown(least, most);
     let places: Vec<Option<f64>> = (0..x.len()).map(|level| x.number(level)).collect();
     let numbers: Vec<f64> = places.iter().flatten().copied().collect();
@@ -87,11 +50,14 @@ pub fn trend_figure(
         .reduce(f64::min)
         .ok_or(Error::Nothing)?;
     let x_most = numbers.iter().copied().fold(x_least, f64::max);
-    let y_range = match share {
-        // Both are at most 1; the margin keeps markers at 1 inside the panel.
-        Share::Jain | Share::Ratio if !style.y.log => (0.0, 1.05),
-        _ if style.y.log => (shown.value(least), shown.value(most)),
-        _ => range(shown.value(least), shown.value(most)),
+    let is_part = PARTS.iter().any(|part| y.starts_with(part));
+    let y_range = if style.y.log {
+        (shown.value(least), shown.value(most))
+    } else if is_part {
+        // The margin keeps markers at 1 inside the panel.
+        (0.0, 1.05)
+    } else {
+        range(shown.value(least), shown.value(most))
     };
     let x_axis = AxisSpec::values(
         x.axis_name(),
@@ -125,17 +91,29 @@ pub fn trend_figure(
         keys: keys.into_values().collect(),
         rows: arranged(plots, style.size),
     }
-    .draw(&style.noting(note(&runs, share, alone.get(), style)))
+    .draw(&style.noting(note(&runs, runs_without(frame, y), style)))
 }
 
-/// The note below the figure, with the number of runs that have a single flow.
-fn note(runs: &[Runs], share: Share, alone: usize, style: &Style) -> String {
+/// The note below the figure, with the number of runs that have no value.
+fn note(runs: &[Runs], without: usize, style: &Style) -> String {
     let note = Runs::note(runs, style.note.as_deref());
-    match alone {
-        alone if alone == 0 || !share.needs_flows() => note,
-        1 => format!("{note}; without 1 run of a single flow"),
-        _ => format!("{note}; without {alone} runs of a single flow"),
+    match without {
+        0 => note,
+        1 => format!("{note}; without 1 run that has no value"),
+        _ => format!("{note}; without {without} runs that have no value"),
     }
+}
+
+/// Number of runs without a value in the column `y`.
+fn runs_without(frame: &Frame, y: &str) -> usize {
+    let (Some(runs), Some(column)) = (run_levels(frame), frame.column(y)) else {
+        return 0;
+    };
+    let mut has = vec![false; runs.len()];
+    for row in 0..frame.rows() {
+        has[runs.of_row(row)] |= column.number(row).is_some();
+    }
+    has.into_iter().filter(|has| !has).count()
 }
 
 /// A line with intervals.
@@ -195,96 +173,33 @@ mod tests {
     use super::*;
     use crate::FigureSize;
 
-    /// Two flows in each of three runs at each of four delays.
-    fn flows() -> Frame {
-        let rows = 0..24_usize;
-        let whole =
-            |of: fn(usize) -> i64| Series::Whole(rows.clone().map(|row| Some(of(row))).collect());
-        Frame::of(vec![
-            (
-                "run".into(),
-                Series::texts(rows.clone().map(|row| Some(format!("r{}", row / 2)))),
-            ),
-            ("delay_ms".into(), whole(|row| [8, 16, 40, 81][row / 6])),
-            (
-                "goodput_bps".into(),
-                whole(|row| {
-                    if row % 2 == 0 {
-                        5_000_000
-                    } else {
-                        5_000_000 >> (row / 6)
-                    }
-                }),
-            ),
-        ])
-    }
-
-    fn figure(share: Share, style: &Style) -> Svg {
-        let frame = flows();
-        let (x, all) = (
-            Levels::of(&frame, &["delay_ms".into()]),
-            Levels::of(&frame, &[]),
-        );
-        let name = Quantity::plain("Jain's index");
-        let what = ("goodput_bps", &name, share);
-        trend_figure(&frame, what, (&x, &all, &all), style).unwrap()
-    }
-
     #[test]
-    fn fairness_is_computed_per_run() {
-        let size = FigureSize {
-            width_mm: 85,
-            height_mm: 60,
-        };
-        let mut style = Style::from(size);
-        assert_snapshot!(figure(Share::Jain, &style).texts(), @r"20 | 40 | 60 | 80 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | median over 3 runs");
-        style.x.log = true;
-        assert_snapshot!(figure(Share::Ratio, &style).texts(), @r"10 | 20 | 50 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | median over 3 runs");
-    }
-
-    #[test]
-    fn the_ratio_is_smallest_over_largest() {
-        assert_eq!(Share::Ratio.of(&[4.0, 1.0, 2.0]), Some(0.25));
-        assert_eq!(Share::Ratio.of(&[0.0, 0.0]), None);
-        assert_eq!(Share::Jain.of(&[1.0, 1.0]), Some(1.0));
-    }
-
-    #[test]
-    fn a_single_flow_has_no_fairness() {
-        assert_eq!(Share::Jain.of(&[3.0]), None);
-        assert_eq!(Share::Ratio.of(&[3.0]), None);
-        assert_eq!(Share::Of(Statistic::Median).of(&[3.0]), Some(3.0));
-        let draw = |runs: [i64; 4]| {
+    fn a_run_is_one_number_and_fairness_has_a_fixed_axis() {
+        let draw = |column: &str, values: [Option<f64>; 4]| {
             let frame = Frame::of(vec![
-                ("run".into(), Series::Whole(runs.map(Some).into())),
-                ("delay_ms".into(), Series::Whole(vec![Some(10); 4])),
+                ("run".into(), Series::Whole([1, 2, 3, 4].map(Some).into())),
                 (
-                    "flow_id".into(),
-                    Series::Whole([0, 1, 0, 0].map(Some).into()),
+                    "delay_ms".into(),
+                    Series::Whole([20, 20, 40, 80].map(Some).into()),
                 ),
-                (
-                    "goodput_bps".into(),
-                    Series::Whole([3, 1, 9, 9].map(Some).into()),
-                ),
+                (column.into(), Series::Real(values.into())),
             ]);
             let (x, all) = (
                 Levels::of(&frame, &["delay_ms".into()]),
                 Levels::of(&frame, &[]),
             );
-            let name = Quantity::plain("Jain's index");
-            let what = ("goodput_bps", &name, Share::Jain);
+            let name = Quantity::of_column(column);
+            let what = (column, &name, Statistic::Median);
             let size = FigureSize {
                 width_mm: 85,
                 height_mm: 60,
             };
             trend_figure(&frame, what, (&x, &all, &all), &size.into())
         };
-        let two_alone = draw([1, 1, 2, 3]).unwrap().texts();
-        assert!(
-            two_alone.ends_with("one run each; without 2 runs of a single flow"),
-            "{two_alone}"
-        );
-        let error = draw([1, 2, 3, 4]).unwrap_err().to_string();
-        assert_eq!(error, "each run has a single flow, which has no fairness");
+        let values = [Some(0.9), Some(0.8), Some(0.95), None];
+        assert_snapshot!(draw("jain", values).unwrap().texts(), @r"20 | 30 | 40 | 50 | 60 | 70 | 80 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | median over 1 to 2 runs; without 1 run that has no value");
+        assert_snapshot!(draw("max_min_ratio", values).unwrap().texts(), @r"20 | 30 | 40 | 50 | 60 | 70 | 80 | 0.80 | 0.85 | 0.90 | 0.95 | delay (ms) | min max | median over 1 to 2 runs; without 1 run that has no value");
+        let error = draw("jain", [None; 4]).unwrap_err().to_string();
+        assert_eq!(error, "no run has a value of jain");
     }
 }

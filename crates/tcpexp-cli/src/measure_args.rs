@@ -76,7 +76,7 @@ impl MeasureArgs {
 }
 
 /// Parses a time that may be zero.
-fn parse_warmup(text: &str) -> Result<TimeDelta, String> {
+pub(crate) fn parse_warmup(text: &str) -> Result<TimeDelta, String> {
     if text
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())
         .trim()

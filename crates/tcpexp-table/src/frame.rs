@@ -62,6 +62,11 @@ impl Frame {
         found.map(|(_, series)| series)
     }
 
+    /// The names of the columns.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Replaces the column of this name, or adds it.
     pub fn set(&mut self, name: &str, series: Series) {
         match self.columns.iter_mut().find(|(known, _)| known == name) {

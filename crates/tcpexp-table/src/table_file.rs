@@ -61,20 +61,9 @@ impl TableFile {
             .filter(|(_, field)| columns.contains(&field.name().as_str()))
             .map(|(place, _)| place)
             .collect();
-        let names = |schema: &SchemaRef| -> Vec<String> {
-            let fields = schema.fields().iter();
-            fields.map(|field| field.name().clone()).collect()
-        };
-        let projected = Arc::new(self.schema.project(&wanted).map_err(Error::Read)?);
-        let names = names(&projected);
         let mut frame = Frame::default();
         for batch in self.batches(wanted)? {
-            let batch = batch.map_err(Error::Read)?;
-            let arrays = names.iter().zip(batch.columns());
-            let series: Result<Vec<_>, Error> = arrays
-                .map(|(name, array)| Ok((name.clone(), series(name, array)?)))
-                .collect();
-            frame.append(Frame::of(series?))?;
+            frame.append(Frame::of_batch(&batch.map_err(Error::Read)?)?)?;
         }
         Ok(frame)
     }
@@ -114,6 +103,18 @@ impl TableFile {
                 Box::new(reader.map_err(Error::Read)?)
             }
         })
+    }
+}
+
+impl Frame {
+    /// The columns of a batch.
+    pub fn of_batch(batch: &RecordBatch) -> Result<Self, Error> {
+        let schema = batch.schema();
+        let arrays = schema.fields().iter().zip(batch.columns());
+        let series: Result<Vec<_>, Error> = arrays
+            .map(|(field, array)| Ok((field.name().clone(), series(field.name(), array)?)))
+            .collect();
+        Ok(Self::of(series?))
     }
 }
 

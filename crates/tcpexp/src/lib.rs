@@ -149,7 +149,9 @@ pub use single_rtt::{live_rtt, single_rtt};
 #[cfg(feature = "tables")]
 pub use survey::survey;
 #[cfg(all(feature = "charts", feature = "runs"))]
-pub use tables::{FLOW_COLUMN, Grouped, Query, SOURCE_COLUMN, Selection, Tables, UsualGroups};
+pub use tables::{
+    FLOW_COLUMN, Grouped, Query, RunNumbers, SOURCE_COLUMN, Selection, Tables, UsualGroups,
+};
 pub use throughput::{ThroughputReport, throughput};
 pub use walk::Walk;
 pub use why::{LARGE_BYTES, LabelledVerdict, WhyReport, why};

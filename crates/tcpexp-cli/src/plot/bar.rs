@@ -1,16 +1,19 @@
 //! `tcpexp plot bar DATA…`.
 
-use tcpexp_chart::{RUN_COLUMNS, Statistic, bar_figure};
+use tcpexp_chart::bar_figure;
 
 use super::ChartKind;
-use super::data::{DataArgs, grouped, quantity, warn_of_others};
+use super::data::{DataArgs, grouped, warn_of_others};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
+use super::of_runs::OfRunsArgs;
 use super::pool::PoolArgs;
 use super::slots::SlotArgs;
 use crate::known_names;
 
 /// One number per run as bars: the median over runs, with its 95 % bootstrap interval
+///
+/// Numbers that `tcpexp compare` has, such as goodput, are its own.
 ///
 /// Goodput for each congestion control and delay:
 ///     tcpexp plot bar results --y goodput --x delay --colour cc -o goodput.svg
@@ -31,14 +34,8 @@ pub(super) struct BarArgs {
     )]
     y: String,
 
-    /// Statistic that reduces a run to one number: median, mean, min, max, sum, p95
-    #[arg(
-        long,
-        value_name = "STATISTIC",
-        default_value = "median",
-        help_heading = "Rows and columns"
-    )]
-    statistic: Statistic,
+    #[command(flatten)]
+    of_runs: OfRunsArgs,
 
     #[command(flatten)]
     slots: SlotArgs,
@@ -59,21 +56,20 @@ impl ChartKind for BarArgs {
         let figure = self.figure.create(60)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let [slots, colours] = self.slots.columns();
-        let mut rows = data.grouped(
-            &self.y,
+        let mut of_runs = self.of_runs.read(
+            &data,
+            (&self.y, self.slots.y_unit.as_deref()),
             &[slots, colours, self.facet.columns()],
             &["flows", "throughput", "rtt"],
-            // Each run becomes one number, so rows keep the columns that identify their run.
-            &RUN_COLUMNS,
         )?;
-        warn_of_others(&data, &rows);
+        let rows = &mut of_runs.rows;
+        warn_of_others(&data, rows);
         let room = Room::Places(figure.style.size.width_mm);
         divide(&rows.frame, &mut rows.groups, 0, room);
-        let [slots, colours, facets] = grouped(&rows)?;
-        let quantity = quantity(&rows.column, self.slots.y_unit.as_deref())?;
-        let y = (rows.column.as_str(), &quantity, self.statistic);
+        let [slots, colours, facets] = grouped(rows)?;
+        let y = (rows.column.as_str(), &of_runs.quantity, of_runs.statistic);
         figure
-            .noting(rows.note)
+            .noting(rows.note.take())
             .finish(|style| bar_figure(&rows.frame, y, (&slots, &colours, &facets), style))
     }
 }

@@ -40,16 +40,20 @@ impl DataArgs {
     /// Finds the tables, and warns about excluded runs.
     pub(crate) fn open(&self) -> anyhow::Result<Selection> {
         let tables = Tables::find(&fetched::all_local(&self.data)?)?;
-        let left_out = &tables.left_out;
-        for (run, reason) in left_out.iter().take(MAX_EXCLUSION_WARNINGS) {
-            failure::print_line(&format!("warning: run {run} is left out: {reason}"));
-        }
-        if left_out.len() > MAX_EXCLUSION_WARNINGS {
-            let more = left_out.len() - MAX_EXCLUSION_WARNINGS;
-            failure::print_line(&format!("warning: {more} more runs are left out"));
-        }
+        warn_of_runs(&tables.left_out.iter().collect::<Vec<_>>());
         let selection = Selection::of(tables).table(self.table.clone());
         Ok(selection.filters(self.filter.clone()))
+    }
+}
+
+/// Warns about runs without numbers.
+pub(crate) fn warn_of_runs(left_out: &[&(String, String)]) {
+    for (run, reason) in left_out.iter().take(MAX_EXCLUSION_WARNINGS) {
+        failure::print_line(&format!("warning: run {run} is left out: {reason}"));
+    }
+    if left_out.len() > MAX_EXCLUSION_WARNINGS {
+        let more = left_out.len() - MAX_EXCLUSION_WARNINGS;
+        failure::print_line(&format!("warning: {more} more runs are left out"));
     }
 }
 

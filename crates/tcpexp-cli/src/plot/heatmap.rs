@@ -1,15 +1,18 @@
 //! `tcpexp plot heatmap DATA…`.
 
 use tcpexp::UsualGroups;
-use tcpexp_chart::{AxisStyle, RUN_COLUMNS, Statistic, heatmap_figure};
+use tcpexp_chart::{AxisStyle, heatmap_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, levels, quantity, warn_of_others};
+use super::data::{DataArgs, levels, warn_of_others};
 use super::figure::{FigureArgs, Limits, parse_limits};
+use super::of_runs::OfRunsArgs;
 use super::pool::PoolArgs;
 use crate::known_names;
 
 /// One number per run as a colour over two parameters: the median over runs
+///
+/// Numbers that `tcpexp compare` has, such as the median RTT, are its own.
 ///
 /// RTT over rate and delay:
 ///     tcpexp plot heatmap results --value rtt --x rate --y delay -o rtt.svg
@@ -30,14 +33,8 @@ pub(super) struct HeatmapArgs {
     )]
     value: String,
 
-    /// Statistic that reduces a run to one number: median, mean, min, max, sum, p95
-    #[arg(
-        long,
-        value_name = "STATISTIC",
-        default_value = "median",
-        help_heading = "Rows and columns"
-    )]
-    statistic: Statistic,
+    #[command(flatten)]
+    of_runs: OfRunsArgs,
 
     /// Column along the horizontal axis
     #[arg(
@@ -80,24 +77,24 @@ impl ChartKind for HeatmapArgs {
         let figure = self.figure.create(65)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let axes = [&self.x, &self.y].map(|column| vec![column.clone()]);
-        let rows = data.grouped(
-            &self.value,
+        let of_runs = self.of_runs.read(
+            &data,
+            (&self.value, self.value_unit.as_deref()),
             &[(&axes[0], UsualGroups::No), (&axes[1], UsualGroups::No)],
             &["rtt", "flows", "throughput"],
-            &RUN_COLUMNS,
         )?;
+        let rows = of_runs.rows;
         warn_of_others(&data, &rows);
         let (x, y) = (
             levels(&rows.frame, &rows.groups[0])?,
             levels(&rows.frame, &rows.groups[1])?,
         );
-        let quantity = quantity(&rows.column, self.value_unit.as_deref())?;
         let limits = AxisStyle {
             low: self.value_limits.and_then(|limits| limits.low),
             high: self.value_limits.and_then(|limits| limits.high),
             ..AxisStyle::default()
         };
-        let value = (rows.column.as_str(), &quantity, self.statistic);
+        let value = (rows.column.as_str(), &of_runs.quantity, of_runs.statistic);
         figure
             .noting(rows.note)
             .finish(|style| heatmap_figure(&rows.frame, value, (&x, &y), (&limits, style)))

@@ -9,6 +9,7 @@ mod facet;
 mod fairness;
 mod figure;
 mod heatmap;
+mod of_runs;
 mod pool;
 mod sequence;
 mod slots;

@@ -22,7 +22,7 @@ const LOAD: &str = "WITH load AS (
     WHERE f.traffic_class = 'bulk' AND f.direction = 'forward') ";
 
 /// A sweep whose runs are analysed in place, so that their tables have parameters and traffic classes.
-fn sweep(runs: &[Run]) -> Desk {
+pub(crate) fn sweep(runs: &[Run]) -> Desk {
     let desk = Desk::empty();
     for run in runs {
         let captures = simulate(&run.scenario());
@@ -51,15 +51,15 @@ pub(crate) struct Chart {
     /// Open lines with their colours.
     pub(crate) lines: Vec<(String, Points)>,
     /// Centres of round markers with their colours and radii.
-    dots: Vec<(String, (f64, f64), f64)>,
+    pub(crate) dots: Vec<(String, (f64, f64), f64)>,
 }
 
 pub(crate) type Points = Vec<(f64, f64)>;
 
 pub(crate) struct Label {
     pub(crate) text: String,
-    x: f64,
-    y: f64,
+    pub(crate) x: f64,
+    pub(crate) y: f64,
     /// How the text is placed at its x: `start`, `middle` or `end`.
     anchor: String,
 }
@@ -211,77 +211,11 @@ fn charts_draw_the_flows_that_carry_the_load_and_weigh_runs_equally() {
         return;
     };
     let desk = sweep(&grid());
-    bars_are_medians_over_runs(&python, &desk);
-    heat_maps_are_medians_over_runs(&python, &desk);
-    fairness_is_that_of_the_flows_of_one_run(&python, &desk);
     throughput_delay_has_a_point_per_flow(&python, &desk);
     distributions_begin_at_zero(&python, &desk);
     goodput_is_a_rate_in_every_chart(&python, &desk);
     rates_use_the_covered_part_of_a_bin(&python, &desk);
     reports_draw_the_same_flows(&python, &desk);
-}
-
-fn bars_are_medians_over_runs(python: &str, desk: &Desk) {
-    let chart = Chart::of(desk, "bar . --x generators --colour cc");
-    let scale = chart.y();
-    // Bars in the order of drawing: slots, and the colours of each.
-    let tops = chart.areas.iter().filter(|(_, points)| points.len() == 4);
-    let tops = tops.map(|(_, points)| points.iter().fold(f64::MAX, |top, point| top.min(point.1)));
-    let drawn = tops
-        .enumerate()
-        .map(|(place, top)| (place as f64, scale.value(top)));
-    let computed = load(
-        python,
-        desk,
-        "SELECT row_number() OVER (ORDER BY generators, cc) - 1 AS a, median(bps) / 1e6 AS b FROM (
-            SELECT generators, cc, run, median(bps) AS bps FROM load GROUP BY ALL)
-        GROUP BY generators, cc",
-    );
-    assert_same(drawn.collect(), &computed, (0.0, scale.error()));
-}
-
-fn heat_maps_are_medians_over_runs(python: &str, desk: &Desk) {
-    let chart = Chart::of(desk, "heatmap . --value rtt_median --x generators --y cc");
-    // The numbers inside of the cells.
-    let is_inside = |label: &&Label| {
-        chart.areas.iter().any(|(_, points)| {
-            let [low, .., high] = [points[0], points[1], points[2]];
-            (low.0.min(high.0)..low.0.max(high.0)).contains(&label.x)
-                && (low.1.min(high.1)..low.1.max(high.1)).contains(&label.y)
-        })
-    };
-    let mut cells: Vec<&Label> = chart.texts.iter().filter(is_inside).collect();
-    cells.sort_by(|a, b| (a.x, -a.y).partial_cmp(&(b.x, -b.y)).unwrap());
-    let value = |(place, label): (usize, &&Label)| (place as f64, label.text.parse().unwrap());
-    let computed = load(
-        python,
-        desk,
-        "SELECT row_number() OVER (ORDER BY generators, cc) - 1 AS a, median(ms) AS b FROM (
-            SELECT generators, cc, run, median(rtt_median_ns) / 1e6 AS ms FROM load GROUP BY ALL)
-        GROUP BY generators, cc",
-    );
-    // Cells show three digits.
-    assert_same(
-        cells.iter().enumerate().map(value).collect(),
-        &computed,
-        (0.0, 0.5),
-    );
-}
-
-fn fairness_is_that_of_the_flows_of_one_run(python: &str, desk: &Desk) {
-    let chart = Chart::of(desk, "fairness . --x generators --filter cc=sack");
-    let (x, y) = (chart.x(), chart.y());
-    let dots = chart.dots.iter();
-    let drawn = dots.map(|(_, (px, py), _)| (x.value(*px), y.value(*py)));
-    let computed = load(
-        python,
-        desk,
-        "SELECT generators AS a, median(jain) AS b FROM (
-            SELECT generators, run, sum(bps) * sum(bps) / (count(*) * sum(bps * bps)) AS jain
-            FROM load WHERE cc = 'sack' GROUP BY ALL HAVING count(*) > 1)
-        GROUP BY generators",
-    );
-    assert_same(drawn.collect(), &computed, (x.error(), y.error()));
 }
 
 fn throughput_delay_has_a_point_per_flow(python: &str, desk: &Desk) {

@@ -30,6 +30,7 @@ mod info;
 mod lab;
 mod netem;
 mod one_capture;
+mod one_value;
 mod pairs;
 mod path;
 mod pipes;

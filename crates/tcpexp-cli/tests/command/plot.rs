@@ -83,8 +83,8 @@ fn parameters_are_axes_of_bars_heat_maps_and_trends() {
     assert_snapshot!(drawn(&sweep, bars), @r"Sums | cubic | reno | vegas | 20 | 100 | 0 | 5 | 10 | delay (ms) | sum of goodput (Mbit/s) | median over 5 runs");
     let map = "heatmap sweep.csv --value rtt --x cc --y delay --value-limits 0:300";
     assert_snapshot!(drawn(&sweep, map), @r"cubic | reno | vegas | 20 | 100 | congestion control | delay (ms) | 47.5 | 208 | 47.5 | 208 | 47.5 | 208 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | RTT (ms) | median over 5 runs");
-    let fairness = "fairness sweep.csv --x delay --colour cc --measure ratio";
-    assert_snapshot!(drawn(&sweep, fairness), @r"cubic | reno | vegas | 20 | 40 | 60 | 80 | 100 | 0.0 | 0.5 | 1.0 | delay (ms) | smallest / largest goodput | median over 5 runs");
+    let fairness = "fairness sweep.csv --y goodput --x delay --colour cc";
+    assert_snapshot!(drawn(&sweep, fairness), @r"cubic | reno | vegas | 20 | 40 | 60 | 80 | 100 | 4.5 | 4.6 | 4.7 | 4.8 | 4.9 | delay (ms) | goodput (Mbit/s) | median over 5 runs");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) const MAIN: [Measure; 10] = [
 ];
 
 /// Name of the row for all classes together.
-pub(crate) const ALL_CLASSES: &str = "all";
+pub const ALL_CLASSES: &str = "all";
 
 /// One class of a cell, over all runs.
 #[derive(Clone, Debug)]

@@ -31,22 +31,33 @@ impl Tables {
     pub fn find(paths: &[PathBuf]) -> Result<Self, Error> {
         let mut found = Self {
             paths: paths.len(),
+            compared: Some(Vec::new()),
             ..Self::default()
         };
         for path in paths {
             if !path.is_dir() {
                 let source = stem(path);
                 found.add(path, None, source)?;
+                found.compared = None;
             } else if path.join(RUNS).is_dir() {
                 found.add_sweep(path)?;
+                found.add_compared(path);
             } else if path.join(DATASET).is_dir() {
                 // The directory of a run has its dataset in a subdirectory.
                 found.add_dataset(&path.join(DATASET), &stem(path))?;
+                // The plan of the run, which names its classes, is that of the sweep.
+                found.compared = None;
             } else {
                 found.add_datasets(path)?;
             }
         }
         Ok(found)
+    }
+
+    fn add_compared(&mut self, folder: &Path) {
+        self.compared
+            .iter_mut()
+            .for_each(|folders| folders.push(folder.to_owned()));
     }
 
     pub(super) fn add(
@@ -77,6 +88,7 @@ impl Tables {
             columns,
             is_single,
             is_of_pairs: false,
+            rows: None,
         });
         Ok(())
     }
@@ -109,8 +121,14 @@ impl Tables {
             source,
         })?;
         if dirs.is_empty() {
+            // The rows of a part, or of many pairs, are not those of one run.
+            match records_of_datasets(&[folder.to_owned()]) {
+                Ok(_) => self.add_compared(folder),
+                Err(_) => self.compared = None,
+            }
             return self.add_dataset(folder, &stem(folder));
         }
+        self.add_compared(folder);
         let records = records_of_datasets(&dirs).map_err(Error::Record)?;
         for (dir, record) in dirs.iter().zip(records) {
             self.add_dataset(dir, &record.run)?;

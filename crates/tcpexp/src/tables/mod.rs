@@ -3,9 +3,11 @@
 mod discovery;
 mod groups;
 mod pool;
+mod run_numbers;
 mod selection;
 
 pub use groups::{Grouped, UsualGroups};
+pub use run_numbers::RunNumbers;
 pub use selection::Selection;
 
 use std::collections::BTreeSet;
@@ -30,6 +32,8 @@ pub struct Tables {
     entries: Vec<Entry>,
     /// Number of paths that were searched.
     paths: usize,
+    /// The sweeps, folders of datasets and datasets among the paths; `None` if a path is anything else.
+    compared: Option<Vec<PathBuf>>,
     /// Parameters that vary in the sweeps, in plan order, or in the folders of datasets.
     pub varied: Vec<String>,
     /// Excluded runs, each with the reason.
@@ -50,6 +54,8 @@ struct Entry {
     is_single: bool,
     /// True if the table has the rows of many pairs of captures, each of which is a run.
     is_of_pairs: bool,
+    /// The rows of a table that is in no file.
+    rows: Option<Frame>,
 }
 
 /// A selection of columns and rows of a table.
@@ -77,6 +83,14 @@ impl Tables {
             }
         }
         names
+    }
+
+    /// True if all tables are those of one run or file.
+    pub fn are_of_one_run(&self) -> bool {
+        let mut sources = self.entries.iter().map(|entry| &entry.source);
+        let first = sources.next();
+        sources.all(|source| Some(source) == first)
+            && !self.entries.iter().any(|entry| entry.is_of_pairs)
     }
 
     /// Returns the single files that hold a table other than `table`.
@@ -204,6 +218,9 @@ impl Entry {
     }
 
     fn read(&self, query: &Query) -> Result<Frame, tcpexp_table::Error> {
+        if let Some(rows) = &self.rows {
+            return Ok(Filter::all(&query.filters, rows));
+        }
         let file =
             File::open(&self.path).map_err(|source| tcpexp_table::Error::Read(source.into()))?;
         let filtered = query.filters.iter().map(|filter| &filter.column);

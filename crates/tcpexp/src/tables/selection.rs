@@ -21,7 +21,7 @@ const POINTS: [(&str, &str, &str); 2] = [
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     pub(super) tables: Tables,
-    table: Option<String>,
+    pub(super) table: Option<String>,
     pub(super) filters: Vec<Filter>,
     flows: Vec<FlowName>,
     pub(super) pooling: Option<Pooling>,

@@ -1,0 +1,148 @@
+//! One number per run: that of `tcpexp compare` if it has one, else a statistic of the run's rows.
+
+use anyhow::Context;
+use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
+use tcpexp_chart::{Quantity, RUN_COLUMNS, Statistic};
+use tcpexp_metrics::compare::{Measure, Options};
+use tcpexp_units::TimeDelta;
+
+use super::data::{quantity, warn_of_runs};
+use crate::measure_args::parse_warmup;
+use crate::shared_args::wrong_usage;
+
+/// Columns that divide the flows of a run.
+const OF_FLOWS: [&str; 4] = [FLOW_COLUMN, "flow_id", "initiator", "responder"];
+
+#[derive(clap::Args)]
+pub(super) struct OfRunsArgs {
+    /// Statistic that reduces a run to one number: median, mean, min, max, sum, p95 [default: the number of
+    /// `tcpexp compare`, or the median]
+    #[arg(long, value_name = "STATISTIC", help_heading = "Rows and columns")]
+    statistic: Option<Statistic>,
+
+    /// Ignore this time after the start of the traffic of each run, as `tcpexp compare` does
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_warmup)]
+    #[arg(help_heading = "Pooling")]
+    warmup: TimeDelta,
+}
+
+/// Rows with the column that holds a run's number or values.
+pub(super) struct OfRuns {
+    pub(super) rows: Grouped,
+    pub(super) quantity: Quantity,
+    /// What reduces the rows of a run to one number.
+    pub(super) statistic: Statistic,
+}
+
+impl OfRunsArgs {
+    /// Reads `column` with its groups. Tries the tables in `usual` first if `tcpexp compare` has no such
+    /// number.
+    pub(super) fn read(
+        &self,
+        data: &Selection,
+        (column, unit): (&str, Option<&str>),
+        groups: &[(&[String], UsualGroups)],
+        usual: &[&str],
+    ) -> anyhow::Result<OfRuns> {
+        if let Some(found) = self.compared(data, (column, unit), groups)? {
+            return Ok(found);
+        }
+        if self.warmup != TimeDelta::ZERO {
+            return Err(wrong_usage(&format!(
+                "--warmup applies to the numbers of tcpexp compare, and {column} is none for these rows"
+            )))
+            .context("wrong option");
+        }
+        // Each run becomes one number, so rows keep the columns that identify their run.
+        let mut rows = data.grouped(column, groups, usual, &RUN_COLUMNS)?;
+        let mut quantity = quantity(&rows.column, unit)?;
+        let divides_flows = |column: &String| OF_FLOWS.contains(&column.as_str());
+        if let Some(what) = parts_of(&rows.table)
+            && !rows.groups.iter().flatten().any(divides_flows)
+        {
+            // `tcpexp compare` has a number of this name for all flows together.
+            if measure_of(&rows.column).is_some() {
+                let name = format!("{} of {what}", quantity.name);
+                quantity = quantity.named(name);
+            }
+            let statistic = self.statistic.unwrap_or_default().name();
+            let note = rows.note.take().map(|note| format!(", {note}"));
+            rows.note = Some(format!(
+                "{statistic} over {what}{}",
+                note.unwrap_or_default()
+            ));
+        }
+        Ok(OfRuns {
+            rows,
+            quantity,
+            statistic: self.statistic.unwrap_or_default(),
+        })
+    }
+
+    /// The numbers of `tcpexp compare`; `None` if it has no number of this name for these rows.
+    fn compared(
+        &self,
+        data: &Selection,
+        (column, unit): (&str, Option<&str>),
+        groups: &[(&[String], UsualGroups)],
+    ) -> anyhow::Result<Option<OfRuns>> {
+        let columns: Vec<String> = groups
+            .iter()
+            .flat_map(|(columns, _)| *columns)
+            .cloned()
+            .collect();
+        // Without columns to compare by, the bars of a single run are its flows.
+        if columns.is_empty() && data.tables().are_of_one_run() {
+            return Ok(None);
+        }
+        // `rtt` and the statistic `p95` make `rtt_p95`.
+        let statistic = match self.statistic.unwrap_or_default() {
+            Statistic::Min => "min".to_owned(),
+            other => other.name(),
+        };
+        let reduced = format!("{}_{statistic}", Quantity::stem(column));
+        let own = self.statistic.is_none().then(|| measure_of(column));
+        let Some(measure) = own.flatten().or_else(|| measure_of(&reduced)) else {
+            return Ok(None);
+        };
+        let options = Options {
+            warmup: self.warmup,
+            ..Options::default()
+        };
+        let Some(numbers) = data.run_numbers(&columns, options)? else {
+            return Ok(None);
+        };
+        // The rows of a run lack the columns of its flows, by which a filter or a group may ask.
+        let Ok(mut rows) = numbers
+            .rows
+            .grouped(&measure.name(), groups, &[], &RUN_COLUMNS)
+        else {
+            return Ok(None);
+        };
+        let known = &data.tables().left_out;
+        let others = numbers.left_out.iter().filter(|one| !known.contains(one));
+        warn_of_runs(&others.collect::<Vec<_>>());
+        rows.note = Some(numbers.note);
+        Ok(Some(OfRuns {
+            quantity: quantity(&rows.column, unit)?,
+            rows,
+            statistic: Statistic::Median,
+        }))
+    }
+}
+
+/// The measure of this name, with or without its unit.
+fn measure_of(name: &str) -> Option<Measure> {
+    let is_it = |measure: &Measure| measure.name() == name || measure.stem() == name;
+    Measure::ALL.into_iter().find(is_it)
+}
+
+/// What the rows of a table are, if a run has many of them.
+fn parts_of(table: &str) -> Option<&'static str> {
+    match table {
+        "flows" => Some("flows"),
+        "throughput" => Some("bins"),
+        "rtt" => Some("samples"),
+        _ => None,
+    }
+}

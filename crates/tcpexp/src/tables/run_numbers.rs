@@ -1,0 +1,176 @@
+//! The numbers of runs that `tcpexp compare` computes, as a table for charts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tcpexp_metrics::compare::Options;
+use tcpexp_metrics::pooling::{BULK, PooledDirection, PooledFlows, Pooling};
+use tcpexp_runs::compare::{CompareOptions, Comparison, LOAD};
+use tcpexp_runs::record::Status;
+use tcpexp_table::compare::{ALL_CLASSES, compare_run_columns};
+use tcpexp_table::{Cell, Frame};
+
+use super::{Entry, SOURCE_COLUMN, Selection, Tables};
+use crate::Error;
+
+/// Name of the table.
+const TABLE: &str = "compare_runs";
+const CLASS: &str = "class";
+/// Name of the class in the tables of a dataset.
+const TRAFFIC_CLASS: &str = "traffic_class";
+
+/// The numbers of the runs of a selection.
+#[derive(Clone, Debug)]
+pub struct RunNumbers {
+    /// One row per run, and per class if a filter or a group names the class.
+    pub rows: Selection,
+    /// Description of the flows that count, for the note under the chart.
+    pub note: String,
+    /// Complete runs without numbers, each with the reason.
+    pub left_out: Vec<(String, String)>,
+}
+
+impl Selection {
+    /// Returns what `tcpexp compare --runs` has for the sweeps and datasets of this selection: the row of
+    /// the class that counts in each run.
+    ///
+    /// `None` if a path is a single table, or if the pooling asks for flows that no class has. `columns`
+    /// are those of the groups.
+    pub fn run_numbers(
+        &self,
+        columns: &[String],
+        measure: Options,
+    ) -> Result<Option<RunNumbers>, Error> {
+        let Some(pooling) = self.pooling.as_ref().filter(|pooling| has_class(pooling)) else {
+            return Ok(None);
+        };
+        let folders = self.tables.compared.as_ref();
+        let Some(folders) = folders.filter(|_| self.table.is_none()) else {
+            return Ok(None);
+        };
+        let mut frame = Frame::default();
+        let mut left_out = Vec::new();
+        for folder in folders {
+            let options = CompareOptions {
+                measure,
+                ..CompareOptions::default()
+            };
+            let comparison =
+                Comparison::of(folder, &options).map_err(|source| Error::CompareRuns {
+                    path: folder.clone(),
+                    source,
+                })?;
+            let complete = comparison
+                .runs
+                .iter()
+                .filter(|run| run.status == Status::Complete);
+            left_out.extend(complete.filter_map(|run| Some((run.run.clone(), run.fault.clone()?))));
+            let mut own = of_comparison(&comparison).map_err(|source| Error::Table {
+                path: folder.clone(),
+                source,
+            })?;
+            for column in comparison.parameters().columns() {
+                frame.agree_on_text(&mut own, &column.name);
+            }
+            frame.append(own).map_err(|source| Error::Table {
+                path: folder.clone(),
+                source,
+            })?;
+        }
+        let filtered = self.filters.iter().map(|filter| &filter.column);
+        let mut named = filtered.chain(columns);
+        let names_class = named.any(|name| [CLASS, TRAFFIC_CLASS].contains(&name.as_str()));
+        let (keep, note) = counted(&pooling.flows, names_class, &frame);
+        let entry = Entry {
+            path: folders.first().cloned().unwrap_or_default(),
+            table: TABLE.to_owned(),
+            source: String::new(),
+            columns: frame.names().map(str::to_owned).collect(),
+            is_single: false,
+            is_of_pairs: false,
+            rows: Some(frame.filtered(&keep)),
+        };
+        let tables = Tables {
+            entries: vec![entry],
+            ..self.tables.clone()
+        };
+        let rows = Self::of(tables).filters(self.filters.clone());
+        Ok(Some(RunNumbers {
+            rows,
+            note,
+            left_out,
+        }))
+    }
+}
+
+/// True if a class of a comparison has the flows that the pooling asks for.
+fn has_class(pooling: &Pooling) -> bool {
+    let is_class = matches!(pooling.flows, PooledFlows::Load | PooledFlows::Class(_));
+    is_class && pooling.direction == PooledDirection::Payload
+}
+
+/// A row per run and class, with the names of datasets for run and class.
+fn of_comparison(comparison: &Comparison) -> Result<Frame, tcpexp_table::Error> {
+    let columns = compare_run_columns(&comparison.parameters());
+    let mut frame = Frame::of_batch(&columns.batch(&comparison.run_rows())?)?;
+    for (name, like) in [(SOURCE_COLUMN, "run"), (TRAFFIC_CLASS, CLASS)] {
+        if let Some(series) = frame.column(like).cloned() {
+            frame.add(name, series);
+        }
+    }
+    Ok(frame)
+}
+
+/// Says for each row whether it counts, and describes the flows of those that do.
+fn counted(flows: &PooledFlows, names_class: bool, frame: &Frame) -> (Vec<bool>, String) {
+    let text = |column: &str, row: usize| match frame.column(column).map(|series| series.cell(row))
+    {
+        Some(Cell::Text(text)) => Some(text),
+        _ => None,
+    };
+    let rows = || (0..frame.rows()).map(|row| (text(SOURCE_COLUMN, row), text(CLASS, row)));
+    let mut classes: BTreeMap<Option<&str>, BTreeSet<&str>> = BTreeMap::new();
+    for (run, class) in rows() {
+        classes.entry(run).or_default().extend(class);
+    }
+    let mut words = BTreeSet::new();
+    let keep = rows().map(|(run, class)| {
+        let Some(class) = class else {
+            return false;
+        };
+        if names_class {
+            return class != ALL_CLASSES;
+        }
+        let counts = class == class_of(flows, &classes[&run]);
+        if counts {
+            words.insert(words_of(class));
+        }
+        counts
+    });
+    let keep = keep.collect();
+    if names_class {
+        words.insert("flows of the class".to_owned());
+    }
+    let words: Vec<String> = words.into_iter().collect();
+    (
+        keep,
+        format!("{}, direction of the payload", words.join(" and ")),
+    )
+}
+
+/// The class of a run's comparison that counts, by the rule of [`tcpexp_metrics::pooling`].
+fn class_of<'a>(flows: &'a PooledFlows, classes: &BTreeSet<&str>) -> &'a str {
+    match flows {
+        PooledFlows::Class(class) => class,
+        _ if classes.contains(BULK) => BULK,
+        _ if classes.contains(LOAD) => LOAD,
+        _ => ALL_CLASSES,
+    }
+}
+
+fn words_of(class: &str) -> String {
+    match class {
+        LOAD => "flows with at least 1 % of the payload".to_owned(),
+        ALL_CLASSES => "flows of all classes".to_owned(),
+        class => format!("{class} flows"),
+    }
+}
