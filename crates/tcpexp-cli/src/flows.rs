@@ -127,8 +127,9 @@ fn one(
     sheet: &mut Sheet<ConnectionRow>,
 ) -> anyhow::Result<(String, u64)> {
     let recording = args.reading.open(path)?;
-    let name: Arc<str> = recording.name().display().to_string().into();
-    let mut table = TopConnections::new(args.select.limit).sorted_by(args.sort.order());
+    let name: Option<Arc<str>> =
+        (args.captures.len() > 1).then(|| recording.name().display().to_string().into());
+    let mut table = TopConnections::new(args.select.limit).sorted_by(&args.sort);
     let (mut found, mut latest) = (0_u64, None);
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
     let options = args.reading.capture_options().shard(args.part.shard);
@@ -137,7 +138,7 @@ fn one(
             if wants(args, connection) {
                 found += 1;
                 if sheet.takes_rows() {
-                    sheet.add(ConnectionRow::of(&name, connection.clone()))?;
+                    sheet.add(ConnectionRow::of(name.as_ref(), connection.clone()))?;
                 }
                 table.add(connection);
                 if !args.select.flow.is_empty() {

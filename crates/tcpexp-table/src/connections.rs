@@ -13,17 +13,17 @@ use crate::labels::PROTOCOL;
 /// One direction of a connection.
 #[derive(Clone, Debug)]
 pub struct ConnectionRow {
-    capture: Arc<str>,
+    capture: Option<Arc<str>>,
     connection: Arc<ConnectionSummary>,
     direction: Direction,
 }
 
 impl ConnectionRow {
-    /// The rows of a connection in the file `capture`: forward, then reverse.
-    pub fn of(capture: &Arc<str>, connection: ConnectionSummary) -> [Self; 2] {
+    /// The rows of a connection: forward, then reverse. `capture` names its capture among several.
+    pub fn of(capture: Option<&Arc<str>>, connection: ConnectionSummary) -> [Self; 2] {
         let connection = Arc::new(connection);
         Direction::BOTH.map(|direction| Self {
-            capture: Arc::clone(capture),
+            capture: capture.cloned(),
             connection: Arc::clone(&connection),
             direction,
         })
@@ -37,7 +37,7 @@ impl ConnectionRow {
 /// The columns of `tcpexp flows`.
 pub fn connection_columns() -> Columns<ConnectionRow> {
     let columns = Columns::named("flows")
-        .text("capture", "The capture file, as given on the command line.", |row: &ConnectionRow| Arc::clone(&row.capture))
+        .maybe_text("capture", "The capture among several, as given on the command line. Null with one capture, so that its rows do not depend on the files it is divided into.", |row: &ConnectionRow| row.capture.clone())
         .id("flow_id", "The flow's number in this capture, counted from 0 in order of first appearance.", |row| row.connection.flow.0)
         .name("protocol", PROTOCOL, |row| row.connection.protocol.name())
         .text("initiator", "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.", |row| row.connection.initiator.to_string())

@@ -20,7 +20,7 @@ fn small(seed: u64) -> TwoCaptures {
 }
 
 /// Cuts a capture in little-endian pcap into files of `records` records.
-fn rotated(capture: &[u8], records: usize) -> Vec<Vec<u8>> {
+pub(crate) fn rotated(capture: &[u8], records: usize) -> Vec<Vec<u8>> {
     let (header, mut rest) = capture.split_at(24);
     let mut files = Vec::new();
     while !rest.is_empty() {

@@ -5,6 +5,7 @@ use std::fs;
 use tcpexp_testkit::script;
 
 use crate::desk::{Desk, reason, text};
+use crate::pairs::rotated;
 
 const TWO_PORTS: &str = "1.0 > udp 100\n1.1 < udp 100\n1.2 > udp 900 flow 1\n1.9 > udp 900 flow 1";
 
@@ -92,4 +93,37 @@ fn missing_files_of_a_directory_are_a_warning() {
     assert_eq!(dataset.status.code(), Some(0), "{}", reason(&dataset));
     let manifest = fs::read_to_string(desk.path("data/manifest.json")).unwrap();
     assert!(manifest.contains("\"files\"") && manifest.contains("cap5"));
+}
+
+#[test]
+fn every_command_gives_the_same_bytes_for_a_capture_and_its_fifty_files() {
+    let desk = Desk::new();
+    for point in ["src", "dst"] {
+        let whole = desk.get(&format!("{point}.pcap"));
+        fs::create_dir(desk.path(point)).unwrap();
+        let mut files = Vec::new();
+        // Whole records, as many per file as make 50 files.
+        let records = rotated(&whole, 1).len();
+        for (number, file) in rotated(&whole, records.div_ceil(50)).iter().enumerate() {
+            desk.put(&format!("{point}/cap{number:02}"), file);
+            files.push(number);
+        }
+        assert!(files.len() > 40, "{} files", files.len());
+    }
+    for command in [
+        "flows SRC",
+        "rtt SRC",
+        "cwnd SRC",
+        "throughput SRC",
+        "rtt SRC DST",
+        "path SRC DST",
+        "cwnd SRC DST",
+    ] {
+        let of = |src: &str, dst: &str| {
+            let line = command.replace("SRC", src).replace("DST", dst);
+            desk.bytes(&format!("{line} -o rows.parquet --quiet"));
+            desk.get("rows.parquet")
+        };
+        assert!(of("src.pcap", "dst.pcap") == of("src", "dst"), "{command}");
+    }
 }
