@@ -1,14 +1,14 @@
 //! A band over time, read back from the SVG and computed a second time in SQL; and the
 //! room and the colours of charts with many series.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use tcpexp_testkit::{Scenario, TcpLoad, simulate};
 use tcpexp_units::TimeDelta;
 
 use crate::compare::{python, query};
-use crate::desk::Desk;
+use crate::desk::{Desk, fixture};
 use crate::drawn_values::{Chart, Points};
 
 /// Colour of the band of flows without a colour.
@@ -148,4 +148,65 @@ fn many_series_have_colours_of_their_own_and_a_panel_with_room() {
         assert!(width >= 40.0, "{line}: {width} mm wide");
         assert!(height >= 20.0, "{line}: {height} mm high");
     }
+}
+
+/// Colour of fast recoveries.
+const RECOVERY: &str = "#F6E4EF";
+
+#[test]
+fn a_recovery_that_the_capture_cuts_is_shaded_to_the_last_value_of_its_flow() {
+    let Some(python) = python() else {
+        return;
+    };
+    let desk = Desk::empty();
+    let [src, dst] =
+        ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
+    let analyze = |more: &str, out: &str| {
+        desk.bytes(&format!("analyze {src} {dst} {more} -o {out} --quiet"));
+    };
+    let numbers = |statement: &str| -> Vec<f64> {
+        let rows = query(&python, &desk.path("."), "", statement);
+        let number = |row: &BTreeMap<String, String>| row["x"].parse().unwrap();
+        rows.iter().map(number).collect()
+    };
+    analyze("", "whole");
+    let middles = numbers(
+        "SELECT time_s + (epoch_ns(end_time) - epoch_ns(time)) / 2e9 AS x FROM 'whole/events.parquet'
+        WHERE event = 'recovery' AND kind = 'fast' AND flow_id = 1 ORDER BY time",
+    );
+    // In the middle of the last recovery but one.
+    let cut = middles[middles.len() - 2];
+    analyze(&format!("--to {cut}s"), "cut");
+    // The axis goes on after the end of the flow.
+    let line = format!(
+        "timeseries cut --flow 1 --panel cwnd --x-limits {}:{}",
+        cut.floor(),
+        cut.floor() + 3.0
+    );
+    let chart = Chart::of(&desk, &line);
+    let x = chart.x();
+    let shaded = chart.sides.iter().filter(|(colour, _)| colour == RECOVERY);
+    let sides = shaded.map(|(_, (left, right))| (x.value(*left), x.value(*right)));
+    let sides: Vec<(f64, f64)> = sides.collect();
+    // Time zero of the chart is the first value of its lines.
+    let values =
+        "(SELECT time_s FROM 'cut/sender.parquet' WHERE flow_id = 1 AND direction = 'forward'
+        AND coalesce(cwnd_segments, flight_size_bytes) IS NOT NULL)";
+    let began = numbers(&format!(
+        "SELECT time_s - (SELECT min(time_s) FROM {values}) AS x FROM 'cut/events.parquet'
+        WHERE event = 'recovery' AND flow_id = 1 AND end_time IS NULL"
+    ));
+    let last = numbers(&format!(
+        "SELECT max(time_s) - min(time_s) AS x FROM {values}"
+    ));
+    let ([began], [last]) = (&began[..], &last[..]) else {
+        panic!("{began:?} {last:?}");
+    };
+    let is_it = |side: &&(f64, f64)| (side.0 - began).abs() <= 2.0 * x.error();
+    let of_it: Vec<_> = sides.iter().filter(is_it).collect();
+    let [(_, end)] = of_it[..] else {
+        panic!("{began}: {sides:?}");
+    };
+    assert!((end - last).abs() <= 2.0 * x.error(), "{end} and {last}");
+    assert!(*end > *began, "{began} to {end}");
 }

@@ -50,6 +50,8 @@ pub(crate) struct Chart {
     pub(crate) areas: Vec<(String, Points)>,
     /// Open lines with their colours.
     pub(crate) lines: Vec<(String, Points)>,
+    /// Left and right sides of rectangles with their colours.
+    pub(crate) sides: Vec<(String, (f64, f64))>,
     /// Centres of round markers with their colours and radii.
     pub(crate) dots: Vec<(String, (f64, f64), f64)>,
 }
@@ -101,6 +103,7 @@ impl Chart {
             grid: Vec::new(),
             areas: Vec::new(),
             lines: Vec::new(),
+            sides: Vec::new(),
             dots: Vec::new(),
         };
         for node in document.descendants().filter(Node::is_element) {
@@ -127,6 +130,11 @@ impl Chart {
                 y: number("y"),
                 anchor: name("text-anchor"),
             }),
+            "rect" => {
+                let left = number("x");
+                let ends = (left, left + number("width"));
+                self.sides.push((name("fill"), ends));
+            }
             "polygon" => self.areas.push((name("fill"), points())),
             "polyline" if name("stroke") == "#DDDDDD" => self.grid.push(points()),
             "polyline" => self.lines.push((name("stroke"), points())),
