@@ -1,5 +1,6 @@
 //! Verdicts as text for a terminal.
 
+use tcpexp_flow::Direction;
 use tcpexp_measure::verdict::{Cause, Evidence, Opening, Verdict};
 use tcpexp_measure::{Position, SenderLabel};
 use tcpexp_units::TimeDelta;
@@ -56,6 +57,9 @@ fn page(one: &Labelled<Verdict, SenderLabel>, width: usize) -> String {
             lines.extend(remark(&heading, &what, width));
         }
     }
+    if let Some(window) = first_window(verdict) {
+        lines.extend(remark("window", window, width));
+    }
     if let Some(unseen) = unseen(verdict.evidence.position) {
         lines.extend(remark("not seen", unseen, width));
     }
@@ -80,6 +84,26 @@ const fn words(cause: Cause) -> &'static str {
         Cause::Timeouts => "retransmission timeouts",
         Cause::NotCertain => "no certain cause",
     }
+}
+
+/// Why the congestion window began at one segment.
+fn first_window(verdict: &Verdict) -> Option<&'static str> {
+    let seen = &verdict.evidence;
+    let repeats = seen
+        .opening
+        .is_some_and(|opening| opening.repeated_syns > 0);
+    let is_hidden =
+        verdict.direction == Direction::Forward && seen.position != Some(Position::Sender);
+    if !seen.window_began_at_one {
+        return None;
+    }
+    Some(if repeats {
+        "it began at one segment, since a SYN or SYN-ACK was sent again (RFC 5681, section 3.1)"
+    } else if is_hidden {
+        "it began at one segment, as after lost SYNs (RFC 6298, section 5.7, and RFC 5681, section 3.1), which this capture cannot show: the setup may have taken seconds more"
+    } else {
+        "it began at one segment, although no SYN or SYN-ACK was sent again"
+    })
 }
 
 /// What would change it.

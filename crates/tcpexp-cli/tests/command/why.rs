@@ -1,6 +1,9 @@
 //! `tcpexp why`, and the verdicts and details of `tcpexp flows`.
 
+use std::fmt::Write as _;
+
 use insta::assert_snapshot;
+use tcpexp_testkit::script;
 
 use crate::desk::{Desk, fixture, text};
 
@@ -59,4 +62,73 @@ fn flows_end_with_a_verdict_per_large_flow() {
 fn a_single_flow_is_shown_in_detail_with_shares() {
     let src = reno();
     assert_snapshot!(Desk::empty().text(&format!("flows {src} --flow 1 --quiet")));
+}
+
+/// An upload over 40 ms captured at the receiver: the SYNs that arrived, and flights that double from
+/// `first` segments on. Timestamps are in milliseconds, and those of the sender 20 ms old.
+fn at_receiver(syns_s: &[f64], first: u32) -> Vec<u8> {
+    let millis = |at: f64| (at * 1e3).floor();
+    let (mut lines, mut answers) = (String::new(), Vec::new());
+    let mut exchange = |at: f64, sent: &str, answer: &str| {
+        // The latest answer that had reached the sender when it sent.
+        let reached = answers.iter().rfind(|answer| **answer <= at - 0.04);
+        let echo = reached.copied().map_or(0.0, millis);
+        let answered = at + 0.000_019;
+        let sent_at = millis(at - 0.02);
+        let _ = writeln!(lines, "{at:.6} > {sent} ts {sent_at} {echo}");
+        if !answer.is_empty() {
+            let own = millis(answered);
+            let _ = writeln!(lines, "{answered:.6} < {answer} ts {own} {sent_at}");
+            answers.push(answered);
+        }
+    };
+    for at in syns_s {
+        exchange(*at, "S 0:0(0) mss 1460", "S 0:0(0) ack 1 mss 1460");
+    }
+    let mut at = syns_s.last().unwrap() + 0.040_033;
+    exchange(at, "1:1(0) ack 1", "");
+    let (mut flight, mut start) = (first, 1);
+    for _ in 0..6 {
+        for _ in 0..flight {
+            let end = start + 1_448;
+            exchange(
+                at,
+                &format!("{start}:{end}(1448) ack 1"),
+                &format!("1:1(0) ack {end}"),
+            );
+            at += 0.000_311;
+            start = end;
+        }
+        at += 0.040_033;
+        flight *= 2;
+    }
+    script::capture(&lines)
+}
+
+#[test]
+fn a_window_that_began_at_one_segment_shows_lost_syns() {
+    let desk = Desk::empty();
+    let page = |syns_s: &[f64], first| {
+        desk.put("dst.pcap", &at_receiver(syns_s, first));
+        let page = desk.text("why dst.pcap");
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    // The SYNs were lost before the capture: only the first flights show it, and the time is unknown.
+    let hidden = page(&[1.0], 1);
+    assert!(
+        hidden.contains("limited by no certain cause; longest by the growing congestion window"),
+        "{hidden}"
+    );
+    assert!(
+        hidden.contains("window it began at one segment, as after lost SYNs (RFC 6298"),
+        "{hidden}"
+    );
+    // The SYN-ACK was lost behind the capture, which shows that it was sent again.
+    let repeated = page(&[1.0, 2.0], 1);
+    assert!(
+        repeated.contains("window it began at one segment, since a SYN or SYN-ACK was sent again"),
+        "{repeated}"
+    );
+    let usual = page(&[1.0], 10);
+    assert!(!usual.contains("it began at one segment"), "{usual}");
 }

@@ -108,6 +108,9 @@ pub struct Evidence {
     pub unresolved_by_tick: Option<TimeDelta>,
     /// How the connection was opened; `None` if the capture does not have its beginning.
     pub opening: Option<Opening>,
+    /// True if the first two flights were one and two segments: the congestion window began at one
+    /// segment, as after a lost SYN or SYN-ACK (RFC 5681, section 3.1).
+    pub window_began_at_one: bool,
 }
 
 impl Evidence {
@@ -190,6 +193,7 @@ fn judge(mut limits: Limits) -> Verdict {
         position: limits.position,
         unresolved_by_tick,
         opening: limits.opening,
+        window_began_at_one: limits.began_at_one,
     };
     let mut most_in_flight = 0;
     for round in rounds {
