@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tcpexp_metrics::compare::Measure;
 use tcpexp_runs::compare::Comparison;
 use tcpexp_table::FLOW_TABLE_WIDTH;
 use tcpexp_table::compare::{CompareText, compare_columns, compare_run_columns, compare_text};
@@ -40,6 +41,14 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parse_setting)]
     baseline: Vec<(String, String)>,
 
+    /// Sort the lines of the table by a number, largest first [default: in order of the parameters]
+    #[arg(long, value_name = "COLUMN", value_parser = parse_measure)]
+    sort: Option<Measure>,
+
+    /// Show at most this many lines of the table
+    #[arg(long, visible_alias = "limit", value_name = "N")]
+    top: Option<usize>,
+
     /// Write a table with one row per run and traffic class, including excluded runs
     #[arg(long, value_name = "FILE")]
     runs: Option<PathBuf>,
@@ -77,6 +86,8 @@ fn shown(args: &CompareArgs) -> CompareText {
     CompareText {
         width: FLOW_TABLE_WIDTH,
         has_baseline: !args.baseline.is_empty(),
+        order: args.sort,
+        most: args.top.unwrap_or(usize::MAX),
     }
 }
 
@@ -110,6 +121,16 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
         report::line(&mut text, "baseline", &what.join(" "));
     }
     text
+}
+
+/// Parses the name of a column, which may lack its unit.
+fn parse_measure(text: &str) -> Result<Measure, String> {
+    let is_it = |measure: &Measure| measure.stem() == text || measure.name() == text;
+    let found = Measure::ALL.into_iter().find(is_it);
+    found.ok_or_else(|| {
+        let names = Measure::ALL.map(Measure::stem);
+        format!("expected one of {}", names.join(", "))
+    })
 }
 
 fn parse_setting(text: &str) -> Result<(String, String), String> {

@@ -8,8 +8,8 @@ use tcpexp_logs::score::{Options, Reconstructed, score_all};
 use tcpexp_measure::naming::Namer;
 use tcpexp_measure::sender::SenderRow;
 use tcpexp_table::{
-    ControlRow, CwndTable, FLOW_TABLE_WIDTH, Labelled, ScoredSender, SenderEvent, SenderEventRow,
-    SenderLabel, SenderSampleRow, control_columns, score_text, sender_columns,
+    ControlRow, CwndTable, FLOW_TABLE_WIDTH, Labelled, Ordered, ScoredSender, SenderEvent,
+    SenderEventRow, SenderLabel, SenderSampleRow, control_columns, score_text, sender_columns,
     sender_event_columns,
 };
 
@@ -117,7 +117,7 @@ impl<'a> Results<'a> {
             },
             namer: (args.control || args.control_table.is_some()).then(Namer::default),
             chart: args.plot.as_ref().map(CwndChart::create).transpose()?,
-            table: CwndTable::new(args.select.limit, position),
+            table: CwndTable::new(args.select.limit, position).sorted_by(&args.sort),
             found: false,
             knows_losses: false,
             collected: args.truth.is_some().then(Reconstructed::default),

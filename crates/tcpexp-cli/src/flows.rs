@@ -4,16 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
-use clap::ValueEnum;
 use tcpexp::{CwndOptions, Recording, flows, why};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_table::{
-    ConnectionOrder, ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_columns,
+    ConnectionRow, FLOW_TABLE_WIDTH, Ordered, TopConnections, connection_columns,
     connection_details, verdict_lines,
 };
 
 use crate::progress::Progress;
-use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, shown_names};
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, order_of, shown_names};
 use crate::sheet::Sheet;
 use crate::{report, shown, warnings};
 
@@ -48,7 +47,8 @@ pub(crate) struct FlowsArgs {
         default_value = "payload",
         help_heading = "Selection"
     )]
-    pub(crate) sort: SortKey,
+    #[arg(value_parser = order_of::<TopConnections>())]
+    pub(crate) sort: String,
 
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
@@ -58,36 +58,6 @@ pub(crate) struct FlowsArgs {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-/// What the table is sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SortKey {
-    /// Bytes of payload, largest first
-    Payload,
-    /// Packets, most first
-    Packets,
-    /// Time from the first to the last packet, longest first
-    Duration,
-    /// Retransmitted packets, most first
-    Retransmitted,
-    /// The larger median round-trip time of the two directions, longest first
-    Rtt,
-    /// Time of the first packet, earliest first
-    Start,
-}
-
-impl SortKey {
-    const fn order(self) -> ConnectionOrder {
-        match self {
-            Self::Payload => ConnectionOrder::Payload,
-            Self::Packets => ConnectionOrder::Packets,
-            Self::Duration => ConnectionOrder::Duration,
-            Self::Retransmitted => ConnectionOrder::Retransmitted,
-            Self::Rtt => ConnectionOrder::Rtt,
-            Self::Start => ConnectionOrder::Start,
-        }
-    }
 }
 
 pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {

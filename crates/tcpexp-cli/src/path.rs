@@ -10,7 +10,8 @@ use tcpexp_chart::queueing_figure;
 use tcpexp_pair::path::{CaptureLoss, PathBatch, PathFlow, PathPacket};
 use tcpexp_pair::spp::{Fate, PairedFlow};
 use tcpexp_table::{
-    FLOW_TABLE_WIDTH, FlowLabel, Labelled, PathFlowRow, TopPath, path_columns, path_flow_columns,
+    FLOW_TABLE_WIDTH, FlowLabel, Labelled, Ordered, PathFlowRow, TopPath, path_columns,
+    path_flow_columns,
 };
 use tcpexp_units::TimeDelta;
 
@@ -93,7 +94,7 @@ impl Results {
             sheet: Sheet::create(&args.output, path_columns())?,
             flows: args.flows.as_ref().map(create_flows).transpose()?,
             chart: args.plot.as_ref().map(Chart::create).transpose()?,
-            table: TopPath::new(args.select.limit),
+            table: TopPath::new(args.select.limit).sorted_by(&args.sort),
             seen: Seen::default(),
         })
     }

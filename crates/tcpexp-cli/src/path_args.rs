@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use tcpexp::PathOptions;
+use tcpexp_table::TopPath;
 use tcpexp_units::TimeDelta;
 
 use crate::picture::Picture;
-use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs};
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, order_of};
 use crate::survey::LearnedArgs;
 use crate::values::parse_time;
 
@@ -55,6 +56,16 @@ pub(crate) struct PathArgs {
 
     #[command(flatten)]
     pub(crate) select: SelectArgs,
+
+    /// Sort the table, and show the first flows of this order; rows in files keep their order
+    #[arg(
+        long,
+        value_name = "KEY",
+        default_value = "packets",
+        help_heading = "Selection"
+    )]
+    #[arg(value_parser = order_of::<TopPath>())]
+    pub(crate) sort: String,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

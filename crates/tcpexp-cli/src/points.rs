@@ -9,8 +9,8 @@ use tcpexp::{CaptureInfo, PathBatch, PointsReport, Recording, Segment, SegmentRe
 use tcpexp_pair::path::PathFlow;
 use tcpexp_pair::spp::{PairedFlow, PathDirection, Point};
 use tcpexp_table::{
-    FLOW_TABLE_WIDTH, FlowLabel, Labelled, PointsFlowRow, PointsRow, SegmentTotal, TopPoints,
-    points_columns, points_flow_columns,
+    FLOW_TABLE_WIDTH, FlowLabel, Labelled, Ordered, PointsFlowRow, PointsRow, SegmentTotal,
+    TopPoints, points_columns, points_flow_columns,
 };
 
 use crate::basis::{Basis, Seen};
@@ -103,7 +103,7 @@ impl Results {
             labels: Labels::default(),
             sheet: Sheet::create(&args.output, points_columns())?,
             flows: args.flows.as_ref().map(create_flows).transpose()?,
-            table: TopPoints::new(whole, args.select.limit),
+            table: TopPoints::new(whole, args.select.limit).sorted_by(&args.sort),
             seen: HashMap::new(),
         })
     }

@@ -11,7 +11,7 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_pair::compat::{Columns, Pair};
 use tcpexp_pair::spp::{Batch, Point, RttSample};
 use tcpexp_table::{
-    FLOW_TABLE_WIDTH, RttFlowRow, RttWriter, TopFlows, rtt_columns, rtt_flow_columns,
+    FLOW_TABLE_WIDTH, Ordered, RttFlowRow, RttWriter, TopFlows, rtt_columns, rtt_flow_columns,
 };
 use tcpexp_units::TimeDelta;
 
@@ -78,7 +78,7 @@ impl Results {
             unwanted: BTreeSet::new(),
             out,
             out_name,
-            table: TopFlows::new(args.select.limit),
+            table: TopFlows::new(args.select.limit).sorted_by(&args.sort),
             flows: args
                 .flows
                 .as_deref()

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, TypedValueParser};
+use tcpexp_table::TopFlows;
 use tcpexp_units::TimeDelta;
 
 use crate::picture::Picture;
-use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs};
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, order_of};
 use crate::survey::LearnedArgs;
 use crate::values::parse_time;
 
@@ -69,6 +70,16 @@ pub(crate) struct RttArgs {
 
     #[command(flatten)]
     pub(crate) select: SelectArgs,
+
+    /// Sort the table, and show the first flows of this order; rows in files keep their order
+    #[arg(
+        long,
+        value_name = "KEY",
+        default_value = "samples",
+        help_heading = "Selection"
+    )]
+    #[arg(value_parser = order_of::<TopFlows>())]
+    pub(crate) sort: String,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

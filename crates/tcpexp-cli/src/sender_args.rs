@@ -9,7 +9,9 @@ use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
 
 use crate::picture::Picture;
-use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, StoreArgs};
+use tcpexp_table::CwndTable;
+
+use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, StoreArgs, order_of};
 
 /// Reconstruct the congestion window of TCP senders
 ///
@@ -51,6 +53,16 @@ pub(crate) struct CwndArgs {
 
     #[command(flatten)]
     pub(crate) select: SelectArgs,
+
+    /// Sort the table, and show the first flows of this order; rows in files keep their order
+    #[arg(
+        long,
+        value_name = "KEY",
+        default_value = "acks",
+        help_heading = "Selection"
+    )]
+    #[arg(value_parser = order_of::<CwndTable>())]
+    pub(crate) sort: String,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -5,11 +5,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use tcpexp::{
     CaptureOptions, Filter, FlowName, FlowShard, Moment, PacketSelection, Recording, StoreOption,
     StoreOptions,
 };
 use tcpexp_flow::{FlowId, MAX_FLOWS};
+use tcpexp_table::Ordered;
 use tcpexp_wire::Tunnels;
 
 use crate::caller::caller;
@@ -29,6 +31,12 @@ pub(crate) struct SelectArgs {
     /// Show at most this many flows in the table
     #[arg(long, visible_alias = "top", value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
+}
+
+/// Parses the name of an order of a table.
+pub(crate) fn order_of<T: Ordered>() -> PossibleValuesParser {
+    let value = |(name, help)| PossibleValue::new(name).help(help);
+    PossibleValuesParser::new(T::orders().into_iter().map(value))
 }
 
 /// Options for reading captures.

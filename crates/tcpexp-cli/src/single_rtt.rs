@@ -7,7 +7,9 @@ use tcpexp::single_rtt;
 use tcpexp_chart::rtt_figure;
 use tcpexp_flow::Flow;
 use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
-use tcpexp_table::{FLOW_TABLE_WIDTH, FlowLabel, Labelled, TopSingleRtt, single_rtt_columns};
+use tcpexp_table::{
+    FLOW_TABLE_WIDTH, FlowLabel, Labelled, Ordered, TopSingleRtt, single_rtt_columns,
+};
 
 use crate::labels::Labels;
 use crate::live_rtt;
@@ -26,7 +28,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         flows: Labels::default(),
         sheet: Sheet::create(&args.output, single_rtt_columns())?,
         chart: args.plot.as_ref().map(Chart::create).transpose()?,
-        table: TopSingleRtt::new(args.select.limit),
+        table: TopSingleRtt::new(args.select.limit).sorted_by(&args.sort),
         samples: 0,
         chosen: 0,
     };

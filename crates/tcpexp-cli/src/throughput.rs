@@ -7,7 +7,9 @@ use anyhow::{anyhow, bail};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use tcpexp::{Recording, ThroughputOptions, ThroughputReport, throughput};
 use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputBin, ThroughputRow};
-use tcpexp_table::{BinRow, FLOW_TABLE_WIDTH, FlowLabel, TopThroughput, throughput_columns};
+use tcpexp_table::{
+    BinRow, FLOW_TABLE_WIDTH, FlowLabel, Ordered, TopThroughput, throughput_columns,
+};
 use tcpexp_units::TimeDelta;
 
 use crate::labels::Labels;
@@ -15,7 +17,9 @@ use crate::picture::Picture;
 use crate::progress::Progress;
 use crate::rate_chart::RateChart;
 use crate::report;
-use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, shown_names, wrong_usage};
+use crate::shared_args::{
+    OutputArgs, PartArgs, ReadArgs, SelectArgs, order_of, shown_names, wrong_usage,
+};
 use crate::sheet::Sheet;
 use crate::values::{parse_origin, parse_rate, parse_time};
 use crate::warnings;
@@ -62,6 +66,16 @@ pub(crate) struct ThroughputArgs {
 
     #[command(flatten)]
     select: SelectArgs,
+
+    /// Sort the table, and show the first flows of this order; rows in files keep their order
+    #[arg(
+        long,
+        value_name = "KEY",
+        default_value = "bytes",
+        help_heading = "Selection"
+    )]
+    #[arg(value_parser = order_of::<TopThroughput>())]
+    sort: String,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -207,7 +221,7 @@ impl Results {
             flows: Labels::default(),
             sheet: Sheet::create(&args.output, throughput_columns())?,
             chart: args.plot.as_ref().map(create_chart).transpose()?,
-            table: TopThroughput::new(args.select.limit, args.rate),
+            table: TopThroughput::new(args.select.limit, args.rate).sorted_by(&args.sort),
             found: 0,
         })
     }

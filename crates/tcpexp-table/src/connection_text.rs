@@ -5,26 +5,52 @@ use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 
 use crate::cells::{NO_VALUE, Unit, count, mega, wrapped};
 use crate::connections::rate_bps;
+use crate::order::{Order, longest, ordered};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
-/// What the table of connections is sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionOrder {
-    /// Bytes of payload, largest first.
-    Payload,
-    /// Packets, most first.
-    Packets,
-    /// Time from the first to the last packet, longest first.
-    Duration,
-    /// Retransmitted packets, most first.
-    Retransmitted,
-    /// The larger median round-trip time of the two directions, longest first; connections without
-    /// one last.
-    Rtt,
-    /// Time of the first packet, earliest first.
-    Start,
-}
+/// Orders of connections.
+const ORDERS: [Order<ConnectionSummary>; 6] = [
+    Order {
+        name: ("payload", "Bytes of payload, largest first"),
+        key: |one| Some(one.directions.iter().map(|d| d.payload_bytes).sum()),
+    },
+    Order {
+        name: ("packets", "Packets, most first"),
+        key: |one| Some(one.directions.iter().map(|d| d.packets).sum()),
+    },
+    Order {
+        name: (
+            "duration",
+            "Time from the first to the last packet, longest first",
+        ),
+        key: |one| longest(std::iter::once(one.duration)),
+    },
+    Order {
+        name: ("retransmitted", "Retransmitted packets, most first"),
+        key: |one| {
+            let packets = one.directions.iter().map(|d| d.retransmissions().packets);
+            Some(packets.sum())
+        },
+    },
+    Order {
+        name: (
+            "rtt",
+            "The larger median round-trip time of the two directions, longest first",
+        ),
+        key: |one| {
+            let rtts = one.directions.iter().filter_map(|d| d.rtt);
+            longest(rtts.map(|rtt| rtt.median))
+        },
+    },
+    Order {
+        name: ("start", "Time of the first packet, earliest first"),
+        key: // The earliest time becomes the largest number.
+        |one| Some(one.first_at.as_nanos().abs_diff(i64::MAX)),
+    },
+];
+
+ordered!(TopConnections, 0, ORDERS);
 
 /// The connections with the most payload, or the first of another order.
 #[derive(Clone, Debug)]
@@ -37,15 +63,6 @@ impl TopConnections {
             let payload = summary.directions.iter().map(|d| d.payload_bytes).sum();
             (payload, summary.flow.0)
         }))
-    }
-
-    /// Sorts by `order` in place of the payload, and shows the first connections of this order.
-    #[must_use]
-    pub fn sorted_by(self, order: ConnectionOrder) -> Self {
-        match key(order) {
-            Some(key) => Self(self.0.ordered_by(key)),
-            None => self,
-        }
     }
 
     /// Adds a finished connection.
@@ -63,29 +80,6 @@ impl TopConnections {
         let (kept, rest) = self.0.into_rows();
         table(&kept, rest, width.max(FLOW_TABLE_WIDTH))
     }
-}
-
-/// The number by which connections are sorted, largest first; `None` for the payload.
-fn key(order: ConnectionOrder) -> Option<fn(&ConnectionSummary) -> u64> {
-    Some(match order {
-        ConnectionOrder::Payload => return None,
-        ConnectionOrder::Packets => |one| one.directions.iter().map(|d| d.packets).sum(),
-        ConnectionOrder::Duration => |one| one.duration.as_nanos().unsigned_abs(),
-        ConnectionOrder::Retransmitted => |one| {
-            one.directions
-                .iter()
-                .map(|d| d.retransmissions().packets)
-                .sum()
-        },
-        ConnectionOrder::Rtt => |one| {
-            let rtts = one.directions.iter().filter_map(|d| d.rtt);
-            let longest = rtts.map(|rtt| rtt.median.as_nanos()).max();
-            // A connection without a round-trip time comes after those with one.
-            longest.map_or(0, |longest| longest.unsigned_abs().saturating_add(1))
-        },
-        // The earliest time becomes the largest number.
-        ConnectionOrder::Start => |one| one.first_at.as_nanos().abs_diff(i64::MAX),
-    })
 }
 
 fn table(shown: &[ConnectionSummary], rest: Rest, width: usize) -> String {

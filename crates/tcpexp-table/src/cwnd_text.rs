@@ -17,6 +17,7 @@ use crate::cells::{NO_VALUE, Unit, count, number, percent};
 use crate::distribution::Distribution;
 use crate::import_text::{row, title};
 use crate::labels::{Labelled, SenderLabel};
+use crate::order::{Order, longest, ordered};
 use crate::remark::remark;
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Top, together};
@@ -57,6 +58,41 @@ struct Over {
     sender: Sender,
     summary: SenderSummary,
 }
+
+/// Orders of the senders.
+const ORDERS: [Order<Over>; 4] = [
+    Order {
+        name: ("acks", "ACKs that the sender got, most first"),
+        key: |over| Some(over.sender.acks),
+    },
+    Order {
+        name: ("recoveries", "Loss recoveries, most first"),
+        key: |over| Some(over.sender.recoveries.values().sum()),
+    },
+    Order {
+        name: (
+            "duration",
+            "Time from the first to the last ACK, longest first",
+        ),
+        key: |over| {
+            longest(
+                over.sender
+                    .times
+                    .into_iter()
+                    .map(|(first, last)| last - first),
+            )
+        },
+    },
+    Order {
+        name: (
+            "number",
+            "The number of the flow, which is the order of first appearance",
+        ),
+        key: |over| Some(u64::MAX - u64::from(over.label.flow.0)),
+    },
+];
+
+ordered!(CwndTable, over, ORDERS);
 
 impl CwndTable {
     /// Shows at most `most` senders. `position` is the capture position that the user gave for all

@@ -38,6 +38,7 @@ mod intervals;
 mod intervals_text;
 mod known_columns;
 mod labels;
+mod order;
 mod pairs;
 mod pairs_text;
 mod path;
@@ -75,7 +76,7 @@ mod testdata;
 pub use background::Background;
 pub use columns::Columns;
 pub use connection_details::connection_details;
-pub use connection_text::{ConnectionOrder, TopConnections};
+pub use connection_text::TopConnections;
 pub use connections::{ConnectionRow, connection_columns};
 pub use controls::{ControlRow, control_columns};
 pub use cwnd_text::CwndTable;
@@ -89,6 +90,7 @@ pub use import_text::ImportTable;
 pub use intervals::{IntervalRow, interval_columns};
 pub use intervals_text::IntervalTable;
 pub use labels::{FlowLabel, Labelled, SenderLabel};
+pub use order::Ordered;
 pub use pairs::{
     FailedPairRow, PairFileRow, PairName, failed_pair_columns, pair_columns, read_pairs,
 };

@@ -5,11 +5,50 @@ use tcpexp_pair::path::{PathFlow, PathSummary};
 use tcpexp_units::{RateUnit, TimeDelta};
 
 use crate::cells::{NO_VALUE, Unit, count, percent, show_rate, wrapped};
+use crate::order::{Order, longest, ordered};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
 /// Names of the lines for all flows together, by [`PathDirection::index`](tcpexp_pair::spp::PathDirection::index).
 const WAYS: [&str; 2] = ["src > dst", "dst > src"];
+
+/// Orders of the flows on a path.
+pub(crate) const ORDERS: [Order<PathFlow>; 5] = [
+    Order {
+        name: ("packets", "Packets that were sent, most first"),
+        key: |flow| Some(flow.directions.iter().map(PathSummary::sent).sum()),
+    },
+    Order {
+        name: ("lost", "Packets that the path lost, most first"),
+        key: |flow| Some(flow.directions.iter().map(PathSummary::lost).sum()),
+    },
+    Order {
+        name: (
+            "delay",
+            "The larger median queueing delay of the two directions, longest first",
+        ),
+        key: |flow| {
+            let delays = flow.directions.iter().filter_map(|way| way.queueing_delay);
+            longest(delays.map(|delay| delay.median))
+        },
+    },
+    Order {
+        name: (
+            "rtt",
+            "The larger median round-trip time of the two directions, longest first",
+        ),
+        key: |flow| longest(flow.summary.rtt.iter().flatten().map(|rtt| rtt.median)),
+    },
+    Order {
+        name: (
+            "number",
+            "The number of the flow, which is the order of first appearance",
+        ),
+        key: |flow| Some(u64::MAX - u64::from(flow.summary.flow.flow.0)),
+    },
+];
+
+ordered!(TopPath, top, ORDERS);
 
 /// The flows with the most packets on the path.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_pair::path::{PathFlow, PathSummary, Segment};
 use tcpexp_pair::spp::PathDirection;
 
-use crate::path_text::{Line, Section, flow_title, has_packets, tables, total_title};
+use crate::order::ordered;
+use crate::path_text::{Line, ORDERS, Section, flow_title, has_packets, tables, total_title};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
@@ -43,6 +44,8 @@ pub struct SegmentTotal<'a> {
     /// False if the error of one-way delays is unbounded.
     pub is_offset_known: bool,
 }
+
+ordered!(TopPoints, top, ORDERS);
 
 impl TopPoints {
     /// Shows at most `most` flows of the path from the first point of `whole` to its second.

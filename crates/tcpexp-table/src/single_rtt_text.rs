@@ -5,8 +5,36 @@ use tcpexp_measure::rtt::{SingleRttDirection, SingleRttFlow};
 use tcpexp_metrics::RttSummary;
 
 use crate::cells::{NO_VALUE, Unit, count, wrapped};
+use crate::order::{Order, longest, ordered};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
+
+/// Orders of the connections of a capture, by the names of those of two captures.
+const ORDERS: [Order<SingleRttFlow>; 3] = [
+    Order {
+        name: ("samples", "Round-trip time samples, most first"),
+        key: |flow| Some(flow.directions.iter().map(samples).sum()),
+    },
+    Order {
+        name: (
+            "rtt",
+            "The larger median round-trip time of the two directions, longest first",
+        ),
+        key: |flow| {
+            let all = flow.directions.iter().flat_map(summaries);
+            longest(all.map(|(_, rtt)| rtt.median))
+        },
+    },
+    Order {
+        name: (
+            "number",
+            "The number of the flow, which is the order of first appearance",
+        ),
+        key: |flow| Some(u64::MAX - u64::from(flow.flow.id.0)),
+    },
+];
+
+ordered!(TopSingleRtt, 0, ORDERS);
 
 /// The connections with the most round-trip time samples.
 #[derive(Clone, Debug)]

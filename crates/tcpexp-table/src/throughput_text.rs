@@ -9,6 +9,7 @@ use tcpexp_units::{RateUnit, TimeDelta, Timestamp};
 use crate::cells::{NO_VALUE, count, percent, show_rate, wrapped};
 use crate::connections::rate_bps;
 use crate::labels::FlowLabel;
+use crate::order::{Order, longest, ordered};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
@@ -47,6 +48,41 @@ struct Rates {
     volume: Volume,
     bins: BinTally,
 }
+
+/// Orders of the flows.
+const ORDERS: [Order<FlowRates>; 4] = [
+    Order {
+        name: ("bytes", "Bytes on the wire, most first"),
+        key: |flow| {
+            Some(
+                flow.directions
+                    .iter()
+                    .map(|way| way.volume.wire_bytes)
+                    .sum(),
+            )
+        },
+    },
+    Order {
+        name: ("packets", "Packets, most first"),
+        key: |flow| Some(flow.directions.iter().map(|way| way.volume.packets).sum()),
+    },
+    Order {
+        name: (
+            "duration",
+            "Time from the first to the last packet, longest first",
+        ),
+        key: |flow| longest(std::iter::once(flow.duration)),
+    },
+    Order {
+        name: (
+            "number",
+            "The number of the flow, which is the order of first appearance",
+        ),
+        key: |flow| Some(u64::MAX - u64::from(flow.label.flow.0)),
+    },
+];
+
+ordered!(TopThroughput, top, ORDERS);
 
 impl TopThroughput {
     /// Shows at most `most` flows. `link_rate_bps` is the rate of the link, if known.

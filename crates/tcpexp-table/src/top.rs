@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use tcpexp_flow::FlowId;
 use tcpexp_pair::spp::FlowSummary;
 
+use crate::order::{Order, longest, ordered};
 use crate::text::{RestOfFlows, flow_table};
 
 /// Keeps the heaviest rows and sums up the others, so that memory does not grow with the number of
@@ -16,7 +17,7 @@ pub(crate) struct Top<R> {
     /// Weight and number of a row; of two rows with equal weight the lower number comes first.
     weigh: fn(&R) -> (u64, u32),
     /// What the rows are sorted by, largest first, if not by their weight.
-    order: Option<fn(&R) -> u64>,
+    order: Option<fn(&R) -> Option<u64>>,
     kept: Vec<R>,
     /// Rank of the last row that can still be shown: `most` rows have this rank or a better one.
     bar: Option<Rank>,
@@ -24,7 +25,7 @@ pub(crate) struct Top<R> {
 }
 
 /// Sort key of the rows: weight in descending order, then number.
-type Rank = (Reverse<u64>, u32);
+type Rank = (Reverse<Option<u64>>, u32);
 
 /// Totals of the rows that are not shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl<R> Top<R> {
     }
 
     /// Keeps the rows with the largest `order` in place of the heaviest.
-    pub(crate) fn ordered_by(self, order: fn(&R) -> u64) -> Self {
+    pub(crate) fn ordered_by(self, order: fn(&R) -> Option<u64>) -> Self {
         Self {
             order: Some(order),
             ..self
@@ -102,7 +103,7 @@ impl<R> Top<R> {
 
     fn rank(&self, row: &R) -> Rank {
         let (weight, number) = (self.weigh)(row);
-        let order = self.order.map_or(weight, |order| order(row));
+        let order = self.order.map_or(Some(weight), |order| order(row));
         (Reverse(order), number)
     }
 }
@@ -123,6 +124,30 @@ pub(crate) fn together<R>(rows: &mut [R], flow: impl Fn(&R) -> FlowId) {
     }
     rows.sort_by_key(|row| places[&flow(row)]);
 }
+
+/// Orders of flows between two captures.
+const ORDERS: [Order<FlowSummary>; 3] = [
+    Order {
+        name: ("samples", "Round-trip time samples, most first"),
+        key: |flow| Some(flow.samples()),
+    },
+    Order {
+        name: (
+            "rtt",
+            "The larger median round-trip time of the two directions, longest first",
+        ),
+        key: |flow| longest(flow.rtt.iter().flatten().map(|rtt| rtt.median)),
+    },
+    Order {
+        name: (
+            "number",
+            "The number of the flow, which is the order of first appearance",
+        ),
+        key: |flow| Some(u64::MAX - u64::from(flow.flow.flow.0)),
+    },
+];
+
+ordered!(TopFlows, 0, ORDERS);
 
 /// The flows with the most round-trip time samples.
 #[derive(Clone, Debug)]

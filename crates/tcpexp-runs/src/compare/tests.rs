@@ -191,6 +191,8 @@ fn text(comparison: &Comparison, has_baseline: bool) -> String {
         CompareText {
             width: 80,
             has_baseline,
+            order: None,
+            most: usize::MAX,
         },
     )
 }

@@ -12,7 +12,7 @@ use crate::dataset::RunColumns;
 
 pub use columns::{compare_columns, compare_run_columns, is_compare_column, main_compare_columns};
 pub use expected::{ExpectedRow, expected_columns, expected_text};
-pub use text::{CompareText, compare_text};
+pub use text::{CompareText, compare_text, shown_rows};
 
 /// The measures that a reader looks at first, in order.
 pub(crate) const MAIN: [Measure; 10] = [

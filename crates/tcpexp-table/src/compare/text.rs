@@ -1,5 +1,6 @@
 //! A comparison as text for a terminal.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use tcpexp_metrics::compare::{CellClass, Measure};
@@ -15,6 +16,10 @@ pub struct CompareText {
     pub width: usize,
     /// True if the user selected a baseline.
     pub has_baseline: bool,
+    /// The number that sorts the lines, largest first; `None` for the order of the rows.
+    pub order: Option<Measure>,
+    /// Maximum number of lines.
+    pub most: usize,
 }
 
 /// A column of the text: heading, measure, and factor that converts the measure to the unit shown.
@@ -41,7 +46,16 @@ const NUMBER: usize = 7;
 /// first.
 pub fn compare_text(rows: &[CompareRow], options: CompareText) -> String {
     let width = options.width.max(80);
-    let rows: Vec<&CompareRow> = rows.iter().filter(|row| is_shown(row, rows)).collect();
+    let mut rows = shown_rows(rows);
+    let left_out = left_out(&rows, width);
+    if let Some(measure) = options.order {
+        rows.sort_by(|a, b| {
+            let [a, b] = [a, b].map(|row| Some(row.class.as_ref()?.estimate(measure)?.median));
+            b.partial_cmp(&a).unwrap_or(Ordering::Equal)
+        });
+    }
+    let hidden = rows.len().saturating_sub(options.most);
+    rows.truncate(options.most);
     let (heads, labels) = labels(&rows);
     let mut widths: Vec<usize> = heads.iter().map(|head| columns(head)).collect();
     for label in &labels {
@@ -85,8 +99,16 @@ pub fn compare_text(rows: &[CompareRow], options: CompareText) -> String {
             lines.push(line(&indent, values));
         }
     }
-    lines.extend(left_out(&rows, width));
+    if hidden > 0 {
+        lines.push(format!("and {hidden} more"));
+    }
+    lines.extend(left_out);
     lines.join("\n") + "\n"
+}
+
+/// The rows to show: a cell with a single class has no row for all classes together.
+pub fn shown_rows(rows: &[CompareRow]) -> Vec<&CompareRow> {
+    rows.iter().filter(|row| is_shown(row, rows)).collect()
 }
 
 fn is_shown(row: &CompareRow, rows: &[CompareRow]) -> bool {
