@@ -29,6 +29,10 @@ pub(crate) struct ReportArgs {
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 
+    /// Print nothing but errors, which is the default: accepted as by all commands
+    #[arg(short, long)]
+    quiet: bool,
+
     #[command(flatten)]
     stores: StoreArgs,
 }

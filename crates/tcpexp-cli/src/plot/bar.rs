@@ -3,7 +3,7 @@
 use tcpexp_chart::bar_figure;
 
 use super::ChartKind;
-use super::data::{DataArgs, grouped, warn_of_others};
+use super::data::{DataArgs, grouped};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::of_runs::OfRunsArgs;
@@ -57,13 +57,13 @@ impl ChartKind for BarArgs {
         let data = self.data.open()?.pooled(self.pool.pooling());
         let [slots, colours] = self.slots.columns();
         let mut of_runs = self.of_runs.read(
-            &data,
+            (&self.data, &data),
             (&self.y, self.slots.y_unit.as_deref()),
             &[slots, colours, self.facet.columns()],
             &["flows", "throughput", "rtt"],
         )?;
         let rows = &mut of_runs.rows;
-        warn_of_others(&data, rows);
+        self.data.warn_of_others(&data, rows);
         let room = Room::Places(figure.style.size.width_mm);
         divide(&rows.frame, &mut rows.groups, 0, room);
         let [slots, colours, facets] = grouped(rows)?;

@@ -32,6 +32,10 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "COLUMN=VALUE", help_heading = "Rows and columns")]
     pub(crate) filter: Vec<Filter>,
 
+    /// Print no warnings
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
     #[command(flatten)]
     pub(crate) stores: StoreArgs,
 }
@@ -40,30 +44,34 @@ impl DataArgs {
     /// Finds the tables, and warns about excluded runs.
     pub(crate) fn open(&self) -> anyhow::Result<Selection> {
         let tables = Tables::find(&fetched::all_local(&self.data)?)?;
-        warn_of_runs(&tables.left_out.iter().collect::<Vec<_>>());
+        self.warn_of_runs(&tables.left_out.iter().collect::<Vec<_>>());
         let selection = Selection::of(tables).table(self.table.clone());
         Ok(selection.filters(self.filter.clone()))
     }
-}
 
-/// Warns about runs without numbers.
-pub(crate) fn warn_of_runs(left_out: &[&(String, String)]) {
-    for (run, reason) in left_out.iter().take(MAX_EXCLUSION_WARNINGS) {
-        failure::print_line(&format!("warning: run {run} is left out: {reason}"));
+    /// Warns about runs without numbers.
+    pub(crate) fn warn_of_runs(&self, left_out: &[&(String, String)]) {
+        for (run, reason) in left_out.iter().take(MAX_EXCLUSION_WARNINGS) {
+            self.warn(&format!("run {run} is left out: {reason}"));
+        }
+        if left_out.len() > MAX_EXCLUSION_WARNINGS {
+            let more = left_out.len() - MAX_EXCLUSION_WARNINGS;
+            self.warn(&format!("{more} more runs are left out"));
+        }
     }
-    if left_out.len() > MAX_EXCLUSION_WARNINGS {
-        let more = left_out.len() - MAX_EXCLUSION_WARNINGS;
-        failure::print_line(&format!("warning: {more} more runs are left out"));
-    }
-}
 
-/// Warns about files that this chart does not use.
-pub(crate) fn warn_of_others(data: &Selection, rows: &Grouped) {
-    for path in data.tables().files_beside(&rows.table) {
-        let (path, column) = (path.display(), &rows.column);
-        failure::print_line(&format!(
-            "warning: {path} is left out: it has no column {column}"
-        ));
+    /// Warns about files that this chart does not use.
+    pub(crate) fn warn_of_others(&self, data: &Selection, rows: &Grouped) {
+        for path in data.tables().files_beside(&rows.table) {
+            let (path, column) = (path.display(), &rows.column);
+            self.warn(&format!("{path} is left out: it has no column {column}"));
+        }
+    }
+
+    fn warn(&self, what: &str) {
+        if !self.quiet {
+            failure::print_line(&format!("warning: {what}"));
+        }
     }
 }
 

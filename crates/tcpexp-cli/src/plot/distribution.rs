@@ -4,7 +4,7 @@ use tcpexp_chart::{Shape, distribution_figure};
 
 use crate::known_names;
 
-use super::data::{DataArgs, grouped, quantity, warn_of_others};
+use super::data::{DataArgs, grouped, quantity};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
@@ -47,7 +47,7 @@ impl DistributionArgs {
         let [slots, colours] = self.slots.columns();
         let groups = [slots, colours, self.facet.columns()];
         let mut rows = data.grouped(&self.y, &groups, &usual, &[])?;
-        warn_of_others(&data, &rows);
+        self.data.warn_of_others(&data, &rows);
         let room = Room::Places(figure.style.size.width_mm);
         divide(&rows.frame, &mut rows.groups, 0, room);
         let [slots, colours, facets] = grouped(&rows)?;

@@ -4,7 +4,7 @@ use tcpexp::UsualGroups;
 use tcpexp_chart::{GroupPanel, ecdf_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, grouped, quantity, warn_of_others};
+use super::data::{DataArgs, grouped, quantity};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
@@ -67,7 +67,7 @@ impl ChartKind for EcdfArgs {
         let usual = ["rtt", "owd", "throughput", "sender"];
         let groups = [(&self.group[..], UsualGroups::Yes), self.facet.columns()];
         let mut rows = data.grouped(&self.x, &groups, &usual, &[])?;
-        warn_of_others(&data, &rows);
+        self.data.warn_of_others(&data, &rows);
         divide(&rows.frame, &mut rows.groups, 0, Room::Lines);
         let [groups, facets] = grouped(&rows)?;
         let panels = GroupPanel::all(&rows.frame, &rows.column, &groups, &facets)?;

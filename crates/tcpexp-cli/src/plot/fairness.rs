@@ -4,7 +4,7 @@ use tcpexp::UsualGroups;
 use tcpexp_chart::trend_figure;
 
 use super::ChartKind;
-use super::data::{DataArgs, grouped, warn_of_others};
+use super::data::{DataArgs, grouped};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::of_runs::OfRunsArgs;
@@ -15,8 +15,8 @@ use crate::known_names;
 ///
 /// Jain's index of the flows' goodputs over the delay:
 ///     tcpexp plot fairness results --x delay --colour cc -o fairness.svg
-/// The largest goodput of a flow over the smallest:
-///     tcpexp plot fairness results --y max_min_ratio --x delay -o ratio.svg
+/// One less the smallest goodput of a flow over the largest:
+///     tcpexp plot fairness results --y epsilon --x delay -o epsilon.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct FairnessArgs {
@@ -79,7 +79,7 @@ impl ChartKind for FairnessArgs {
         let data = self.data.open()?.pooled(self.pool.pooling());
         let x = [self.x.clone()];
         let mut of_runs = self.of_runs.read(
-            &data,
+            (&self.data, &data),
             (&self.y, None),
             &[
                 (&x, UsualGroups::No),
@@ -89,7 +89,7 @@ impl ChartKind for FairnessArgs {
             &["flows", "throughput"],
         )?;
         let rows = &mut of_runs.rows;
-        warn_of_others(&data, rows);
+        self.data.warn_of_others(&data, rows);
         divide(&rows.frame, &mut rows.groups, 1, Room::Lines);
         let [x, colours, facets] = grouped(rows)?;
         let y = (rows.column.as_str(), &of_runs.quantity, of_runs.statistic);

@@ -4,7 +4,7 @@ use tcpexp::UsualGroups;
 use tcpexp_chart::{AxisStyle, heatmap_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, levels, warn_of_others};
+use super::data::{DataArgs, levels};
 use super::figure::{FigureArgs, Limits, parse_limits};
 use super::of_runs::OfRunsArgs;
 use super::pool::PoolArgs;
@@ -78,13 +78,13 @@ impl ChartKind for HeatmapArgs {
         let data = self.data.open()?.pooled(self.pool.pooling());
         let axes = [&self.x, &self.y].map(|column| vec![column.clone()]);
         let of_runs = self.of_runs.read(
-            &data,
+            (&self.data, &data),
             (&self.value, self.value_unit.as_deref()),
             &[(&axes[0], UsualGroups::No), (&axes[1], UsualGroups::No)],
             &["rtt", "flows", "throughput"],
         )?;
         let rows = of_runs.rows;
-        warn_of_others(&data, &rows);
+        self.data.warn_of_others(&data, &rows);
         let (x, y) = (
             levels(&rows.frame, &rows.groups[0])?,
             levels(&rows.frame, &rows.groups[1])?,

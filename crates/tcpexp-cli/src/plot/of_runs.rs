@@ -6,7 +6,7 @@ use tcpexp_chart::{Quantity, RUN_COLUMNS, Statistic};
 use tcpexp_metrics::compare::{Measure, Options};
 use tcpexp_units::TimeDelta;
 
-use super::data::{quantity, warn_of_runs};
+use super::data::{DataArgs, quantity};
 use crate::measure_args::parse_warmup;
 use crate::shared_args::wrong_usage;
 
@@ -39,12 +39,12 @@ impl OfRunsArgs {
     /// number.
     pub(super) fn read(
         &self,
-        data: &Selection,
+        (args, data): (&DataArgs, &Selection),
         (column, unit): (&str, Option<&str>),
         groups: &[(&[String], UsualGroups)],
         usual: &[&str],
     ) -> anyhow::Result<OfRuns> {
-        if let Some(found) = self.compared(data, (column, unit), groups)? {
+        if let Some(found) = self.compared((args, data), (column, unit), groups)? {
             return Ok(found);
         }
         if self.warmup != TimeDelta::ZERO {
@@ -82,7 +82,7 @@ impl OfRunsArgs {
     /// The numbers of `tcpexp compare`; `None` if it has no number of this name for these rows.
     fn compared(
         &self,
-        data: &Selection,
+        (args, data): (&DataArgs, &Selection),
         (column, unit): (&str, Option<&str>),
         groups: &[(&[String], UsualGroups)],
     ) -> anyhow::Result<Option<OfRuns>> {
@@ -121,7 +121,7 @@ impl OfRunsArgs {
         };
         let known = &data.tables().left_out;
         let others = numbers.left_out.iter().filter(|one| !known.contains(one));
-        warn_of_runs(&others.collect::<Vec<_>>());
+        args.warn_of_runs(&others.collect::<Vec<_>>());
         rows.note = Some(numbers.note);
         Ok(Some(OfRuns {
             quantity: quantity(&rows.column, unit)?,

@@ -35,6 +35,10 @@ pub(super) struct SequenceArgs {
     #[arg(long, value_name = "DIRECTION", help_heading = "Rows and columns")]
     direction: Option<DataDirection>,
 
+    /// Print no warnings and no progress
+    #[arg(short, long)]
+    quiet: bool,
+
     #[command(flatten)]
     reading: ReadArgs,
 
@@ -55,7 +59,7 @@ impl ChartKind for SequenceArgs {
         let figure = self.figure.create(75)?;
         let recording = self.reading.open(&self.capture)?;
         let mut rows: BTreeMap<(FlowId, Direction), Vec<SequenceRow>> = BTreeMap::new();
-        let progress = Progress::watch(&[&recording], 1, false);
+        let progress = Progress::watch(&[&recording], 1, self.quiet);
         let info = tcpexp::sequence(&recording, &self.reading.capture_options(), |new| {
             for row in new {
                 if self.wants(&row) {
@@ -65,7 +69,9 @@ impl ChartKind for SequenceArgs {
             Ok::<(), anyhow::Error>(())
         })?;
         drop(progress);
-        warnings::of_capture(&info, &self.capture);
+        if !self.quiet {
+            warnings::of_capture(&info, &self.capture);
+        }
         let Some(rows) = rows.into_values().max_by_key(|rows| data_bytes(rows)) else {
             bail!(
                 "no TCP data in {} matches {}",

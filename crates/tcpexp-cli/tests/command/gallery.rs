@@ -76,7 +76,7 @@ fn all_runs(desk: &Desk) {
                 "schema": 1, "run": name, "cell": name, "repetition": 1, "seed": 7,
                 "plan_hash": "ab", "status": "complete", "reason": null,
                 "parameters": {"cc": cc, "delay_ms": delay}, "varied": ["cc", "delay_ms"],
-                "t0_ns": null, "bottleneck": {}, "calibration": null, "queue": null,
+                "t0_ns": 1_700_000_000_000_000_000_i64, "bottleneck": {}, "calibration": null, "queue": null,
                 "started_ns": 1, "finished_ns": 2,
             });
             fs::write(run.join("run.json"), record.to_string()).unwrap();

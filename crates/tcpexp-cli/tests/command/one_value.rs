@@ -44,10 +44,9 @@ fn factor(column: &str, shown: &str) -> f64 {
         .rsplit_once('(')
         .map_or("", |(_, unit)| unit.trim_end_matches(')'));
     match (column.rsplit_once('_').map_or("", |(_, unit)| unit), unit) {
-        ("bps", "kbit/s") => 1e3,
+        ("bps", "kbit/s") | ("ms", "s") => 1e3,
         ("bps", "Mbit/s") => 1e6,
         ("ms", "µs") | ("s", "ms") => 1e-3,
-        ("ms", "s") => 1e3,
         (_, "%") => 0.01,
         ("ms", "ms") | ("s", "s") | (_, "") => 1.0,
         other => panic!("{column} in {shown}: {other:?}"),
@@ -162,7 +161,7 @@ fn reported(desk: &Desk) -> BTreeMap<String, (String, Vec<Row>)> {
     let of_measure = |measure: &&str| {
         let name = tcpexp_chart::Quantity::of_column(measure).name;
         let is_it = |heading: &&str| **heading == name || heading.starts_with(&format!("{name} ("));
-        let column = headings.iter().position(|heading| is_it(&heading)).unwrap();
+        let column = headings.iter().position(is_it).unwrap();
         let row = |row: &Value| -> Row {
             let values = &row["values"];
             let keys = keys.map(|(key, place)| (key.to_owned(), written(&values[place])));
