@@ -74,6 +74,13 @@ const ENDINGS: [Ending; 18] = [
 /// Ratios of packets to all packets: shares, unlike other ratios.
 const SHARES_OF_PACKETS: [&str; 3] = ["loss_ratio", "retransmission_ratio", "mark_ratio"];
 
+/// Numbers without a unit whose words do not make a name.
+const NAMES: [(&str, &str); 3] = [
+    ("max_min_ratio", "largest / smallest goodput"),
+    ("share_ratio", "share over that of other classes"),
+    ("transfer_time_ratio", "ideal / actual goodput"),
+];
+
 /// Words whose spelling differs from the column's name.
 const WORDS: [(&str, &str); 13] = [
     ("rtt", "RTT"),
@@ -106,6 +113,9 @@ impl Quantity {
 
     /// The quantity of a column, from its name: `rtt_ns` holds RTTs in nanoseconds.
     pub fn of_column(column: &str) -> Self {
+        if let Some((_, name)) = NAMES.into_iter().find(|(known, _)| *known == column) {
+            return Self::plain(name);
+        }
         let known = ENDINGS
             .into_iter()
             .find_map(|(ending, unit)| Some((column.strip_suffix(ending)?, unit())));

@@ -198,7 +198,7 @@ mod tests {
         };
         let values = [Some(0.9), Some(0.8), Some(0.95), None];
         assert_snapshot!(draw("jain", values).unwrap().texts(), @r"20 | 30 | 40 | 50 | 60 | 70 | 80 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | median over 1 to 2 runs; without 1 run that has no value");
-        assert_snapshot!(draw("max_min_ratio", values).unwrap().texts(), @r"20 | 30 | 40 | 50 | 60 | 70 | 80 | 0.80 | 0.85 | 0.90 | 0.95 | delay (ms) | min max | median over 1 to 2 runs; without 1 run that has no value");
+        assert_snapshot!(draw("max_min_ratio", values).unwrap().texts(), @r"20 | 30 | 40 | 50 | 60 | 70 | 80 | 0.80 | 0.85 | 0.90 | 0.95 | delay (ms) | largest / smallest goodput | median over 1 to 2 runs; without 1 run that has no value");
         let error = draw("jain", [None; 4]).unwrap_err().to_string();
         assert_eq!(error, "no run has a value of jain");
     }

@@ -11,6 +11,8 @@ const COLOURS = {
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 const MAX_LINES = 12;
 const HEIGHT = 260;
+// Maximum time between joined values, as a share of the time of all lines: that of the SVG charts.
+const JOINED = 0.02;
 // Font and width of the vertical axis, as uPlot draws them.
 const AXIS_FONT = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif";
 const AXIS_SIZE = 80;
@@ -38,8 +40,7 @@ function lineChart(title, axes, lines, sync) {
     stroke: line.colour,
     dash: line.dash,
     width: 1.5,
-    spanGaps: true,
-    points: { show: line.x.length < 3 },
+    points: { show: line.x.length < 3, filter: lonely },
     value: valueText,
   }));
   const options = () => ({
@@ -51,6 +52,34 @@ function lineChart(title, axes, lines, sync) {
     series: [{ label: axes.x, value: valueText }, ...series],
   });
   return { title, drawIn: (frame) => new uPlot({ ...options(), width: frame.clientWidth }, data, frame) };
+}
+
+// Puts an unknown value between values that are far apart in time, which ends the line there. The unknown
+// values that uPlot.join adds for the times of other lines are of another kind, and end none.
+function withGaps(lines) {
+  const times = lines.flatMap(({ x }) => (x.length > 0 ? [x[0], x[x.length - 1]] : []));
+  const apart = (Math.max(...times) - Math.min(...times)) * JOINED;
+  return lines.map((line) => {
+    const [x, y] = [[], []];
+    line.x.forEach((time, index) => {
+      const before = line.x[index - 1];
+      if (index > 0 && time - before > apart) {
+        x.push((before + time) / 2);
+        y.push(null);
+      }
+      x.push(time);
+      y.push(line.y[index]);
+    });
+    return { ...line, x, y };
+  });
+}
+
+// The values without a neighbour, which no line shows.
+function lonely(chart, number) {
+  const values = chart.data[number];
+  const known = values.flatMap((value, index) => (value === undefined ? [] : [index]));
+  const has = (place) => values[known[place]] != null;
+  return known.filter((_, place) => has(place) && !has(place - 1) && !has(place + 1));
 }
 
 // boxes: [{ label, colour, quantiles }], the quantiles at equal steps from the smallest to the largest value.

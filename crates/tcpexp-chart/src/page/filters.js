@@ -9,7 +9,7 @@ function makeFilters(page, place, onChange) {
   for (const parameter of page.parameters) {
     wanted.set(parameter.name, new Set(parameter.values.map(textOf)));
     if (parameter.values.length < 2) continue;
-    const box = element("fieldset", {}, element("legend", {}, parameter.name));
+    const box = element("fieldset", {}, element("legend", {}, parameter.heading));
     for (const value of parameter.values.map(textOf)) {
       const tick = element("input", { type: "checkbox", checked: true, name: parameter.name, value });
       tick.addEventListener("change", () => {
@@ -27,7 +27,7 @@ function makeFilters(page, place, onChange) {
 function makeColourChoice(page, place, onChange) {
   const choice = element("select", { id: "colour" });
   const varied = page.parameters.filter((parameter) => parameter.values.length > 1);
-  for (const { name } of varied) choice.append(element("option", { value: name }, name));
+  for (const { name, heading } of varied) choice.append(element("option", { value: name }, heading));
   choice.append(element("option", { value: EVERYTHING }, "each line"));
   choice.addEventListener("change", onChange);
   const box = element("fieldset", {}, element("legend", {}, "colour"), choice);

@@ -53,8 +53,10 @@ pub struct Page {
 /// A parameter and its values in the runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageParameter {
-    /// Name of the parameter, with the unit.
+    /// Name of the parameter, as in [`PageRun::parameters`].
     pub name: String,
+    /// Heading of the parameter: quantity and unit.
+    pub heading: String,
     /// Values in order.
     pub values: Vec<Value>,
 }
@@ -68,6 +70,8 @@ pub struct PageAxis {
     pub title: String,
     /// Quantity and unit on the axis.
     pub axis: String,
+    /// True for rates in bins, which are zero in silence; lines of other quantities end there.
+    pub is_rate: bool,
 }
 
 /// A run.
@@ -140,6 +144,22 @@ pub struct PageRow {
     pub runs: Vec<usize>,
     /// A value per column; null means unknown.
     pub values: Vec<Value>,
+}
+
+impl PageParameter {
+    /// A parameter whose name ends in its unit: `delay_ms`.
+    pub fn new(name: &str, values: Vec<Value>) -> Self {
+        let quantity = Quantity::of_column(name);
+        let heading = match quantity.own_unit() {
+            unit if unit.is_empty() => quantity.name,
+            unit => format!("{} ({unit})", quantity.name),
+        };
+        Self {
+            name: name.to_owned(),
+            heading,
+            values,
+        }
+    }
 }
 
 impl PageTable {

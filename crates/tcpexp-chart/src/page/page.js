@@ -49,7 +49,8 @@ function linesOver(panel, flows, styles) {
     const series = flow.series[panel.key];
     return series ? [{ label: labelOf(run, flow), ...styles[index], x: series.time_s, y: series.values }] : [];
   });
-  return lines.length === 0 ? [] : [lineChart(panel.title, { x: "time (s)", y: panel.axis }, lines, true)];
+  const ended = panel.is_rate ? lines : withGaps(lines);
+  return lines.length === 0 ? [] : [lineChart(panel.title, { x: "time (s)", y: panel.axis }, ended, true)];
 }
 
 function distributions(flows, few, styles) {
@@ -106,17 +107,19 @@ function labelOf(run, flow) {
 }
 
 function runTable() {
+  const hasReasons = page.runs.some((run) => run.reason);
   const names = page.parameters.map(({ name }) => name);
   const column = (heading, definition = "") => ({ heading, definition, is_main: true });
   const columns = [
-    column("run"), column("status"), ...names.map((name) => column(name.replaceAll("_", " "))),
+    column("run"), column("status"), ...page.parameters.map(({ heading }) => column(heading)),
     column("flows", "Flows on this page."), column("all flows", "Flows in the dataset."),
-    column("reason", "Why the run does not count."),
+    ...(hasReasons ? [column("reason", "Why the run does not count.")] : []),
   ];
   const rows = page.runs.map((run, index) => ({
     runs: [index],
     values: [
-      run.name, run.status, ...names.map((name) => run.parameters[name] ?? null), run.flows.length, run.all_flows, run.reason ?? "",
+      run.name, run.status, ...names.map((name) => run.parameters[name] ?? null), run.flows.length, run.all_flows,
+      ...(hasReasons ? [run.reason ?? ""] : []),
     ],
   }));
   return { title: "Runs", columns, rows };

@@ -9,7 +9,7 @@ function makeTable(place, table) {
   const rows = table.rows.map((row, index) => ({ ...row, index, line: tableLine(row.values, table.columns) }));
   table.columns.forEach((column, index) => {
     const isText = table.rows.some((row) => typeof row.values[index] === "string");
-    const sort = element("button", { type: "button", title: column.definition }, column.heading);
+    const sort = element("button", { type: "button", title: column.definition }, hyphenated(column.heading));
     const title = element("th", { scope: "col", className: classes(isText, column) }, sort);
     sort.addEventListener("click", () => {
       const order = title.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
@@ -29,6 +29,11 @@ function makeTable(place, table) {
     const shown = rows.filter((row) => !row.line.hidden).length;
     counted.textContent = shown < rows.length ? ` (${shown} of ${rows.length})` : "";
   };
+}
+
+// Long words of a heading may be divided before their last syllables.
+function hyphenated(heading) {
+  return heading.replace(/(\w{6,})(mission|gence|tion|ness)\b/g, "$1\u00ad$2");
 }
 
 // The box that shows the columns of the second rank, if there are any.

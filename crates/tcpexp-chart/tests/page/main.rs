@@ -13,6 +13,7 @@ use tcpexp_chart::page::{
     page_quantiles,
 };
 use tcpexp_chart::{FigureSize, RateSeries, Thinned, rate_figure};
+use tcpexp_table::compare::main_compare_columns;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Does what a reader would and puts what came of it into the page.
@@ -109,6 +110,93 @@ fn names_below_boxes_neither_overlap_nor_leave_the_chart() {
     }
 }
 
+#[test]
+fn the_columns_of_a_comparison_need_no_scrolling_on_a_small_screen() {
+    const REPORTER: &str = "
+        window.addEventListener('load', () => setTimeout(() => {
+          const hidden = [...document.querySelectorAll('.scroll')].map((frame) => frame.scrollWidth - frame.clientWidth);
+          const titles = [...document.querySelectorAll('table.rows th')].filter((title) => title.scrollWidth > title.clientWidth);
+          document.body.append(element('pre', { id: 'found' }, JSON.stringify({ hidden, cut: titles.length })));
+        }, 200));";
+    let Some(browser) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let mut page = page();
+    let parameters = ["cc", "delay_ms", "rate_mbps"].map(str::to_owned);
+    let names: Vec<String> = parameters
+        .into_iter()
+        .chain(main_compare_columns())
+        .collect();
+    // Numbers of four digits, as the page shows them, with the largest units of a usual sweep.
+    let value = |name: &String| match name.as_str() {
+        "cc" => json!("westwood"),
+        "class" => json!("voice"),
+        "runs" => json!(10),
+        name if name.ends_with("_bps") => json!(123_456_789.0),
+        name if name.ends_with("_ms") => json!(123.456),
+        _ => json!(0.123_456),
+    };
+    let row = |run: usize| PageRow {
+        runs: vec![run],
+        values: names.iter().map(value).collect(),
+    };
+    let column = |name: &String| TableColumn {
+        name: name.clone(),
+        definition: String::new(),
+        is_main: true,
+    };
+    let columns = names.iter().map(column).collect();
+    page.tables = vec![PageTable::new("Cells", columns, (0..4).map(row).collect())];
+    let html = page.html().unwrap();
+    let html = html.replace("</body>", &format!("<script>{REPORTER}</script></body>"));
+    let path = dir.path().join("columns.html");
+    fs::write(&path, html).unwrap();
+    for width in [1_100, 1_900] {
+        let found = read(browser, dir.path(), &path, width);
+        let fits = json!({"hidden": [0, 0], "cut": 0});
+        assert_eq!(found, fits, "{width} pixels");
+    }
+}
+
+#[test]
+fn lines_end_at_silence_and_a_lone_value_is_a_dot() {
+    // Ink of the line beside the grid, which has other colours, from one time to another.
+    const REPORTER: &str = "
+        window.addEventListener('load', () => setTimeout(() => {
+          const { chart } = charts[0];
+          const { ctx, bbox } = chart;
+          const { data } = ctx.getImageData(bbox.left, bbox.top, bbox.width, bbox.height);
+          const dots = Array.from({ length: data.length / 4 }, (_, dot) => data.slice(4 * dot, 4 * dot + 4));
+          const ink = (from, to) => {
+            const [left, right] = [from, to].map((time) => chart.valToPos(time, 'x', true) - bbox.left);
+            const isBetween = (dot) => dot % bbox.width >= left && dot % bbox.width < right;
+            return dots.filter(([red, green, blue], dot) => isBetween(dot) && blue > red + 60 && blue > green + 20).length;
+          };
+          const found = { talking: ink(2, 8) > 0, silent: ink(10.5, 19.5), again: ink(22, 28) > 0, before: ink(30.5, 34.5), lone: ink(34.8, 35.2) > 0, after: ink(35.5, 39.5) };
+          document.body.append(element('pre', { id: 'found' }, JSON.stringify(found)));
+        }, 200));";
+    let Some(browser) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let mut page = page();
+    page.runs.truncate(1);
+    let talking = (0..=100).chain(200..=300).chain([350]).chain(400..=410);
+    let mut rtt = Thinned::<i64>::default();
+    for tenth in talking {
+        rtt.add(Timestamp::from_nanos(tenth * 100_000_000), 40 + tenth % 5);
+    }
+    let start = Timestamp::from_nanos(0);
+    let series = PageSeries::of(&rtt, start, 1_000, |value| value as f64);
+    let flow = &mut page.runs[0].flows[0];
+    flow.series = BTreeMap::from([("rtt".into(), series)]);
+    let html = page.html().unwrap();
+    let html = html.replace("</body>", &format!("<script>{REPORTER}</script></body>"));
+    let path = dir.path().join("silence.html");
+    fs::write(&path, html).unwrap();
+    assert_eq!(
+        read(browser, dir.path(), &path, 1_100),
+        json!({"talking": true, "silent": 0, "again": true, "before": 0, "lone": true, "after": 0})
+    );
+}
+
 /// Families whose letters have other widths than the layout's; generic names are fonts of the system.
 const FAMILIES: [&str; 3] = ["monospace", "serif", "DejaVu Sans"];
 /// Largest difference between the width of a text in the layout and in the browser, in units of 0.1 mm.
@@ -195,14 +283,12 @@ fn browser() -> Option<&'static str> {
 /// Four runs: two congestion controls at two rates.
 fn page() -> Page {
     let runs = [("cubic", 2), ("reno", 2), ("cubic", 10), ("reno", 10)];
-    let parameter = |name: &str, values: [Value; 2]| PageParameter {
-        name: name.into(),
-        values: values.into(),
-    };
+    let parameter = |name: &str, values: [Value; 2]| PageParameter::new(name, values.into());
     let axis = |key: &str, title: &str, axis: &str| PageAxis {
         key: key.into(),
         title: title.into(),
         axis: axis.into(),
+        is_rate: false,
     };
     let column = |(name, is_main): (&str, bool)| TableColumn {
         name: name.into(),

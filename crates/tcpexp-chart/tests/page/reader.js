@@ -27,7 +27,7 @@ window.addEventListener("load", () => setTimeout(() => {
   found.lines.push(lines());
   found.hidden_rows = document.querySelectorAll("tbody tr[hidden]").length;
   const cells = document.querySelectorAll("table.rows")[1];
-  const columns = () => [...cells.querySelectorAll("th")].filter((title) => title.offsetWidth > 0).map((title) => title.textContent);
+  const columns = () => [...cells.querySelectorAll("th")].filter((title) => title.offsetWidth > 0).map((title) => title.textContent.replaceAll("\u00ad", ""));
   found.columns = columns();
   document.querySelector(".more input").click();
   found.all_columns = columns().length;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use tcpexp_chart::page::{PageParameter, PageRow, PageRun, PageTable, TableColumn};
 use tcpexp_runs::compare::{CompareOptions, Comparison};
 use tcpexp_runs::only::Only;
-use tcpexp_table::compare::{compare_columns, main_compare_columns};
+use tcpexp_table::compare::{CompareRow, compare_columns, main_compare_columns, shown_rows};
 use tcpexp_table::{Format, RowsWriter};
 
 use crate::Error;
@@ -37,7 +37,9 @@ pub(super) fn cell_table(
     };
     // The rows go through the writer of `tcpexp compare`, so the page has the same values.
     let mut writer = RowsWriter::new(Format::Json, columns, Vec::new()).map_err(unwritten)?;
-    writer.write(comparison.rows()).map_err(unwritten)?;
+    let rows = comparison.rows();
+    let shown: Vec<CompareRow> = shown_rows(&rows).into_iter().cloned().collect();
+    writer.write(shown).map_err(unwritten)?;
     let lines = writer.finish().map_err(unwritten)?;
     let rows: Vec<Map<String, Value>> = serde_json::Deserializer::from_slice(&lines)
         .into_iter()

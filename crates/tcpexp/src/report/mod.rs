@@ -235,10 +235,7 @@ fn parameters<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<PageParam
             match all.iter_mut().find(|known| known.name == *name) {
                 Some(known) if known.values.contains(&value) => {}
                 Some(known) => known.values.push(value),
-                None => all.push(PageParameter {
-                    name: name.clone(),
-                    values: vec![value],
-                }),
+                None => all.push(PageParameter::new(name, vec![value])),
             }
         }
     }
@@ -264,6 +261,7 @@ fn axis((key, title, axis): (&str, &str, &str)) -> PageAxis {
         key: key.into(),
         title: title.into(),
         axis: axis.into(),
+        is_rate: key == GOODPUT.0,
     }
 }
 
