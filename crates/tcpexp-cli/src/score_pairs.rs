@@ -9,6 +9,8 @@ use crate::shared_args::wrong_usage;
 
 /// Maximum depth of the search in folders.
 const DEPTH: u32 = 3;
+/// End of the name of the kernel's log that a source of a sweep writes; its name comes before.
+const LOG_OF_SOURCE: &str = "-tcp_probe.txt";
 
 /// A reconstruction and the logs with its truth.
 pub(crate) struct Pair {
@@ -79,12 +81,7 @@ fn look_into(
     depth: u32,
     found: &mut Found,
 ) -> anyhow::Result<()> {
-    let cannot = || format!("cannot open {}", folder.display());
-    let mut names: Vec<PathBuf> = std::fs::read_dir(folder)
-        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
-        .with_context(cannot)?;
-    // `read_dir` returns names in no fixed order.
-    names.sort();
+    let names = entries(folder)?;
     let find = |stems: &[&str]| {
         let is = |path: &&PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -93,8 +90,7 @@ fn look_into(
         };
         names.iter().find(is).cloned()
     };
-    let name = folder.file_name().unwrap_or(folder.as_os_str());
-    let name = name.to_string_lossy();
+    let name = file_name(folder);
     let (src, dst) = (
         find(&["src.pcap", "snd.pcap"]),
         find(&["dst.pcap", "rcv.pcap"]),
@@ -104,18 +100,24 @@ fn look_into(
     // `tcpinfo.csv` has neither endpoints nor ACKs, so it only completes a trace.
     if let (Some(reconstructed), [Some(_), _]) = (reconstructed, &logs) {
         found.pairs.push(Pair {
-            name: name.clone().into_owned(),
+            name: name.clone(),
             reconstructed: reconstructed.clone(),
             truth: logs.into_iter().flatten().collect(),
         });
     }
     if let (Some(src), Some(dst), Some(drops)) = (src, dst, find(&["drops.log"])) {
         found.paths.push(LoggedPath {
-            name: name.into_owned(),
+            name: name.clone(),
             src,
             dst,
             drops,
         });
+    }
+    let [captures, logs] = ["captures", "logs"].map(|part| folder.join(part));
+    if captures.is_dir() && logs.is_dir() {
+        found
+            .pairs
+            .extend(pairs_of_run(&name, &captures, &logs, at_receiver)?);
     }
     if depth > 0 {
         for below in names.iter().filter(|path| path.is_dir()) {
@@ -123,4 +125,63 @@ fn look_into(
         }
     }
     Ok(())
+}
+
+/// The pairs of a run of a sweep: the captures of the sources, or those of the sinks, with the logs of
+/// the sources.
+fn pairs_of_run(
+    run: &str,
+    captures: &Path,
+    logs: &Path,
+    at_receiver: bool,
+) -> anyhow::Result<Vec<Pair>> {
+    let captures: Vec<(String, PathBuf)> = entries(captures)?
+        .into_iter()
+        .filter_map(|path| {
+            let host = file_name(&path).split_once(".pcap")?.0.to_owned();
+            Some((host, path))
+        })
+        .collect();
+    let logs: Vec<(String, PathBuf)> = entries(logs)?
+        .into_iter()
+        .filter_map(|path| {
+            let source = file_name(&path).strip_suffix(LOG_OF_SOURCE)?.to_owned();
+            Some((source, path))
+        })
+        .collect();
+    let is_source = |host: &String| logs.iter().any(|(source, _)| source == host);
+    let mut pairs = Vec::new();
+    for (source, log) in &logs {
+        let scored = captures.iter().filter(|(host, _)| {
+            if at_receiver {
+                !is_source(host)
+            } else {
+                host == source
+            }
+        });
+        pairs.extend(scored.map(|(host, capture)| Pair {
+            name: if logs.len() == 1 {
+                run.to_owned()
+            } else {
+                format!("{run} {host}")
+            },
+            reconstructed: capture.clone(),
+            truth: vec![log.clone()],
+        }));
+    }
+    Ok(pairs)
+}
+
+/// The paths in a folder, in the order of their names, which `read_dir` does not keep.
+fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .with_context(|| format!("cannot open {}", folder.display()))?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
 }

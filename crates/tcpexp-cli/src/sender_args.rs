@@ -181,12 +181,13 @@ pub(crate) struct ImportArgs {
 /// Compares the two at the same ACK, and also scores all unacknowledged bytes, the usual stand-in
 /// for the window. RECONSTRUCTED is a capture or a table of `tcpexp cwnd`. TRUTH is a log or a table
 /// of `tcpexp import`. FOLDER contains both: src or snd.pcap (dst or rcv.pcap with --position
-/// receiver), and probe.csv or trace.txt, optionally with tcpinfo.csv. A folder may contain such
-/// folders.
+/// receiver), and probe.csv or trace.txt, optionally with tcpinfo.csv; or FOLDER is a run of a sweep that
+/// logged `tcp_probe`. A folder may contain such folders.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp score src.pcap probe.csv\n\
-\x20 tcpexp score fixtures/reno-2mbit-40ms-50p")]
+\x20 tcpexp score fixtures/reno-2mbit-40ms-50p\n\
+\x20 tcpexp score results --position receiver")]
 pub(crate) struct ScoreArgs {
     /// Pairs of reconstruction and truth, or folders
     ///

@@ -66,6 +66,25 @@ fn a_reconstruction_is_scored_against_the_kernel_log() {
 }
 
 #[test]
+fn runs_of_a_sweep_are_scored_against_the_logs_of_their_sources() {
+    let desk = desk();
+    for folder in ["captures", "logs"] {
+        std::fs::create_dir_all(desk.path(&format!("results/runs/r1/{folder}"))).unwrap();
+    }
+    let (capture, log) = (desk.get("src.pcap"), desk.get("probe.csv"));
+    desk.put("results/runs/r1/captures/src1.pcap", &capture);
+    desk.put("results/runs/r1/captures/dst1.pcap", &capture);
+    desk.put("results/runs/r1/logs/src1-tcp_probe.txt", &log);
+    let of_files = desk.text("score src.pcap probe.csv");
+    let of_sweep = desk.text("score results");
+    assert_eq!(of_sweep, of_files.replace("src.pcap ", "r1 "));
+    assert_eq!(desk.text("score results/runs/r1"), of_sweep);
+    desk.bytes("score results --position receiver -o scores.csv");
+    let scores = String::from_utf8(desk.get("scores.csv")).unwrap();
+    assert!(scores.contains("captures/dst1.pcap"), "{scores}");
+}
+
+#[test]
 fn tables_yield_the_scores_of_captures_and_logs() {
     let desk = desk();
     let windows = |table: &str| {

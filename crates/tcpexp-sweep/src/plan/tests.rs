@@ -313,14 +313,27 @@ fn ports_above_the_range_are_refused() {
 
 #[test]
 fn example_is_a_baseline_of_126_cells() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../examples/plans/single-flow-baseline.toml");
-    let plan = Plan::read(&path).unwrap();
+    let plan = example("single-flow-baseline");
     assert_eq!(plan.cells.len(), 7 * 3 * 3 * 2);
     assert_eq!(
         plan.varied,
         ["delay_ms", "rate_mbps", "buffer_packets", "cc"]
     );
+}
+
+#[test]
+fn cells_of_the_example_with_random_loss_have_the_percentages_of_the_plan() {
+    let plan = example("random-loss");
+    assert_eq!(plan.varied, ["cc", "loss_percent"]);
+    for (cell, percent) in plan.cells.iter().zip([0.7, 2.0].repeat(4)) {
+        let loss = &cell.parameters["loss_percent"];
+        assert_eq!(*loss, Some(Parameter::Number(percent)));
+    }
+}
+
+fn example(name: &str) -> Plan {
+    let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plans");
+    Plan::read(&plans.join(format!("{name}.toml"))).unwrap()
 }
 
 #[test]
