@@ -60,11 +60,7 @@ impl OfRunsArgs {
         if let Some(what) = parts_of(&rows.table)
             && !rows.groups.iter().flatten().any(divides_flows)
         {
-            // `tcpexp compare` has a number of this name for all flows together.
-            if measure_of(&rows.column).is_some() {
-                let name = format!("{} of {what}", quantity.name);
-                quantity = quantity.named(name);
-            }
+            quantity = of_parts(&rows.column, quantity, what);
             let statistic = self.statistic.unwrap_or_default().name();
             let note = rows.note.take().map(|note| format!(", {note}"));
             rows.note = Some(format!(
@@ -131,9 +127,21 @@ impl OfRunsArgs {
     }
 }
 
-/// The measure of this name, with or without its unit.
+/// Names a quantity of parts of a run, such as its flows, if `tcpexp compare` has a number of the same name
+/// for the whole run.
+pub(super) fn of_parts(column: &str, quantity: Quantity, parts: &str) -> Quantity {
+    if measure_of(column).is_none() {
+        return quantity;
+    }
+    let name = format!("{} of {parts}", quantity.name);
+    quantity.named(name)
+}
+
+/// The measure of this name, with or without its unit, or of a column in another unit: `rtt_median_ns`.
 fn measure_of(name: &str) -> Option<Measure> {
-    let is_it = |measure: &Measure| measure.name() == name || measure.stem() == name;
+    let stem = Quantity::stem(name);
+    let is_it =
+        |measure: &Measure| measure.name() == name || [name, stem].contains(&measure.stem());
     Measure::ALL.into_iter().find(is_it)
 }
 
