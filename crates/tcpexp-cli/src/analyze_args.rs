@@ -55,8 +55,9 @@ pub(crate) struct AnalyzeArgs {
 
     /// Add the log of a kernel or a tool; may be given several times
     ///
-    /// KIND is `tcp_probe`, tcpinfo, ss, siftr, web10g, iperf3, ping (with -D) or queue (JSON lines
-    /// with `time_ns`, interface and qdiscs, which is the output of `tc -s -j qdisc`).
+    /// KIND is `tcp_probe`, tcpinfo, ss, siftr, web10g, iperf3, ping (with -D), queue (JSON lines
+    /// with `time_ns`, interface and qdiscs, which is the output of `tc -s -j qdisc`) or columns (of a
+    /// sweep's `[[log]]`).
     #[arg(long, value_name = "KIND=FILE", value_parser = parse_log)]
     pub(crate) log: Vec<LogSource>,
 

@@ -169,7 +169,8 @@ pub enum Role {
 pub struct LogRecord {
     /// Name of the host in the plan.
     pub host: String,
-    /// Writer of the log: `queue`, `ss`, `tcp_probe`, `ping`, `siftr`, or a traffic tool.
+    /// Writer of the log: `queue`, `ss`, `tcp_probe`, `ping`, `siftr`, `columns` (a command of
+    /// the plan), or a traffic tool.
     pub kind: String,
     /// Path relative to the run's directory.
     pub file: PathBuf,

@@ -37,11 +37,39 @@ delay = "20ms"
 sysctl.net.ipv4.tcp_ecn = 1
 [run]
 repetitions = 3
+[[log]]
+name = "memory"
+host = "src1"
+command = ["free", "-b"]
+interval = "1s"
+columns = ["-", "total", "used"]
 "#;
 
 /// Text of the plan, what replaces it, and where the fault is: line and key.
 const FAULTS: &[(&str, &str, usize, &str)] = &[
     ("kind = \"lab\"", "kind = \"lap\"", 1, "kind"),
+    (
+        "name = \"memory\"",
+        "name = \"my memory\"",
+        34,
+        "log[1].name",
+    ),
+    ("host = \"src1\"", "host = \"src3\"", 35, "log[1].host"),
+    ("[\"free\", \"-b\"]", "[]", 36, "log[1].command"),
+    (
+        "interval = \"1s\"",
+        "interval = \"0s\"",
+        37,
+        "log[1].interval",
+    ),
+    ("\"used\"]", "\"total\"]", 38, "log[1].columns"),
+    (
+        "columns = [",
+        "separator = \"tab\"\ncolumns = [",
+        38,
+        "log[1].separator",
+    ),
+    ("columns = [", "column = [", 38, "log[1].column"),
     ("lab.sources = 2", "lab.sources = 0", 2, "lab.sources"),
     ("lab.sources = 2", "lab.sources = 65", 2, "lab.sources"),
     ("lab.sources = 2", "lab.source = 2", 2, "lab.source"),

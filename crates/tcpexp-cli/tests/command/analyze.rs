@@ -31,6 +31,7 @@ fn written_files_are_listed() {
     events.parquet                  19
     queue.parquet                   28
     logs.parquet                     0
+    readings.parquet                 0
     all
 
     dataset         data
@@ -48,7 +49,7 @@ fn invalid_arguments_are_refused_before_any_file_is_read() {
     assert_snapshot!(desk.misuse("analyze src.pcap -o data --param CC=cubic"), @r#"error: invalid value 'CC=cubic' for '--param <NAME=VALUE>': expected NAME=VALUE, such as cc=cubic; NAME has lower-case letters, digits and _"#);
     assert_snapshot!(desk.misuse("analyze src.pcap"), @"error: the dataset needs a directory: use -o DIR");
     assert_snapshot!(desk.misuse("analyze src.pcap -o data --jobs 2"), @"error: --jobs requires the directory of a sweep, or --pairs");
-    assert_snapshot!(desk.misuse("analyze src.pcap -o data --log netflow=x"), @r#"error: invalid value 'netflow=x' for '--log <KIND=FILE>': expected KIND=FILE, such as ss=FILE, with one of the kinds tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, queue, ping"#);
+    assert_snapshot!(desk.misuse("analyze src.pcap -o data --log netflow=x"), @r"error: invalid value 'netflow=x' for '--log <KIND=FILE>': expected KIND=FILE, such as ss=FILE, with one of the kinds tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, queue, ping, columns");
     assert_snapshot!(desk.failure("analyze ."), @". has neither a run.json, nor runs, nor datasets of tcpexp analyze");
     assert_eq!(desk.written(), [""; 0]);
     std::fs::create_dir(desk.path("runs")).unwrap();

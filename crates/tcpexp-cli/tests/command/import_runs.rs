@@ -118,6 +118,7 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     events.parquet                 142     38.5 kB
     queue.parquet                1 226     44.0 kB
     logs.parquet                     0     28.5 kB
+    readings.parquet                 0      8.7 kB
     all                                     1.2 MB
 
     runs            2 analysed

@@ -72,7 +72,7 @@ fn pandas_polars_and_duckdb_read_every_table_without_a_cast() {
     assert_eq!(files, 4 * of_commands.count(), "a table is not checked");
     check(&python, &desk, "out", true, files / 4);
     for run in ["0001", "0002"] {
-        check(&python, &desk, &format!("sweep/runs/{run}/data"), false, 9);
+        check(&python, &desk, &format!("sweep/runs/{run}/data"), false, 10);
     }
 }
 
@@ -89,12 +89,12 @@ fn a_folder_per_table_opens_as_one_table_in_pandas_polars_and_duckdb() {
     desk.text("analyze src.pcap -q -o sets/d --param cc=reno");
     let listed = desk.text("merge --by-table sets -o all");
     assert!(listed.contains("rtt"), "{listed}");
-    check(&python, &desk, "all", false, 9);
+    check(&python, &desk, "all", false, 10);
     // Again in the same place, and with a sweep.
     put_sweep(&desk, 3);
     desk.text("analyze sweep -q");
     desk.text("merge --by-table sets sweep -o all -q");
-    check(&python, &desk, "all", false, 9);
+    check(&python, &desk, "all", false, 10);
     assert_snapshot!(desk.failure("merge --by-table sets sets/a -o all"), @"sets/a and sets/a have the same name, which their rows would share");
     // A folder with anything else is not replaced.
     desk.put("all/rtt/note.txt", b"mine");

@@ -98,6 +98,23 @@ fn logs_are_read(run: &Path) {
     let queues = numbers(&run.join("data/queue.parquet"), "time_s");
     // Ten samples per second over at least two seconds.
     assert!(queues.len() >= 20);
+    let readings = run.join("data/readings.parquet");
+    let columns = texts(&readings, "column");
+    for (column, least) in [("one", 8), ("tasks", 8), ("number", 4), ("what", 4)] {
+        let found = columns.iter().filter(|one| *one == column).count();
+        assert!(found >= least, "{column}: {found} of {columns:?}");
+    }
+    let rows = columns.iter().zip(numbers(&readings, "value"));
+    let beats: Vec<f64> = rows
+        .filter(|(column, _)| *column == "number")
+        .map(|(_, value)| value)
+        .collect();
+    assert!(
+        beats
+            .iter()
+            .zip(1_u32..)
+            .all(|(beat, n)| (beat - f64::from(n)).abs() < 0.1)
+    );
 }
 
 /// Parses a log in CSV.

@@ -155,7 +155,34 @@ fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
     if setup.run.repetitions == 0 {
         return fault(&["run", "repetitions"], "expected at least 1".to_owned());
     }
+    check_logs(setup, table)?;
     check_kernels(setup, table)
+}
+
+fn check_logs(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
+    for (index, log) in setup.log.iter().enumerate() {
+        let fault = |key: &str, message: String| {
+            let span = place::span(table, &["log", &index.to_string(), key]);
+            Err(Fault::new(span, message))
+        };
+        if let Some((key, message)) = log.fault() {
+            return fault(key, message);
+        }
+        if !setup.hosts.contains_key(&log.host) {
+            let names: Vec<&str> = setup.hosts.keys().map(String::as_str).collect();
+            return fault("host", format!("expected one of {}", names.join(", ")));
+        }
+        let is_same =
+            |other: &super::CommandLog| (&other.name, &other.host) == (&log.name, &log.host);
+        if setup.log[..index].iter().any(is_same) {
+            let message = format!(
+                "expected a unique name on {}, found {:?} twice",
+                log.host, log.name
+            );
+            return fault("name", message);
+        }
+    }
+    Ok(())
 }
 
 /// The MTU of Ethernet. Queues, links and calibration count full packets of this size.

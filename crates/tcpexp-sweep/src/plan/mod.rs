@@ -11,6 +11,7 @@ mod expect;
 mod host;
 mod host_kernel;
 mod kernel;
+mod log;
 mod matrix;
 mod parameters;
 mod path;
@@ -49,6 +50,8 @@ pub use expect::Expect;
 pub use host::{Host, Os};
 pub(crate) use host_kernel::kernel_of;
 pub use kernel::Kernel;
+pub(crate) use log::COLUMNS;
+pub use log::{CommandLog, Separator};
 pub(crate) use path::{change_steps, lines, os, path_plan, queue_time, router};
 pub use reference::reference;
 pub use schema::schema;
@@ -133,6 +136,9 @@ pub struct Setup {
     /// Logs.
     #[serde(default)]
     pub loggers: Loggers,
+    /// Commands whose output is logged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<CommandLog>,
     /// Settings of hosts.
     #[serde(default)]
     pub prepare: Prepare,

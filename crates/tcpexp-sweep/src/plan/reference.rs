@@ -26,7 +26,7 @@ by example.
 ";
 
 /// The tables of a plan: heading, and place in the schema.
-const TABLES: [(&str, &[&str]); 14] = [
+const TABLES: [(&str, &[&str]); 15] = [
     ("Top of the file", &[]),
     ("`[hosts.NAME]`", &["hosts", "*"]),
     ("`[lab]`", &["lab"]),
@@ -43,6 +43,7 @@ const TABLES: [(&str, &[&str]); 14] = [
     ("`[prepare]`", &["prepare"]),
     ("`[capture]`", &["capture"]),
     ("`[loggers]`", &["loggers"]),
+    ("`[[log]]`", &["log", "*"]),
     ("`[calibration]`", &["calibration"]),
     ("`[run]`", &["run"]),
     ("`[[expect]]`", &["expect", "*"]),

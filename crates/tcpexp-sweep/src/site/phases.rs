@@ -9,7 +9,7 @@ use tcpexp_runs::record::{CaptureRecord, LogRecord, Role};
 use tcpexp_units::TimeDelta;
 
 use super::generator::Generator;
-use crate::plan::{self, Capture, Host, Kernel, Loggers, Os, Setup, seconds};
+use crate::plan::{self, COLUMNS, Capture, CommandLog, Host, Kernel, Loggers, Os, Setup, seconds};
 
 /// The functions of a run's scripts.
 pub(crate) const RUN_SH: &str = include_str!("run.sh");
@@ -157,7 +157,37 @@ pub(crate) fn capture_name(record: &CaptureRecord) -> String {
 }
 
 /// The logs of a host.
-pub(crate) fn logs(setup: &Setup, (name, host): Named<'_>) -> Vec<LogRecord> {
+pub(crate) fn logs(setup: &Setup, named: Named<'_>) -> Vec<LogRecord> {
+    let of_commands = command_logs(setup, named).map(|(_, record)| record);
+    usual_logs(setup, named)
+        .into_iter()
+        .chain(of_commands)
+        .collect()
+}
+
+/// The logs of the plan's own commands on a host.
+fn command_logs<'a>(
+    setup: &'a Setup,
+    (name, _): Named<'a>,
+) -> impl Iterator<Item = (&'a CommandLog, LogRecord)> {
+    let here = setup.log.iter().filter(move |log| log.host == name);
+    here.map(move |log| {
+        let record = LogRecord {
+            host: name.to_owned(),
+            kind: COLUMNS.to_owned(),
+            file: format!("logs/{}.txt", process_of(name, log)).into(),
+            traffic: None,
+        };
+        (log, record)
+    })
+}
+
+/// Name of the process of a command's log. No other log's name begins so.
+fn process_of(host: &str, log: &CommandLog) -> String {
+    format!("{host}-log-{}", log.name)
+}
+
+fn usual_logs(setup: &Setup, (name, host): Named<'_>) -> Vec<LogRecord> {
     let Loggers {
         tcp_probe,
         siftr,
@@ -208,7 +238,23 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
         ]));
     }
     let every = |time: &Option<TimeDelta>| time.map_or_else(|| "1".to_owned(), seconds);
-    for log in logs(setup, named) {
+    for (log, _) in command_logs(setup, named) {
+        let process = process_of(name, log);
+        let (file, header) = (format!("{process}.txt"), log.header());
+        let every = log.interval.map_or_else(|| "0".to_owned(), seconds);
+        let before = [
+            "spawn",
+            &process,
+            &file,
+            "0",
+            "log_command",
+            &header,
+            &every,
+        ];
+        let command = log.command.iter().map(String::as_str);
+        line(command_line(before.into_iter().chain(command)));
+    }
+    for log in usual_logs(setup, named) {
         let process = format!("{name}-{}", log.kind);
         let file = log
             .file

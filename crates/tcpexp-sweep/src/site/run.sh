@@ -351,6 +351,24 @@ poll_queues() {
     done
 }
 
+# log_command HEADER SECONDS COMMAND...: HEADER, then each line of the command behind a time: that of the
+# line, or with SECONDS between two runs of the command that of its start
+log_command() {
+    header=$1 every=$2
+    shift 2
+    printf '%s\n' "$header"
+    if [ "$every" = 0 ]; then
+        "$@" | while IFS= read -r line; do printf '%s %s\n' "$(now_ns)" "$line"; done
+        return
+    fi
+    while :; do
+        at=$(now_ns)
+        text=$("$@") || return
+        printf '%s\n' "$text" | sed "s/^/$at /"
+        sleep "$every"
+    done
+}
+
 # poll_sockets SECONDS: the time on a line of its own, then a line for each connection
 poll_sockets() {
     while :; do

@@ -11,8 +11,8 @@ use tcpexp_pair::spp::Point;
 use tcpexp_units::Timestamp;
 
 use super::{
-    DatasetFlow, DatasetTable, EventRow, FlowRow, LogRow, LossRow, OwdRow, QueueRow, RttRow,
-    SenderStateRow, ThroughputBinRow,
+    DatasetFlow, DatasetTable, EventRow, FlowRow, LogRow, LossRow, OwdRow, QueueRow, ReadingRow,
+    RttRow, SenderStateRow, ThroughputBinRow,
 };
 
 /// A row of a dataset's table.
@@ -190,6 +190,18 @@ impl DatasetRow for EventRow {
 
 impl DatasetRow for QueueRow {
     const TABLE: DatasetTable = DatasetTable::Queue;
+
+    fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    fn flow(&self) -> Option<&DatasetFlow> {
+        None
+    }
+}
+
+impl DatasetRow for ReadingRow {
+    const TABLE: DatasetTable = DatasetTable::Readings;
 
     fn at(&self) -> Timestamp {
         self.at

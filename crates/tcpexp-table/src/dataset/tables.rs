@@ -4,8 +4,9 @@ use arrow::datatypes::SchemaRef;
 use tcpexp_units::Timestamp;
 
 use super::{
-    EventRow, FlowRow, LogRow, LossRow, OwdRow, QueueRow, RttRow, RunColumns, SenderStateRow,
-    ThroughputBinRow, events, flows, logs, losses, owd, queue, rtt, sender, throughput,
+    EventRow, FlowRow, LogRow, LossRow, OwdRow, QueueRow, ReadingRow, RttRow, RunColumns,
+    SenderStateRow, ThroughputBinRow, events, flows, logs, losses, owd, queue, readings, rtt,
+    sender, throughput,
 };
 use crate::Columns;
 
@@ -30,11 +31,13 @@ pub enum DatasetTable {
     Queue,
     /// A row per line of a log.
     Logs,
+    /// A row per value of a log of the plan's own commands.
+    Readings,
 }
 
 impl DatasetTable {
     /// All tables.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Flows,
         Self::Rtt,
         Self::Owd,
@@ -44,6 +47,7 @@ impl DatasetTable {
         Self::Events,
         Self::Queue,
         Self::Logs,
+        Self::Readings,
     ];
 
     /// Name of the table, which is its file's name without the extension.
@@ -58,6 +62,7 @@ impl DatasetTable {
             Self::Events => "events",
             Self::Queue => "queue",
             Self::Logs => "logs",
+            Self::Readings => "readings",
         }
     }
 
@@ -73,6 +78,7 @@ impl DatasetTable {
             Self::Events => "a row per recovery, retransmission or change of the path",
             Self::Queue => "a row per state of the bottleneck's queue",
             Self::Logs => "a row per line of a kernel's or a tool's log",
+            Self::Readings => "a row per value that a command of the plan printed",
         }
     }
 
@@ -95,6 +101,7 @@ impl DatasetTable {
             Self::Events => layout.events().schema(),
             Self::Queue => layout.queue().schema(),
             Self::Logs => layout.logs().schema(),
+            Self::Readings => layout.readings().schema(),
         }
     }
 
@@ -168,5 +175,10 @@ impl Layout {
     /// The columns of the table `logs`.
     pub fn logs(&self) -> Columns<LogRow> {
         logs::columns(self.origin).of_run(&self.run)
+    }
+
+    /// The columns of the table `readings`.
+    pub fn readings(&self) -> Columns<ReadingRow> {
+        readings::columns(self.origin).of_run(&self.run)
     }
 }

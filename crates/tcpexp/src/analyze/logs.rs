@@ -11,9 +11,10 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_logs::import::{Batch, Format, ImportedFlow};
 use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
-    DatasetFlow, EventRow, LogRow, LogSample, QueueRow, QueueSource, RunEvent,
+    DatasetFlow, EventRow, LogRow, LogSample, QueueRow, QueueSource, ReadingRow, RunEvent,
 };
 
+use super::column_log::{ColumnLog, Line};
 use super::manifest::{Checked, LogInput};
 use super::names::Names;
 use super::survey::Surveyed;
@@ -45,13 +46,20 @@ pub enum LogKind {
     Queue,
     /// `ping -D`.
     Ping,
+    /// Output of a command with columns. The first line is an object with `name`, `separator` (`whitespace`
+    /// or `csv`) and `columns`, a list that is empty if the command prints the names; the others
+    /// begin with a time, in nanoseconds since 1970.
+    Columns,
 }
 
 impl LogKind {
+    /// The kinds that are no format of `tcpexp import`.
+    const OTHERS: [Self; 3] = [Self::Queue, Self::Ping, Self::Columns];
+
     /// Returns the names of all kinds.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let import = Format::of_flows().map(Self::Import);
-        import.chain([Self::Queue, Self::Ping]).map(Self::name)
+        import.chain(Self::OTHERS).map(Self::name)
     }
 
     /// The name used on the command line and in the record of a run.
@@ -60,15 +68,14 @@ impl LogKind {
             Self::Import(format) => format.name(),
             Self::Queue => "queue",
             Self::Ping => "ping",
+            Self::Columns => "columns",
         }
     }
 
     /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         let import = Format::of_flows().map(Self::Import);
-        import
-            .chain([Self::Queue, Self::Ping])
-            .find(|kind| kind.name() == name)
+        import.chain(Self::OTHERS).find(|kind| kind.name() == name)
     }
 }
 
@@ -177,6 +184,7 @@ impl<'a> Logs<'a> {
                     })
                 }))
             })?,
+            LogKind::Columns => self.columns(log, file, &mut input)?,
             LogKind::Ping => self.lines(log, file, &mut input, |logs, line| {
                 let sample = ping_log::answer(line)?;
                 Some(logs.tables.logs.add(LogRow {
@@ -214,6 +222,57 @@ impl<'a> Logs<'a> {
             Ok(())
         })?;
         // A log without a usable line is most likely a log of another kind.
+        if input.used == 0 {
+            return Err(Error::Nothing {
+                path: log.path.clone(),
+                why: format!("none of {} lines can be used", input.lines),
+            });
+        }
+        Ok(())
+    }
+
+    /// Reads the output of a command with columns.
+    fn columns(
+        &mut self,
+        log: &LogSource,
+        file: LogFile,
+        input: &mut LogInput,
+    ) -> Result<(), Error> {
+        let mut known: Option<ColumnLog> = None;
+        file.each_line(|line| {
+            input.lines += 1;
+            let Some(log_of_columns) = &mut known else {
+                known = ColumnLog::of(line);
+                input.passed_over += 1;
+                // Every further line would be taken for the first.
+                return match &known {
+                    Some(_) => Ok(()),
+                    None => Err(Error::Nothing {
+                        path: log.path.clone(),
+                        why: "the first line does not name the log and its columns".to_owned(),
+                    }),
+                };
+            };
+            match log_of_columns.line(line) {
+                Ok(Line::Heading) => input.passed_over += 1,
+                Ok(Line::Values(at, values)) => {
+                    input.used += 1;
+                    for (column, text) in values {
+                        let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+                        self.tables.readings.add(ReadingRow {
+                            at,
+                            log: Arc::clone(&log.name),
+                            name: Arc::clone(&log_of_columns.name),
+                            column,
+                            value,
+                            text: value.is_none().then(|| text.into()),
+                        })?;
+                    }
+                }
+                Err(reason) => *input.not_used.entry(reason.to_owned()).or_default() += 1,
+            }
+            Ok(())
+        })?;
         if input.used == 0 {
             return Err(Error::Nothing {
                 path: log.path.clone(),

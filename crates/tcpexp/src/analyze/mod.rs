@@ -5,6 +5,7 @@ mod again;
 mod between;
 #[cfg(feature = "runs")]
 mod by_table;
+mod column_log;
 mod dataset_dir;
 mod flow_rows;
 mod inputs;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use tcpexp_flow::FlowShard;
 use tcpexp_table::dataset::{
-    DatasetRow, DatasetTable, EventRow, FlowRow, Layout, LogRow, LossRow, OwdRow, QueueRow, RttRow,
-    SenderStateRow, SortedWriter, ThroughputBinRow, merge_tables,
+    DatasetRow, DatasetTable, EventRow, FlowRow, Layout, LogRow, LossRow, OwdRow, QueueRow,
+    ReadingRow, RttRow, SenderStateRow, SortedWriter, ThroughputBinRow, merge_tables,
 };
 use tcpexp_table::{self as table, Background, Columns};
 
@@ -25,6 +25,7 @@ pub(super) struct Tables {
     pub(super) events: Table<EventRow>,
     pub(super) queue: Table<QueueRow>,
     pub(super) logs: Table<LogRow>,
+    pub(super) readings: Table<ReadingRow>,
 }
 
 /// Number of rows that go to the thread of a table together: passing them on costs little against
@@ -76,6 +77,7 @@ impl Tables {
             events: place.table(layout.events())?,
             queue: place.table(layout.queue())?,
             logs: place.table(layout.logs())?,
+            readings: place.table(layout.readings())?,
         })
     }
 
@@ -91,6 +93,7 @@ impl Tables {
             self.events.finish(dir)?,
             self.queue.finish(dir)?,
             self.logs.finish(dir)?,
+            self.readings.finish(dir)?,
         ])
     }
 }

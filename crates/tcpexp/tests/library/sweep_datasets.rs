@@ -34,6 +34,7 @@ impl Sweep {
         fs::write(reno.join("logs/rtr-queue.jsonl"), QUEUE_LOG).unwrap();
         fs::write(reno.join("logs/src1-ping.txt"), PING_LOG).unwrap();
         fs::write(reno.join("logs/src1-ss.txt"), "nothing of use\n").unwrap();
+        fs::write(reno.join("logs/src1-log-memory.txt"), COLUMN_LOG).unwrap();
         sweep.run(
             "0002",
             "cubic-tso-split-10mbit",
@@ -58,6 +59,7 @@ impl Sweep {
                 log("rtr", "queue", "rtr-queue.jsonl"),
                 log("src1", "ping", "src1-ping.txt"),
                 log("src1", "ss", "src1-ss.txt"),
+                log("src1", "columns", "src1-log-memory.txt"),
                 log("src1", "tool of another kind", "nowhere.txt"),
             ]
         } else {
@@ -103,6 +105,12 @@ const PING_LOG: &str = "PING 172.16.11.2 (172.16.11.2) 56(84) bytes of data.
 [1767225610.250000] 64 bytes from 172.16.11.2: icmp_seq=1 ttl=63 time=40.1 ms
 [1767225611.250000] 64 bytes from 172.16.11.2: icmp_seq=2 ttl=63 time=339 ms
 ";
+
+const COLUMN_LOG: &str = r#"{"name":"memory","separator":"whitespace","columns":["-","total","state"]}
+1767225610250000000 Mem: 2048 fine
+1767225610250000000 Swap:
+1767225611250000000 Mem: 1e3 nan
+"#;
 
 fn table(run: &Path, table: DatasetTable) -> RecordBatch {
     let path = run
@@ -247,8 +255,28 @@ fn logs_fill_their_tables_and_unusable_logs_are_reported() {
     assert!(kernel > 1_000);
     let ends = texts(&logs, "initiator").iter().flatten().count();
     assert_eq!(ends, kernel);
-    assert_eq!(manifest.logs.len(), 3);
+    let readings = table(run, DatasetTable::Readings);
+    assert_eq!(texts(&readings, "name"), [Some("memory"); 4]);
+    let columns = texts(&readings, "column");
+    assert_eq!(columns, ["total", "state", "total", "state"].map(Some));
+    assert_eq!(
+        texts(&readings, "text"),
+        [None, Some("fine"), None, Some("nan")]
+    );
+    let values = readings
+        .column_by_name("value")
+        .unwrap()
+        .as_primitive::<Float64Type>();
+    assert_eq!(
+        values.iter().collect::<Vec<_>>(),
+        [Some(2048.0), None, Some(1000.0), None]
+    );
+    assert_eq!(manifest.logs.len(), 4);
     assert_eq!(manifest.logs[2].used, 2);
+    assert_eq!(
+        (manifest.logs[3].used, manifest.logs[3].not_used.len()),
+        (2, 1)
+    );
     assert_eq!(manifest.warnings.len(), 1, "{:?}", manifest.warnings);
     assert!(manifest.warnings[0].contains("src1-ss.txt: none of 1 lines can be used"));
 }
