@@ -14,7 +14,10 @@ use crate::outlier::Progress;
 use crate::source::Source;
 use crate::step::{Found, Search, Step};
 use crate::walk::Walk;
-use crate::{Compression, Damage, Error, Format, Interface, NoTime, Record};
+use crate::{
+    ByteOrder, Compression, Damage, Error, Format, Interface, NoTime, PacketOptions, PartEnd,
+    PartHead, Record,
+};
 
 /// Number of bytes read at a time from a compressed stream.
 const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
@@ -116,6 +119,24 @@ impl<'a> Capture<'a> {
         reason = "called for each record, with little to do for most"
     )]
     pub fn next_record(&mut self) -> Option<Record<'_>> {
+        let found = self.next_found()?;
+        let offset = self.source.offset();
+        let order = self.walk.order();
+        Some(taken(&mut self.source, &found, offset, order))
+    }
+
+    /// Like [`next_record`](Self::next_record), with the interface that captured the record.
+    pub fn next_described(&mut self) -> Option<(Record<'_>, &Interface)> {
+        let found = self.next_found()?;
+        let offset = self.source.offset();
+        let order = self.walk.order();
+        let interface = self.walk.interfaces().get(found.interface as usize)?;
+        Some((taken(&mut self.source, &found, offset, order), interface))
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `next_record`")]
+    fn next_found(&mut self) -> Option<Found> {
         let mut found = match self.walk.usual(self.source.window()) {
             // After damage that ends the walk, the window may still hold bytes.
             Some(found) if !self.finished => found,
@@ -124,28 +145,10 @@ impl<'a> Capture<'a> {
         if let Ok(at) = found.at
             && !self.progress.follows(at)
         {
+            // This may read ahead and move the buffer, so the window is borrowed only afterwards.
             found.at = self.judge(at, found.record_bytes);
         }
-        let offset = self.source.offset();
-        let Found {
-            at,
-            link_type,
-            interface,
-            wire_bytes,
-            captured_from,
-            captured_bytes,
-            record_bytes,
-        } = found;
-        // `judge` may read ahead and move the buffer, so the window is borrowed only now.
-        let window = self.source.take(record_bytes);
-        Some(Record {
-            at,
-            link_type,
-            interface,
-            wire_bytes,
-            captured: &window[captured_from..captured_from + captured_bytes],
-            offset,
-        })
+        Some(found)
     }
 
     /// Steps over damage and other blocks to the next record.
@@ -218,6 +221,16 @@ impl<'a> Capture<'a> {
     /// call this after the last record. Every record's `interface` is an index into this slice.
     pub fn interfaces(&self) -> &[Interface] {
         self.walk.interfaces()
+    }
+
+    /// What the file says about the whole capture if it is a part; known after the first record.
+    pub fn part_head(&self) -> Option<&PartHead> {
+        self.walk.part()?.0.as_ref()
+    }
+
+    /// What the end of a part says about the whole capture; known after the last record.
+    pub fn part_end(&self) -> Option<&PartEnd> {
+        self.walk.part()?.1.as_ref()
     }
 
     /// Number of bytes of the stored file consumed so far, for progress displays.
@@ -384,6 +397,41 @@ impl fmt::Debug for Capture<'_> {
             .field("position", &self.position())
             .field("damage", &self.damage)
             .finish_non_exhaustive()
+    }
+}
+
+/// Takes a record out of the window.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "as for `next_record`")]
+fn taken<'a>(
+    source: &'a mut Source<'_>,
+    found: &Found,
+    offset: u64,
+    order: ByteOrder,
+) -> Record<'a> {
+    let &Found {
+        at,
+        link_type,
+        interface,
+        wire_bytes,
+        captured_from,
+        captured_bytes,
+        record_bytes,
+    } = found;
+    let window = source.take(record_bytes);
+    let captured_to = captured_from + captured_bytes;
+    Record {
+        at,
+        link_type,
+        interface,
+        wire_bytes,
+        captured: &window[captured_from..captured_to],
+        offset,
+        options: PacketOptions {
+            // Empty in pcap, whose records end with their packets.
+            tail: &window[captured_to..record_bytes],
+            order,
+        },
     }
 }
 

@@ -3,9 +3,10 @@
 use std::fmt;
 
 /// Byte order of the numbers in a file's own headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ByteOrder {
     /// Least significant byte first.
+    #[default]
     Little,
     /// Most significant byte first.
     Big,

@@ -5,6 +5,7 @@
 
 use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
 
+use crate::part::{END_BLOCK, HEAD_BLOCK, PartEnd, PartHead};
 use crate::pcapng_block::{
     BODY, Block, OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, sound_start,
     starts_section, supported, unsupported_version, whole_block,
@@ -34,6 +35,8 @@ pub(crate) struct NgWalk {
     /// True if a section header or an interface was unreadable: interface numbers are unknown until
     /// the next section.
     section_lost: bool,
+    part_head: Option<PartHead>,
+    part_end: Option<PartEnd>,
 }
 
 /// A packet block's fixed fields.
@@ -81,7 +84,18 @@ impl NgWalk {
             section_interfaces: 0,
             interfaces: Vec::new(),
             section_lost: false,
+            part_head: None,
+            part_end: None,
         })
+    }
+
+    #[inline]
+    pub(crate) const fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    pub(crate) const fn part(&self) -> (&Option<PartHead>, &Option<PartEnd>) {
+        (&self.part_head, &self.part_end)
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -250,6 +264,10 @@ impl NgWalk {
                 None => return self.lost(IDB_MAGIC, block.too_short_for(8)),
             },
             ISB_MAGIC => self.statistics(block),
+            HEAD_BLOCK if self.part_head.is_none() => {
+                self.part_head = PartHead::read(block.body, order);
+            }
+            END_BLOCK => self.part_end = PartEnd::read(block.body, order),
             // Names, secrets, journals and custom blocks do not affect packets.
             _ => {}
         }

@@ -2,6 +2,7 @@
 
 use tcpexp_units::Timestamp;
 
+use crate::ByteOrder;
 use crate::clock::{Clock, Resolution};
 
 /// One captured packet, borrowed from the capture.
@@ -19,6 +20,71 @@ pub struct Record<'a> {
     pub captured: &'a [u8],
     /// Offset of the record in the (decompressed) file, in bytes.
     pub offset: u64,
+    /// Options of the record's block; pcap has none.
+    pub options: PacketOptions<'a>,
+}
+
+/// The options of a pcapng packet block, such as comments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PacketOptions<'a> {
+    /// What follows the packet in its block: padding, options, and the length of the block.
+    pub(crate) tail: &'a [u8],
+    pub(crate) order: ByteOrder,
+}
+
+impl<'a> PacketOptions<'a> {
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// The comments (`opt_comment`), in the order of the file.
+    pub fn comments(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        const COMMENT: u16 = 1;
+        let comments = self.iter().filter(|(code, _)| *code == COMMENT);
+        comments.map(|(_, comment)| comment)
+    }
+
+    /// Code and value of each option.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
+        const END: u16 = 0;
+        let Self { tail, order } = *self;
+        // A block and its options are whole words.
+        let options = tail.len() % 4..tail.len().saturating_sub(4);
+        let mut bytes = tail.get(options).unwrap_or_default();
+        std::iter::from_fn(move || {
+            let code = order.u16_at(bytes, 0).filter(|code| *code != END)?;
+            let end = 4 + usize::from(order.u16_at(bytes, 2)?);
+            let value = bytes.get(4..end)?;
+            bytes = bytes.get(end.next_multiple_of(4)..).unwrap_or_default();
+            Some((code, value))
+        })
+    }
+}
+
+/// Options of a packet block, copied from the file.
+#[derive(Clone, Debug, Default)]
+pub struct HeldOptions {
+    tail: Vec<u8>,
+    order: ByteOrder,
+}
+
+impl HeldOptions {
+    /// Copies the options.
+    pub fn of(options: &PacketOptions<'_>) -> Self {
+        Self {
+            tail: options.tail.to_vec(),
+            order: options.order,
+        }
+    }
+
+    /// The options.
+    pub fn options(&self) -> PacketOptions<'_> {
+        PacketOptions {
+            tail: &self.tail,
+            order: self.order,
+        }
+    }
 }
 
 /// Reason why a record has no usable timestamp.

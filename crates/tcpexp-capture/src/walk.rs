@@ -7,7 +7,7 @@ use crate::pcap::PcapWalk;
 use crate::pcapng::NgWalk;
 use crate::source::Source;
 use crate::step::{Found, Peek, Search, Step};
-use crate::{Error, Format, Interface};
+use crate::{ByteOrder, Error, Format, Interface, PartEnd, PartHead};
 
 /// A walk over a file of one of the two formats.
 #[derive(Debug)]
@@ -117,6 +117,24 @@ impl Walk {
         match self {
             Self::Pcap(walk) => walk.format(),
             Self::PcapNg(walk) => walk.format(),
+        }
+    }
+
+    /// Byte order of the current section.
+    #[inline]
+    pub(crate) fn order(&self) -> ByteOrder {
+        match self {
+            // Only blocks of pcapng have options.
+            Self::Pcap(_) => ByteOrder::Little,
+            Self::PcapNg(walk) => walk.order(),
+        }
+    }
+
+    /// What the file says about the whole capture of which it is a part.
+    pub(crate) fn part(&self) -> Option<(&Option<PartHead>, &Option<PartEnd>)> {
+        match self {
+            Self::Pcap(_) => None,
+            Self::PcapNg(walk) => Some(walk.part()),
         }
     }
 

@@ -2,8 +2,11 @@
 
 use std::io::{self, Write};
 
-use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, SHB_MAGIC};
+use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC};
 use tcpexp_units::Timestamp;
+
+use crate::part::{END_BLOCK, HEAD_BLOCK, PartEnd, PartHead, PartMark};
+use crate::{Interface, NoTime, Record};
 
 /// The byte-order magic of a section header, in the section's byte order.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
@@ -13,24 +16,30 @@ const VERSION: u32 = 1;
 const UNKNOWN: u32 = u32::MAX;
 /// Length of a section header without options.
 const SECTION_BYTES: u32 = 28;
-/// Length of an interface description with its resolution and its origin of time.
-const INTERFACE_BYTES: u32 = 44;
-/// Length of an enhanced packet block without packet and padding.
-const PACKET_BYTES: u32 = 32;
+/// Length of a block's type and its two lengths.
+const FRAME_BYTES: u64 = 12;
+/// The end of a block's options.
+const END_OF_OPTIONS: [u8; 4] = [0; 4];
 /// The option `opt_comment` of any block.
 const COMMENT_OPTION: u16 = 1;
-/// The interface option `if_tsresol`, of one byte.
-const RESOLUTION_OPTION: u32 = 9 | 1 << 16;
+/// The interface option `if_name`.
+const NAME_OPTION: u16 = 2;
+/// The interface option `if_tsresol`.
+const RESOLUTION_OPTION: u16 = 9;
 /// Resolution of 10⁻⁹ s, as a negative power of ten.
-const NANOSECONDS: u32 = 9;
-/// The interface option `if_tsoffset`, of eight bytes.
-const ORIGIN_OPTION: u32 = 0x0e | 8 << 16;
+const NANOSECONDS: u8 = 9;
+/// The interface option `if_tsoffset`.
+const ORIGIN_OPTION: u16 = 14;
+/// The counters `isb_ifrecv` and `isb_ifdrop`.
+const RECEIVED_OPTION: u16 = 4;
+const DROPPED_OPTION: u16 = 5;
 /// Origin of times before 1970, in seconds since 1970: the timestamps of a file have no sign. The
 /// earliest time is 2^63 ns before 1970.
 const EARLY_ORIGIN_SECONDS: i64 = i64::MIN / 1_000_000_000 - 1;
 
-/// Writes records as one little-endian pcapng section, with an interface for each link type and
-/// timestamps in nanoseconds. Times before 1970 have an interface of their own.
+/// Writes records as one little-endian pcapng section with timestamps in nanoseconds. Packets have an
+/// interface for each link type, records of another capture those of that capture. Times before 1970
+/// have an interface of their own.
 ///
 /// ```
 /// use tcpexp_capture::{Capture, PcapngWriter};
@@ -48,8 +57,7 @@ const EARLY_ORIGIN_SECONDS: i64 = i64::MIN / 1_000_000_000 - 1;
 #[derive(Debug)]
 pub struct PcapngWriter<W> {
     out: W,
-    /// Link type of each interface, and the origin of its times in seconds since 1970.
-    interfaces: Vec<(u16, i64)>,
+    interfaces: Vec<Described>,
 }
 
 impl<W: Write> PcapngWriter<W> {
@@ -92,41 +100,91 @@ impl<W: Write> PcapngWriter<W> {
         captured: &[u8],
         comment: &str,
     ) -> io::Result<()> {
-        let origin = if at.as_nanos() < 0 {
-            EARLY_ORIGIN_SECONDS
-        } else {
-            0
+        let comments = Some(comment.as_bytes()).filter(|comment| !comment.is_empty());
+        self.packet_with_comments(at, link_type, wire_bytes, captured, comments)
+    }
+
+    /// Writes one packet with comments.
+    pub fn packet_with_comments<'a>(
+        &mut self,
+        at: Timestamp,
+        link_type: u16,
+        wire_bytes: u32,
+        captured: &[u8],
+        comments: impl IntoIterator<Item = &'a [u8]>,
+    ) -> io::Result<()> {
+        let interface = Described {
+            link_type,
+            ..Described::default()
         };
-        let interface = self.interface(link_type, origin)?;
-        let captured_bytes = word(captured.len())?;
-        // -n mod 4 is the distance from n to the next multiple of four, without overflow near 2^32.
-        let padding = captured_bytes.wrapping_neg() % 4;
-        let options = comment_option(comment)?;
-        let length = captured_bytes
-            .checked_add(padding + PACKET_BYTES + word(options.len())?)
-            .ok_or(io::ErrorKind::InvalidData)?;
-        // The block stores the upper half of the time first, whatever the byte order.
-        let since_origin = i128::from(at.as_nanos()) - i128::from(origin) * 1_000_000_000;
-        let since_origin = u64::try_from(since_origin).map_err(|_| io::ErrorKind::InvalidData)?;
-        let [low @ .., h4, h5, h6, h7] = since_origin.to_le_bytes();
-        let (low, high) = (
-            u32::from_le_bytes(low),
-            u32::from_le_bytes([h4, h5, h6, h7]),
-        );
-        let head = [
-            EPB_MAGIC,
-            length,
-            interface,
-            high,
-            low,
-            captured_bytes,
+        let packet = PacketToWrite {
+            at,
             wire_bytes,
-        ];
-        write_words(&mut self.out, &head)?;
-        self.out.write_all(captured)?;
-        self.out.write_all(&[0; 3][..padding as usize])?;
-        self.out.write_all(&options)?;
-        write_words(&mut self.out, &[length])
+            captured,
+        };
+        let mut options = Vec::new();
+        for comment in comments {
+            option(COMMENT_OPTION, comment, &mut options)?;
+        }
+        self.write(&packet, interface, options)
+    }
+
+    /// Writes a record of another capture with its comments, on the same interface. `mark`
+    /// is the record's place in that capture if this file is a part of it. The number of the interface is
+    /// that in the other capture.
+    ///
+    /// A record without a time is refused.
+    pub fn record(
+        &mut self,
+        record: &Record<'_>,
+        interface: (usize, &Interface),
+        mark: Option<&PartMark>,
+    ) -> io::Result<()> {
+        let (Ok(at) | Err(NoTime::Outlier(at))) = record.at else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let packet = PacketToWrite {
+            at,
+            wire_bytes: record.wire_bytes,
+            captured: record.captured,
+        };
+        let mut options = Vec::new();
+        for comment in record.options.comments() {
+            option(COMMENT_OPTION, comment, &mut options)?;
+        }
+        if let Some(mark) = mark {
+            mark.write(&mut options);
+        }
+        self.write(&packet, Described::of(interface), options)
+    }
+
+    /// Writes the counters of an interface.
+    pub fn statistics(&mut self, interface: (usize, &Interface), at: Timestamp) -> io::Result<()> {
+        let Interface {
+            received, dropped, ..
+        } = interface.1;
+        let number = self.interface(Described::of(interface))?;
+        let mut options = Vec::new();
+        for (code, count) in [(RECEIVED_OPTION, received), (DROPPED_OPTION, dropped)] {
+            if let Some(count) = count {
+                options.extend(code.to_le_bytes());
+                options.extend(8_u16.to_le_bytes());
+                options.extend(count.to_le_bytes());
+            }
+        }
+        options.extend(END_OF_OPTIONS);
+        let [high, low] = halves(at.as_nanos().max(0).cast_unsigned());
+        self.block(ISB_MAGIC, &[number, high, low], &[&options])
+    }
+
+    /// Makes the file a part: the first block after the section header.
+    pub fn part_head(&mut self, head: &PartHead) -> io::Result<()> {
+        self.block(HEAD_BLOCK, &[], &[&head.to_body()])
+    }
+
+    /// Ends a part.
+    pub fn part_end(&mut self, end: &PartEnd) -> io::Result<()> {
+        self.block(END_BLOCK, &[], &[&end.to_body()])
     }
 
     /// Returns the output. The file is complete after each packet.
@@ -134,46 +192,123 @@ impl<W: Write> PcapngWriter<W> {
         self.out
     }
 
-    /// Returns the number of the interface with this link type and origin of time, and describes it
-    /// at first use.
-    fn interface(&mut self, link_type: u16, origin: i64) -> io::Result<u32> {
-        let wanted = (link_type, origin);
+    fn write(
+        &mut self,
+        packet: &PacketToWrite<'_>,
+        interface: Described,
+        mut options: Vec<u8>,
+    ) -> io::Result<()> {
+        let origin_seconds = if packet.at.as_nanos() < 0 {
+            EARLY_ORIGIN_SECONDS
+        } else {
+            0
+        };
+        let interface = self.interface(Described {
+            origin_seconds,
+            ..interface
+        })?;
+        if !options.is_empty() {
+            options.extend(END_OF_OPTIONS);
+        }
+        let since_origin =
+            i128::from(packet.at.as_nanos()) - i128::from(origin_seconds) * 1_000_000_000;
+        let since_origin = u64::try_from(since_origin).map_err(|_| io::ErrorKind::InvalidData)?;
+        let [high, low] = halves(since_origin);
+        let captured_bytes = word(packet.captured.len())?;
+        let head = [interface, high, low, captured_bytes, packet.wire_bytes];
+        self.block(EPB_MAGIC, &head, &[packet.captured, &options])
+    }
+
+    /// Returns the number of an interface, and describes it at first use.
+    fn interface(&mut self, wanted: Described) -> io::Result<u32> {
         if let Some(known) = self.interfaces.iter().position(|one| *one == wanted) {
             return word(known);
         }
-        let [o0, o1, o2, o3, o4, o5, o6, o7] = origin.to_le_bytes();
-        let description = [
-            IDB_MAGIC,
-            INTERFACE_BYTES,
-            link_type.into(),
-            0, // No snapshot length.
-            RESOLUTION_OPTION,
-            NANOSECONDS,
+        let mut options = Vec::new();
+        if let Some(name) = &wanted.name {
+            option(NAME_OPTION, name.as_bytes(), &mut options)?;
+        }
+        option(RESOLUTION_OPTION, &[NANOSECONDS], &mut options)?;
+        option(
             ORIGIN_OPTION,
-            u32::from_le_bytes([o0, o1, o2, o3]),
-            u32::from_le_bytes([o4, o5, o6, o7]),
-            0, // End of the options.
-            INTERFACE_BYTES,
-        ];
-        write_words(&mut self.out, &description)?;
+            &wanted.origin_seconds.to_le_bytes(),
+            &mut options,
+        )?;
+        options.extend(END_OF_OPTIONS);
+        let head = [wanted.link_type.into(), wanted.snaplen];
+        self.block(IDB_MAGIC, &head, &[&options])?;
         self.interfaces.push(wanted);
         word(self.interfaces.len() - 1)
     }
+
+    /// Writes a block: words, then texts, each padded to whole words.
+    fn block(&mut self, kind: u32, head: &[u32], texts: &[&[u8]]) -> io::Result<()> {
+        let mut length = FRAME_BYTES + 4 * head.len() as u64;
+        for text in texts {
+            length += (text.len() as u64).next_multiple_of(4);
+        }
+        let length = u32::try_from(length).map_err(|_| io::ErrorKind::InvalidData)?;
+        write_words(&mut self.out, &[kind, length])?;
+        write_words(&mut self.out, head)?;
+        for text in texts {
+            self.out.write_all(text)?;
+            let padding = text.len().next_multiple_of(4) - text.len();
+            self.out.write_all(&[0; 3][..padding])?;
+        }
+        write_words(&mut self.out, &[length])
+    }
 }
 
-/// The options of a packet block with a comment.
-fn comment_option(comment: &str) -> io::Result<Vec<u8>> {
-    if comment.is_empty() {
-        return Ok(Vec::new());
+/// A packet to write.
+struct PacketToWrite<'a> {
+    at: Timestamp,
+    wire_bytes: u32,
+    captured: &'a [u8],
+}
+
+/// Description of an interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Described {
+    /// Number among the interfaces of the capture that is copied: it may have several with equal
+    /// descriptions.
+    place: usize,
+    link_type: u16,
+    /// 0 for no limit.
+    snaplen: u32,
+    name: Option<String>,
+    /// Origin of its times, in seconds since 1970.
+    origin_seconds: i64,
+}
+
+impl Described {
+    fn of((place, interface): (usize, &Interface)) -> Self {
+        Self {
+            place,
+            link_type: interface.link_type,
+            snaplen: interface.snaplen.unwrap_or(0),
+            name: interface.name.clone(),
+            origin_seconds: 0,
+        }
     }
-    let length = u16::try_from(comment.len()).map_err(|_| io::ErrorKind::InvalidData)?;
-    let mut option = COMMENT_OPTION.to_le_bytes().to_vec();
-    option.extend(length.to_le_bytes());
-    option.extend(comment.as_bytes());
-    option.resize(option.len().next_multiple_of(4), 0);
-    // The end of the options.
-    option.extend([0; 4]);
-    Ok(option)
+}
+
+/// The upper and the lower half of a time, which a block stores in this order whatever its byte order.
+fn halves(time: u64) -> [u32; 2] {
+    let [low @ .., h4, h5, h6, h7] = time.to_le_bytes();
+    [
+        u32::from_le_bytes([h4, h5, h6, h7]),
+        u32::from_le_bytes(low),
+    ]
+}
+
+/// Appends an option, which must be shorter than 65,536 bytes.
+fn option(code: u16, value: &[u8], options: &mut Vec<u8>) -> io::Result<()> {
+    let length = u16::try_from(value.len()).map_err(|_| io::ErrorKind::InvalidData)?;
+    options.extend(code.to_le_bytes());
+    options.extend(length.to_le_bytes());
+    options.extend(value);
+    options.resize(options.len().next_multiple_of(4), 0);
+    Ok(())
 }
 
 fn word(number: usize) -> io::Result<u32> {

@@ -20,6 +20,7 @@ use crate::rtt_args::RttArgs;
 use crate::schema::SchemaArgs;
 use crate::sender_args::{CwndArgs, ImportArgs, ScoreArgs};
 use crate::shared_args::wrong_usage;
+use crate::split::SplitArgs;
 use crate::survey::SurveyArgs;
 use crate::sweep::SweepArgs;
 use crate::throughput::ThroughputArgs;
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Netem(NetemArgs),
     Analyze(AnalyzeArgs),
     Survey(SurveyArgs),
+    Split(SplitArgs),
     Pairs(PairsArgs),
     Merge(MergeArgs),
     Schema(SchemaArgs),

@@ -354,6 +354,7 @@ mod tests {
             ("analyze SRC DST", "-o"),
             ("path SRC SRC DST", "-o"),
             ("survey SRC DST", "-o"),
+            ("split SRC --parts 3", "-o"),
             ("info SRC", ""),
         ];
         for (line, output) in lines {

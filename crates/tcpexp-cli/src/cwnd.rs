@@ -59,7 +59,7 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
         warnings::of_capture(info, capture.name());
     }
     // A part may be empty although the whole is not.
-    let must_have_rows = args.part.shard.is_none();
+    let must_have_rows = args.part.shard.is_none() && src.part()?.is_none();
     if must_have_rows && results.table.acks() == 0 && !results.found && !args.select.flow.is_empty()
     {
         bail!(

@@ -63,9 +63,11 @@ pub(crate) struct FlowsArgs {
 pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
     let mut sheet = Sheet::create(&args.output, connection_columns())?;
     let mut parts = Vec::new();
-    let mut found = 0;
+    let (mut found, mut is_part) = (0, args.part.shard.is_some());
     for path in &args.captures {
-        let (text, of_it) = one(args, path, &mut sheet)?;
+        let recording = args.reading.open(path)?;
+        is_part |= recording.part()?.is_some();
+        let (text, of_it) = one(args, path, &recording, &mut sheet)?;
         found += of_it;
         parts.push(if args.captures.len() > 1 {
             format!("{}\n{text}", shown::path(path))
@@ -74,7 +76,7 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
         });
     }
     // A part may be empty although the whole is not.
-    if found == 0 && args.part.shard.is_none() {
+    if found == 0 && !is_part {
         let names: Vec<_> = args
             .captures
             .iter()
@@ -94,16 +96,19 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
 fn one(
     args: &FlowsArgs,
     path: &Path,
+    recording: &Recording,
     sheet: &mut Sheet<ConnectionRow>,
 ) -> anyhow::Result<(String, u64)> {
-    let recording = args.reading.open(path)?;
-    let name: Option<Arc<str>> =
-        (args.captures.len() > 1).then(|| recording.name().display().to_string().into());
+    let is_one_of_several = args.captures.len() > 1;
+    let name: Option<Arc<str>> = is_one_of_several
+        .then(|| recording.table_name())
+        .transpose()?
+        .map(Arc::from);
     let mut table = TopConnections::new(args.select.limit).sorted_by(&args.sort);
     let (mut found, mut latest) = (0_u64, None);
-    let progress = Progress::watch(&[&recording], 1, args.output.quiet);
+    let progress = Progress::watch(&[recording], 1, args.output.quiet);
     let options = args.reading.capture_options().shard(args.part.shard);
-    let info = flows(&recording, &options, |connections| {
+    let info = flows(recording, &options, |connections| {
         for connection in &connections {
             if wants(args, connection) {
                 found += 1;
@@ -127,7 +132,7 @@ fn one(
     let file = args.output.output.as_deref();
     let shows_text = !sheet.takes_rows() || file.is_some_and(|file| file.as_os_str() != "-");
     if shows_text && !args.output.quiet {
-        text += &verdicts(args, &recording)?;
+        text += &verdicts(args, recording)?;
     }
     let skipped = report::skipped(&info.tally);
     if !skipped.is_empty() && !args.output.quiet {

@@ -63,6 +63,7 @@ mod sheet;
 mod shown;
 mod side_table;
 mod single_rtt;
+mod split;
 mod store_options;
 mod survey;
 mod sweep;
@@ -127,6 +128,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
         Command::Netem(args) => netem::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Survey(args) => survey::run(&args),
+        Command::Split(args) => split::run(&args),
         Command::Pairs(args) => pairs::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Schema(args) => schema::run(&args),

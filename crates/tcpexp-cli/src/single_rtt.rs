@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     drop(progress);
     warnings::of_capture(&info, &args.src);
     // A part may be empty although the whole is not.
-    if results.samples == 0 && args.part.shard.is_none() {
+    if results.samples == 0 && args.part.shard.is_none() && recording.part()?.is_none() {
         let flow = &args.select.flow;
         let why = match (flow.is_empty(), results.chosen) {
             (true, _) => {

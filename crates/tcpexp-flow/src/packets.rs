@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Packet;
 
-use crate::{Arrival, MAX_FLOWS};
+use crate::{Arrival, FlowTable, MAX_FLOWS};
 
 /// One packet and its place in the capture.
 #[derive(Clone, Copy, Debug)]
@@ -45,5 +45,10 @@ pub trait Packets: Send {
     /// flows end early.
     fn max_flows(&self) -> NonZeroUsize {
         MAX_FLOWS
+    }
+
+    /// An empty flow table for these packets, before the first is shown.
+    fn table(&mut self) -> FlowTable {
+        FlowTable::default().with_max_flows(self.max_flows())
     }
 }

@@ -52,12 +52,27 @@ impl FlowShard {
         (index < count.get()).then_some(Self { index, count })
     }
 
+    /// The part of `count` that the flow between these endpoints is in, as in [`holds`](Self::holds).
+    pub fn of(count: NonZeroU32, protocol: Protocol, a: SocketAddr, b: SocketAddr) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a remainder is less than its divisor of 32 bits"
+        )]
+        let index = (hash(protocol, a, b) % u64::from(count.get())) as u32;
+        Self { index, count }
+    }
+
     /// Number of this part, from 1.
     pub const fn number(self) -> u32 {
         self.index + 1
     }
 
     /// Number of all parts.
+    pub const fn parts(self) -> NonZeroU32 {
+        self.count
+    }
+
+    /// [`parts`](Self::parts) as a plain number.
     pub const fn count(self) -> u32 {
         self.count.get()
     }
@@ -71,8 +86,7 @@ impl FlowShard {
     ///
     /// If a path translates addresses, use the endpoints at the source for both captures.
     pub fn holds(self, protocol: Protocol, a: SocketAddr, b: SocketAddr) -> bool {
-        let part = hash(protocol, a, b) % u64::from(self.count.get());
-        part == u64::from(self.index)
+        Self::of(self.count, protocol, a, b) == self
     }
 
     /// True if the flow is in this part.

@@ -1,5 +1,7 @@
 //! Assignment of packets to flows.
 
+mod marked;
+
 use std::num::NonZeroUsize;
 
 use hashbrown::HashTable;
@@ -13,6 +15,7 @@ use crate::prefetch::prefetch;
 use crate::recent::Recent;
 use crate::slot::{Slot, Tracked};
 use crate::{Arrival, End, Flow, FlowId, FlowKey, FlowPacket, InitiatorKnown, Timeouts};
+use marked::Marked;
 
 /// A jump ahead by more than this between two packets marks the second timestamp as invalid, unless
 /// the next packet confirms it. Captures are silent for minutes or hours; an overwritten header or
@@ -53,6 +56,8 @@ pub struct FlowTable {
     tracked_since_sweep: usize,
     most_flows: usize,
     flows_shed: u32,
+    /// Where flows begin and end, for a part of a capture; `None` if the packets determine it.
+    marked: Option<Box<Marked>>,
 }
 
 impl Default for FlowTable {
@@ -82,6 +87,7 @@ impl FlowTable {
             tracked_since_sweep: 0,
             most_flows: MAX_FLOWS.get(),
             flows_shed: 0,
+            marked: None,
         }
     }
 
@@ -116,6 +122,9 @@ impl FlowTable {
     /// Another table may have assigned it to a flow before.
     #[inline]
     pub fn place(&mut self, arrival: &mut Arrival) -> Tracked {
+        if self.marked.is_some() {
+            return self.place_marked(arrival);
+        }
         let Arrival {
             key,
             hash,
@@ -176,6 +185,20 @@ impl FlowTable {
             Some(slot) => (slot, false),
             None => (self.open(at, *key, hash, sender, numbers), true),
         };
+        self.advance(slot, is_first, at, sender, numbers)
+    }
+
+    /// Adds a packet to the flow in `slot`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `admit`")]
+    fn advance(
+        &mut self,
+        slot: Slot,
+        is_first: bool,
+        at: Timestamp,
+        sender: End,
+        numbers: Option<Numbers>,
+    ) -> Tracked {
         let flow = &mut self.flows[slot.index()];
         // Packets may be slightly out of order in the capture.
         flow.last_seen = flow.last_seen.max(at);

@@ -1,6 +1,5 @@
 //! Chunks of a capture: some thousand packets, grouped by flow.
 
-use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::thread;
 
@@ -171,10 +170,10 @@ enum State {
 }
 
 impl Places {
-    /// Keeps at most `max_flows` flows at once.
-    pub(crate) fn new(max_flows: NonZeroUsize) -> Self {
+    /// Assigns packets to the flows of `table`.
+    pub(crate) fn new(table: FlowTable) -> Self {
         Self {
-            table: FlowTable::default().with_max_flows(max_flows),
+            table,
             ..Self::default()
         }
     }

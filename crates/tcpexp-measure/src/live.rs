@@ -16,7 +16,7 @@ pub fn meter_live<M: Meter, E>(
     begin: impl Fn(&Flow) -> M,
     mut sink: impl FnMut(M::Row) -> Result<(), E>,
 ) -> Result<Metered, E> {
-    let mut table = FlowTable::default().with_max_flows(packets.max_flows());
+    let mut table = packets.table();
     let mut meters: Vec<Option<M>> = Vec::new();
     let mut rows = Vec::new();
     loop {

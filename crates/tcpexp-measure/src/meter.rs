@@ -137,7 +137,7 @@ where
     fn ring(threads: usize, packets: &'a mut P, listen: Option<L>, sink: F) -> Vec<Self> {
         let mut shards = [(); SHARDS / SHARDS_TOGETHER]
             .map(|()| Stage::ring(threads, [(); SHARDS_TOGETHER].map(|()| Shard::default())));
-        let places = Stage::ring(threads, Places::new(packets.max_flows()));
+        let places = Stage::ring(threads, Places::new(packets.table()));
         let arrivals = Stage::ring(threads, Arrivals::of(packets));
         let mut listeners = listen.map(|listen| Stage::ring(threads, listen));
         let sink = Stage::ring(threads, UntilError::new(sink));

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use tcpexp_flow::{Packets, Sighted};
+use tcpexp_flow::{FlowTable, Packets, Sighted};
 
 /// Calls `listener` with each packet before the packet is shown, for a second measurement in the
 /// same pass.
@@ -29,6 +29,10 @@ impl<P: Packets, L: FnMut(&Sighted<'_>) + Send> Packets for Tee<'_, P, L> {
 
     fn max_flows(&self) -> NonZeroUsize {
         self.packets.max_flows()
+    }
+
+    fn table(&mut self) -> FlowTable {
+        self.packets.table()
     }
 }
 

@@ -10,6 +10,9 @@ use crate::view::View;
 use crate::walk::Walk;
 use crate::{CaptureInfo, Error, Recording};
 
+/// What depends on all flows in measurements between two captures.
+pub(crate) const BETWEEN_TWO: &str = "delays and losses between two captures depend";
+
 /// Two captures, and what the first passes over them learn.
 pub(crate) struct Aligned<'a> {
     /// Source first.
@@ -43,6 +46,9 @@ pub(crate) fn both<'a>(
     dst: &'a Recording,
     reading: &'a Reading,
 ) -> Result<[View<'a>; 2], Error> {
+    for recording in [src, dst] {
+        recording.require_all_flows(BETWEEN_TWO)?;
+    }
     let [src, dst] = [src, dst].map(|recording| View::of_all_times(recording, reading));
     let Some(range) = reading.range_in(src.recording())? else {
         return Ok([src, dst]);
@@ -73,6 +79,9 @@ fn at_destination(clock: &ClockModel, at: Timestamp) -> Timestamp {
 
 /// The first pass over both captures.
 pub(crate) fn align(src: View<'_>, dst: View<'_>) -> Result<Alignment, Error> {
+    for view in [src, dst] {
+        view.recording().require_all_flows(BETWEEN_TWO)?;
+    }
     let (src_survey, dst_survey) = rayon::join(|| survey(src), || survey(dst));
     Alignment::between(src_survey?, dst_survey?).map_err(|source| Error::Compare {
         src: src.name().to_owned(),

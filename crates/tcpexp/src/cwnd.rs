@@ -79,6 +79,7 @@ pub fn cwnd<E: From<Error> + Send>(
 fn survey(view: View<'_>) -> Result<(Hindsight, CaptureInfo), Error> {
     let mut walk = view.walk_once()?;
     let (mut hindsight, metered) = Hindsight::of(&mut walk);
+    view.recording().require_second_pass(&walk)?;
     let coarse_tick = view.recording().coarse_tick()?;
     hindsight.set_coarse_tick(coarse_tick);
     let info = CaptureInfo {

@@ -8,6 +8,8 @@ use tcpexp_flow::FlowShard;
 use tcpexp_pair::spp::NothingInCommon;
 use thiserror::Error;
 
+use crate::PartError;
+
 /// An error of a measurement, an analysis or an input file.
 #[derive(Debug, Error)]
 pub enum Error {
@@ -42,6 +44,14 @@ pub enum Error {
         path: PathBuf,
         /// Cause.
         source: tcpexp_capture::Error,
+    },
+    /// A part of a capture cannot be measured in this way.
+    #[error("cannot measure {}", path.display())]
+    Part {
+        /// Path of the file.
+        path: PathBuf,
+        /// Cause.
+        source: PartError,
     },
     /// A live input cannot be opened.
     #[error("cannot read {}", name.display())]

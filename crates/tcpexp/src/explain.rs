@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
-use tcpexp_capture::Record;
+use tcpexp_capture::{PartMark, Record};
 use tcpexp_flow::{Datagram, Direction, Flow, FlowId, Protocol, Segment, StreamOffset};
 use tcpexp_measure::packets::{ExplainedFlow, ExplainedPacket, FlowPacketRow, PacketMeter};
 use tcpexp_measure::sender::{
@@ -59,6 +59,7 @@ pub fn explain(
     let view = View::of(recording, &options.reading)?;
     let mut walk = view.walk_once()?;
     let (mut hindsight, metered) = Hindsight::of(&mut walk);
+    recording.require_second_pass(&walk)?;
     let coarse_tick = recording.coarse_tick()?;
     hindsight.set_coarse_tick(coarse_tick);
     let info = CaptureInfo {
@@ -105,13 +106,15 @@ pub fn records<E: From<Error>>(
     records: &[u64],
     mut each: impl FnMut(u64, &Record<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (mut number, mut wanted) = (0, records.iter().peekable());
+    let (mut next, mut wanted) = (0.., records.iter().peekable());
     let mut outcome = Ok(());
+    let is_part = recording.part()?.is_some();
     recording.each_record(|record| {
+        let mark = is_part.then(|| PartMark::read(&record.options)).flatten();
+        let number = mark.map_or_else(|| next.next().unwrap_or(u64::MAX), |mark| mark.record);
         if outcome.is_ok() && wanted.next_if(|next| **next == number).is_some() {
             outcome = each(number, record);
         }
-        number += 1;
     })?;
     outcome
 }

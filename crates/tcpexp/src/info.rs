@@ -79,7 +79,9 @@ impl CaptureInfo {
     ///
     /// Returns an error if the file is not a capture. A capture without records is not an error.
     pub fn read(recording: &Recording, options: &CaptureOptions) -> Result<Self, Error> {
-        let mut walk = View::of(recording, &options.reading)?.walk_once()?;
+        let view = View::of_all_times(recording, &options.reading);
+        let range = options.reading.range_in(recording)?;
+        let mut walk = view.within(range).walk_once()?;
         while walk.show(usize::MAX, |_| ()) > 0 {}
         recording.require_whole_passes()?;
         Ok(Self {
@@ -117,6 +119,8 @@ impl CaptureInfo {
             damage,
             damaged_places,
         } = walk.described();
+        let is_cut = walk.part.is_some() && walk.capture().part_end().is_none();
+        let damage = damage.or_else(|| is_cut.then(|| "the part ends early".to_owned()));
         Self {
             format,
             compression,
@@ -148,6 +152,10 @@ impl CaptureInfo {
     /// Returns an error with the reasons if the capture has no usable packet.
     pub(crate) fn require_packets(&self, recording: &Recording) -> Result<(), Error> {
         recording.require_whole_passes()?;
+        // A part may be empty although the whole is not.
+        if recording.part()?.is_some() && self.damage.is_none() {
+            return Ok(());
+        }
         self.require_packets_in(recording.name())
     }
 

@@ -77,6 +77,7 @@ mod options;
 mod order;
 #[cfg(feature = "tables")]
 mod pairs;
+mod part;
 mod path;
 mod points;
 mod recording;
@@ -90,6 +91,7 @@ mod sequence;
 mod set;
 mod shard;
 mod single_rtt;
+mod split;
 #[cfg(feature = "tables")]
 mod survey;
 #[cfg(all(feature = "charts", feature = "runs"))]
@@ -135,6 +137,7 @@ pub use pairs::{
     CapturePair, KnownPart, MergedPair, PairTask, PairsManifest, TaskOutcome, find_pairs,
     find_pairs_with, merge_pairs, pairs_of,
 };
+pub use part::PartError;
 pub use path::{PathReport, path};
 pub use points::{PointsReport, SegmentReport, path_along};
 pub use recording::Recording;
@@ -146,6 +149,7 @@ pub use score::{Truth, logged_senders, reconstructed_senders, sender_table, tabl
 pub use selection::{Moment, NoMoment, PacketSelection};
 pub use sequence::sequence;
 pub use single_rtt::{live_rtt, single_rtt};
+pub use split::{SplitOptions, SplitPart, SplitReport, split};
 #[cfg(feature = "tables")]
 pub use survey::survey;
 #[cfg(all(feature = "charts", feature = "runs"))]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
 
-use tcpexp_capture::{Capture, NoTime, PcapngWriter, Record};
+use tcpexp_capture::{Capture, HeldOptions, NoTime, PcapngWriter, Record};
 use tcpexp_units::Timestamp;
 
 use crate::described::Described;
@@ -22,6 +22,7 @@ impl Recording {
 
     /// Merges captures, each of which is opened when the merged capture reaches its start.
     pub(crate) fn merged_from(parts: &[Self], starts: &[Timestamp]) -> Result<Self, Error> {
+        parts.iter().try_for_each(Self::require_no_part)?;
         let names: Vec<_> = parts
             .iter()
             .map(|part| part.name().display().to_string())
@@ -44,11 +45,12 @@ impl Recording {
             let Some(record) = merge.heads[place].next.take() else {
                 continue;
             };
-            let written = out.packet(
+            let written = out.packet_with_comments(
                 record.at,
                 record.link_type,
                 record.wire_bytes,
                 &record.captured,
+                record.options.options().comments(),
             );
             written.map_err(not_written)?;
             merge.heads[place].step(record.captured);
@@ -126,6 +128,7 @@ struct Kept {
     link_type: u16,
     wire_bytes: u32,
     captured: Vec<u8>,
+    options: HeldOptions,
 }
 
 impl<'a> Head<'a> {
@@ -147,6 +150,7 @@ impl<'a> Head<'a> {
             link_type,
             wire_bytes,
             captured,
+            options,
             ..
         }) = self.capture.next_record()
         {
@@ -164,6 +168,7 @@ impl<'a> Head<'a> {
                 link_type,
                 wire_bytes,
                 captured: buffer,
+                options: HeldOptions::of(&options),
             });
             return;
         }

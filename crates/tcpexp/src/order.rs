@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_capture::Record;
+use tcpexp_capture::{HeldOptions, Record};
 use tcpexp_units::Timestamp;
 
 /// Number of records in the sorting window. A record up to half as many places late reaches its
@@ -33,6 +33,7 @@ struct Held {
     wire_bytes: u32,
     captured: Vec<u8>,
     offset: u64,
+    options: HeldOptions,
 }
 
 /// The next records of a capture in file order. The earliest is taken out first.
@@ -64,6 +65,7 @@ impl Window {
             wire_bytes: record.wire_bytes,
             captured,
             offset: record.offset,
+            options: HeldOptions::of(&record.options),
         });
     }
 
@@ -87,6 +89,7 @@ impl Window {
             wire_bytes: held.wire_bytes,
             captured: &held.captured,
             offset: held.offset,
+            options: held.options.options(),
         };
         Some((held.number, record))
     }
@@ -121,6 +124,8 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
+    use tcpexp_capture::PacketOptions;
+
     use super::*;
 
     /// Times in the order in which the window returns them, and the number of moved records.
@@ -141,6 +146,7 @@ mod tests {
                 wire_bytes: 0,
                 captured: &[],
                 offset: 0,
+                options: PacketOptions::default(),
             };
             window.push(number, at, &record);
             if window.is_full() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tcpexp_pair::spp;
 use tcpexp_wire::Tunnels;
 
-use crate::alignment::{Aligned, align, both, first_pass};
+use crate::alignment::{Aligned, BETWEEN_TWO, align, both, first_pass};
 use crate::learned::{Fingerprint, Options, Surveyed, TranslatedFlow};
 use crate::selection::{Range, Reading};
 use crate::view::View;
@@ -48,6 +48,7 @@ pub(crate) fn applied<'a>(
     spp: spp::Options,
 ) -> Result<Aligned<'a>, Error> {
     for (recording, known) in captures.into_iter().zip(&survey.captures) {
+        recording.require_all_flows(BETWEEN_TWO)?;
         if fingerprints(recording)? != known.files {
             return Err(Error::ForeignCapture {
                 survey: survey.path.clone(),
@@ -103,7 +104,7 @@ fn options_of(
     range: Option<Range>,
 ) -> Options {
     let filter = reading.selection.filter.as_deref();
-    let [src, dst] = captures.map(Recording::max_flows);
+    let [src, dst] = captures.map(Recording::flow_limit);
     Options {
         filter: filter.map(ToString::to_string),
         from_ns: range.map(|range| range.from),

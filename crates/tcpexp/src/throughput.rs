@@ -24,6 +24,7 @@ pub fn throughput<E: From<Error> + Send>(
     options: &ThroughputOptions,
     mut sink: impl FnMut(ThroughputRow) -> Result<(), E> + Send,
 ) -> Result<ThroughputReport, E> {
+    recording.require_all_flows("bins and totals depend")?;
     let mut walk = View::of(recording, &options.reading)?.walk_once()?;
     let mut own = OwnFlows::of(options.reading.shard);
     let totals = throughput::throughput(&mut walk, &options.bins, |row| {

@@ -31,6 +31,7 @@ impl<'a> View<'a> {
 
     /// The view of the only capture of a measurement.
     pub(crate) fn of(recording: &'a Recording, reading: &'a Reading) -> Result<Self, Error> {
+        recording.require_part_reading(reading)?;
         let view = Self::of_all_times(recording, reading);
         let range = reading.range_in(recording)?;
         Ok(Self { range, ..view })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage};
-use tcpexp_flow::{MAX_FLOWS, Packets, Sighted};
+use tcpexp_flow::{FlowTable, MAX_FLOWS, Packets, Sighted};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
 
@@ -15,10 +15,11 @@ use crate::Error;
 use crate::capture_set::CaptureSet;
 use crate::described::Described;
 use crate::order::Window;
+use crate::part::PartReader;
 use crate::selection::Selected;
 
 /// Number of records read between two updates of the progress counter.
-const REPORT_RECORDS: u64 = 8192;
+pub(crate) const REPORT_RECORDS: u64 = 8192;
 
 /// One pass over a capture: its usable packets, and statistics of all records.
 pub struct Walk<'a> {
@@ -54,6 +55,8 @@ pub struct Walk<'a> {
     /// Description of the files of which the current part is a merged copy.
     pub(crate) copied: Option<&'a Described>,
     pub(crate) set: Option<&'a Arc<CaptureSet>>,
+    /// Reads the marks of a part of a capture.
+    pub(crate) part: Option<PartReader>,
 }
 
 /// Opens the parts of a set one after the other.
@@ -118,6 +121,7 @@ impl<'a> Walk<'a> {
             failed: Vec::new(),
             copied: None,
             set: None,
+            part: None,
         }
     }
 }
@@ -229,6 +233,10 @@ impl Packets for Walk<'_> {
                 }
                 break;
             };
+            let (number, record) = match &self.part {
+                None => (number, record),
+                Some(part) => part.read(number, record),
+            };
             if let Some(selected) = &self.selected
                 && let Err(why) = selected.admits(&record)
             {
@@ -275,6 +283,13 @@ impl Packets for Walk<'_> {
 
     fn max_flows(&self) -> NonZeroUsize {
         self.max_flows
+    }
+
+    fn table(&mut self) -> FlowTable {
+        match &mut self.part {
+            Some(part) => part.table(),
+            None => FlowTable::default().with_max_flows(self.max_flows),
+        }
     }
 }
 

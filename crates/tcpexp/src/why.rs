@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tcpexp_flow::{Direction, FlowId, FlowTable, Holes, Packets};
+use tcpexp_flow::{Direction, FlowId, Holes, Packets};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_measure::sender::SenderRow;
 use tcpexp_measure::verdict::{Limits, Opening, OpeningMeter, Verdict};
@@ -149,11 +149,11 @@ impl Senders {
     /// Reads how the flows of the large senders were opened.
     fn read_openings(&mut self, recording: &Recording, options: &CwndOptions) -> Result<(), Error> {
         let mut walk = View::of(recording, &options.reading)?.walk_once()?;
-        let mut table = FlowTable::default().with_max_flows(walk.max_flows());
+        let mut table = walk.table();
         let mut meters: HashMap<FlowId, OpeningMeter> = HashMap::new();
         loop {
             let shown = walk.show(PACKETS_AT_ONCE, |sighted| {
-                let tracked = table.track(sighted.at, sighted.packet);
+                let tracked = table.place(&mut sighted.arrival());
                 let is_large = Direction::BOTH
                     .iter()
                     .any(|side| self.payload_bytes.contains_key(&(tracked.flow, *side)));

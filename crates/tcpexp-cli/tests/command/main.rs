@@ -43,6 +43,7 @@ mod schema;
 mod score;
 mod selections;
 mod shards;
+mod split;
 #[cfg(feature = "stores")]
 mod stores;
 mod strange_captures;

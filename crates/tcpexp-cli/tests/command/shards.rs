@@ -12,7 +12,7 @@ use tcpexp_units::TimeDelta;
 use crate::desk::{Desk, cell, fixtures, text};
 
 /// Uploads, downloads and calls in many short flows, with loss; the clocks differ.
-fn many_flows(nat: bool) -> Scenario {
+pub(crate) fn many_flows(nat: bool) -> Scenario {
     let load = |direction| TcpLoad {
         flows: 10,
         parallel: 4,
@@ -47,9 +47,9 @@ const COMMANDS: [(&str, &[&str]); 8] = [
 ];
 
 /// The rows of each file that a command writes, by file name; the header is its own key.
-type Rows = BTreeMap<(String, &'static str), Vec<String>>;
+pub(crate) type Rows = BTreeMap<(String, &'static str), Vec<String>>;
 
-fn rows_of(desk: &Desk, command: &str, others: &[&str], options: &str) -> Rows {
+pub(crate) fn rows_of(desk: &Desk, command: &str, others: &[&str], options: &str) -> Rows {
     let output = desk.run(&format!("{command} -o rows.csv --quiet {options}"));
     let stderr = text(&output.stderr);
     assert_eq!(
@@ -107,7 +107,7 @@ fn shown(array: &ArrayRef, row: usize) -> String {
     }
 }
 
-fn sorted(mut rows: Vec<String>) -> Vec<String> {
+pub(crate) fn sorted(mut rows: Vec<String>) -> Vec<String> {
     rows.sort();
     rows
 }
@@ -170,7 +170,7 @@ fn parts_of_real_captures_have_the_rows_of_the_whole() {
 }
 
 /// The pairs of captures beside the repository, if any.
-fn shared_captures() -> Vec<[String; 2]> {
+pub(crate) fn shared_captures() -> Vec<[String; 2]> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
     let folders = std::fs::read_dir(folder).into_iter().flatten();
     let mut pairs = Vec::new();

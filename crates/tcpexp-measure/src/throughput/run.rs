@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::num::NonZeroUsize;
 
 use tcpexp_flow::{Arrival, Coverage, Direction, FlowId, FlowPacket, FlowTable, Slot, prefetch};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -53,7 +52,7 @@ pub fn throughput<E: Send>(
     options: &ThroughputOptions,
     mut sink: impl FnMut(ThroughputRow) -> Result<(), E> + Send,
 ) -> Result<ThroughputTotals, E> {
-    let mut counter = ThroughputCounter::new(*options, packets.max_flows());
+    let mut counter = ThroughputCounter::new(*options, packets.table());
     each_chunk(packets, |arrivals| counter.take(arrivals, &mut sink))?;
     counter.end(&mut sink)
 }
@@ -87,11 +86,11 @@ struct FlowBins {
 }
 
 impl ThroughputCounter {
-    /// Creates an empty counter that keeps at most `max_flows` flows at once.
-    pub fn new(options: ThroughputOptions, max_flows: NonZeroUsize) -> Self {
+    /// Creates an empty counter that assigns packets to the flows of `table`.
+    pub fn new(options: ThroughputOptions, table: FlowTable) -> Self {
         Self {
             options,
-            table: FlowTable::default().with_max_flows(max_flows),
+            table,
             grid: None,
             clock: Clock::default(),
             span: None,
@@ -360,7 +359,6 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
-    use tcpexp_flow::MAX_FLOWS;
     use tcpexp_testkit::scripted::Scripted;
 
     #[test]
@@ -372,7 +370,8 @@ mod tests {
         };
         let trace: String = (0..6_000).map(line).collect();
         let width = BinWidth::new(TimeDelta::from_millis(1)).unwrap();
-        let mut counter = ThroughputCounter::new(ThroughputOptions::new(width), MAX_FLOWS);
+        let mut counter =
+            ThroughputCounter::new(ThroughputOptions::new(width), FlowTable::default());
         let mut packets = Scripted::new(&trace);
         packets.show(usize::MAX, |sighted| {
             let mut arrivals = [sighted.arrival()];

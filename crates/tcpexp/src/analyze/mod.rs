@@ -92,6 +92,10 @@ pub fn analyze(
     out: DatasetDir,
 ) -> Result<Manifest, Error> {
     let reading = options.reading();
+    if inputs.dst.is_none() {
+        let what = "the table of throughput depends";
+        inputs.src.require_all_flows(what)?;
+    }
     let (src, dst, known) = match inputs.dst {
         Some(dst) => {
             let captures = [inputs.src, dst];

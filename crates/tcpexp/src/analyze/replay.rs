@@ -66,7 +66,7 @@ impl Replay<'_> {
             ..
         } = tables;
         let mut walk = self.view.walk_once()?;
-        let mut counter = ThroughputCounter::new(self.throughput, walk.max_flows());
+        let mut counter = ThroughputCounter::new(self.throughput, walk.table());
         let mut outcome = Ok(());
         sender_state_along_with(
             &mut walk,

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use probe::Probed;
 use source::Source;
-use tcpexp_capture::{Capture, MappedFile, Passage, Record};
+use tcpexp_capture::{Capture, Interface, MappedFile, Passage, Record};
 use tcpexp_flow::MAX_FLOWS;
 use tcpexp_store::{Object, StoreOptions, as_url};
 use tcpexp_units::Timestamp;
@@ -24,7 +24,8 @@ use crate::capture_set::CaptureSet;
 use crate::contents::Contents;
 use crate::described::Described;
 use crate::order::{WINDOW, Window};
-use crate::walk::Walk;
+use crate::part::PartReader;
+use crate::walk::{REPORT_RECORDS, Walk};
 
 /// A capture file, an object in a store, or a copy of standard input or a pipe.
 ///
@@ -247,6 +248,40 @@ impl Recording {
         self.require_store()
     }
 
+    /// Passes each record and its interface to `each`, in file order, until an error. Describes the
+    /// files.
+    pub(crate) fn each_described<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(&Record<'_>, &Interface) -> Result<(), E>,
+    ) -> Result<Described, E> {
+        let mut described: Option<Described> = None;
+        for part in self.parts() {
+            let mut capture = part.capture()?;
+            let (mut records, mut reported) = (0_u64, 0);
+            while let Some((record, interface)) = capture.next_described() {
+                each(&record, interface)?;
+                records += 1;
+                if records.is_multiple_of(REPORT_RECORDS) {
+                    let position = capture.position();
+                    self.progress
+                        .fetch_add(position - reported, Ordering::Relaxed);
+                    reported = position;
+                    self.require_whole_passes()?;
+                }
+            }
+            self.progress
+                .fetch_add(capture.position() - reported, Ordering::Relaxed);
+            let copied = part.copied.as_ref();
+            let of_part = copied.cloned().unwrap_or_else(|| Described::of(&capture));
+            match &mut described {
+                Some(all) => all.add(of_part),
+                None => described = Some(of_part),
+            }
+        }
+        self.require_whole_passes()?;
+        Ok(described.expect("a recording has a file"))
+    }
+
     /// Starts a pass from the first record.
     pub fn walk(&self, tunnels: Tunnels) -> Result<Walk<'_>, Error> {
         let out_of_order = self.out_of_order()?;
@@ -264,7 +299,9 @@ impl Recording {
                 )
             }));
         }
-        walk.out_of_order = Some(out_of_order);
+        walk.part = PartReader::of(self.part_head()?);
+        // A part is in the order of a pass over the whole capture.
+        walk.out_of_order = walk.part.is_none().then_some(out_of_order);
         walk.max_flows = self.max_flows;
         walk.stop = self.stop.as_deref();
         // A later pass sorts from its first record, because a late record looks like a
@@ -334,7 +371,6 @@ impl Recording {
     }
 
     /// True if the probe or a pass has found records out of order in time.
-    #[cfg(feature = "tables")]
     pub(crate) fn is_out_of_order(&self) -> Result<bool, Error> {
         Ok(self.out_of_order()?.load(Ordering::Relaxed))
     }
@@ -347,8 +383,7 @@ impl Recording {
     }
 
     /// The upper bound on the flows that a measurement keeps at once.
-    #[cfg(feature = "tables")]
-    pub(crate) const fn max_flows(&self) -> NonZeroUsize {
+    pub(crate) const fn flow_limit(&self) -> NonZeroUsize {
         self.max_flows
     }
 

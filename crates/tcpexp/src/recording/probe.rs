@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use tcpexp_capture::PartHead;
 use tcpexp_pair::spp::TickMeter;
 use tcpexp_units::TimeDelta;
 
@@ -23,6 +24,8 @@ pub(super) struct Probed {
     pub(super) is_out_of_order: AtomicBool,
     /// Tick of the clock, if it is coarser than one microsecond.
     coarse_tick: Option<TimeDelta>,
+    /// What the file says of the whole capture, if it is a part.
+    part: Option<PartHead>,
 }
 
 impl Recording {
@@ -34,6 +37,11 @@ impl Recording {
     /// True once the probe or a pass has found records out of order.
     pub(super) fn out_of_order(&self) -> Result<&AtomicBool, Error> {
         Ok(&self.probed()?.is_out_of_order)
+    }
+
+    /// What the file says of the whole capture, if it is a part.
+    pub(crate) fn part_head(&self) -> Result<Option<&PartHead>, Error> {
+        Ok(self.probed()?.part.as_ref())
     }
 
     fn probed(&self) -> Result<&Probed, Error> {
@@ -49,10 +57,21 @@ impl Recording {
     fn probe(&self) -> Result<Probed, Error> {
         let mut meter = TickMeter::default();
         let mut times = Vec::with_capacity(PROBED);
+        let mut head = None;
         'parts: for part in self.parts() {
             let mut capture = part.capture()?;
-            while let Some(record) = capture.next_record() {
-                let Ok(at) = record.at else {
+            loop {
+                let record = capture.next_record();
+                let at = record.map(|record| record.at);
+                // Known after the first record, and after the end of a part without records.
+                if let Some(part) = capture.part_head() {
+                    head = Some(part.clone());
+                    break 'parts;
+                }
+                let Some(at) = at else {
+                    break;
+                };
+                let Ok(at) = at else {
                     continue;
                 };
                 meter.observe(at);
@@ -64,10 +83,19 @@ impl Recording {
             }
         }
         self.require_store()?;
+        if let Some(part) = head {
+            return Ok(Probed {
+                // The records of a part are in the order of a pass over the whole capture.
+                is_out_of_order: AtomicBool::new(false),
+                coarse_tick: part.coarse_tick_ns.map(TimeDelta::from_nanos),
+                part: Some(part),
+            });
+        }
         times.truncate(PROBED);
         Ok(Probed {
             is_out_of_order: AtomicBool::new(!times.is_sorted()),
             coarse_tick: meter.coarse_tick(),
+            part: None,
         })
     }
 }

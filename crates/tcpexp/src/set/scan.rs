@@ -68,6 +68,7 @@ impl Scan {
             }
         }
         recording.require_store()?;
+        recording.require_no_part()?;
         Ok((scan.records > 0).then_some(scan))
     }
 }

@@ -1,0 +1,231 @@
+//! A capture that `tcpexp split` cut out of another one.
+
+use tcpexp_capture::{NoTime, PART_VERSION, PartEnd, PartHead, PartMark, Record};
+use tcpexp_flow::{FlowId, FlowMark, FlowMarks, FlowShard, FlowTable};
+use tcpexp_wire::Tunnels;
+use thiserror::Error;
+
+use crate::selection::Reading;
+use crate::{Error, Recording, Walk};
+
+/// Why a part of a capture cannot be measured.
+#[derive(Debug, Error)]
+pub enum PartError {
+    /// Another version of `tcpexp` wrote it.
+    #[error(
+        "it is a part of version {version}, and this tcpexp reads version {PART_VERSION}: split the capture again"
+    )]
+    Version {
+        /// Version in the file.
+        version: u32,
+    },
+    /// The options change which flows there are.
+    #[error("it is part {shard} of a capture, split with another {option}")]
+    Options {
+        /// The part.
+        shard: FlowShard,
+        /// The option.
+        option: &'static str,
+    },
+    /// A selection of packets changes the numbers of the flows.
+    #[error(
+        "it is part {shard} of a capture, and with {option} its flows would have other numbers: use --flow, or the whole capture"
+    )]
+    Selected {
+        /// The part.
+        shard: FlowShard,
+        /// The option.
+        option: &'static str,
+    },
+    /// Another part is asked for.
+    #[error("it is part {shard} of a capture and has no flow of part {wanted}")]
+    OtherShard {
+        /// The part.
+        shard: FlowShard,
+        /// What is asked for.
+        wanted: FlowShard,
+    },
+    /// Several files, one of which is a part.
+    #[error("it is part {shard} of a capture: measure one part at a time, or the whole capture")]
+    InSet {
+        /// The part.
+        shard: FlowShard,
+    },
+    /// The file breaks off.
+    #[error("it is part {shard} of a capture, and its end is missing: split the capture again")]
+    Incomplete {
+        /// The part.
+        shard: FlowShard,
+    },
+    /// A second pass over the whole capture has another order of records than the first.
+    #[error(
+        "it is part {shard} of a capture whose records are out of order only after its start, so that a second pass reads them in another order: use --shard {shard} with the whole capture"
+    )]
+    LateOutOfOrder {
+        /// The part.
+        shard: FlowShard,
+    },
+    /// Of the whole capture, only the busiest flows would be kept.
+    #[error(
+        "it is part {shard} of a capture of {flows} flows, more than --max-flows: use --shard {shard} with the whole capture"
+    )]
+    TooManyFlows {
+        /// The part.
+        shard: FlowShard,
+        /// Number of flows of the whole capture.
+        flows: u64,
+    },
+    /// The results depend on packets that are not in the part.
+    #[error(
+        "it is part {shard} of a capture, and {what} on packets of all flows: use --shard {shard} with the whole capture"
+    )]
+    AllFlows {
+        /// The part.
+        shard: FlowShard,
+        /// The results and their verb.
+        what: &'static str,
+    },
+}
+
+impl Recording {
+    /// Which part of a capture this is; `None` for a whole capture.
+    pub fn part(&self) -> Result<Option<FlowShard>, Error> {
+        let Some(head) = self.part_head()? else {
+            return Ok(None);
+        };
+        if head.version != PART_VERSION {
+            let version = head.version;
+            return Err(self.no_part(PartError::Version { version }));
+        }
+        Ok(FlowShard::new(head.number, head.count))
+    }
+
+    /// Name of the capture in tables: of a part, that of the whole capture.
+    pub fn table_name(&self) -> Result<String, Error> {
+        let head = self.part_head()?;
+        Ok(head.map_or_else(
+            || self.name().display().to_string(),
+            |head| head.name.clone(),
+        ))
+    }
+
+    /// Returns an error if this is a part that cannot be read in this way.
+    pub(crate) fn require_part_reading(&self, reading: &Reading) -> Result<(), Error> {
+        let (Some(shard), Some(head)) = (self.part()?, self.part_head()?) else {
+            return Ok(());
+        };
+        let is_inner = reading.tunnels == Tunnels::Entered;
+        let is_other_limit = u64::try_from(self.flow_limit().get()) != Ok(head.max_flows);
+        let option = [
+            (is_inner != head.inner, "--inner"),
+            (is_other_limit, "--max-flows"),
+        ];
+        if let Some((_, option)) = option.into_iter().find(|(differs, _)| *differs) {
+            return Err(self.no_part(PartError::Options { shard, option }));
+        }
+        let selection = &reading.selection;
+        let option = [
+            (selection.filter.is_some(), "--filter"),
+            (selection.from.is_some(), "--from"),
+            (selection.to.is_some(), "--to"),
+        ];
+        if let Some((_, option)) = option.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(self.no_part(PartError::Selected { shard, option }));
+        }
+        match reading.shard {
+            Some(wanted) if wanted != shard => {
+                Err(self.no_part(PartError::OtherShard { shard, wanted }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns an error if a measurement of a part that keeps results of its first pass for a second one
+    /// would differ from that of the whole capture. `walk` is the finished first pass.
+    pub(crate) fn require_second_pass(&self, walk: &Walk<'_>) -> Result<(), Error> {
+        self.require_whole_passes()?;
+        let (Some(shard), Some(head)) = (self.part()?, self.part_head()?) else {
+            return Ok(());
+        };
+        let problem = match walk.capture().part_end() {
+            None => PartError::Incomplete { shard },
+            Some(end) if end.is_late_out_of_order => PartError::LateOutOfOrder { shard },
+            Some(&PartEnd { flows, .. }) if flows > head.max_flows => {
+                PartError::TooManyFlows { shard, flows }
+            }
+            Some(_) => return Ok(()),
+        };
+        Err(self.no_part(problem))
+    }
+
+    /// Returns an error if this is a part: `what` needs packets of all flows.
+    pub(crate) fn require_all_flows(&self, what: &'static str) -> Result<(), Error> {
+        match self.part()? {
+            // The only part has all packets, with the numbers of the whole capture.
+            Some(shard) => Err(self.no_part(PartError::AllFlows { shard, what })),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns an error if this is a part: it is one of several files.
+    pub(crate) fn require_no_part(&self) -> Result<(), Error> {
+        match self.part()? {
+            Some(shard) => Err(self.no_part(PartError::InSet { shard })),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn no_part(&self, source: PartError) -> Error {
+        Error::Part {
+            path: self.name().to_owned(),
+            source,
+        }
+    }
+}
+
+/// Reads the marks of a part during a pass.
+#[derive(Debug, Default)]
+pub(crate) struct PartReader {
+    tables: Vec<FlowMarks>,
+}
+
+impl PartReader {
+    pub(crate) fn of(head: Option<&PartHead>) -> Option<Self> {
+        head.map(|_| Self::default())
+    }
+
+    /// An empty flow table with the flow numbers of the whole capture.
+    pub(crate) fn table(&mut self) -> FlowTable {
+        let marks = FlowMarks::default();
+        self.tables.push(marks.clone());
+        FlowTable::default().with_marks(marks)
+    }
+
+    /// Returns the record with its number in the whole capture. `number` is that in the part.
+    #[cold]
+    pub(crate) fn read<'r>(&self, number: u64, record: Record<'r>) -> (u64, Record<'r>) {
+        let Some(mark) = PartMark::read(&record.options) else {
+            return (number, record);
+        };
+        // Other records decided in the whole capture whether a time is an outlier.
+        let at = match record.at {
+            Ok(at) | Err(NoTime::Outlier(at)) if mark.is_outlier => Err(NoTime::Outlier(at)),
+            Err(NoTime::Outlier(at)) => Ok(at),
+            at => at,
+        };
+        if mark.begins.is_some() || !mark.ended.is_empty() {
+            let begins = mark
+                .begins
+                .map(|(flow, before)| (FlowId(flow), before.map(FlowId)));
+            let flow_mark = FlowMark {
+                record: mark.record,
+                begins,
+                ended: mark.ended.into_iter().map(FlowId).collect(),
+            };
+            for table in &self.tables {
+                table.push(flow_mark.clone());
+            }
+        }
+        (mark.record, Record { at, ..record })
+    }
+}
