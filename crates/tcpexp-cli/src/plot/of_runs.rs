@@ -60,7 +60,11 @@ impl OfRunsArgs {
         if let Some(what) = parts_of(&rows.table)
             && !rows.groups.iter().flatten().any(divides_flows)
         {
-            quantity = of_parts(&rows.column, quantity, what);
+            // `tcpexp compare` has a number of this name for all flows together.
+            if measure_of(&rows.column).is_some() {
+                let name = format!("{} of {what}", quantity.name);
+                quantity = quantity.named(name);
+            }
             let statistic = self.statistic.unwrap_or_default().name();
             let note = rows.note.take().map(|note| format!(", {note}"));
             rows.note = Some(format!(
@@ -127,21 +131,9 @@ impl OfRunsArgs {
     }
 }
 
-/// Names a quantity of parts of a run, such as its flows, if `tcpexp compare` has a number of the same name
-/// for the whole run.
-pub(super) fn of_parts(column: &str, quantity: Quantity, parts: &str) -> Quantity {
-    if measure_of(column).is_none() {
-        return quantity;
-    }
-    let name = format!("{} of {parts}", quantity.name);
-    quantity.named(name)
-}
-
-/// The measure of this name, with or without its unit, or of a column in another unit: `rtt_median_ns`.
+/// The measure of this name, with or without its unit.
 fn measure_of(name: &str) -> Option<Measure> {
-    let stem = Quantity::stem(name);
-    let is_it =
-        |measure: &Measure| measure.name() == name || [name, stem].contains(&measure.stem());
+    let is_it = |measure: &Measure| measure.name() == name || measure.stem() == name;
     Measure::ALL.into_iter().find(is_it)
 }
 

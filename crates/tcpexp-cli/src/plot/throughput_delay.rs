@@ -8,7 +8,6 @@ use super::ChartKind;
 use super::data::{DataArgs, grouped, quantity};
 use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
-use super::of_runs::of_parts;
 use super::pool::PoolArgs;
 use crate::known_names;
 
@@ -101,14 +100,8 @@ impl ChartKind for ThroughputDelayArgs {
         };
         divide(&rows.frame, &mut rows.groups, 0, Room::Lines);
         let [groups, facets] = grouped(&rows)?;
-        let named = |column: &String| {
-            let quantity = quantity(column, None)?;
-            Ok::<_, anyhow::Error>(match per {
-                Per::Flow => of_parts(column, quantity, "flows"),
-                Per::Bin => quantity,
-            })
-        };
-        let (x_quantity, y_quantity) = (named(&x)?, named(&rows.column)?);
+        let [x_quantity, y_quantity] = [&x, &rows.column].map(|column| quantity(column, None));
+        let (x_quantity, y_quantity) = (x_quantity?, y_quantity?);
         let (x, y) = (
             (x.as_str(), &x_quantity),
             (rows.column.as_str(), &y_quantity),

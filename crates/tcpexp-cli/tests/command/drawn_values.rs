@@ -284,7 +284,7 @@ fn goodput_is_a_rate_in_every_chart(python: &str, desk: &Desk) {
         "bar . --y goodput",
         "box . --y goodput",
         "timeseries runs/r1 --panel goodput --flow #0",
-        "throughput-delay runs/r1 --y goodput",
+        "throughput-delay . --y goodput",
     ] {
         assert_eq!(axis(line), ["goodput (Mbit/s)"], "{line}");
     }
