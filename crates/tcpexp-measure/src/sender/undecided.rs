@@ -37,8 +37,11 @@ impl Undecided {
     /// would have shown: after the ACKs of a cut it is unknown, unless a short last segment shows
     /// that the application had no more data.
     pub(super) fn interrupt(&mut self, rows: &mut impl Extend<SenderRow>) {
+        // Duplicate ACKs are the sender's wait for evidence of the loss, and show no cut.
+        let is_new = |pair: &&[SenderSample]| pair[0].snd_una != pair[1].snd_una;
+        let advances = self.samples.windows(2).filter(is_new).count();
         let has_data = |last: &SenderSample| !last.has_short_segments();
-        if self.samples.len() >= CUT && self.samples.last().is_some_and(has_data) {
+        if advances + 1 >= CUT && self.samples.last().is_some_and(has_data) {
             for sample in &mut self.samples {
                 sample.cwnd_segments = None;
                 sample.cwnd_bytes = None;
