@@ -2,8 +2,6 @@
 
 use tcpexp_units::TimeDelta;
 
-use crate::top::Top;
-
 /// An order of rows: those with the largest key come first, those without one last.
 pub(crate) struct Order<R: 'static> {
     /// Name and description.
@@ -19,15 +17,6 @@ pub trait Ordered: Sized {
     /// Sorts by the order of this name, and shows the first rows of it. An unknown name changes nothing.
     #[must_use]
     fn sorted_by(self, name: &str) -> Self;
-}
-
-impl<R> Top<R> {
-    pub(crate) fn sorted_by(self, orders: &[Order<R>], name: &str) -> Self {
-        match orders.iter().find(|order| order.name.0 == name) {
-            Some(order) => self.ordered_by(order.key),
-            None => self,
-        }
-    }
 }
 
 /// Implements [`Ordered`] for a table by its orders and the field with its rows.

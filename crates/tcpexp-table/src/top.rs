@@ -48,11 +48,14 @@ impl<R> Top<R> {
         }
     }
 
-    /// Keeps the rows with the largest `order` in place of the heaviest.
-    pub(crate) fn ordered_by(self, order: fn(&R) -> Option<u64>) -> Self {
-        Self {
-            order: Some(order),
-            ..self
+    /// Keeps the first rows of the order of this name in place of the heaviest. An unknown name changes nothing.
+    pub(crate) fn sorted_by(self, orders: &[Order<R>], name: &str) -> Self {
+        match orders.iter().find(|order| order.name.0 == name) {
+            Some(order) => Self {
+                order: Some(order.key),
+                ..self
+            },
+            None => self,
         }
     }
 

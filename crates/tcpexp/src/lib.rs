@@ -78,6 +78,7 @@ mod order;
 #[cfg(feature = "tables")]
 mod pairs;
 mod part;
+mod part_marks;
 mod path;
 mod points;
 mod recording;

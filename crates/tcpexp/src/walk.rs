@@ -15,7 +15,7 @@ use crate::Error;
 use crate::capture_set::CaptureSet;
 use crate::described::Described;
 use crate::order::Window;
-use crate::part::PartReader;
+use crate::part_marks::PartReader;
 use crate::selection::Selected;
 
 /// Number of records read between two updates of the progress counter.

@@ -24,7 +24,7 @@ use crate::capture_set::CaptureSet;
 use crate::contents::Contents;
 use crate::described::Described;
 use crate::order::{WINDOW, Window};
-use crate::part::PartReader;
+use crate::part_marks::PartReader;
 use crate::walk::{REPORT_RECORDS, Walk};
 
 /// A capture file, an object in a store, or a copy of standard input or a pipe.
