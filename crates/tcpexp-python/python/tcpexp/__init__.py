@@ -99,6 +99,7 @@ def rtt(
     max_owd: Span | None = None,
     symmetric: bool = False,
     survey: StrPath | None = None,
+    sort: str | None = None,
     **options: Unpack[PartOptions],
 ) -> PairTable:
     """Round-trip times between two captures without synchronised clocks, or of one capture.
@@ -109,11 +110,12 @@ def rtt(
     - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
     - `symmetric`: assume that the smallest delays of both directions are equal.
     - `survey`: a file of `survey`, in place of the first passes.
+    - `sort`: the order of the flows in the summary; `tcpexp rtt --help` lists them.
     """
     inputs = Inputs()
     command = _command(
         "rtt", inputs, [src, dst], PartOptions, options,
-        max_owd=max_owd, symmetric=symmetric, survey=_known(survey),
+        max_owd=max_owd, symmetric=symmetric, survey=_known(survey), sort=sort,
     )  # fmt: skip
     return PairTable(command)
 
@@ -125,6 +127,7 @@ def path(
     max_owd: Span | None = None,
     symmetric: bool = False,
     survey: StrPath | None = None,
+    sort: str | None = None,
     **options: Unpack[PartOptions],
 ) -> PairTable:
     """The fate and the delays of each packet between two captures, or along more.
@@ -133,11 +136,12 @@ def path(
     - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
     - `symmetric`: assume that the smallest delays of both directions are equal.
     - `survey`: a file of `survey`, in place of the first passes.
+    - `sort`: the order of the flows in the summary; `tcpexp path --help` lists them.
     """
     inputs = Inputs()
     command = _command(
         "path", inputs, [src, dst, *more], PartOptions, options,
-        max_owd=max_owd, symmetric=symmetric, survey=_known(survey),
+        max_owd=max_owd, symmetric=symmetric, survey=_known(survey), sort=sort,
     )  # fmt: skip
     return PairTable(command)
 
@@ -161,6 +165,7 @@ def throughput(
     empty_bins: bool = False,
     origin: str | float | None = None,
     rate: str | int | None = None,
+    sort: str | None = None,
     **options: Unpack[PartOptions],
 ) -> Plotted:
     """Wire rate, throughput and goodput in time bins, in bits per second.
@@ -169,10 +174,11 @@ def throughput(
     - `empty_bins`: write every empty bin, even if nearly all rows are empty.
     - `origin`: the start of the first bin: `"first"` packet, or seconds since 1970.
     - `rate`: the rate of the link for its utilisation, in bits per second or as `"10Mbit"`.
+    - `sort`: the order of the flows in the summary; `tcpexp throughput --help` lists them.
     """
     command = _command(
         "throughput", Inputs(), [capture], PartOptions, options,
-        bin=bin, empty_bins=empty_bins, origin=origin, rate=_rate(rate),
+        bin=bin, empty_bins=empty_bins, origin=origin, rate=_rate(rate), sort=sort,
     )  # fmt: skip
     return Plotted(command)
 
@@ -185,6 +191,7 @@ def cwnd(
     truth_format: LogFormat | None = None,
     shard: str | None = None,
     control: bool = False,
+    sort: str | None = None,
     **options: Unpack[SelectSenderOptions],
 ) -> SenderTable:
     """Congestion window and state of TCP senders, a row per acknowledgment. Windows are in bytes.
@@ -193,10 +200,12 @@ def cwnd(
     - `truth`: a kernel's log, or a table of `import_log`, to compare with in the summary.
     - `shard`: report only the flows of a part, such as `"1/4"`.
     - `control`: name the congestion control of each sender in the summary.
+    - `sort`: the order of the flows in the summary; `tcpexp cwnd --help` lists them.
     """
     command = _command(
         "cwnd", Inputs(), [src, dst], SelectSenderOptions, options,
         truth=_known(truth), truth_format=truth_format, shard=shard, control=control,
+        sort=sort,
     )  # fmt: skip
     return SenderTable(command)
 
@@ -371,6 +380,8 @@ def compare(
     hold: Span | None = None,
     counts: Literal["frames", "packets"] = "frames",
     seed: int | None = None,
+    sort: str | None = None,
+    top: int | None = None,
     storage_options: StorageOptions | None = None,
 ) -> Comparison:
     """The cells of a sweep, or of a folder of datasets, with bootstrap intervals.
@@ -384,12 +395,13 @@ def compare(
     - `hold`: the time for which convergence must last. Default: 5 s.
     - `counts`: what the bottleneck counts: Ethernet frames, or IP packets.
     - `seed`: of the bootstrap.
+    - `sort`: the number that orders the lines of the summary; `top`: how many it shows.
     """
     settings = [f"{name}={value}" for name, value in (baseline or {}).items()]
     options = flags([
         ("warmup", warmup), ("baseline", settings), ("only", _only(only)), ("window", window),
         ("delta", delta), ("hold", hold), ("counts", counts), ("seed", seed),
-        ("storage_options", storage_options),
+        ("sort", sort), ("top", top), ("storage_options", storage_options),
     ])  # fmt: skip
     return Comparison(Command(["compare", *options, _path(dir)], Inputs()))
 

@@ -105,8 +105,8 @@ class PlotOptions(TypedDict, total=False):
     x: str | Sequence[str]
     y: str
     value: str
-    measure: str
     statistic: str
+    warmup: Span
     per: Literal["flow", "bin"]
     flows: str
     direction: str
