@@ -23,6 +23,7 @@ pub mod compare;
 mod connection_details;
 mod connection_text;
 mod connections;
+mod control_text;
 mod controls;
 mod cwnd_text;
 pub mod dataset;

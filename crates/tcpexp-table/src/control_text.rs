@@ -1,0 +1,93 @@
+//! The congestion control of a sender as text for a terminal.
+
+use tcpexp_measure::naming::{Control, Evidence, Fit, Named, Unnamed};
+use tcpexp_measure::sender::{CongestionFamily, CongestionHint};
+
+/// Maximum number of candidates in the text.
+const MOST_CANDIDATES: usize = 4;
+
+/// The named congestion control with its evidence, or why there is no certain name.
+pub(crate) fn named_control(named: &Named) -> String {
+    let compared = compared(&named.evidence);
+    match named.answer {
+        Ok(Control::Bbr) => format!("bbr{}: paces by BBR's rules", confidence(named)),
+        Ok(control) => {
+            let name = format!("{}{}", control.name(), confidence(named));
+            match named.fits.as_slice() {
+                [best, second, ..] => {
+                    let [best, second] = [best, second].map(fit);
+                    format!("{name}: {compared}; error {best}, next {second}")
+                }
+                _ => format!("{name}: {compared}"),
+            }
+        }
+        Err(Unnamed::SeveralFit) => {
+            let left = few_names(&named.candidates);
+            format!("not certain, several_fit: {compared}; not ruled out: {left}")
+        }
+        Err(reason) => format!("not certain, {}: {compared}", reason.name()),
+    }
+}
+
+/// The confidence in a name, in percent.
+fn confidence(named: &Named) -> String {
+    let percent = named.confidence.map(|confidence| confidence * 100.0);
+    percent.map_or_else(String::new, |percent| format!(" ({percent:.0} %)"))
+}
+
+/// The first names of some controls, and the number of the rest.
+fn few_names(controls: &[Control]) -> String {
+    let shown = controls.len().min(MOST_CANDIDATES);
+    let names = controls[..shown].iter().map(|control| control.name());
+    let names = names.collect::<Vec<_>>().join(", ");
+    match controls.len() - shown {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
+
+fn compared(evidence: &Evidence) -> String {
+    let Evidence {
+        rounds, reductions, ..
+    } = evidence;
+    format!("{rounds} round trips and {reductions} reductions compared")
+}
+
+fn fit(fit: &Fit) -> String {
+    format!("{} {:.2}", fit.control.name(), fit.error())
+}
+
+/// The likely congestion control, or why it remains undecided.
+pub(crate) fn likely_control(hint: &CongestionHint, model_window: Option<u32>) -> String {
+    let times = |n: u32, what: &str| match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    };
+    let reductions = || {
+        let median = hint.reduction_percent.unwrap_or_default();
+        format!(
+            "{} of a full window, median to {median} %",
+            times(hint.reductions, "reduction")
+        )
+    };
+    match hint.family {
+        Some(family) => {
+            let evidence = match family {
+                CongestionFamily::DelayBased if hint.lossless_reductions > 0 => format!(
+                    ": {} without a loss",
+                    times(hint.lossless_reductions, "reduction")
+                ),
+                CongestionFamily::DelayBased => ": holds its window, no loss".to_owned(),
+                // The window of BBR is two bandwidth-delay products (`bbr_cwnd_gain` of Linux).
+                CongestionFamily::ModelBased => model_window.map_or(String::new(), |segments| {
+                    format!("; 2 x rate x least RTT = {segments} segments")
+                }),
+                _ => format!(": {}", reductions()),
+            };
+            format!("may be {}{evidence}", family.title())
+        }
+        None if hint.reductions == 0 => "unknown: no reduction of a full window".to_owned(),
+        None if hint.reductions == 1 => format!("unknown: only {}", reductions()),
+        None => format!("unknown: {} fit no rule", reductions()),
+    }
+}
