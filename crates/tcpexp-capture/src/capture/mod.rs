@@ -33,7 +33,7 @@ pub struct Capture<'a> {
     looks_ahead: bool,
 }
 
-impl<'a> Capture<'a> {
+impl Capture<'_> {
     /// Makes [`next_record`](Self::next_record) return every record as soon as its last byte has
     /// been read, whatever its timestamp.
     ///
