@@ -91,22 +91,14 @@ impl Separator {
 
 /// The fields of a line of CSV (RFC 4180, section 2), without the spaces around them.
 fn csv_cells(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    let mut is_quoted = false;
-    let mut chars = line.trim_end_matches('\r').chars().peekable();
-    while let Some(char) = chars.next() {
-        let cell = cells.last_mut().expect("there is a first cell");
-        match char {
-            '"' if is_quoted && chars.peek() == Some(&'"') => {
-                cell.push('"');
-                chars.next();
-            }
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => cells.push(String::new()),
-            char => cell.push(char),
-        }
-    }
-    cells.iter().map(|cell| cell.trim().to_owned()).collect()
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .trim(csv::Trim::All)
+        .from_reader(line.as_bytes());
+    let fields = reader.records().next().and_then(Result::ok);
+    fields.map_or_else(Vec::new, |fields| {
+        fields.iter().map(str::to_owned).collect()
+    })
 }
 
 #[cfg(test)]
