@@ -125,9 +125,7 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
 
 /// Parses the name of a column, which may lack its unit.
 fn parse_measure(text: &str) -> Result<Measure, String> {
-    let is_it = |measure: &Measure| measure.stem() == text || measure.name() == text;
-    let found = Measure::ALL.into_iter().find(is_it);
-    found.ok_or_else(|| {
+    Measure::named(text).ok_or_else(|| {
         let names = Measure::ALL.map(Measure::stem);
         format!("expected one of {}", names.join(", "))
     })

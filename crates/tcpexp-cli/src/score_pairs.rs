@@ -135,20 +135,8 @@ fn pairs_of_run(
     logs: &Path,
     at_receiver: bool,
 ) -> anyhow::Result<Vec<Pair>> {
-    let captures: Vec<(String, PathBuf)> = entries(captures)?
-        .into_iter()
-        .filter_map(|path| {
-            let host = file_name(&path).split_once(".pcap")?.0.to_owned();
-            Some((host, path))
-        })
-        .collect();
-    let logs: Vec<(String, PathBuf)> = entries(logs)?
-        .into_iter()
-        .filter_map(|path| {
-            let source = file_name(&path).strip_suffix(LOG_OF_SOURCE)?.to_owned();
-            Some((source, path))
-        })
-        .collect();
+    let captures = by_host(captures, |name| Some(name.split_once(".pcap")?.0))?;
+    let logs = by_host(logs, |name| name.strip_suffix(LOG_OF_SOURCE))?;
     let is_source = |host: &String| logs.iter().any(|(source, _)| source == host);
     let mut pairs = Vec::new();
     for (source, log) in &logs {
@@ -170,6 +158,16 @@ fn pairs_of_run(
         }));
     }
     Ok(pairs)
+}
+
+/// The files of a folder whose names contain that of their host, with the host.
+fn by_host(
+    folder: &Path,
+    host_of: impl Fn(&str) -> Option<&str>,
+) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let paths = entries(folder)?.into_iter();
+    let named = paths.filter_map(|path| Some((host_of(&file_name(&path))?.to_owned(), path)));
+    Ok(named.collect())
 }
 
 /// The paths in a folder, in the order of their names, which `read_dir` does not keep.

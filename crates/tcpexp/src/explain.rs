@@ -106,12 +106,13 @@ pub fn records<E: From<Error>>(
     records: &[u64],
     mut each: impl FnMut(u64, &Record<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (mut next, mut wanted) = (0.., records.iter().peekable());
+    let (mut place, mut wanted) = (0, records.iter().peekable());
     let mut outcome = Ok(());
     let is_part = recording.part()?.is_some();
     recording.each_record(|record| {
         let mark = is_part.then(|| PartMark::read(&record.options)).flatten();
-        let number = mark.map_or_else(|| next.next().unwrap_or(u64::MAX), |mark| mark.record);
+        let number = mark.map_or(place, |mark| mark.record);
+        place += 1;
         if outcome.is_ok() && wanted.next_if(|next| **next == number).is_some() {
             outcome = each(number, record);
         }

@@ -61,7 +61,7 @@ impl OfRunsArgs {
             && !rows.groups.iter().flatten().any(divides_flows)
         {
             // `tcpexp compare` has a number of this name for all flows together.
-            if measure_of(&rows.column).is_some() {
+            if Measure::named(&rows.column).is_some() {
                 let name = format!("{} of {what}", quantity.name);
                 quantity = quantity.named(name);
             }
@@ -101,8 +101,8 @@ impl OfRunsArgs {
             other => other.name(),
         };
         let reduced = format!("{}_{statistic}", Quantity::stem(column));
-        let own = self.statistic.is_none().then(|| measure_of(column));
-        let Some(measure) = own.flatten().or_else(|| measure_of(&reduced)) else {
+        let own = self.statistic.is_none().then(|| Measure::named(column));
+        let Some(measure) = own.flatten().or_else(|| Measure::named(&reduced)) else {
             return Ok(None);
         };
         let options = Options {
@@ -129,12 +129,6 @@ impl OfRunsArgs {
             statistic: Statistic::Median,
         }))
     }
-}
-
-/// The measure of this name, with or without its unit.
-fn measure_of(name: &str) -> Option<Measure> {
-    let is_it = |measure: &Measure| measure.name() == name || measure.stem() == name;
-    Measure::ALL.into_iter().find(is_it)
 }
 
 /// What the rows of a table are, if a run has many of them.

@@ -153,6 +153,16 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
+/// The data of a report.
+pub(crate) fn data_of_page(page: &[u8]) -> serde_json::Value {
+    let page = text(page);
+    let (_, data) = page
+        .split_once("<script type=\"application/json\" id=\"data\">")
+        .unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
 /// Compresses `bytes` with gzip.
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tcpexp_testkit::simulate;
 
 use crate::compare::{Run, grid, python, query};
-use crate::desk::{Desk, text};
+use crate::desk::{Desk, data_of_page, text};
 
 /// Half of a pixel of an axis: coordinates in a chart are whole numbers.
 const ROUNDING: f64 = 0.5;
@@ -337,12 +337,7 @@ fn rates_use_the_covered_part_of_a_bin(python: &str, desk: &Desk) {
 /// the points of a series.
 fn reports_draw_the_same_flows(python: &str, desk: &Desk) {
     desk.text("report . -o page.html");
-    let page = text(&desk.get("page.html"));
-    let (_, data) = page
-        .split_once("<script type=\"application/json\" id=\"data\">")
-        .unwrap();
-    let (data, _) = data.split_once("</script>").unwrap();
-    let page: Value = serde_json::from_str(data).unwrap();
+    let page = data_of_page(&desk.get("page.html"));
     let runs = page["runs"].as_array().unwrap().iter();
     let flows: Vec<(&Value, &Value)> = runs
         .flat_map(|run| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::compare::{grid, python, query, rows};
-use crate::desk::{Desk, text};
+use crate::desk::{Desk, data_of_page};
 use crate::drawn_values::{Chart, Label, sweep};
 
 /// Numbers of the class `bulk`.
@@ -129,12 +129,7 @@ fn a_number_is_the_same_in_charts_comparison_report_and_sql() {
 /// Heading and rows of each column of the report's cells.
 fn reported(desk: &Desk) -> BTreeMap<String, (String, Vec<Row>)> {
     desk.text("report . -o page.html");
-    let page = text(&desk.get("page.html"));
-    let (_, data) = page
-        .split_once("<script type=\"application/json\" id=\"data\">")
-        .unwrap();
-    let (data, _) = data.split_once("</script>").unwrap();
-    let page: Value = serde_json::from_str(data).unwrap();
+    let page = data_of_page(&desk.get("page.html"));
     let cells = &page["tables"][0];
     assert_eq!(cells["title"], "Cells");
     let columns: Vec<&Value> = cells["columns"].as_array().unwrap().iter().collect();

@@ -175,6 +175,12 @@ impl Measure {
         matches!(self, M::Convergence | M::RateResponse | M::RttResponse)
     }
 
+    /// The measure whose column has this name, with or without its unit.
+    pub fn named(name: &str) -> Option<Self> {
+        let is_it = |measure: &Self| measure.stem() == name || measure.name() == name;
+        Self::ALL.into_iter().find(is_it)
+    }
+
     /// Returns the column name without the unit.
     pub const fn stem(self) -> &'static str {
         self.about().0

@@ -221,14 +221,7 @@ impl<'a> Logs<'a> {
             *input.not_used.entry(reason).or_default() += 1;
             Ok(())
         })?;
-        // A log without a usable line is most likely a log of another kind.
-        if input.used == 0 {
-            return Err(Error::Nothing {
-                path: log.path.clone(),
-                why: format!("none of {} lines can be used", input.lines),
-            });
-        }
-        Ok(())
+        require_use(input, log)
     }
 
     /// Reads the output of a command with columns.
@@ -273,13 +266,7 @@ impl<'a> Logs<'a> {
             }
             Ok(())
         })?;
-        if input.used == 0 {
-            return Err(Error::Nothing {
-                path: log.path.clone(),
-                why: format!("none of {} lines can be used", input.lines),
-            });
-        }
-        Ok(())
+        require_use(input, log)
     }
 
     fn import(
@@ -377,4 +364,15 @@ type Known = Option<(Arc<DatasetFlow>, bool)>;
 
 fn unordered(a: SocketAddr, b: SocketAddr) -> (SocketAddr, SocketAddr) {
     (a.min(b), a.max(b))
+}
+
+/// Returns an error without a usable line: the log is most likely one of another kind.
+fn require_use(input: &LogInput, log: &LogSource) -> Result<(), Error> {
+    if input.used > 0 {
+        return Ok(());
+    }
+    Err(Error::Nothing {
+        path: log.path.clone(),
+        why: format!("none of {} lines can be used", input.lines),
+    })
 }
