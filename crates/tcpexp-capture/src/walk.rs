@@ -130,7 +130,7 @@ impl Walk {
         }
     }
 
-    /// What the file says about the whole capture of which it is a part.
+    /// The marks of a part of a capture at the head and at the end of the file.
     pub(crate) fn part(&self) -> Option<(&Option<PartHead>, &Option<PartEnd>)> {
         match self {
             Self::Pcap(_) => None,

@@ -45,7 +45,7 @@ pub enum PartError {
         /// What is asked for.
         wanted: FlowShard,
     },
-    /// Several files, one of which is a part.
+    /// A part is measured together with other files.
     #[error("it is part {shard} of a capture: measure one part at a time, or the whole capture")]
     InSet {
         /// The part.

@@ -22,7 +22,8 @@ pub struct CommandLog {
     /// Command, as a list of words.
     pub command: Vec<String>,
     /// Time between the end of the command and its next start. By default the command starts once and
-    /// prints until the run ends; a program that buffers what it prints to a pipe must be told not to.
+    /// prints until the run ends. Programs that buffer their output to a pipe need an option such as
+    /// `-l` of tcpdump.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<TimeDelta>>")]
     pub interval: Option<TimeDelta>,
