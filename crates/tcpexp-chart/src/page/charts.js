@@ -47,7 +47,7 @@ function lineChart(title, axes, lines, sync) {
     height: HEIGHT,
     scales: { x: { time: false }, y: { range: fromZero } },
     cursor: { drag: { x: true, y: false }, ...(sync ? { sync: { key: TIME_SYNC } } : {}) },
-    legend: { live: true },
+    legend: { live: true, markers: { dash: (plot, at) => (plot.series[at].dash?.length > 0 ? "dashed" : "solid") } },
     axes: [axis({ label: axes.x, size: 34 }), axis({ label: axes.y, size: 58, values: (_, ticks) => ticks.map(numberText) })],
     series: [{ label: axes.x, value: valueText }, ...series],
   });

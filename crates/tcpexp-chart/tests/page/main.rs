@@ -197,6 +197,40 @@ fn lines_end_at_silence_and_a_lone_value_is_a_dot() {
     );
 }
 
+#[test]
+fn legends_have_the_dashes_of_their_lines_and_values_beside_long_names() {
+    const REPORTER: &str = "
+        window.addEventListener('load', () => setTimeout(() => {
+          const series = [...document.querySelectorAll('#charts .chart:first-child .u-legend .u-series')].slice(1);
+          const dashes = series.map((one) => getComputedStyle(one.querySelector('.u-marker')).borderTopStyle);
+          // The last line of the name and the value.
+          const bottoms = (one) => ['.u-label', '.u-value'].map((part) => [...one.querySelector(part).getClientRects()].at(-1).bottom);
+          const below = series.map(bottoms).filter(([name, value]) => value > name + 2).length;
+          document.body.append(element('pre', { id: 'found' }, JSON.stringify({ dashes, below })));
+        }, 200));";
+    let Some(browser) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let mut page = page();
+    page.runs.truncate(1);
+    let run = &mut page.runs[0];
+    run.flows.push(PageFlow {
+        label: "172.16.10.3:40001 > 172.16.11.2:5202".into(),
+        ..run.flows[0].clone()
+    });
+    run.name = "a-run-with-a-long-name-of-many-words-".repeat(3);
+    let html = page.html().unwrap();
+    let html = html.replace("</body>", &format!("<script>{REPORTER}</script></body>"));
+    let path = dir.path().join("legend.html");
+    fs::write(&path, html).unwrap();
+    for width in WIDTHS {
+        assert_eq!(
+            read(browser, dir.path(), &path, width),
+            json!({"dashes": ["solid", "dashed"], "below": 0}),
+            "{width} pixels"
+        );
+    }
+}
+
 /// Families whose letters have other widths than the layout's; generic names are fonts of the system.
 const FAMILIES: [&str; 3] = ["monospace", "serif", "DejaVu Sans"];
 /// Largest difference between the width of a text in the layout and in the browser, in units of 0.1 mm.
