@@ -67,6 +67,7 @@ mod texts;
 mod throughput;
 mod throughput_text;
 mod top;
+mod validity;
 mod verdict_text;
 mod verdicts;
 mod writer;

@@ -21,6 +21,7 @@ use tcpexp_units::Timestamp;
 
 use crate::Error;
 use crate::schema::{SCHEMA_NAME, with_types};
+use crate::validity::with_needed_nulls;
 
 /// Rows per record batch. Batch borders affect the bytes of Arrow and Parquet files, so callers
 /// that need the same bytes for the same rows split the rows at this size.
@@ -142,7 +143,7 @@ impl<W: Write + Send> TableWriter<W> {
                 format.encode(batch, buffer)?;
                 out.write_all(buffer).map_err(Error::Write)
             }
-            Sink::Parquet(writer) => Ok(writer.write(batch)?),
+            Sink::Parquet(writer) => Ok(writer.write(&with_needed_nulls(batch)?)?),
             Sink::Arrow(writer) => Ok(writer.write(&with_plain_text(batch)?)?),
             Sink::ArrowStream(writer) => Ok(writer.write(&with_plain_text(batch)?)?),
             Sink::Batches { each, .. } => each(batch.clone()).map_err(Error::Write),
