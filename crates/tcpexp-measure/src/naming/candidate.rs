@@ -18,6 +18,8 @@ pub(super) struct Candidate {
     rule: Box<dyn Rule>,
     cwnd: u32,
     threshold: u32,
+    /// Window after the ACK that ended the recovery from the latest loss.
+    grown: Option<u32>,
     growth: Mean,
     reductions: Mean,
     settlements: Mean,
@@ -48,6 +50,7 @@ impl Candidate {
             rule,
             cwnd: 0,
             threshold: 0,
+            grown: None,
             growth: Mean::default(),
             reductions: Mean::default(),
             settlements: Mean::default(),
@@ -94,17 +97,28 @@ impl Candidate {
     /// Predicts the threshold at a loss in an observed window.
     pub(super) fn lose(&mut self, cwnd: u32, by_timeout: bool) {
         self.threshold = self.rule.reduce(cwnd);
+        self.grown = None;
         if by_timeout {
             self.rule.time_out();
         }
     }
 
+    /// Predicts the window after the ACK that ended a recovery.
+    pub(super) fn end_recovery(&mut self, ack: &Ack) {
+        // The sender may undo the recovery, so the rule itself stays as it is.
+        let mut rule = self.rule.replica();
+        rule.begin();
+        self.grown = Some(rule.grow(self.rule.settle(self.threshold), ack));
+    }
+
     /// Compares the predicted with the observed threshold.
     pub(super) fn compare_threshold(&mut self, threshold: u32) {
-        // The flight after a recovery shows the threshold, or the window where it differs.
+        // The flight after a recovery shows the threshold, or the window where it differs, which the
+        // ACK that ended the recovery may have grown already.
         let settled = self.rule.settle(self.threshold);
-        let off = error(self.threshold, threshold).min(error(settled, threshold));
-        self.reductions.add(off, 1.0);
+        let shown = [self.threshold, settled].into_iter().chain(self.grown);
+        let off = shown.map(|shown| error(shown, threshold));
+        self.reductions.add(off.fold(MOST, f64::min), 1.0);
     }
 
     /// Compares a cut without a loss with the prediction.
@@ -160,4 +174,28 @@ fn greater(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 fn error(predicted: u32, observed: u32) -> f64 {
     let off = f64::from(predicted.abs_diff(observed).saturating_sub(1));
     (off / (1.0 + f64::from(observed) * BLUR_PART)).min(MOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::naming::rules;
+
+    #[test]
+    fn the_ack_that_ends_a_recovery_may_have_grown_the_observed_window() {
+        let mut candidates = rules::all().into_iter();
+        let illinois = candidates.find(|(control, _)| *control == Control::Illinois);
+        let mut candidate = Candidate::new(illinois.unwrap());
+        candidate.lose(40, false);
+        candidate.end_recovery(&Ack {
+            segments: 40,
+            is_open: true,
+            ..Ack::default()
+        });
+        // Half of the window, and 20 more: at first, Illinois adds 10 segments per window.
+        candidate.compare_threshold(40);
+        assert_eq!(candidate.fit().reductions, Some(0.0));
+        candidate.compare_threshold(25);
+        assert_ne!(candidate.fit().reductions, Some(0.0));
+    }
 }

@@ -31,6 +31,8 @@ pub(super) struct Observer {
     decline: Decline,
     recovering: Option<u32>,
     lost: Option<Lost>,
+    /// The threshold of a completed recovery, until the next sample shows the ACK that ended it.
+    ended: Option<u32>,
     /// End of a recovery and the threshold that it set, until the window is seen again.
     settled: Option<(Timestamp, u32)>,
     /// True after a recovery without a timeout: the window is at or above the threshold.
@@ -60,6 +62,7 @@ impl Observer {
             decline: Decline::default(),
             recovering: None,
             lost: None,
+            ended: None,
             settled: None,
             is_avoiding: false,
             model: ModelWatch::default(),
@@ -86,6 +89,7 @@ impl Observer {
         if let Some(before) = self.before.replace(*now) {
             self.acknowledge(&before, now);
         }
+        self.compare_threshold();
         match now.recovery_epoch {
             Some(epoch) => self.recover(epoch, now),
             None => self.look(now, una, nxt),
@@ -101,6 +105,9 @@ impl Observer {
             let grows = self.is_running && ack.is_open && is_limited;
             for candidate in &mut self.candidates {
                 candidate.acknowledge(&ack, grows);
+                if !ack.was_open && ack.is_open {
+                    candidate.end_recovery(&ack);
+                }
             }
         } else if let (Some((first_at, _)), Some(smss_bytes)) = (self.first, now.smss_bytes)
             && before.snd_una == now.snd_una
@@ -124,19 +131,20 @@ impl Observer {
             .filter(|bytes| *bytes > 0)?;
         let smss_bytes = now.smss_bytes?.max(1);
         let whole = |offset: StreamOffset| offset.since(first) / i64::from(smss_bytes);
-        let is_open = before.recovery_epoch.is_none();
+        let was_open = before.recovery_epoch.is_none();
         let srtt_us = micros(now.srtt?);
         Some(Ack {
             at_us: micros(before.at - first_at),
             segments: u32::try_from(whole(una) - whole(from)).unwrap_or(u32::MAX),
             bytes,
-            rtt_us: rtt_us(now).filter(|_| is_open),
+            rtt_us: rtt_us(now).filter(|_| was_open),
             srtt_us,
             una: una.since(first),
             nxt: before.snd_nxt?.since(first),
             in_flight: before.pipe_segments?,
             smss_bytes,
-            is_open,
+            was_open,
+            is_open: now.recovery_epoch.is_none(),
         })
     }
 
@@ -149,6 +157,7 @@ impl Observer {
             let handshake = Ack {
                 rtt_us: Some(srtt_us),
                 srtt_us,
+                was_open: true,
                 is_open: true,
                 ..Ack::default()
             };
@@ -266,15 +275,23 @@ impl Observer {
         };
         if lost.is_certain && epoch.kind != RecoveryKind::Timeout && !epoch.was_undone {
             self.evidence.reductions += 1;
-            for candidate in &mut self.candidates {
-                candidate.compare_threshold(threshold);
-            }
+            self.ended = Some(threshold);
             self.settled = epoch.ended.map(|ended| (ended, threshold));
             self.is_avoiding = true;
         }
     }
 
-    pub(super) fn name(self, summary: &SenderSummary) -> Named {
+    /// Compares the threshold of a completed recovery.
+    fn compare_threshold(&mut self) {
+        if let Some(threshold) = self.ended.take() {
+            for candidate in &mut self.candidates {
+                candidate.compare_threshold(threshold);
+            }
+        }
+    }
+
+    pub(super) fn name(mut self, summary: &SenderSummary) -> Named {
+        self.compare_threshold();
         let fits = self.candidates.iter().map(Candidate::fit).collect();
         Named::of(summary, fits, self.evidence, &self.model)
     }

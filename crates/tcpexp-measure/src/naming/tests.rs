@@ -146,6 +146,7 @@ impl Sender {
             nxt: self.nxt * i64::from(SMSS),
             in_flight,
             smss_bytes: SMSS,
+            was_open: true,
             is_open: true,
         };
         self.rule.observe(&ack);

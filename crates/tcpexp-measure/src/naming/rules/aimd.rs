@@ -3,7 +3,7 @@
 use super::{Ack, Counter, MIN_THRESHOLD, Rule, halved};
 
 /// Reno: a segment per round trip, half at a loss (RFC 5681, equations 3 and 4).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reno {
     counter: Counter,
 }
@@ -24,7 +24,7 @@ impl Rule for Reno {
 
 /// Scalable TCP: a segment per 100 acknowledged segments, 7/8 at a loss. Before Linux 5.8 it was
 /// one per 50 ACKs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Scalable {
     counter: Counter,
 }
@@ -77,7 +77,7 @@ const HIGH_SPEED_STEPS: [(u32, u32); 24] = [
 
 /// `HighSpeed` TCP (RFC 3649): increase and decrease by the step of the window. Up to 38 segments
 /// it is Reno.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct HighSpeed {
     count: u32,
     step: usize,
@@ -121,7 +121,7 @@ impl Rule for HighSpeed {
 const HYBLA_RTT0_US: i64 = 25_000;
 
 /// Hybla: ρ² segments per round trip, where ρ is the smoothed round-trip time by 25 ms, at least 1.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Hybla {
     /// ρ in eighths.
     rho8: i64,

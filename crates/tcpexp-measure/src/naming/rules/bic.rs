@@ -20,7 +20,7 @@ const SLOWEST_UNLOST: u32 = 20;
 /// Acknowledged segments per ACK at first, in sixteenths.
 const DELAYED: u32 = 2 << 4;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bic {
     counter: Counter,
     every: u32,
@@ -77,7 +77,7 @@ impl Bic {
 
 impl Rule for Bic {
     fn observe(&mut self, ack: &Ack) {
-        if ack.is_open && ack.segments > 0 {
+        if ack.was_open && ack.segments > 0 {
             self.delayed16 = self.delayed16 - (self.delayed16 >> 4) + ack.segments;
         }
     }

@@ -11,7 +11,7 @@ const WINDOW: usize = 8;
 /// Reductions without effect on the delay after which Linux makes no more of them.
 const INEFFECTIVE: u32 = 5;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cdg {
     counter: Counter,
     shadow: u32,

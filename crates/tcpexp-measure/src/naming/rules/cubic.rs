@@ -18,7 +18,7 @@ const SLOWEST_UNLOST: u32 = 20;
 /// Acknowledged segments per segment at most speed: half the window per round trip.
 const FASTEST: u32 = 2;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cubic {
     counter: Counter,
     every: u32,

@@ -12,7 +12,7 @@ const MAX_RISE: i64 = 20_000 / TICK_US;
 const MIN_ADAPTIVE: i64 = 3;
 
 /// Times in timer ticks, as in Linux.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Htcp {
     alpha: i64,
     beta: i64,
@@ -52,7 +52,7 @@ impl Default for Htcp {
 
 impl Htcp {
     fn measure_rate(&mut self, ack: &Ack) {
-        if !ack.is_open {
+        if !ack.was_open {
             self.segments = 0;
             self.since = self.now;
             return;
@@ -113,7 +113,7 @@ impl Rule for Htcp {
             if self.least_rtt == 0 || rtt < self.least_rtt {
                 self.least_rtt = rtt;
             }
-            if ack.is_open {
+            if ack.was_open {
                 self.most_rtt = self.most_rtt.max(self.least_rtt);
                 if rtt > self.most_rtt && rtt <= self.most_rtt + MAX_RISE {
                     self.most_rtt = rtt;

@@ -11,7 +11,7 @@ const MIN_WINDOW: u32 = 15;
 /// Round trips without delay before the increase is maximal again.
 const LOW_ROUNDS: u32 = 5;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Illinois {
     alpha: i64,
     beta: i64,
@@ -136,5 +136,7 @@ impl Rule for Illinois {
         self.beta = BETAS.1;
         self.was_above = false;
         self.low_rounds = 0;
+        self.sum_us = 0;
+        self.samples = 0;
     }
 }

@@ -7,7 +7,7 @@ const INFERENCE_ROUNDS: i64 = 3;
 
 /// The time of a cut cannot be predicted: Linux computes one-way delays from timestamps with random
 /// offsets, in 32 bits, and where they overflow it never cuts. Without a cut, TCP-LP is Reno.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Lp {
     counter: Counter,
     cut_us: Option<i64>,

@@ -49,7 +49,9 @@ pub(super) struct Ack {
     pub(super) in_flight: u32,
     /// Segment size.
     pub(super) smss_bytes: u32,
-    /// True outside of recoveries.
+    /// True outside of recoveries before the ACK, when Linux measures (`pkts_acked`).
+    pub(super) was_open: bool,
+    /// True outside of recoveries after the ACK, when Linux grows the window (`cong_avoid`).
     pub(super) is_open: bool,
 }
 
@@ -65,7 +67,7 @@ pub(super) struct Duplicate {
 }
 
 /// The rules of one congestion control, with the state that Linux keeps for one connection.
-pub(super) trait Rule: Debug + Send {
+pub(super) trait Rule: Replicate + Debug + Send {
     /// Measures. Called for each ACK, before [`grow`](Self::grow).
     fn observe(&mut self, _ack: &Ack) {}
 
@@ -99,6 +101,17 @@ pub(super) trait Rule: Debug + Send {
     /// happen; above a few, another control is at work.
     fn missed_cuts(&self) -> f64 {
         0.0
+    }
+}
+
+/// A rule with the state of another one, to predict without learning.
+pub(super) trait Replicate {
+    fn replica(&self) -> Box<dyn Rule>;
+}
+
+impl<T: Rule + Clone + 'static> Replicate for T {
+    fn replica(&self) -> Box<dyn Rule> {
+        Box::new(self.clone())
     }
 }
 

@@ -20,7 +20,7 @@ const STOP_ROUNDS: u32 = 10;
 /// random.
 const RESET_US: i64 = 5_000_000;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Nv {
     counter: Counter,
     /// Mean of the last round-trip times.
@@ -99,7 +99,7 @@ impl Nv {
 
 impl Rule for Nv {
     fn observe(&mut self, ack: &Ack) {
-        if ack.is_open {
+        if ack.was_open {
             self.measure(ack);
         }
     }

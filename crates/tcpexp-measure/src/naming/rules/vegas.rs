@@ -6,7 +6,7 @@ use super::{Ack, Counter, Rule, halved};
 /// Least and greatest number of queued segments (`alpha` and `beta`).
 const QUEUED: (i64, i64) = (2, 4);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Vegas {
     round: Round,
     counter: Counter,

@@ -6,7 +6,7 @@ use super::{Ack, Counter, MIN_THRESHOLD, Rule, halved};
 /// Number of queued segments from which losses count as congestion, in halves (`beta`).
 const QUEUED_HALVES: i64 = 6;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Veno {
     round: Round,
     /// Segments counted while congested, when the window grows every second time.

@@ -7,7 +7,7 @@ use super::{Ack, Counter, Duplicate, HZ, MIN_THRESHOLD, Rule, TICK_US, halved};
 const MIN_SPAN: i64 = HZ / 20;
 
 /// Times in timer ticks, as in Linux.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Westwood {
     counter: Counter,
     /// Bytes per tick, smoothed once and twice.

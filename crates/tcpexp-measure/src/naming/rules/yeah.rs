@@ -13,7 +13,7 @@ const COMPETITION_ROUNDS: u32 = 16;
 /// Round trips without a queue after which the other flows are gone.
 const FREE_ROUNDS: u32 = 50;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Yeah {
     round: Round,
     counter: Counter,
