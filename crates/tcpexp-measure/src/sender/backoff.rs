@@ -39,6 +39,11 @@ impl Backoff {
         self.factor = Some(written.unwrap_or((after, before)));
     }
 
+    /// True if the factor is that of a known rule, so that the next reduction has it too.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_written
+    }
+
     /// The threshold of a recovery from a window of `before` segments; `None` before the first
     /// reduction.
     pub(super) fn threshold(&self, before: u32) -> Option<u32> {

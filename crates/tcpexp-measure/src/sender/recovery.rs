@@ -170,20 +170,20 @@ impl Recovery {
         una > self.high || una == self.high && !needs_more
     }
 
-    /// The window when an ACK arrives with `pipe` segments in the network.
+    /// The window when an ACK arrives with `pipe` segments in the network; `None` if it is unknown.
     pub(super) fn cwnd(
         &mut self,
         una: StreamOffset,
         pipe: u32,
         is_closed: bool,
         has_sack: bool,
-    ) -> u32 {
+    ) -> Option<u32> {
         match self.kind {
             // Slow start follows a timeout, without a proportional reduction.
-            RecoveryKind::Timeout => pipe,
+            RecoveryKind::Timeout => Some(pipe),
             // The ACK covers exactly the repaired data: a sender without SACK waits here, and the
             // segments that duplicate ACKs stood for are counted as outstanding.
-            _ if !has_sack && una == self.high => self.reduction.latest(),
+            _ if !has_sack && una == self.high => Some(self.reduction.latest()),
             _ => self.reduction.look(pipe, is_closed, has_sack),
         }
     }

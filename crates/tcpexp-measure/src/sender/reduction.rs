@@ -47,8 +47,8 @@ impl Reduction {
         self.silent = 0;
     }
 
-    /// The window when an ACK arrives with `pipe` segments in the network.
-    pub(super) fn look(&mut self, pipe: u32, is_closed: bool, has_sack: bool) -> u32 {
+    /// The window when an ACK arrives with `pipe` segments in the network; `None` if it is unknown.
+    pub(super) fn look(&mut self, pipe: u32, is_closed: bool, has_sack: bool) -> Option<u32> {
         // A sender that goes on sending, below the threshold of earlier recoveries, has a lower one:
         // Westwood+ sets it from the bandwidth at the end of a recovery, and to half until then.
         // Without SACK, the pipe is too uncertain to rule out the threshold.
@@ -62,7 +62,9 @@ impl Reduction {
         } else {
             pipe
         };
-        self.latest
+        // Without a threshold, the pipe below a closed receiver window says nothing of the window.
+        let is_held_back = is_closed && self.silent > MOST_SILENT;
+        (!is_held_back || self.threshold.is_some()).then_some(self.latest)
     }
 
     /// The window when the latest ACK arrived.
@@ -152,7 +154,7 @@ mod tests {
                 reduction.send(1);
                 pipe += 1;
             }
-            windows.push((pipe, reduction.look(pipe, false, has_sack)));
+            windows.push((pipe, reduction.look(pipe, false, has_sack).unwrap()));
         }
         windows
     }
@@ -168,6 +170,23 @@ mod tests {
     fn sender_without_data_keeps_its_window() {
         let (pipe, window) = *windows(13, true).last().unwrap();
         assert!(window > pipe, "{window} {pipe}");
+    }
+
+    #[test]
+    fn window_above_a_closed_receiver_window_is_unknown_without_a_threshold() {
+        let windows = |threshold| {
+            let mut reduction = Reduction::new(PRIOR, threshold);
+            let pipes = (0..PRIOR).rev();
+            let windows = pipes.map(|pipe| {
+                reduction.deliver(1, pipe, true);
+                reduction.look(pipe, true, true)
+            });
+            windows.collect::<Vec<_>>()
+        };
+        let unknown = windows(None);
+        assert_eq!(unknown[..3], [Some(14), Some(13), Some(12)]);
+        assert!(unknown[3..].iter().all(Option::is_none));
+        assert_eq!(windows(Some(10)).last(), Some(&Some(10)));
     }
 
     #[test]

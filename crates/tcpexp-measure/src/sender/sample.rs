@@ -68,7 +68,8 @@ pub enum CwndSource {
     Filled,
     /// In recovery, the window is the pipe plus the segments that an ACK releases (RFC 6937).
     Recovery,
-    /// The receiver's window is smaller; the sender's rules are replayed.
+    /// The receiver's window is smaller; the sender's rules are replayed. In a recovery whose threshold
+    /// is unknown, so is the window.
     ReceiverLimited,
     /// The application sends less; the sender's rules are replayed.
     ApplicationLimited,

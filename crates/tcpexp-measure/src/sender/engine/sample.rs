@@ -18,13 +18,18 @@ impl Engine<'_> {
             // Samples held back come first, because the rows of one sender are in time order.
             self.undecided.interrupt(rows);
             let cwnd = recovery.cwnd(now.una, now.pipe, now.is_closed, has_sack);
-            let sample = self.sample(now, cwnd, CwndSource::Recovery);
+            let source = match cwnd {
+                Some(_) => CwndSource::Recovery,
+                None => CwndSource::ReceiverLimited,
+            };
+            let sample = self.sample(now, cwnd, source);
             rows.extend([SenderRow::Sample(sample)]);
             return;
         }
         match self.window.open(now) {
             CwndEstimate::Undecided => {
-                let sample = self.sample(now, self.window.cwnd, CwndSource::ApplicationLimited);
+                let sample =
+                    self.sample(now, Some(self.window.cwnd), CwndSource::ApplicationLimited);
                 self.undecided.wait(&sample, rows);
             }
             CwndEstimate::Sure(cwnd, source) => {
@@ -36,7 +41,7 @@ impl Engine<'_> {
                 }
                 self.undecided.give_up(rows);
                 self.watch(now, cwnd, source);
-                rows.extend([SenderRow::Sample(self.sample(now, cwnd, source))]);
+                rows.extend([SenderRow::Sample(self.sample(now, Some(cwnd), source))]);
             }
         }
     }
@@ -52,7 +57,7 @@ impl Engine<'_> {
         }
     }
 
-    fn sample(&self, now: &AckContext, cwnd: u32, source: CwndSource) -> SenderSample {
+    fn sample(&self, now: &AckContext, cwnd: Option<u32>, source: CwndSource) -> SenderSample {
         let smss = self.subject.side.smss_bytes;
         let source = match source {
             _ if self.stream.is_some_and(|stream| stream.is_warming_up()) => CwndSource::WarmUp,
@@ -64,7 +69,10 @@ impl Engine<'_> {
             source,
             CwndSource::WarmUp | CwndSource::Paced | CwndSource::NotSeen
         );
-        let cwnd = is_known.then_some(cwnd);
+        let cwnd = cwnd.filter(|_| is_known);
+        // Where the factor of one reduction differs from that of the next, only the flight after a
+        // recovery shows its threshold.
+        let is_guessed = !self.state.is_open() && !self.backoff.is_known();
         let is_ordered = self.subject.order != Order::NotSeen;
         let srtt = self.timer.srtt();
         let is_timed = is_ordered && srtt.is_none_or(|srtt| self.subject.shows(srtt));
@@ -83,7 +91,7 @@ impl Engine<'_> {
             cwnd_segments: cwnd,
             cwnd_bytes: cwnd.map(|cwnd| u64::from(cwnd) * u64::from(smss)),
             cwnd_source: source,
-            ssthresh_segments: self.window.ssthresh.filter(|_| is_known),
+            ssthresh_segments: self.window.ssthresh.filter(|_| is_known && !is_guessed),
             phase: is_ordered.then(|| self.phase()),
             recovery_epoch: self.state.recovery().map(|recovery| recovery.epoch),
             // Without the order of events at the sender, the time from data to its ACK has no meaning.

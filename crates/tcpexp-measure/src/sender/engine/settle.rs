@@ -64,7 +64,8 @@ impl Engine<'_> {
         let (Some(stream), State::Settling(settling)) = (self.stream, &self.state) else {
             return;
         };
-        if !self.exchange.has_sent() {
+        // An ACK right after the recovery may find the sender in the middle of its burst.
+        if !self.exchange.has_sent() || at - settling.ended.at < self.subject.order.answer() {
             return;
         }
         let settling = *settling;
