@@ -1,26 +1,23 @@
 //! One dataset from those of many pairs.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use tcpexp_flow::FlowShard;
-use tcpexp_store::{Folder, StoreOptions, Stored, as_url};
 use tcpexp_table::dataset::{DatasetTable, MergedTable};
 use tcpexp_table::{
     FailedPairRow, Format, PairFileRow, PairName, RowsWriter, TABLE_VERSION, failed_pair_columns,
 };
 
-use super::record::{ENDING, FailedPart};
-use super::task::{CapturePair, PAIR_COLUMN, pairs_of};
-use crate::analyze::{
-    MANIFEST_FILE_NAME, PAIRS_KIND, SHARD, buffered, file_name, shard_of, unwritten,
-};
+use super::parts::{Part, absent, common_options, parts_in, require_captures};
+use super::record::FailedPart;
+use super::task::{CapturePair, pairs_of};
+use crate::analyze::{MANIFEST_FILE_NAME, PAIRS_KIND, buffered, file_name, unwritten};
 use crate::contents::Contents;
-use crate::{CaptureInput, Comparison, DatasetDir, Error, Manifest, TableEntry};
+use crate::{CaptureInput, Comparison, DatasetDir, Error, TableEntry};
 
 /// Pairs whose parts are opened together: a store takes tens of milliseconds for each object.
 const OPENED: usize = 16;
@@ -30,9 +27,6 @@ const MOST_NAMED: usize = 8;
 
 /// Name of the table of the pairs that could not be analysed.
 const ERRORS: &str = "errors";
-
-/// Options of a manifest that depend on the captures.
-const OF_CAPTURES: [&str; 2] = ["from_ns", "to_ns"];
 
 /// Description of a dataset of many pairs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,21 +62,6 @@ pub struct MergedPair {
     pub comparison: Option<Comparison>,
     /// Warnings about the pair, one per line.
     pub warnings: Vec<String>,
-}
-
-/// A dataset in a folder of parts.
-struct Part {
-    path: PathBuf,
-    /// `None` for all flows.
-    shard: Option<FlowShard>,
-    manifest: Manifest,
-}
-
-/// What the folders of parts have of one pair.
-#[derive(Default)]
-struct Parts {
-    datasets: Vec<Part>,
-    failures: Vec<(PathBuf, FailedPart)>,
 }
 
 /// Joins the datasets of all pairs to one dataset.
@@ -157,185 +136,6 @@ pub fn merge_pairs(
     manifest.write(&out)?;
     out.finish()?;
     Ok(manifest)
-}
-
-/// The parts in all folders, by the names of their pairs.
-fn parts_in(folders: &[PathBuf], stores: &StoreOptions) -> Result<BTreeMap<String, Parts>, Error> {
-    let mut paths = Vec::new();
-    for folder in folders {
-        match as_url(folder) {
-            Some(url) => paths.extend(parts_in_store(folder, url, stores)?),
-            None => paths.extend(parts_in_directory(folder)?),
-        }
-    }
-    // In parallel, as a store takes its time for each answer.
-    let read: Result<Vec<_>, Error> = paths
-        .into_par_iter()
-        .map(|path| {
-            if is_failure(&path) {
-                let failure = FailedPart::read(&path, stores)?;
-                return Ok(OfPair::Failure(path, failure));
-            }
-            let (pair, part) = Part::read(&path, stores)?;
-            Ok(OfPair::Dataset(pair, Box::new(part)))
-        })
-        .collect();
-    let mut found: BTreeMap<String, Parts> = BTreeMap::new();
-    for part in read? {
-        match part {
-            OfPair::Failure(path, failure) => {
-                let parts = found.entry(failure.pair.clone()).or_default();
-                parts.failures.push((path, failure));
-            }
-            OfPair::Dataset(pair, part) => found.entry(pair).or_default().datasets.push(*part),
-        }
-    }
-    Ok(found)
-}
-
-/// What a folder has of a pair.
-enum OfPair {
-    Dataset(String, Box<Part>),
-    Failure(PathBuf, FailedPart),
-}
-
-fn is_failure(path: &Path) -> bool {
-    path.as_os_str()
-        .as_encoded_bytes()
-        .ends_with(ENDING.as_bytes())
-}
-
-/// Paths of the datasets and of the files with reasons, in the order of their names.
-fn parts_in_directory(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let named = |source| Error::Open {
-        path: folder.to_owned(),
-        source,
-    };
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).map_err(named)? {
-        let path = entry.map_err(named)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_hidden = name.starts_with('.');
-        if !is_hidden && (is_failure(&path) || path.join(MANIFEST_FILE_NAME).is_file()) {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
-}
-
-/// The same in a store, from one list of all its objects.
-fn parts_in_store(path: &Path, url: &str, stores: &StoreOptions) -> Result<Vec<PathBuf>, Error> {
-    let objects = Folder::at(url, stores).and_then(|folder| folder.all());
-    let objects = objects.map_err(|source| Error::Store {
-        path: path.to_owned(),
-        source,
-    })?;
-    let part = |object: Stored| match object.name.split_once('/') {
-        None => is_failure(Path::new(&object.name)).then_some(object.name),
-        Some((part, MANIFEST_FILE_NAME)) => Some(part.to_owned()),
-        Some(_) => None,
-    };
-    let parts = objects.into_iter().filter_map(part);
-    Ok(parts.map(|part| path.join(part)).collect())
-}
-
-impl Part {
-    /// Reads a part and the name of its pair.
-    fn read(path: &Path, stores: &StoreOptions) -> Result<(String, Self), Error> {
-        let manifest = Manifest::read_with(path, stores)?;
-        let pair = manifest.run.get(PAIR_COLUMN);
-        let pair = pair.and_then(|pair| pair.as_str()).map(str::to_owned);
-        let pair = pair.ok_or_else(|| Error::NoPairPart {
-            path: path.to_owned(),
-        })?;
-        let part = Self {
-            path: path.to_owned(),
-            shard: shard_of(&manifest),
-            manifest,
-        };
-        Ok((pair, part))
-    }
-}
-
-/// The names of the parts that a pair lacks.
-fn absent(pair: &str, parts: &[Part]) -> Result<Vec<String>, Error> {
-    let Some(first) = parts.first() else {
-        return Ok(vec![pair.to_owned()]);
-    };
-    let count = first.shard.map_or(1, FlowShard::count);
-    let mut present = BTreeMap::new();
-    for part in parts {
-        let number = part.shard.map_or(1, FlowShard::number);
-        let is_like_first = part.shard.map(FlowShard::count) == first.shard.map(FlowShard::count);
-        let namesake = present.insert(number, part);
-        let other = match namesake {
-            None if is_like_first => continue,
-            Some(other) => other,
-            None => first,
-        };
-        let is_same_input = part.manifest.captures == other.manifest.captures;
-        return Err(Error::ForeignPart {
-            path: part.path.clone(),
-            other: other.path.clone(),
-            what: if is_same_input { "options" } else { "captures" }.to_owned(),
-        });
-    }
-    let absent = (1..=count).filter(|number| !present.contains_key(number));
-    Ok(absent
-        .map(|number| format!("{pair} {number}/{count}"))
-        .collect())
-}
-
-/// Fails unless the parts were made from files of the lengths in the table of pairs.
-fn require_captures(pair: &CapturePair, parts: &[Part]) -> Result<(), Error> {
-    for part in parts {
-        let read = part
-            .manifest
-            .captures
-            .iter()
-            .map(|capture| capture.file.bytes);
-        if read.ne(pair.bytes) {
-            return Err(Error::OtherFiles {
-                path: part.path.clone(),
-                pair: pair.pair.name.to_string(),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// The options of all parts, which are equal.
-fn common_options(
-    pairs: &[(CapturePair, Vec<Part>)],
-) -> Result<BTreeMap<String, serde_json::Value>, Error> {
-    let options = |part: &Part| {
-        let mut options = part.manifest.options.clone();
-        options.retain(|name, _| name != SHARD && !OF_CAPTURES.contains(&name.as_str()));
-        options
-    };
-    let mut parts = pairs.iter().flat_map(|(_, parts)| parts);
-    let Some(first) = parts.next() else {
-        return Ok(BTreeMap::new());
-    };
-    let known = options(first);
-    for part in parts {
-        let differences = [
-            (options(part) != known, "options"),
-            (
-                part.manifest.tcpexp_version != first.manifest.tcpexp_version,
-                "tcpexp_version",
-            ),
-        ];
-        if let Some((_, what)) = differences.into_iter().find(|(differs, _)| *differs) {
-            return Err(Error::ForeignPart {
-                path: part.path.clone(),
-                other: first.path.clone(),
-                what: what.to_owned(),
-            });
-        }
-    }
-    Ok(known)
 }
 
 fn merged_table(

@@ -8,6 +8,7 @@ mod find;
 mod matching;
 mod merge;
 mod names;
+mod parts;
 mod record;
 mod task;
 

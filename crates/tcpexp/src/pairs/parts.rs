@@ -1,0 +1,214 @@
+//! The datasets of single pairs, or of parts of their flows, that folders hold.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use tcpexp_flow::FlowShard;
+use tcpexp_store::{Folder, StoreOptions, Stored, as_url};
+
+use super::record::{ENDING, FailedPart};
+use super::task::{CapturePair, PAIR_COLUMN};
+use crate::analyze::{MANIFEST_FILE_NAME, SHARD, shard_of};
+use crate::{Error, Manifest};
+
+/// Options of a manifest that depend on the captures.
+const OF_CAPTURES: [&str; 2] = ["from_ns", "to_ns"];
+
+/// A dataset in a folder of parts.
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+    /// `None` for all flows.
+    shard: Option<FlowShard>,
+    pub(super) manifest: Manifest,
+}
+
+/// What the folders of parts have of one pair.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) datasets: Vec<Part>,
+    pub(super) failures: Vec<(PathBuf, FailedPart)>,
+}
+
+/// The parts in all folders, by the names of their pairs.
+pub(super) fn parts_in(
+    folders: &[PathBuf],
+    stores: &StoreOptions,
+) -> Result<BTreeMap<String, Parts>, Error> {
+    let mut paths = Vec::new();
+    for folder in folders {
+        match as_url(folder) {
+            Some(url) => paths.extend(parts_in_store(folder, url, stores)?),
+            None => paths.extend(parts_in_directory(folder)?),
+        }
+    }
+    // In parallel, as a store takes its time for each answer.
+    let read: Result<Vec<_>, Error> = paths
+        .into_par_iter()
+        .map(|path| {
+            if is_failure(&path) {
+                let failure = FailedPart::read(&path, stores)?;
+                return Ok(OfPair::Failure(path, failure));
+            }
+            let (pair, part) = Part::read(&path, stores)?;
+            Ok(OfPair::Dataset(pair, Box::new(part)))
+        })
+        .collect();
+    let mut found: BTreeMap<String, Parts> = BTreeMap::new();
+    for part in read? {
+        match part {
+            OfPair::Failure(path, failure) => {
+                let parts = found.entry(failure.pair.clone()).or_default();
+                parts.failures.push((path, failure));
+            }
+            OfPair::Dataset(pair, part) => found.entry(pair).or_default().datasets.push(*part),
+        }
+    }
+    Ok(found)
+}
+
+/// What a folder has of a pair.
+enum OfPair {
+    Dataset(String, Box<Part>),
+    Failure(PathBuf, FailedPart),
+}
+
+fn is_failure(path: &Path) -> bool {
+    path.as_os_str()
+        .as_encoded_bytes()
+        .ends_with(ENDING.as_bytes())
+}
+
+/// Paths of the datasets and of the files with reasons, in the order of their names.
+fn parts_in_directory(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let named = |source| Error::Open {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(named)? {
+        let path = entry.map_err(named)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_hidden = name.starts_with('.');
+        if !is_hidden && (is_failure(&path) || path.join(MANIFEST_FILE_NAME).is_file()) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The same in a store, from one list of all its objects.
+fn parts_in_store(path: &Path, url: &str, stores: &StoreOptions) -> Result<Vec<PathBuf>, Error> {
+    let objects = Folder::at(url, stores).and_then(|folder| folder.all());
+    let objects = objects.map_err(|source| Error::Store {
+        path: path.to_owned(),
+        source,
+    })?;
+    let part = |object: Stored| match object.name.split_once('/') {
+        None => is_failure(Path::new(&object.name)).then_some(object.name),
+        Some((part, MANIFEST_FILE_NAME)) => Some(part.to_owned()),
+        Some(_) => None,
+    };
+    let parts = objects.into_iter().filter_map(part);
+    Ok(parts.map(|part| path.join(part)).collect())
+}
+
+impl Part {
+    /// Reads a part and the name of its pair.
+    fn read(path: &Path, stores: &StoreOptions) -> Result<(String, Self), Error> {
+        let manifest = Manifest::read_with(path, stores)?;
+        let pair = manifest.run.get(PAIR_COLUMN);
+        let pair = pair.and_then(|pair| pair.as_str()).map(str::to_owned);
+        let pair = pair.ok_or_else(|| Error::NoPairPart {
+            path: path.to_owned(),
+        })?;
+        let part = Self {
+            path: path.to_owned(),
+            shard: shard_of(&manifest),
+            manifest,
+        };
+        Ok((pair, part))
+    }
+}
+
+/// The names of the parts that a pair lacks.
+pub(super) fn absent(pair: &str, parts: &[Part]) -> Result<Vec<String>, Error> {
+    let Some(first) = parts.first() else {
+        return Ok(vec![pair.to_owned()]);
+    };
+    let count = first.shard.map_or(1, FlowShard::count);
+    let mut present = BTreeMap::new();
+    for part in parts {
+        let number = part.shard.map_or(1, FlowShard::number);
+        let is_like_first = part.shard.map(FlowShard::count) == first.shard.map(FlowShard::count);
+        let namesake = present.insert(number, part);
+        let other = match namesake {
+            None if is_like_first => continue,
+            Some(other) => other,
+            None => first,
+        };
+        let is_same_input = part.manifest.captures == other.manifest.captures;
+        return Err(Error::ForeignPart {
+            path: part.path.clone(),
+            other: other.path.clone(),
+            what: if is_same_input { "options" } else { "captures" }.to_owned(),
+        });
+    }
+    let absent = (1..=count).filter(|number| !present.contains_key(number));
+    Ok(absent
+        .map(|number| format!("{pair} {number}/{count}"))
+        .collect())
+}
+
+/// Fails unless the parts were made from files of the lengths in the table of pairs.
+pub(super) fn require_captures(pair: &CapturePair, parts: &[Part]) -> Result<(), Error> {
+    for part in parts {
+        let read = part
+            .manifest
+            .captures
+            .iter()
+            .map(|capture| capture.file.bytes);
+        if read.ne(pair.bytes) {
+            return Err(Error::OtherFiles {
+                path: part.path.clone(),
+                pair: pair.pair.name.to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The options of all parts, which are equal.
+pub(super) fn common_options(
+    pairs: &[(CapturePair, Vec<Part>)],
+) -> Result<BTreeMap<String, serde_json::Value>, Error> {
+    let options = |part: &Part| {
+        let mut options = part.manifest.options.clone();
+        options.retain(|name, _| name != SHARD && !OF_CAPTURES.contains(&name.as_str()));
+        options
+    };
+    let mut parts = pairs.iter().flat_map(|(_, parts)| parts);
+    let Some(first) = parts.next() else {
+        return Ok(BTreeMap::new());
+    };
+    let known = options(first);
+    for part in parts {
+        let differences = [
+            (options(part) != known, "options"),
+            (
+                part.manifest.tcpexp_version != first.manifest.tcpexp_version,
+                "tcpexp_version",
+            ),
+        ];
+        if let Some((_, what)) = differences.into_iter().find(|(differs, _)| *differs) {
+            return Err(Error::ForeignPart {
+                path: part.path.clone(),
+                other: first.path.clone(),
+                what: what.to_owned(),
+            });
+        }
+    }
+    Ok(known)
+}
