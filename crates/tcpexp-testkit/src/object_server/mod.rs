@@ -1,6 +1,8 @@
 //! A small HTTP server with the requests of S3 that readers and writers of objects make, and with
 //! faults on demand.
 
+mod answer;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Write};
@@ -10,10 +12,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use self::answer::{Answer, content, list, tag};
+
 /// Serves objects in memory on a port of this machine, until it is dropped.
 ///
 /// A path is that of an object: `/BUCKET/KEY` for S3. Signatures are not checked. It answers `GET` and
-/// `HEAD` with `Range` and `If-Match`, `PUT`, also with `If-None-Match`, uploads in parts, `DELETE` and lists of one bucket.
+/// `HEAD` with `Range` and `If-Match`, `PUT`, also with `If-None-Match`, uploads in parts, `DELETE` and
+/// lists of one bucket.
 pub struct ObjectServer {
     address: SocketAddr,
     state: Arc<State>,
@@ -139,35 +144,6 @@ struct Received {
     if_match: Option<String>,
     is_new_only: bool,
     body: Vec<u8>,
-}
-
-/// An answer before it is written.
-struct Answer {
-    status: u16,
-    headers: Vec<(&'static str, String)>,
-    content: Vec<u8>,
-}
-
-impl Answer {
-    fn of(status: u16, content: impl Into<Vec<u8>>) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            content: content.into(),
-        }
-    }
-
-    fn error(status: u16, code: &str) -> Self {
-        Self::of(
-            status,
-            format!("<Error><Code>{code}</Code><Message>test of {code}</Message></Error>"),
-        )
-    }
-
-    fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name, value.into()));
-        self
-    }
 }
 
 impl State {
@@ -358,79 +334,4 @@ impl State {
             _ => Answer::error(501, "NotImplemented"),
         }
     }
-}
-
-fn content(object: &[u8], range: Option<(usize, usize)>, if_match: Option<&str>) -> Answer {
-    let tag = tag(object);
-    if if_match.is_some_and(|wanted| wanted != tag) {
-        return Answer::error(412, "PreconditionFailed");
-    }
-    let answer = match range {
-        Some((first, _)) if first >= object.len() => {
-            return Answer::error(416, "InvalidRange");
-        }
-        Some((first, last)) => {
-            let last = last.min(object.len() - 1);
-            Answer::of(206, &object[first..=last]).header(
-                "Content-Range",
-                format!("bytes {first}-{last}/{}", object.len()),
-            )
-        }
-        None => Answer::of(200, object),
-    };
-    answer
-        .header("ETag", tag)
-        .header("Last-Modified", "Sat, 31 Jan 2026 10:00:00 GMT")
-}
-
-/// The objects of a bucket whose keys start with `prefix`. With a delimiter, folders below it are
-/// listed as such.
-fn list(
-    objects: &BTreeMap<String, Vec<u8>>,
-    bucket: &str,
-    prefix: &str,
-    has_delimiter: bool,
-) -> Answer {
-    let prefix = prefix.replace("%2F", "/");
-    let bucket = format!("{}/", bucket.trim_end_matches('/'));
-    let mut text = String::from("<ListBucketResult>");
-    let mut folders = Vec::new();
-    for (path, object) in objects {
-        let Some(key) = path.strip_prefix(&bucket) else {
-            continue;
-        };
-        let Some(rest) = key.strip_prefix(&prefix) else {
-            continue;
-        };
-        match rest.split_once('/').filter(|_| has_delimiter) {
-            Some((folder, _)) => folders.push(format!("{prefix}{folder}/")),
-            None => {
-                write!(
-                    text,
-                    "<Contents><Key>{key}</Key><Size>{}</Size><ETag>{}</ETag>\
-                     <LastModified>2026-01-31T10:00:00.000Z</LastModified></Contents>",
-                    object.len(),
-                    tag(object)
-                )
-                .unwrap();
-            }
-        }
-    }
-    folders.dedup();
-    for folder in folders {
-        write!(
-            text,
-            "<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>"
-        )
-        .unwrap();
-    }
-    Answer::of(200, text + "</ListBucketResult>")
-}
-
-/// FNV-1a of the content, as an `ETag`.
-fn tag(bytes: &[u8]) -> String {
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("\"{hash:016x}\"")
 }
