@@ -1,3 +1,5 @@
+mod refused;
+
 use std::path::Path;
 
 use insta::assert_snapshot;
@@ -199,19 +201,6 @@ prepare.source.sysctl.net.ipv4.tcp_ecn = 2
 }
 
 #[test]
-fn kernel_settings_that_cannot_be_made_are_refused() {
-    let with = |more: &str| {
-        refusal(&PLAN.replace("kind = \"lab\"\n", &format!("kind = \"lab\"\n{more}\n")))
-    };
-    assert_snapshot!(with("prepare.module.hystart = 0"), @r#"plan.toml:2: prepare.module: hystart = "0" is not a parameter of a module: expected a key such as tcp_cubic.hystart"#);
-    assert_snapshot!(with("prepare.module.tcp_cubic.hystart = 0.5"), @"plan.toml:2: prepare.module.tcp_cubic.hystart: invalid type: floating point `0.5`, expected the value of a kernel setting: a whole number, text, true or false");
-    assert_snapshot!(with("prepare.sysctl.net.ipv4.tcp_ecn = \"1; reboot\""), @r#"plan.toml:2: prepare.sysctl: net.ipv4.tcp_ecn = "1; reboot" is not a kernel setting"#);
-    assert_snapshot!(with("prepare.sysctl.net.ipv4.tcp_ecn = 1\nprepare.sysctl.\"net.ipv4\".tcp_ecn = 2"), @"plan.toml:3: net.ipv4.tcp_ecn is set twice");
-    assert_snapshot!(with("prepare.source.module.tcp_cubic.hystart = 0\nprepare.sink.module.tcp_cubic.hystart = 1"), @"plan.toml:2: prepare: tcp_cubic.hystart is 1 on dst1 and 0 on src1, but these hosts share one kernel");
-    assert_snapshot!(with("prepare.sources.sysctl.net.ipv4.tcp_ecn = 1"), @"plan.toml:2: prepare.sources: unknown field `sources`, expected one of `keep_offloads`, `initcwnd`, `mtu`, `sysctl`, `module`, `source`, `sink`, `router`");
-}
-
-#[test]
 fn each_quantity_of_traffic_is_a_column() {
     let lists = "cc = [\"cubic\", \"reno\"]\nrate = [\"2mbit\", \"10mbit\"]\n";
     let with = |list: &str, tool: &str| {
@@ -245,56 +234,6 @@ fn order_depends_only_on_the_seed() {
 }
 
 #[test]
-fn error_names_line_and_key() {
-    assert_snapshot!(refusal_of("\"10mbit\"]", "\"10mbits\"]"), @r#"plan.toml:5: matrix.rate[2]: "10mbits" is not a rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
-    assert_snapshot!(refusal_of("delay = \"10ms\"", "delay = 10"), @r#"plan.toml:8: path.forward.delay: invalid type: integer `10`, expected a string with a time such as "500us", "20ms", "1.5s" or "2min""#);
-    assert_snapshot!(refusal_of("buffer =", "bufer ="), @"plan.toml:9: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `linklayer`, `overhead`, `police`, `police_burst`, `slot`, `slot_most`, `slot_packets`, `slot_bytes`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
-    assert_snapshot!(refusal_of("tool = \"iperf3\"", "tool = \"iperf9\""), @"plan.toml:13: traffic[1].tool: unknown variant `iperf9`, expected one of `iperf3`, `iperf`, `udp`, `request-response`, `netperf`, `http`, `rsync`, `scp`, `ping`, `command`");
-    assert_snapshot!(refusal_of("duration = \"10s\"", "durations = \"10s\""), @"plan.toml:14: traffic[1].durations: unknown field `durations`, expected one of `name`, `tool`, `from`, `to`, `start`, `duration`, `bytes`, `count`, `stagger`, `cc`, `mss`, `window`, `rate`, `packet_bytes`, `interval`, `request`, `reply`, `sizes`, `dscp`, `port`, `command`, `server`");
-    assert_snapshot!(refusal_of("duration = \"10s\"", ""), @"plan.toml:13: traffic[1].tool: iperf3 needs duration or bytes");
-    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nsizes = [\"1kB\"]"), @"plan.toml:15: traffic[1].sizes: iperf3 has no sizes; it takes duration, bytes, cc, mss, window, rate, dscp, port");
-    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nto = \"dst9\""), @"plan.toml:15: traffic[1].to: expected one of dst1, src1, or all");
-    assert_snapshot!(refusal_of("cc = [", "cca = ["), @"plan.toml:4: matrix.cca: expected the key of a parameter, such as path.forward.rate or traffic.NAME.cc, or a short name: rate, linklayer, overhead, delay, jitter, loss, buffer, queue, ecn, cc, mss, duration, count, dscp, initcwnd, mtu");
-    assert_snapshot!(refusal_of("cc = [", "traffic.bluk.cc = ["), @"plan.toml:4: matrix.traffic.bluk.cc: no traffic is named bluk");
-    assert_snapshot!(refusal_of("\"reno\"]", "\"cubic\"]"), @"plan.toml:5: matrix.rate[1]: this cell is in the grid twice");
-    assert_snapshot!(refusal_of("\"reno\"]", "\"reno; reboot\"]"), @r#"plan.toml:4: matrix.cc[2]: expected a name such as "cubic""#);
-    assert_snapshot!(refusal_of("kind = \"lab\"", "kind = \"moon\""), @"plan.toml:1: kind: unknown variant `moon`, expected one of `ssh`, `lab`, `netns`");
-    assert_snapshot!(refusal_of("kind = \"lab\"", "kind = \"ssh\""), @r#"plan.toml:1: expected a host whose role is "source""#);
-    assert_snapshot!(refusal_of("kind = \"lab\"", "kind = lab"), @"plan.toml:1: string values must be quoted, expected literal string");
-    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\nrate = \"5\"\n[[traffic]]"), @r#"plan.toml:13: change[1].rate: "5" is not a rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
-    assert_snapshot!(refusal("kind = \"lab\"\n[path.forward]\n"), @"plan.toml:1: expected at least one [[traffic]]");
-    assert_snapshot!(refusal("kind = \"lab\"\n[[traffic]]\nname = \"a\"\ntool = \"ping\"\nduration = \"1s\""), @"plan.toml:1: missing field `path`");
-    assert_snapshot!(
-        refusal(&PLAN.replace("\"lab\"", "\"ssh\"\nhosts.a = { role = \"source\", interface = \"eth1\" }")),
-        @"plan.toml:2: hosts.a.role: a source needs address"
-    );
-}
-
-#[test]
-fn grid_that_is_too_large_is_refused_with_its_count() {
-    let values: Vec<String> = (1..=400).map(|value| format!("\"{value}ms\"")).collect();
-    let values = values.join(", ");
-    let lists = [
-        "path.forward.delay",
-        "path.reverse.delay",
-        "path.forward.target",
-    ];
-    let lists: String = lists.map(|list| format!("{list} = [{values}]\n")).concat();
-    let text = PLAN.replace("[matrix]\n", &format!("[matrix]\n{lists}"));
-    assert!(
-        refusal(&text).contains("expected at most 100000 cells, but the lists yield 256000000"),
-        "{}",
-        refusal(&text)
-    );
-}
-
-#[test]
-fn exclusion_that_matches_no_cell_is_refused() {
-    let wrong = "[matrix]\nexclude = [{ cc = \"reno\", rate = \"10 mbit\" }]\n";
-    assert_snapshot!(refusal(&PLAN.replace("[matrix]\n", wrong)), @"plan.toml:4: matrix.exclude[1].cc: expected keys and values of the lists; no cell matches all of these");
-}
-
-#[test]
 fn more_hosts_than_the_testbed_has_are_refused() {
     let lab = "kind = \"lab\"\nlab.sources = 65";
     assert_snapshot!(refusal_of("kind = \"lab\"", lab), @"plan.toml:2: lab.sources: expected 1 to 64 sources on the testbed, found 65");
@@ -303,12 +242,6 @@ fn more_hosts_than_the_testbed_has_are_refused() {
         .collect();
     let lab = format!("kind = \"lab\"\n{}", hosts.concat());
     assert_snapshot!(refusal_of("kind = \"lab\"", &lab), @"plan.toml:2: hosts: expected 1 to 64 sinks on the testbed, found 65");
-}
-
-#[test]
-fn ports_above_the_range_are_refused() {
-    let port = "duration = \"10s\"\nport = 65535\ncount = 2";
-    assert_snapshot!(refusal_of("duration = \"10s\"", port), @"plan.toml:15: traffic[1].port: 2 servers need ports up to 65536: expected at most 65535");
 }
 
 #[test]
@@ -334,26 +267,6 @@ fn cells_of_the_example_with_random_loss_have_the_percentages_of_the_plan() {
 fn example(name: &str) -> Plan {
     let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plans");
     Plan::read(&plans.join(format!("{name}.toml"))).unwrap()
-}
-
-#[test]
-fn traffic_that_cannot_run_concurrently_is_refused() {
-    let with = |more: &str| {
-        refusal(&format!(
-            "kind = \"lab\"\n[path.forward]\n[[traffic]]\n{more}"
-        ))
-    };
-    let pages = "name = \"pages\"\ntool = \"http\"\nsizes = [\"1kB\"]\n";
-    assert_snapshot!(with(&format!("{pages}port = 80\n[[traffic]]\nname = \"more\"\ntool = \"rsync\"\nbytes = \"1kB\"\nport = 80")), @"plan.toml:12: traffic[2].port: 80 is already in use on src1");
-    assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"scp\"\nbytes = \"1kB\"\ncc = \"cubic\"")), @r#"plan.toml:7: traffic[1].cc: expected cc = "cubic", because more runs on src1 at the same time and cannot set its own"#);
-    assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"iperf\"\nbytes = \"1kB\"")), @r#"plan.toml:10: traffic[2].tool: expected cc = "bbr", because pages runs on src1 at the same time and cannot set its own"#);
-    assert_snapshot!(with("name = \"asks\"\ntool = \"request-response\"\nduration = \"1s\"\nrequest = \"1kB\"\nreply = \"2kB\""), @"plan.toml:8: traffic[1].reply: iperf echoes its request: expected the size of request; netperf supports two sizes");
-}
-
-#[test]
-fn impossible_path_is_refused_before_any_change() {
-    assert_snapshot!(refusal_of("buffer = \"30p\"", "rate = \"2mbit\""), @r#"plan.toml:7: path.forward: forward.queue needs a buffer, such as buffer = "1bdp""#);
-    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: the queue forward cannot be changed in place: apply the new bottleneck instead");
 }
 
 #[test]
