@@ -13,7 +13,7 @@ pub const LINE_COLUMN: &str = "line";
 /// Columns that identify a queue, in a table that is not about flows.
 const QUEUE_COLUMNS: [&str; 4] = ["file", "interface", "handle", "way"];
 /// Columns with a row's time, in order of preference.
-pub(crate) const TIMES: [&str; 3] = ["time", "start_time", "sent_time"];
+pub const TIMES: [&str; 3] = ["time", "start_time", "sent_time"];
 /// Divisor of the busiest sender's number of ACKs; senders with fewer ACKs than the result are
 /// omitted.
 ///

@@ -86,7 +86,7 @@ pub use cwnd::{CwndSeries, cwnd_figure};
 pub use delays::{queueing_figure, rtt_figure};
 pub use ecdf::ecdf_figure;
 pub use error::Error;
-pub use flow_line::{FLOW_COLUMNS, LINE_COLUMN};
+pub use flow_line::{FLOW_COLUMNS, LINE_COLUMN, TIMES};
 pub use group::{Group, GroupPanel};
 pub use heatmap::heatmap_figure;
 pub use levels::Levels;

@@ -90,9 +90,9 @@ pub struct TimeSpan {
 
 /// Draws panels with a common time axis.
 ///
-/// Time is in seconds since `origin`, or since the first value of all lines except logged ones,
-/// which may start earlier. All times must be on one clock. A line joins values close in time;
-/// isolated values are dots.
+/// Time is in seconds since `origin`. Without one, or if a value precedes it, time counts from the
+/// first value of all lines except logged ones, which may start earlier. All times must be on one
+/// clock. A line joins values close in time; isolated values are dots.
 pub fn timeseries_figure(
     panels: &[TimePanel],
     origin: Option<Timestamp>,
@@ -112,7 +112,7 @@ pub fn timeseries_figure(
             .map(|point| point.0)
     };
     let (first, end) = (times().min().ok_or(Error::Nothing)?, times().max());
-    let start = origin.unwrap_or(first);
+    let start = origin.filter(|origin| *origin <= first).unwrap_or(first);
     let seconds = end.map_or(0.0, |end| (end - start).as_seconds_f64());
     let axis = TimeAxis {
         start,

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use tcpexp::{FlowName, Selection};
 use tcpexp_chart::{
-    Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, rebinned,
+    Flows, LINE_COLUMN, Levels, PanelKind, TIMES, TimePanel, column_panel, losses, rebinned,
     timeseries_figure, window_panel,
 };
 use tcpexp_table::{Frame, Series};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::ChartKind;
 use super::data::DataArgs;
@@ -120,9 +120,10 @@ impl ChartKind for TimeseriesArgs {
         }
         flows.name_lines(&mut panels);
         let note = has_rates.then(|| source.bins()).flatten();
+        let origin = source.origin(&kinds);
         figure
             .noting(note)
-            .finish(|style| timeseries_figure(&panels, None, style))
+            .finish(|style| timeseries_figure(&panels, origin, style))
     }
 }
 
@@ -184,6 +185,31 @@ impl Source<'_> {
             .map(|nanos| short(TimeDelta::from_nanos(nanos)))
             .collect();
         (!widths.is_empty()).then(|| format!("rates in bins of {}", widths.join(" or ")))
+    }
+
+    /// Time zero of the run, from which the tables of a dataset count `time_s`. `None` for tables
+    /// without that column and for several runs.
+    fn origin(&self, kinds: &[PanelKind]) -> Option<Timestamp> {
+        let sources = sources(kinds.first()?, self.data).ok()?;
+        let (table, _) = sources.into_iter().next()?;
+        let names = self.data.tables().names();
+        let (_, columns) = names.into_iter().find(|(name, _)| *name == table)?;
+        let time = TIMES.into_iter().find(|time| columns.contains(*time))?;
+        if !columns.contains("time_s") {
+            return None;
+        }
+        let wanted = [time, "time_s"].map(str::to_owned);
+        let frame = self.data.read(&table, &wanted, &[]).ok()?;
+        let (times, seconds) = frame.column(time).zip(frame.column("time_s"))?;
+        let mut origins = (0..frame.rows()).filter_map(|row| {
+            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+            let since = TimeDelta::from_nanos((seconds.number(row)? * 1e9).round() as i64);
+            Some(Timestamp::from_nanos(times.whole(row)?) - since)
+        });
+        let first = origins.next()?;
+        // The seconds are rounded to an f64.
+        let is_same = |origin: Timestamp| (origin - first).abs() <= TimeDelta::from_micros(1);
+        origins.all(is_same).then_some(first)
     }
 
     fn panel(&self, kind: &PanelKind, flows: &mut Flows) -> anyhow::Result<TimePanel> {

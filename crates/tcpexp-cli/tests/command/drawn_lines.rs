@@ -73,7 +73,7 @@ fn flows_without_a_colour_are_one_band_with_their_number() {
             AND goodput_bps IS NOT NULL),
         ranked AS (SELECT flow_id, row_number() OVER (ORDER BY sum(bps) DESC) AS place
             FROM rates GROUP BY flow_id)
-        SELECT time_s - (SELECT min(time_s) FROM rates) AS start,
+        SELECT time_s AS start,
             quantile_cont(bps / 1e6, 0.05) AS low, quantile_cont(bps / 1e6, 0.95) AS high
         FROM rates JOIN ranked USING (flow_id) WHERE place > 7
         GROUP BY time_s HAVING count(*) = 12 ORDER BY time_s",
@@ -188,17 +188,15 @@ fn a_recovery_that_the_capture_cuts_is_shaded_to_the_last_value_of_its_flow() {
     let shaded = chart.sides.iter().filter(|(colour, _)| colour == RECOVERY);
     let sides = shaded.map(|(_, (left, right))| (x.value(*left), x.value(*right)));
     let sides: Vec<(f64, f64)> = sides.collect();
-    // Time zero of the chart is the first value of its lines.
     let values =
         "(SELECT time_s FROM 'cut/sender.parquet' WHERE flow_id = 1 AND direction = 'forward'
         AND coalesce(cwnd_segments, flight_size_bytes) IS NOT NULL)";
-    let began = numbers(&format!(
-        "SELECT time_s - (SELECT min(time_s) FROM {values}) AS x FROM 'cut/events.parquet'
-        WHERE event = 'recovery' AND flow_id = 1 AND end_time IS NULL"
-    ));
-    let last = numbers(&format!(
-        "SELECT max(time_s) - min(time_s) AS x FROM {values}"
-    ));
+    // Time zero of the chart is that of the table.
+    let began = numbers(
+        "SELECT time_s AS x FROM 'cut/events.parquet'
+        WHERE event = 'recovery' AND flow_id = 1 AND end_time IS NULL",
+    );
+    let last = numbers(&format!("SELECT max(time_s) AS x FROM {values}"));
     let ([began], [last]) = (&began[..], &last[..]) else {
         panic!("{began:?} {last:?}");
     };
