@@ -1,8 +1,8 @@
 //! Labels below a horizontal axis: of its ticks, and of the bands that group its slots.
 
+use crate::abbreviated::abbreviated;
 use crate::axis::{Axis, BandRow, Scale};
 use crate::canvas::{Canvas, TEXT_HEIGHT};
-use crate::legend::shortened_inside;
 
 /// Gap between a tick and its label, and between the labels and the axis' name.
 pub(crate) const GAP: i32 = 10;
@@ -51,8 +51,10 @@ impl Labels {
             };
         }
         let fits = |text: &str| canvas.text_width(text) <= MAX_UPRIGHT;
-        let lines: Vec<Vec<String>> = names()
-            .map(|name| vec![shortened_inside(name, fits)])
+        let names: Vec<&str> = names().collect();
+        let lines: Vec<Vec<String>> = abbreviated(&names, fits)
+            .into_iter()
+            .map(|name| vec![name])
             .collect();
         let longest = lines
             .iter()
@@ -140,19 +142,21 @@ impl BandNames {
                 canvas.text_width(&names[length]) <= width - BETWEEN_LABELS
             })
         };
-        let named = |name: &dyn Fn(&[String; 3]) -> String| {
-            let names = row.iter().map(|(slots, names)| (*slots, name(names)));
-            names.collect()
+        let of_length = |length: usize| row.iter().map(move |(_, names)| names[length].as_str());
+        let named = |names: Vec<String>| {
+            let slots = row.iter().map(|(slots, _)| *slots);
+            slots.zip(names).collect()
         };
         if let Some(length) = (0..3).find(|length| fits(*length)) {
             return Self {
-                names: named(&|names| names[length].clone()),
+                names: named(of_length(length).map(str::to_owned).collect()),
                 are_upright: false,
                 room: ROW,
             };
         }
         let fits = |text: &str| canvas.text_width(text) <= MAX_UPRIGHT;
-        let upright: Vec<(usize, String)> = named(&|names| shortened_inside(&names[1], fits));
+        let names: Vec<&str> = of_length(1).collect();
+        let upright: Vec<(usize, String)> = named(abbreviated(&names, fits));
         let widths = upright.iter().map(|(_, name)| canvas.text_width(name));
         let room = widths.max().unwrap_or(0) + 2 * GAP;
         Self {

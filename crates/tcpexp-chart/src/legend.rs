@@ -171,18 +171,3 @@ pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
         .find(|start| fits(start))
         .unwrap_or_default()
 }
-
-/// Shortens `text` in the middle with an ellipsis; flows differ in the ports at both ends.
-pub(crate) fn shortened_inside(text: &str, fits: impl Fn(&str) -> bool) -> String {
-    if fits(text) {
-        return text.to_owned();
-    }
-    let letters: Vec<char> = text.chars().collect();
-    let kept = (0..letters.len()).rev().map(|kept| {
-        let (head, tail) = (kept.div_ceil(2), kept / 2);
-        let ends = letters[..head].iter().chain(&['…']);
-        ends.chain(&letters[letters.len() - tail..])
-            .collect::<String>()
-    });
-    kept.into_iter().find(|text| fits(text)).unwrap_or_default()
-}

@@ -29,6 +29,7 @@
 //! scenes share one layout and drawing code, which clips layers to their panels and removes points
 //! that are not visible. [`parts`] has these, for charts that this crate does not have.
 
+mod abbreviated;
 mod axis;
 mod bars;
 mod bins;

@@ -1,10 +1,10 @@
 //! Names of lines, right of the panel.
 
 use crate::Error;
+use crate::abbreviated::abbreviated;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::clip::{At, Point};
 use crate::labels::GAP;
-use crate::legend::shortened_inside;
 use crate::panel::{Frame, Panel};
 use crate::stroke::Stroke;
 use crate::theme::Ink;
@@ -53,13 +53,15 @@ impl LineEnd {
         let mut ends: Vec<(At, &Self)> = ends.iter().map(|end| (place(end), end)).collect();
         ends.sort_by_key(|((_, y), _)| *y);
         let wanted: Vec<i32> = ends.iter().map(|((_, y), _)| *y).collect();
-        for ((at, end), y) in ends.iter().zip(apart(&wanted, (top, bottom))) {
+        let start = right + END_RULE + GAP;
+        let names: Vec<&str> = ends.iter().map(|(_, end)| end.name.as_str()).collect();
+        let room = panel.outer_right - start;
+        let names = abbreviated(&names, |text| canvas.text_width(text) <= room);
+        let heights = apart(&wanted, (top, bottom));
+        for (((at, end), name), y) in ends.iter().zip(&names).zip(heights) {
             let rule = [*at, (right, at.1), (right + END_RULE, y)];
             canvas.line(&rule, Stroke::solid(end.ink, 1))?;
-            let at = (right + END_RULE + GAP, y);
-            let room = panel.outer_right - at.0;
-            let name = shortened_inside(&end.name, |text| canvas.text_width(text) <= room);
-            canvas.text(&name, at, Align::Left)?;
+            canvas.text(name, (start, y), Align::Left)?;
         }
         Ok(())
     }
