@@ -319,11 +319,21 @@ impl Layout {
         let fields = window.get(..self.header_bytes)?.first_chunk::<16>()?;
         let (words, _) = fields.as_chunks::<4>();
         let &[seconds, fraction, first, second] = words.first_chunk()?;
-        let words = [seconds, fraction, first, second];
         // One decision for all words.
         let [seconds, fraction, first, second] = match self.order {
-            ByteOrder::Little => words.map(u32::from_le_bytes),
-            ByteOrder::Big => words.map(u32::from_be_bytes),
+            // Without `map`, which the compiler does not inline here: two calls for each word.
+            ByteOrder::Little => [
+                u32::from_le_bytes(seconds),
+                u32::from_le_bytes(fraction),
+                u32::from_le_bytes(first),
+                u32::from_le_bytes(second),
+            ],
+            ByteOrder::Big => [
+                u32::from_be_bytes(seconds),
+                u32::from_be_bytes(fraction),
+                u32::from_be_bytes(first),
+                u32::from_be_bytes(second),
+            ],
         };
         let swapped = match self.lengths {
             Lengths::CapturedFirst => false,

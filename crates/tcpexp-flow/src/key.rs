@@ -86,7 +86,7 @@ const IPV6: u64 = 6;
 impl PartialEq for FlowKey {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        let [a, b] = [self, other].map(|key| key.addresses);
+        let (a, b) = (&self.addresses, &other.addresses);
         // One branch decides nearly each comparison.
         (a[0] ^ b[0]) | (self.rest ^ other.rest) == 0 && (!self.is_v6() || a[1..] == b[1..])
     }
@@ -142,20 +142,24 @@ impl FlowKey {
     /// Returns the key of `packet`'s flow and the end that sent it.
     #[inline]
     pub fn of(packet: &Packet<'_>) -> (Self, End) {
-        let [from, to] = [packet.ports.source, packet.ports.destination].map(u64::from);
+        // Without `map` of arrays, which the compiler does not always inline: two calls for each element.
+        let from = u64::from(packet.ports.source);
+        let to = u64::from(packet.ports.destination);
         let (addresses, version, [low_port, high_port], is_low) = match packet.addresses {
             Addresses::V4 {
                 source,
                 destination,
             } => {
-                let [source, destination] = [source, destination].map(|v4| u64::from(v4.to_bits()));
+                let source = u64::from(source.to_bits());
+                let destination = u64::from(destination.to_bits());
                 // An address and its port are one number, and to select the smaller one takes no
                 // branch, which would be mispredicted at every other packet.
                 let (source, destination) =
                     (source << PORT_BITS | from, destination << PORT_BITS | to);
                 let (low, high) = (source.min(destination), source.max(destination));
                 let addresses = [low >> PORT_BITS << 32 | high >> PORT_BITS, 0, 0, 0];
-                let ports = [low, high].map(|end| end & u64::from(u16::MAX));
+                let port = u64::from(u16::MAX);
+                let ports = [low & port, high & port];
                 (addresses, 4, ports, source <= destination)
             }
             Addresses::V6 {

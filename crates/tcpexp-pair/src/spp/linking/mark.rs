@@ -124,20 +124,22 @@ impl Mark {
     /// Hashes here, while the fields are in the cache.
     #[inline]
     fn new(words: [u32; 4], length: u32, ip_id: u16, rest: [u64; 2]) -> Self {
-        let [a, b, c, d] = words.map(u64::from);
+        // Without `map` of arrays, which the compiler does not always inline: calls for each element.
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let hashed = [
-            a << 32 | b,
-            c << 32 | d,
+            pair(words[0], words[1]),
+            pair(words[2], words[3]),
             u64::from(length) << 32 | rest[0],
             rest[1] ^ u64::from(ip_id),
         ];
-        let digest = [1, 2].map(|seed| {
+        let hash = |seed| {
             let mut state = FixedState::with_seed(seed).build_hasher();
             for word in hashed {
                 state.write_u64(word);
             }
             state.finish()
-        });
+        };
+        let digest = [hash(1), hash(2)];
         Self {
             words,
             length,
