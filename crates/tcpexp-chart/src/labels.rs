@@ -143,20 +143,20 @@ impl BandNames {
             })
         };
         let of_length = |length: usize| row.iter().map(move |(_, names)| names[length].as_str());
-        let named = |names: Vec<String>| {
+        let with_slots = |names: Vec<String>| {
             let slots = row.iter().map(|(slots, _)| *slots);
             slots.zip(names).collect()
         };
         if let Some(length) = (0..3).find(|length| fits(*length)) {
             return Self {
-                names: named(of_length(length).map(str::to_owned).collect()),
+                names: with_slots(of_length(length).map(str::to_owned).collect()),
                 are_upright: false,
                 room: ROW,
             };
         }
         let fits = |text: &str| canvas.text_width(text) <= MAX_UPRIGHT;
         let names: Vec<&str> = of_length(1).collect();
-        let upright: Vec<(usize, String)> = named(abbreviated(&names, fits));
+        let upright: Vec<(usize, String)> = with_slots(abbreviated(&names, fits));
         let widths = upright.iter().map(|(_, name)| canvas.text_width(name));
         let room = widths.max().unwrap_or(0) + 2 * GAP;
         Self {
