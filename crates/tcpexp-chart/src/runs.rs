@@ -141,8 +141,8 @@ impl Runs {
         facets.iter().map(of_one).collect()
     }
 
-    /// A note on the numbers of a figure's panels: `median over 5 runs, bulk flows, forward`. `pool`
-    /// names the pooled values.
+    /// A note on the numbers of a figure's panels: `median over 5 runs, bulk flows, direction with
+    /// more payload`. `pool` names the pooled values.
     pub fn note(panels: &[Self], pool: Option<&str>) -> String {
         let counts = panels.iter().flat_map(|panel| &panel.numbers);
         let counts = counts.flatten().map(Vec::len);

@@ -44,6 +44,19 @@ pub enum PooledDirection {
     Both,
 }
 
+impl PooledDirection {
+    /// The words for it below a figure.
+    ///
+    /// They name the rule, not what it chose: the numbers of a comparison no longer have the
+    /// directions of their flows.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Payload => "direction with more payload",
+            Self::Both => "both directions",
+        }
+    }
+}
+
 /// What counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pooling {
@@ -75,12 +88,12 @@ pub struct Pooled {
     pub counts: Vec<bool>,
     /// The flows in words: `bulk flows`.
     pub flows: String,
-    /// The direction in words: `forward`.
+    /// The direction in words: `both directions`.
     pub direction: &'static str,
 }
 
 impl Pooled {
-    /// `bulk flows, forward`: what is printed under a figure.
+    /// `bulk flows, direction with more payload`: what is printed under a figure.
     pub fn words(&self) -> String {
         format!("{}, {}", self.flows, self.direction)
     }
@@ -103,7 +116,7 @@ impl Pooling {
         let flows: Vec<String> = flows.into_iter().collect();
         Pooled {
             flows: flows.join(" and "),
-            direction: self.direction_words(lanes, &counts),
+            direction: self.direction.words(),
             counts,
         }
     }
@@ -145,24 +158,6 @@ impl Pooling {
                 counts[*place] =
                     self.direction == PooledDirection::Both || most(places) == Some(*place);
             }
-        }
-    }
-
-    fn direction_words(&self, lanes: &[Lane<'_>], counts: &[bool]) -> &'static str {
-        let mut counted = lanes.iter().zip(counts).filter(|(_, counts)| **counts);
-        if self.direction == PooledDirection::Both {
-            return "both directions";
-        }
-        let Some((first, _)) = counted.next() else {
-            return "direction of the payload";
-        };
-        match (
-            counted.all(|(lane, _)| lane.is_forward == first.is_forward),
-            first.is_forward,
-        ) {
-            (true, true) => "forward",
-            (true, false) => "reverse",
-            (false, _) => "direction of the payload",
         }
     }
 }
@@ -269,7 +264,7 @@ mod tests {
             pooled.counts,
             [false, false, true, false, false, false, false]
         );
-        assert_eq!(pooled.words(), "bulk flows, forward");
+        assert_eq!(pooled.words(), "bulk flows, direction with more payload");
         let web = Pooling {
             flows: "web".parse().unwrap(),
             ..Pooling::default()
@@ -279,7 +274,7 @@ mod tests {
             pooled.counts,
             [false, false, false, false, false, true, false]
         );
-        assert_eq!(pooled.words(), "web flows, reverse");
+        assert_eq!(pooled.words(), "web flows, direction with more payload");
     }
 
     #[test]
@@ -291,7 +286,10 @@ mod tests {
         ];
         let pooled = Pooling::default().choose(&lanes);
         assert_eq!(pooled.counts, [false, true, true]);
-        assert_eq!(pooled.words(), "bbr/cubic flows, forward");
+        assert_eq!(
+            pooled.words(),
+            "bbr/cubic flows, direction with more payload"
+        );
     }
 
     #[test]
@@ -308,7 +306,7 @@ mod tests {
         ];
         let pooled = Pooling::default().choose(&lanes);
         assert_eq!(pooled.counts, [false, true, true, true]);
-        let words = "flows with at least 1 % of the payload, direction of the payload";
+        let words = "flows with at least 1 % of the payload, direction with more payload";
         assert_eq!(pooled.words(), words);
         let all = Pooling {
             flows: PooledFlows::All,

@@ -179,7 +179,7 @@ fn bars(desk: &Desk, (class, measure): (&str, &str), own: &[f64]) {
     let tops = tops.map(|(_, points)| points.iter().fold(f64::MAX, |top, point| top.min(point.1)));
     let drawn: Vec<f64> = tops.map(|top| scale.value(top) * unit).collect();
     assert_near(&drawn, own, |_| scale.error() * unit, &line);
-    let note = format!("{class} flows, direction of the payload");
+    let note = format!("{class} flows, direction with more payload");
     let texts: Vec<&str> = chart
         .texts
         .iter()

@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(goodputs(&rows.frame), [Some(900)]);
         assert_eq!(
             rows.sample_note().unwrap(),
-            "all values of one run, flows with at least 1 % of the payload, forward"
+            "all values of one run, flows with at least 1 % of the payload, direction with more payload"
         );
         // A group by flow number names flows, so all of them count.
         let by_flow = ["flow_id".to_owned()];

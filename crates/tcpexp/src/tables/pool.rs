@@ -79,7 +79,8 @@ pub(super) fn pool<'a>(
         .filter_map(|row| lane(flows, row))
         .collect();
     let plain: Vec<Lane<'_>> = lanes.iter().map(|(_, lane)| lane.clone()).collect();
-    let pooled = unless_named(pooling, &named).choose(&plain);
+    let pooling = unless_named(pooling, &named);
+    let pooled = pooling.choose(&plain);
     let mut counted: BTreeMap<Key, Counted> = BTreeMap::new();
     for (row, ((key, _), counts)) in lanes.into_iter().zip(&pooled.counts).enumerate() {
         if *counts {
@@ -98,9 +99,10 @@ pub(super) fn pool<'a>(
     let directions: BTreeSet<&str> = (0..rows.rows())
         .filter_map(|row| text(rows, "direction", row))
         .collect();
-    // A filter may leave only one direction.
-    let words = match directions.into_iter().collect::<Vec<_>>().as_slice() {
-        [only] => format!("{}, {only}", pooled.flows),
+    let directions: Vec<&str> = directions.into_iter().collect();
+    // The words name a rule; without one, a filter may leave only one direction.
+    let words = match (pooling.direction, directions.as_slice()) {
+        (PooledDirection::Both, [only]) => format!("{}, {only}", pooled.flows),
         _ => pooled.words(),
     };
     Ok(words)

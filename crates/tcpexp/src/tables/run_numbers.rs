@@ -153,7 +153,11 @@ fn counted(flows: &PooledFlows, names_class: bool, frame: &Frame) -> (Vec<bool>,
     let words: Vec<String> = words.into_iter().collect();
     (
         keep,
-        format!("{}, direction of the payload", words.join(" and ")),
+        format!(
+            "{}, {}",
+            words.join(" and "),
+            PooledDirection::Payload.words()
+        ),
     )
 }
 
