@@ -61,6 +61,8 @@ pub struct Crossing {
     pub src_time: Timestamp,
     /// Time at the destination point, on the destination clock.
     pub dst_time: Timestamp,
+    /// Payload of TCP or UDP: a longer packet takes a link for longer.
+    pub payload_bytes: u32,
 }
 
 impl Crossing {

@@ -274,6 +274,7 @@ fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
         dst_record: b.record,
         src_time: a.time,
         dst_time: b.time,
+        payload_bytes: a.fields.payload_bytes,
     })
 }
 

@@ -146,6 +146,7 @@ mod tests {
                     dst_record: number.unsigned_abs(),
                     src_time: shown(src, near.0, near.1),
                     dst_time: shown(dst, far.0, far.1),
+                    payload_bytes: 0,
                 }
             })
             .collect();

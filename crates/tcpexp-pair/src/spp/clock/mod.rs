@@ -1,5 +1,6 @@
 //! The relation between the clocks of the two capture points.
 
+mod alike;
 mod along;
 mod delay;
 mod delays;

@@ -388,6 +388,7 @@ mod tests {
                         dst_record,
                         src_time: self.clock(Point::Src, times[0]),
                         dst_time: self.clock(Point::Dst, times[1]),
+                        payload_bytes: 0,
                     };
                     (crossing, times)
                 })
@@ -892,6 +893,7 @@ mod tests {
                 dst_record,
                 src_time: Timestamp::from_nanos(src_ns),
                 dst_time: Timestamp::from_nanos(dst_ns),
+                payload_bytes: 0,
             })
     }
 

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use tcpexp_units::TimeDelta;
 
+use super::alike::is_of_lengths;
 use super::jump::{Jump, SMALLEST_NS, elapsed};
 use super::track::{FINE, Shift, Track, clearest, lag};
 use crate::spp::crossing::{Crossing, PathDirection};
@@ -118,8 +119,12 @@ impl<'a> Walk<'a> {
                     Kind::Both => true,
                     // A queue of one way looks like a step that the other way cannot contradict.
                     Kind::Alone => jump.is_beyond_doubt(self.crossings),
-                    // Next to a certain step, a queue may look like a step too.
-                    Kind::Suspected => places.iter().all(|other| other.abs_diff(place) > REACH),
+                    // Next to a certain step, a queue may look like a step too, and so may a change
+                    // from short to long packets.
+                    Kind::Suspected => {
+                        places.iter().all(|other| other.abs_diff(place) > REACH)
+                            && !self.is_of_lengths(place, &clear)
+                    }
                 };
                 if is_believed {
                     places.push(place);
@@ -254,6 +259,15 @@ impl<'a> Walk<'a> {
                     let is_drift = kind == Kind::Suspected && !lasting.is_clear(self.smallest_ns);
                     lasting.agrees_with(&shift) && !is_drift
                 })
+        })
+    }
+
+    /// True if the lengths of the packets around `place` explain the shift there.
+    fn is_of_lengths(&self, place: usize, clear: &[&Track]) -> bool {
+        clearest(clear, place).is_some_and(|(track, shift)| {
+            let sides = track.around(track.before(place), COARSE);
+            let sides = sides.map(|side| side.iter().map(|&at| self.crossing(at)).collect());
+            is_of_lengths(&sides, shift.size)
         })
     }
 
