@@ -59,8 +59,8 @@ fn around_difference(name: &str, start: usize, end: usize, fits: impl Fn(&str) -
     let letters: Vec<char> = name.chars().collect();
     let (head, rest) = letters.split_at(start);
     let (middle, tail) = rest.split_at(rest.len() - end);
-    let shortest = head.len().max(tail.len());
-    let kept = (0..=shortest).rev().map(|kept| {
+    let longest = head.len().max(tail.len());
+    let kept = (0..=longest).rev().map(|kept| {
         let (head_kept, tail_kept) = (kept.min(head.len()), kept.min(tail.len()));
         let mut text: String = head[..head_kept].iter().collect();
         if head_kept < head.len() {

@@ -5,8 +5,8 @@ use arrow::error::ArrowError;
 
 /// The batch with null buffers only where there are nulls.
 ///
-/// Arrays with the same values may differ in this: one that was cut out of a longer array keeps a null
-/// buffer that marks none of its rows. Parquet's writer then ends its pages at other rows.
+/// An array that was cut out of a longer one may have a null buffer that marks none of its rows. Parquet's
+/// writer then ends its pages at other rows than for an array with the same values and no null buffer.
 pub(crate) fn with_needed_nulls(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     // The data of an array has no null buffer without nulls.
     let columns = batch
