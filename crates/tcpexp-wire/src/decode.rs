@@ -52,7 +52,6 @@ fn any(
     tunnels: Tunnels,
 ) -> Result<Packet<'_>, Skipped> {
     const IPV4: u8 = 4;
-    const UDP: u8 = 17;
     const IPV6: u8 = 41;
     const GRE: u8 = 47;
 
@@ -62,7 +61,7 @@ fn any(
         let ip = datagram.read()?;
         datagram = match ip.protocol {
             transport::TCP => return transport::tcp(&ip),
-            UDP => {
+            transport::UDP => {
                 let packet = transport::udp(&ip)?;
                 let Some(frame) = tunnel::vxlan(&packet)? else {
                     return Ok(packet);

@@ -2,6 +2,8 @@
 
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, err};
 
+use crate::damage;
+use crate::transport::{TCP, UDP};
 use crate::unread::Unread;
 use crate::{Addresses, Skipped};
 
@@ -80,6 +82,9 @@ fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let payload_bytes = ip_bytes
         .checked_sub(header_bytes)
         .ok_or(Skipped::MalformedIp)?;
+    if is_unusual(&header) && damage::hides_transport(header.slice()) {
+        return Err(Skipped::MalformedIp);
+    }
     // A later fragment has no transport header: its payload would be read as ports.
     if header.fragments_offset().value() != 0 {
         return Err(Skipped::LaterFragment);
@@ -96,6 +101,13 @@ fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
         protocol: header.protocol().0,
         payload: unread.skip(header_bytes)?.limit(payload_bytes),
     })
+}
+
+/// True for a header that one damaged bit would make of that of a segment or a datagram, so that
+/// these are not found behind it.
+fn is_unusual(header: &Ipv4HeaderSlice<'_>) -> bool {
+    let is_known = matches!(header.protocol().0, TCP | UDP);
+    !is_known || header.ihl() > 5 || header.fragments_offset().value() != 0
 }
 
 /// Decodes an IPv6 packet and its extension headers.

@@ -29,6 +29,7 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+mod damage;
 mod decode;
 mod filter;
 mod flags;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::Skipped;
+use crate::damage;
 use crate::ip::Datagram;
 use crate::unread::Unread;
 
@@ -119,9 +120,20 @@ pub(crate) fn ether_type(
             // Only PPPoE sessions: 0x8863 is discovery, which carries no IP.
             0x8864 => return pppoe(rest),
             // A value below 0x0600 is a length, not a type (IEEE 802.3, section 3.2.6).
-            0..0x0600 => (ether_type, rest) = llc(rest)?,
-            _ => return Err(Skipped::NotIp),
+            0..0x0600 => {
+                (ether_type, rest) = llc(rest).map_err(|reason| unless_ip(rest, reason))?;
+            }
+            _ => return Err(unless_ip(rest, Skipped::NotIp)),
         }
+    }
+}
+
+/// The reason why `rest` is skipped for its type; the type is damaged if an IP header follows.
+fn unless_ip(rest: Unread<'_>, reason: Skipped) -> Skipped {
+    if damage::is_v4(rest.captured) {
+        Skipped::MalformedIp
+    } else {
+        reason
     }
 }
 
