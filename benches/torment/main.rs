@@ -178,7 +178,7 @@ fn keep(case: &Case, bases: &[Base], folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expected::{EXPECTED, RECORDS, SEEDS};
+    use crate::expected::{EXPECTED, FLIPPED, RECORDS, SEEDS};
 
     fn bases() -> Vec<Base> {
         let mut bases = bases::fixtures(RECORDS);
@@ -214,6 +214,21 @@ mod tests {
             "{unexpected}\nRun one with: cargo run -p tcpexp-benches --bin torment -- \
              --records {RECORDS} --only SEED --keep DIR"
         );
+    }
+
+    #[test]
+    fn packets_with_flipped_bits_are_not_lost() {
+        let bases = bases();
+        let kinds = kinds("damaged packets").unwrap();
+        for seed in FLIPPED {
+            let case = Case::draw(seed, &bases, &kinds);
+            let verdict = case.run(&bases);
+            assert!(
+                verdict.faults.is_empty(),
+                "{}",
+                table::case(&case, &verdict, &bases)
+            );
+        }
     }
 
     #[test]

@@ -21,6 +21,9 @@ const HELD_IN_ALL: usize = 262_144;
 
 const HELD_WHEN_FULL: usize = 64;
 
+/// A flow of which only one point shows more packets is not the result of damaged records.
+const STRAYS: u64 = 16;
+
 /// Number of packets by which a flow is prefetched before its next packet: the work on as many
 /// packets takes as long as a cache miss.
 const AHEAD: usize = 8;
@@ -37,6 +40,9 @@ pub(in crate::spp) trait Listener {
     fn found(&mut self, found: Found);
     /// A packet of a linked flow passed `point`.
     fn seen(&mut self, point: Point, event: Event);
+    /// A packet passed `point` in a flow that the other point has not shown yet, and that had few
+    /// packets before it.
+    fn strayed(&mut self, point: Point, sighting: &Sighting);
     /// A linked flow ended at both points.
     fn ended(&mut self, flow: FlowId);
 }
@@ -201,11 +207,17 @@ impl Linker {
         }
         // The key is known from the first packet on. If no flow has it at the other point yet, the
         // flow that begins there later finds this one.
-        if waiting.packets == 1
+        let packets = waiting.packets;
+        if packets == 1
             && let Some((partner, same_initiator)) = self.counterpart(point, slot)
         {
             self.link(point, slot, partner, same_initiator, out);
-        } else if is_only {
+            return;
+        }
+        if packets <= STRAYS {
+            out.strayed(point, &sighting);
+        }
+        if is_only {
             self.offer(point, sighting, out);
         }
     }
@@ -355,6 +367,7 @@ mod tests {
             self.0.push(found.flow.local.map(|local| local.flow));
         }
         fn seen(&mut self, _: Point, _: Event) {}
+        fn strayed(&mut self, _: Point, _: &Sighting) {}
         fn ended(&mut self, _: FlowId) {}
     }
 

@@ -15,7 +15,7 @@ use crate::spp::linking::{Event, low_half};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) struct Identity {
     pub(super) flow: FlowId,
-    digest: [u64; 2],
+    pub(super) digest: [u64; 2],
 }
 
 impl Identity {

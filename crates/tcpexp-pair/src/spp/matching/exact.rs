@@ -49,6 +49,8 @@ struct Later {
 /// A packet that was given up, or several identical ones.
 pub(in crate::spp) struct Expired {
     pub(in crate::spp) flow: FlowId,
+    /// Digest of the packet's mark.
+    pub(in crate::spp) digest: [u64; 2],
     pub(in crate::spp) departure: Departure,
     pub(in crate::spp) packets: u64,
     /// True if an arrival may have been this packet or another.
@@ -215,6 +217,7 @@ impl Expired {
     fn of(identity: &Identity, departed: &Departed) -> Self {
         Self {
             flow: identity.flow,
+            digest: identity.digest,
             departure: departed.first,
             packets: departed.ambiguous.max(1),
             ambiguous: departed.ambiguous > 0,

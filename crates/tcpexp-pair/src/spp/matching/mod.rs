@@ -10,6 +10,7 @@ mod queue;
 mod ranges;
 mod setting;
 mod spacing;
+mod strays;
 mod stream;
 mod unexplained;
 mod unwrap;

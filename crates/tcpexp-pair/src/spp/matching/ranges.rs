@@ -230,18 +230,19 @@ impl Ranges {
         }
     }
 
-    /// Gives up all data that left before `horizon`.
+    /// Gives up all data that left before `horizon`: calls `settled` for each departure, with the
+    /// digest of its mark.
     pub(in crate::spp) fn expire(
         &mut self,
         horizon: Timestamp,
-        mut settled: impl FnMut(Settled, &Departure),
+        mut settled: impl FnMut(Settled, &Departure, [u64; 2]),
     ) {
         // First transmissions leave in stream order, so the first young one ends the search.
         while let Some(piece) = self.fresh.front() {
             if piece.departure.at >= horizon {
                 break;
             }
-            settled(self.account(piece), &piece.departure);
+            settled(self.account(piece), &piece.departure, piece.mark.digest);
             self.fresh.pop_front();
         }
         let again = std::mem::take(&mut self.again);
@@ -250,7 +251,7 @@ impl Ranges {
             .filter(|piece| {
                 let keep = piece.departure.at >= horizon;
                 if !keep {
-                    settled(self.account(piece), &piece.departure);
+                    settled(self.account(piece), &piece.departure, piece.mark.digest);
                 }
                 keep
             })

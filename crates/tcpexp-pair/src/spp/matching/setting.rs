@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
 use super::spacing::Spacing;
+use super::strays::Strays;
 use super::stream::{Stream, UsualOwds};
 use crate::spp::alignment::{Alignment, Ends, Field, Recurrences, SpacedOwds, address_number};
 use crate::spp::clock::{ClockModel, DISORDER};
@@ -55,6 +56,10 @@ pub(in crate::spp) struct Setting {
     /// Record number in each capture after all processed records, by
     /// [`Point::index`](Point::index).
     pub(in crate::spp) latest_record: [u64; 2],
+    /// True if the evidence on packets without an arrival is weighed.
+    pub(in crate::spp) weighs: bool,
+    /// Packets in flows that only this capture has shown, by [`Point::index`](Point::index).
+    pub(in crate::spp) strays: [Strays; 2],
     /// Upper bound on the live flows of a capture.
     pub(in crate::spp) max_flows: usize,
 }
@@ -90,12 +95,14 @@ impl Setting {
             max_owd: alignment.max_owd.map(|owd| owd.unwrap_or(longest)),
             doubles: alignment.doubles,
             misses: [false; 2],
+            weighs: false,
             recurrences: alignment.recurrences.clone(),
             spaced: alignment.spaced.clone(),
             keeps_checksums: alignment.identification.uses(Field::UdpChecksum),
             horizon: longest,
             proven: [None; 2],
             latest_record: [0; 2],
+            strays: Default::default(),
             max_flows: max_flows.get(),
         }
     }
@@ -119,6 +126,27 @@ impl Setting {
         let is_proven = |(from, to)| from + spread + off <= at && at + spread + off <= to;
         let is_covered = first + off <= at && at + longest + spread + off <= last;
         !is_covered && !self.proven[path_direction.index()].is_some_and(is_proven)
+    }
+
+    /// True if a packet with this mark digest arrived in a flow that only the downstream capture has
+    /// shown.
+    pub(in crate::spp) fn has_strayed(
+        &self,
+        path_direction: PathDirection,
+        digest: [u64; 2],
+    ) -> bool {
+        let downstream = path_direction.upstream().opposite();
+        self.strays[downstream.index()].has(digest)
+    }
+
+    /// Forgets strays that can be no packet in flight, after the shards have advanced to `now`.
+    pub(in crate::spp) fn forget_strays(&mut self, now: Timestamp) {
+        // The shards give up packets once per quarter of the horizon, and after the last round.
+        if now != Timestamp::MAX {
+            for strays in &mut self.strays {
+                strays.forget(now - self.horizon - self.horizon);
+            }
+        }
     }
 
     /// First and last plausible arrival time of a packet that left at `at`.

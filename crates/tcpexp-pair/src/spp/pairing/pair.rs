@@ -135,17 +135,19 @@ impl Pair {
         }
         // The match took the departure out of the packets in flight, so `Shard::give_up` never
         // counts it.
-        self.settle_missing(&departure, 1, true, setting, outcomes);
+        self.settle_missing(&departure, 1, true, false, setting, outcomes);
         Outcome::Ambiguous
     }
 
     /// Settles identical packets without a matched arrival: counts them, and adds their fate to
-    /// `outcomes`, if requested.
+    /// `outcomes`, if requested. `has_strayed` is true if a packet with their mark arrived in another
+    /// flow.
     pub(in crate::spp) fn settle_missing(
         &mut self,
         departure: &Departure,
         packets: u64,
         ambiguous: bool,
+        has_strayed: bool,
         setting: &Setting,
         outcomes: Option<&mut Vec<PacketOutcome>>,
     ) {
@@ -156,7 +158,7 @@ impl Pair {
             ambiguous,
         };
         let direction = departure.direction.index();
-        let absence = self.absence(departure, setting);
+        let absence = self.absence(departure, has_strayed, setting);
         let outside = setting.may_be_outside(departure.path_direction, departure.at);
         let fate = self.counts[direction].settle_missing(settled, outside, absence);
         if let Some(outcomes) = outcomes {
@@ -168,12 +170,13 @@ impl Pair {
     }
 
     /// Reason why a packet was not captured downstream.
-    fn absence(&self, departure: &Departure, setting: &Setting) -> Absence {
+    fn absence(&self, departure: &Departure, has_strayed: bool, setting: &Setting) -> Absence {
         absence(
             self.evidence.as_deref(),
             self.unexplained.as_deref(),
             &self.counts[departure.direction.index()],
             departure,
+            has_strayed,
             setting,
             self.is_hurried,
         )
@@ -275,13 +278,14 @@ impl Pair {
         let flow = self.flow.flow;
         let each = ranges.iter_mut().zip(&mut self.counts).zip(self.departed);
         for ((ranges, counts), departed) in each {
-            ranges.expire(horizon, |settled, departure| {
+            ranges.expire(horizon, |settled, departure, digest| {
                 let outside = setting.may_be_outside(departure.path_direction, departure.at);
                 let absence = absence(
                     self.evidence.as_deref(),
                     self.unexplained.as_deref(),
                     counts,
                     departure,
+                    setting.has_strayed(departure.path_direction, digest),
                     setting,
                     self.is_hurried,
                 );
@@ -314,12 +318,14 @@ impl Pair {
     }
 }
 
-/// Reason why a packet was not captured downstream; `is_hurried` is true if it was given up early.
+/// Reason why a packet was not captured downstream. `has_strayed` is true if a packet with its mark
+/// arrived in another flow; `is_hurried` is true if it was given up early.
 fn absence(
     evidence: Option<&[Evidence; 2]>,
     unexplained: Option<&[Unexplained; 2]>,
     counts: &DirectionCounts,
     departure: &Departure,
+    has_strayed: bool,
     setting: &Setting,
     is_hurried: bool,
 ) -> Absence {
@@ -329,13 +335,15 @@ fn absence(
         let of_data = &evidence[departure.direction.index()];
         of_data.absence(departure.seq, departure.payload_bytes, misses)
     });
-    // A damaged record does not match, so the packet may be one of the unexplained arrivals.
+    // A damaged record does not match, so the packet may be one of the unexplained arrivals, or be in
+    // a flow of its own.
     let may_have_arrived = || {
         let within = setting.arrives_within(departure.path_direction, departure.at);
-        unexplained.is_some_and(|unexplained| {
-            let unexplained = &unexplained[departure.direction.index()];
-            unexplained.may_include(within, departure.seq, departure.payload_bytes)
-        })
+        has_strayed
+            || unexplained.is_some_and(|unexplained| {
+                let unexplained = &unexplained[departure.direction.index()];
+                unexplained.may_include(within, departure.seq, departure.payload_bytes)
+            })
     };
     match absence {
         Absence::Lost if counts.shows_nothing() || may_have_arrived() => Absence::LostOrMissed,

@@ -5,7 +5,7 @@ use super::reader::{CHUNK, Chunk, Reader};
 use super::shard::Shard;
 use super::yields::Yield;
 use crate::spp::alignment::{Alignment, Shifts};
-use crate::spp::linking::{Event, Found, Linker, Listener, Marker, PairedFlow, Unpaired};
+use crate::spp::linking::{Event, Found, Linker, Listener, Marker, PairedFlow, Sighting, Unpaired};
 use crate::spp::matching::{PacketOutcome, Setting, widen};
 use crate::spp::pairing::{FlowSummary, RttSample};
 use crate::spp::point::Point;
@@ -93,6 +93,7 @@ pub fn measure<E: Send>(
     let max_flows = src.max_flows().max(dst.max_flows());
     let mut setting = Setting::new(&alignment, options.max_owd, max_flows);
     setting.misses = options.misses;
+    setting.weighs = options.outcomes;
     let marker = Marker::new(&alignment.identification);
     let mut src = Reader::new(
         src,
@@ -211,6 +212,7 @@ impl Run {
             .map(|shard| shard.advance(until, setting))
             .collect();
         self.gather(yields, &mut batch);
+        self.setting.forget_strays(until);
         batch
     }
 
@@ -254,6 +256,7 @@ impl Run {
             setting,
             until,
             flows: &mut batch.flows,
+            strays: Vec::new(),
         };
         loop {
             let src_at = src.as_ref().and_then(|chunk| chunk.next_at(until));
@@ -280,6 +283,9 @@ impl Run {
                     linker.end(point, slot, &mut dealer);
                 }
             }
+        }
+        for (point, at, digest) in dealer.strays {
+            setting.strays[point.index()].add(at, digest);
         }
     }
 
@@ -346,6 +352,8 @@ struct Dealer<'a> {
     until: Timestamp,
     /// Flows found in this round.
     flows: &'a mut Vec<PairedFlow>,
+    /// Packets in flows of one point: the point, time and mark digest.
+    strays: Vec<(Point, Timestamp, [u64; 2])>,
 }
 
 impl Dealer<'_> {
@@ -365,6 +373,13 @@ impl Listener for Dealer<'_> {
     #[inline]
     fn seen(&mut self, point: Point, event: Event) {
         self.shard(event.flow).see(point, event);
+    }
+
+    fn strayed(&mut self, point: Point, sighting: &Sighting) {
+        if self.setting.weighs {
+            let stray = (point, sighting.at, sighting.mark.digest);
+            self.strays.push(stray);
+        }
     }
 
     fn ended(&mut self, flow: FlowId) {

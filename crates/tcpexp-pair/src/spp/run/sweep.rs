@@ -149,6 +149,7 @@ fn settle(
     outcomes: Option<&mut Vec<PacketOutcome>>,
 ) {
     let Expired {
+        digest,
         departure,
         packets,
         ambiguous,
@@ -156,7 +157,15 @@ fn settle(
     } = *expired;
     let stream = &pair.streams[departure.direction.index()];
     let ambiguous = ambiguous || !setting.is_unambiguous(path_direction, stream);
-    pair.settle_missing(&departure, packets, ambiguous, setting, outcomes);
+    let has_strayed = setting.has_strayed(path_direction, digest);
+    pair.settle_missing(
+        &departure,
+        packets,
+        ambiguous,
+        has_strayed,
+        setting,
+        outcomes,
+    );
 }
 
 /// Orders the fates of packets that were given up: they come from a hash map, which has no order.

@@ -119,6 +119,36 @@ fn packet_sent_once_is_matched() {
 }
 
 #[test]
+fn packet_whose_record_has_a_damaged_port_is_not_lost() {
+    let fates = |arrival: &str| {
+        fates_within_connection(&format!(
+            "
+            both 1.000 > 501 ack 501 id 70
+            src 1.100 > 501 ack 501 id 71
+            {arrival}
+            both 1.200 > 501 ack 501 id 72
+        "
+        ))
+    };
+    assert_snapshot!(fates(""), @r"
+    delivered 0.0 10.0
+    delivered 200.0 210.0
+    lost 100.0 -
+    ");
+    assert_snapshot!(fates("dst 1.110 > 501 ack 501 id 71 flow 2"), @r"
+    delivered 0.0 10.0
+    delivered 200.0 210.0
+    lost_or_missed 100.0 -
+    ");
+    // Another packet of a flow that only this point shows.
+    assert_snapshot!(fates("dst 1.110 > 501 ack 501 id 73 flow 2"), @r"
+    delivered 0.0 10.0
+    delivered 200.0 210.0
+    lost 100.0 -
+    ");
+}
+
+#[test]
 fn immediate_retransmission_is_not_a_duplicate_record() {
     // The sender detects a loss right after it has sent, and retransmits.
     assert_snapshot!(fates_within_connection("
