@@ -50,6 +50,7 @@ pub fn rtt_flow_columns() -> Columns<RttFlowRow> {
         .maybe_span("rtt_p95_ns", &format!("95th percentile of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.p95))
         .maybe_span("rtt_p99_ns", &format!("99th percentile of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.p99))
         .maybe_span("rtt_max_ns", "Largest round-trip time, in nanoseconds. Null without samples.", |row| row.rtt(|rtt| rtt.max))
+        .maybe_span("rtt_error_ns", "Maximum error of these round-trip times, and so of their quantiles, in nanoseconds: the largest rtt_error_ns of their samples. Null without samples.", |row| row.summary.rtt_error[row.direction.index()])
         .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds on the source point's clock.", |row| row.summary.duration);
     counts(columns).done()
 }

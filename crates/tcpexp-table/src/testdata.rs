@@ -45,6 +45,7 @@ pub(crate) fn bulk(id: u32) -> FlowSummary {
             acks(13_340),
         ],
         rtt: [Some(rtt), None],
+        rtt_error: [Some(TimeDelta::from_nanos(2_026)), None],
     }
 }
 

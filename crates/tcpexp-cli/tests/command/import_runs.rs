@@ -109,8 +109,8 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"");
     assert_snapshot!(String::from_utf8_lossy(&run.stdout), @r"
     table                         rows        size
-    flows.parquet                    8    113.3 kB
-    rtt.parquet                 11 654    277.5 kB
+    flows.parquet                    8    115.7 kB
+    rtt.parquet                 11 654    279.5 kB
     owd.parquet                 16 106    436.9 kB
     loss.parquet                   126     24.4 kB
     throughput.parquet           8 636     77.1 kB

@@ -72,7 +72,7 @@ fn panels_of_a_parameter_have_the_same_axes_and_one_legend() {
     assert_snapshot!(drawn(&desk, "throughput-delay sweep --group delay --facet cc"), @r"delay 10 ms | delay 40 ms | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s) | plain | 0 | 50 | 100 | median RTT (ms) | sack | one point per flow and run, flows with at least 1 % of the payload, | direction with more payload");
     // A name at the end of each line replaces the legend.
     assert_snapshot!(drawn(&desk, "fairness sweep --x delay --colour cc --labels"), @r"10 | 15 | 20 | 25 | 30 | 35 | 40 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | sack | plain | one run each, flows with at least 1 % of the payload, direction with more | payload");
-    assert_snapshot!(desk.failure("plot box sweep --facet nothing -o chart.svg"), @r"no table has the column nothing: rtt has ack_class, cc, delay_ms, direction, flow_id, initiator, method, owd_back_ns, owd_out_ns, protocol, reference, responder, rtt_ms, rtt_ns, run, time, time_s, traffic, traffic_class, turnaround_ns");
+    assert_snapshot!(desk.failure("plot box sweep --facet nothing -o chart.svg"), @r"no table has the column nothing: rtt has ack_class, cc, delay_ms, direction, flow_id, initiator, method, owd_back_ns, owd_out_ns, protocol, reference, responder, rtt_error_ns, rtt_ms, rtt_ns, run, time, time_s, traffic, traffic_class, turnaround_ns");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn incomplete_runs_are_excluded_with_a_warning() {
         "{chart}"
     );
     let failure = desk.failure("plot ecdf sweep/runs/r1 --x nothing -o chart.svg");
-    assert_snapshot!(failure, @r"no table has the column nothing: rtt has ack_class, cc, delay_ms, direction, flow_id, initiator, method, owd_back_ns, owd_out_ns, protocol, reference, responder, rtt_ms, rtt_ns, run, time, time_s, traffic, traffic_class, turnaround_ns");
+    assert_snapshot!(failure, @r"no table has the column nothing: rtt has ack_class, cc, delay_ms, direction, flow_id, initiator, method, owd_back_ns, owd_out_ns, protocol, reference, responder, rtt_error_ns, rtt_ms, rtt_ns, run, time, time_s, traffic, traffic_class, turnaround_ns");
 }
 
 #[test]

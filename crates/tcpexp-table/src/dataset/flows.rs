@@ -62,7 +62,8 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
         "rtt",
         "Round-trip times between the two points of pairs whose first packet has this direction",
         FlowRow::rtt,
-    );
+    )
+    .maybe_span("rtt_error_ns", "Maximum error of these round-trip times, and so of their quantiles, in nanoseconds: the largest rtt_error_ns of their samples in the table rtt. Null if there is none.", |row| row.path.as_ref()?.summary.rtt_error[row.direction.index()]);
     let columns = delay(
         columns,
         "owd",
@@ -100,6 +101,7 @@ impl FlowRow {
 
 fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     columns
+        .maybe_span("clock_tick_ns", "Step in which the clock of that capture advances, by its first packets, in nanoseconds, if it is longer than 1 µs: each difference of its times, such as handshake_rtt_ns or ack_rtt_median_ns, is off by less than this. Null for other clocks.", |row| row.connection.coarse_tick)
         .name("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
         .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for other protocols than TCP.", |row| row.is_tcp().then(|| row.connection.ending.name()))
         .maybe_text("vantage", "Position of that capture: at the initiator, at the responder, or between. Null if unknown.", |row| row.connection.vantage.map(Vantage::name))

@@ -43,6 +43,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<RttRow> {
         .maybe_span("turnaround_ns", "Time between the pair's two packets at the far point, in nanoseconds; not part of rtt_ns. Null unless method is packet_pairs.", |row| Some(row.source.pair()?.turnaround))
         .maybe_span("owd_out_ns", "One-way time of the pair's first packet in nanoseconds: far clock minus reference clock, so it includes the clock offset. The table owd removes the offset. Null unless method is packet_pairs.", |row| Some(row.source.pair()?.owd_out))
         .maybe_span("owd_back_ns", "One-way time of the pair's second packet back, in nanoseconds, including the clock offset with the opposite sign. Null unless method is packet_pairs.", |row| Some(row.source.pair()?.owd_back))
+        .maybe_span("rtt_error_ns", "Maximum error of rtt_ns in nanoseconds. With method packet_pairs one tick of each clock, the uncertainty of their skew over the turnaround, and movements of the clocks by more than 20 µs, as far as the delays of both ways allow any; with one capture the step of a clock that advances in steps of more than 1 µs, and for the spin bit the waiting time at the answer's sender. Null if a method with one capture has neither.", |row| row.source.rtt_error())
         .maybe_text("ack_class", "Kind of answer, with one capture: handshake, cumulative, after_reordering, selective, duplicate or unasked. Null if method is packet_pairs.", |row| Some(row.source.answer()?.ack_class.name()))
         .done()
 }
@@ -73,6 +74,13 @@ impl RttSource {
         match self {
             Self::Pair(sample) => sample.rtt,
             Self::Answer(sample) => sample.rtt,
+        }
+    }
+
+    const fn rtt_error(&self) -> Option<TimeDelta> {
+        match self {
+            Self::Pair(sample) => Some(sample.rtt_error),
+            Self::Answer(sample) => sample.error,
         }
     }
 

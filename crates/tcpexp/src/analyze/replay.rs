@@ -82,7 +82,7 @@ impl Replay<'_> {
             |rows| {
                 rows.into_iter().try_for_each(|row| match row {
                     Either::First(row) => self.sender(row, sender, events, summaries),
-                    Either::Second(row) => self.round_trip(&row, rtt),
+                    Either::Second(row) => self.round_trip(row, rtt),
                 })
             },
         )?;
@@ -162,8 +162,11 @@ impl Replay<'_> {
         })
     }
 
-    fn round_trip(&self, row: &SingleRttRow, table: &mut Table<RttRow>) -> Result<(), Error> {
-        let &SingleRttRow::Sample(mut sample) = row else {
+    fn round_trip(&self, mut row: SingleRttRow, table: &mut Table<RttRow>) -> Result<(), Error> {
+        if let Some(tick) = self.surveyed.info.coarse_tick {
+            row.add_clock_error(tick);
+        }
+        let SingleRttRow::Sample(mut sample) = row else {
             return Ok(());
         };
         let Some(local) = self.names.of_local(self.point, sample.flow) else {

@@ -42,6 +42,8 @@ pub(in crate::spp) struct Pair {
     /// By [`Point::index`] of the point where the pairs start and end.
     pub(in crate::spp) pairings: [Pairing; 2],
     rtt: [Quantiles; 2],
+    /// Largest error of a sample.
+    rtt_error: [Option<TimeDelta>; 2],
     span: Option<(Timestamp, Timestamp)>,
     /// True if its packets are given up before their time: each may still arrive.
     pub(in crate::spp) is_hurried: bool,
@@ -77,6 +79,7 @@ impl Pair {
             spacings: Setting::spacings(&streams),
             pairings: Default::default(),
             rtt: Default::default(),
+            rtt_error: Default::default(),
             span: None,
             is_hurried: false,
         }
@@ -250,6 +253,8 @@ impl Pair {
             return None;
         }
         self.rtt[direction.index()].add(rtt);
+        let largest = &mut self.rtt_error[direction.index()];
+        *largest = (*largest).max(Some(rtt_error));
         Some(RttSample {
             flow: self.flow.flow,
             direction,
@@ -313,6 +318,7 @@ impl Pair {
             duration: span,
             counts: self.counts,
             rtt: [0, 1].map(|direction| self.rtt[direction].summary()),
+            rtt_error: self.rtt_error,
             flow: self.flow,
         }
     }

@@ -48,6 +48,8 @@ pub struct FlowSummary {
     /// Round-trip times of pairs by the direction of their first packet, by [`Direction::index`];
     /// `None` without samples.
     pub rtt: [Option<RttSummary>; 2],
+    /// Maximum error of these round-trip times, by [`Direction::index`]; `None` without samples.
+    pub rtt_error: [Option<TimeDelta>; 2],
 }
 
 impl FlowSummary {
