@@ -161,6 +161,12 @@ impl Mark {
         (self.is_tcp && self.words[1] != 0).then_some(SeqNum(self.words[1]))
     }
 
+    /// `TSval` and `TSecr` of a TCP segment; `None` without an echo.
+    pub(in crate::spp) fn timestamps(&self) -> Option<(u32, u32)> {
+        // An echo of zero is none (RFC 7323, section 3.2).
+        (self.is_tcp && self.words[3] != 0).then_some((self.words[2], self.words[3]))
+    }
+
     /// True if no other packet of its flow has this mark, except copies.
     pub(in crate::spp) fn is_one_of_a_kind(&self) -> bool {
         let has_timestamp = self.is_tcp && self.words[2] != 0;

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tcpexp_flow::StreamOffset;
 use tcpexp_wire::SeqNum;
 
+use super::echoes::Echoes;
 use super::unwrap::Unwrap;
 
 /// Number of recent holes and retransmissions remembered per direction: enough for a horizon of
@@ -37,6 +38,7 @@ pub(in crate::spp) enum Absence {
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Evidence {
     unwrap: Unwrap,
+    echoes: Echoes,
     /// The bytes captured downstream: disjoint ranges, end by start.
     seen: BTreeMap<StreamOffset, StreamOffset>,
     /// Ends of retransmissions by their start.
@@ -105,6 +107,28 @@ impl Evidence {
         }
     }
 
+    /// Adds the timestamp of a segment without data that left, in the record with this lower half of
+    /// its number.
+    pub(in crate::spp) fn depart_without_data(&mut self, record: u32, tsval: u32) {
+        self.echoes.depart(record, tsval);
+    }
+
+    /// Adds the timestamp of a segment that arrived.
+    pub(in crate::spp) fn arrive_at(&mut self, tsval: u32) {
+        self.echoes.arrive(tsval);
+    }
+
+    /// Adds the timestamp that a segment of the other direction echoes.
+    pub(in crate::spp) fn echo(&mut self, tsecr: u32) {
+        self.echoes.echo(tsecr);
+    }
+
+    /// Reason why a segment without data, in the record with this lower half of its number, was not
+    /// captured downstream.
+    pub(in crate::spp) fn absence_without_data(&self, record: u32, misses: bool) -> Absence {
+        Absence::unproven(misses || self.echoes.show_missed(record))
+    }
+
     /// Adds an acknowledgment from the other direction: it covers all bytes before `ack`. `is_pure`
     /// is true if its packet holds no data.
     pub(in crate::spp) fn acknowledge(&mut self, ack: SeqNum, is_pure: bool) {
@@ -124,14 +148,10 @@ impl Evidence {
         }
     }
 
-    /// Reason why not all of the `bytes` from `seq` on were captured downstream; `misses` is true
-    /// if the capture is known to miss packets.
+    /// Reason why not all of the `bytes` from `seq` on were captured downstream, of which there is at
+    /// least one; `misses` is true if the capture is known to miss packets.
     pub(in crate::spp) fn absence(&self, seq: SeqNum, bytes: u32, misses: bool) -> Absence {
         let unproven = Absence::unproven(misses);
-        // A segment without data has no bytes that an acknowledgment covers.
-        if bytes == 0 {
-            return unproven;
-        }
         let start = self.unwrap.peek(seq);
         let end = start.plus(bytes);
         let before = self.seen.range(..=start).next_back();

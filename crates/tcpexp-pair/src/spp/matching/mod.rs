@@ -3,6 +3,7 @@
 mod arrived;
 mod counts;
 mod departure;
+mod echoes;
 mod evidence;
 mod exact;
 mod outcome;

@@ -101,6 +101,16 @@ impl Pair {
         }
         let mark = &event.sighting.mark;
         let evidence = self.evidence.get_or_insert_default();
+        if let Some((tsval, tsecr)) = mark.timestamps() {
+            let of_sent = &mut evidence[event.direction.index()];
+            if !departs {
+                of_sent.arrive_at(tsval);
+            } else if mark.length == 0 {
+                of_sent.depart_without_data(event.sighting.record, tsval);
+            }
+            // An echo proves the arrival wherever it is captured.
+            evidence[event.direction.opposite().index()].echo(tsecr);
+        }
         if mark.length > 0 {
             let data = &mut evidence[event.direction.index()];
             if departs {
@@ -339,7 +349,11 @@ fn absence(
     let misses = setting.misses[downstream] || is_hurried;
     let absence = evidence.map_or(Absence::unproven(misses), |evidence| {
         let of_data = &evidence[departure.direction.index()];
-        of_data.absence(departure.seq, departure.payload_bytes, misses)
+        // A segment without data has no bytes that an acknowledgment covers.
+        match departure.payload_bytes {
+            0 => of_data.absence_without_data(departure.record, misses),
+            bytes => of_data.absence(departure.seq, bytes, misses),
+        }
     });
     // A damaged record does not match, so the packet may be one of the unexplained arrivals, or be in
     // a flow of its own.

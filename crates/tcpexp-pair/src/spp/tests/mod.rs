@@ -149,6 +149,23 @@ fn packet_whose_record_has_a_damaged_port_is_not_lost() {
 }
 
 #[test]
+fn acknowledgment_whose_timestamp_is_echoed_is_not_lost() {
+    let fate = |echo: u32| {
+        let fates = fates_within_connection(&format!(
+            "
+            both 1.000 > 501 ack 501 id 70 ts 100 50
+            src 1.100 > 501 ack 501 id 71 ts 200 50
+            both 1.200 < 501:601(100) ack 501 ts 60 {echo}
+            both 1.300 > 501 ack 601 id 72 ts 300 60
+        "
+        ));
+        fates.lines().last().unwrap().to_owned()
+    };
+    assert_snapshot!(fate(100), @"lost 100.0 -");
+    assert_snapshot!(fate(200), @"lost_or_missed 100.0 -");
+}
+
+#[test]
 fn immediate_retransmission_is_not_a_duplicate_record() {
     // The sender detects a loss right after it has sent, and retransmits.
     assert_snapshot!(fates_within_connection("
