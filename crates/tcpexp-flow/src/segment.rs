@@ -252,20 +252,22 @@ impl Segment {
     #[inline(never)]
     fn take_options(&mut self, tcp: &Tcp<'_>) {
         let options = &tcp.options;
-        self.timestamps = options.timestamps();
-        // `CeFeedback` uses no counter of a SYN.
-        if !tcp.flags.syn() {
-            self.echoed_ce_bytes = options.accurate_ecn_ce_bytes();
+        let of_ack = options.of_ack();
+        self.timestamps = of_ack.timestamps;
+        if tcp.flags.syn() {
+            self.syn = Some(SynOptions {
+                mss: options.mss(),
+                window_scale: options.window_scale(),
+                sack_permitted: options.sack_permitted(),
+                timestamps: self.timestamps.is_some(),
+            });
+        } else {
+            // `CeFeedback` uses no counter of a SYN.
+            self.echoed_ce_bytes = of_ack.ce_bytes;
         }
-        self.syn = tcp.flags.syn().then(|| SynOptions {
-            mss: options.mss(),
-            window_scale: options.window_scale(),
-            sack_permitted: options.sack_permitted(),
-            timestamps: self.timestamps.is_some(),
-        });
         // The blocks are relative to the acknowledgment number, which is valid only with ACK.
         if tcp.flags.ack() {
-            for (left, right) in options.sack_blocks().take(MAX_SACK_BLOCKS) {
+            for (left, right) in of_ack.sack_blocks().take(MAX_SACK_BLOCKS) {
                 let from_ack = |edge: u32| edge.wrapping_sub(tcp.ack.0).cast_signed();
                 self.sack.edges[usize::from(self.sack.count)] =
                     (from_ack(left.0), from_ack(right.0));

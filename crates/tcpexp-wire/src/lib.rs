@@ -50,7 +50,7 @@ pub use decode::decode;
 pub use filter::{Filter, FilterError, FilterProblem};
 pub use flags::TcpFlags;
 pub use link::{LinkType, ip_bytes};
-pub use options::TcpOptions;
+pub use options::{AckOptions, TcpOptions};
 pub use packet::{
     Addresses, Ecn, Other, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced,
 };

@@ -13,6 +13,25 @@ const TIMESTAMPS: u8 = 8;
 const ACCURATE_ECN_0: u8 = 172;
 const ACCURATE_ECN_1: u8 = 174;
 
+/// The options of an acknowledgment that measurements read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckOptions<'a> {
+    /// `TSval` and `TSecr`, as [`TcpOptions::timestamps`] returns them.
+    pub timestamps: Option<(u32, u32)>,
+    /// The CE byte counter of the `AccECN` option, modulo 2^24: payload bytes that arrived with
+    /// congestion experienced (RFC 9768, section 3.2.3). A short option omits it.
+    pub ce_bytes: Option<u32>,
+    sack: &'a [u8],
+}
+
+impl<'a> AckOptions<'a> {
+    /// The blocks of the SACK option, as [`TcpOptions::sack_blocks`] returns them.
+    #[inline]
+    pub fn sack_blocks(&self) -> impl Iterator<Item = (SeqNum, SeqNum)> + use<'a> {
+        blocks(self.sack)
+    }
+}
+
 /// The options of one TCP header, as far as they were captured.
 ///
 /// Options are parsed on access. An option beyond the end of the capture, or after an option with
@@ -90,33 +109,28 @@ impl<'a> TcpOptions<'a> {
     /// Blocks keep the order of the option; a D-SACK block comes first (RFC 2883).
     #[inline]
     pub fn sack_blocks(&self) -> impl Iterator<Item = (SeqNum, SeqNum)> + use<'a> {
-        let blocks = self
-            .each()
-            .find(|(kind, _)| *kind == SACK)
-            .map_or(&[][..], |(_, blocks)| blocks);
-        // A length other than 2 + 8n is malformed (RFC 2018, section 3), but whole blocks are still
-        // used.
-        let (blocks, _) = blocks.as_chunks();
-        blocks.iter().map(|block| {
-            let (left, right) = two_words(*block);
-            (SeqNum(left), SeqNum(right))
-        })
+        let option = self.each().find(|(kind, _)| *kind == SACK);
+        blocks(option.map_or(&[], |(_, value)| value))
     }
 
-    /// Returns the CE byte counter of the `AccECN` option, modulo 2^24 (RFC 9768, section 3.2.3).
-    ///
-    /// The counter holds the payload bytes that arrived with congestion experienced. It is the
-    /// second counter in both field orders; a short option omits it.
-    pub fn accurate_ecn_ce_bytes(&self) -> Option<u32> {
-        let (_, value) = self
-            .each()
-            .find(|(kind, _)| matches!(*kind, ACCURATE_ECN_0 | ACCURATE_ECN_1))?;
-        let counter = value.get(3..6)?;
-        Some(
-            counter
-                .iter()
-                .fold(0, |sum, byte| sum << 8 | u32::from(*byte)),
-        )
+    /// Reads the options of an acknowledgment in one walk: separate calls take three.
+    pub fn of_ack(&self) -> AckOptions<'a> {
+        let mut timestamps = None;
+        let mut sack = None;
+        let mut counters = None;
+        for (kind, value) in self.each() {
+            match kind {
+                TIMESTAMPS if timestamps.is_none() => timestamps = value.try_into().ok(),
+                SACK if sack.is_none() => sack = Some(value),
+                ACCURATE_ECN_0 | ACCURATE_ECN_1 if counters.is_none() => counters = Some(value),
+                _ => {}
+            }
+        }
+        AckOptions {
+            timestamps: timestamps.map(|value: &[u8; 8]| two_words(*value)),
+            ce_bytes: counters.and_then(ce_bytes),
+            sack: sack.unwrap_or_default(),
+        }
     }
 
     /// Returns the value of the first option of this kind with a value of `N` bytes.
@@ -158,6 +172,24 @@ impl<'a> Iterator for Options<'a> {
     }
 }
 
+/// Returns the blocks in the value of a SACK option. A length other than 2 + 8n is malformed (RFC
+/// 2018, section 3), but whole blocks are still used.
+#[inline]
+fn blocks(value: &[u8]) -> impl Iterator<Item = (SeqNum, SeqNum)> + use<'_> {
+    value.as_chunks().0.iter().map(|block| {
+        let (left, right) = two_words(*block);
+        (SeqNum(left), SeqNum(right))
+    })
+}
+
+/// Returns the CE byte counter in the value of an `AccECN` option. It is the second counter in both
+/// field orders.
+fn ce_bytes(value: &[u8]) -> Option<u32> {
+    let counter: &[u8; 3] = value.get(3..6)?.try_into().ok()?;
+    let [high, middle, low] = *counter;
+    Some(u32::from_be_bytes([0, high, middle, low]))
+}
+
 #[inline]
 fn two_words(bytes: [u8; 8]) -> (u32, u32) {
     let word = |at| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -175,6 +207,7 @@ mod tests {
 
     fn blocks(options: TcpOptions<'_>) -> Vec<(u32, u32)> {
         let blocks = options.sack_blocks();
+        assert!(options.of_ack().sack_blocks().eq(options.sack_blocks()));
         blocks.map(|(left, right)| (left.0, right.0)).collect()
     }
 
@@ -208,6 +241,21 @@ mod tests {
         let options = TcpOptions::new(&dsack);
         assert_eq!(options.timestamps(), Some((1, 2)));
         assert_eq!(blocks(options), [(10, 20), (50, 60)]);
+    }
+
+    #[test]
+    fn one_walk_reads_the_first_of_each_option_of_an_ack() {
+        let raw = [
+            8, 4, 9, 9, 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 174, 8, 0, 0, 1, 2, 3, 4, 172, 11, 9,
+            9, 9, 9, 9, 9, 9, 9, 9,
+        ];
+        let options = TcpOptions::new(&raw);
+        let of_ack = options.of_ack();
+        assert_eq!(of_ack.timestamps, Some((1, 2)));
+        assert_eq!(of_ack.timestamps, options.timestamps());
+        assert_eq!(of_ack.ce_bytes, Some(0x02_03_04));
+        assert_eq!(of_ack.sack_blocks().count(), 0);
+        assert_eq!(TcpOptions::new(&[172, 5, 0, 0, 1]).of_ack().ce_bytes, None);
     }
 
     #[test]
