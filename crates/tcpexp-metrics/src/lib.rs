@@ -6,6 +6,7 @@
 //! - [`quantile`]: the definition of a quantile that every table, chart and report uses.
 //! - [`pooling`]: which runs, flows and directions a pooled figure counts.
 //! - [`fairness`]: how flows share a path, and how fast they converge.
+//! - [`playback`]: how a video plays whose segments arrive one after another.
 //! - [`transfer`]: what a transfer makes of the path.
 //! - [`response`]: how a sender reacts to a change of the path.
 //! - [`repetition`]: medians over repeated runs, with confidence intervals.
@@ -20,6 +21,7 @@
 
 pub mod compare;
 pub mod fairness;
+pub mod playback;
 pub mod pooling;
 pub mod quantile;
 mod quantiles;

@@ -199,6 +199,9 @@ pub struct TrafficRecord {
     pub duration_s: Option<f64>,
     /// Congestion control; `None` for the host's default.
     pub cc: Option<String>,
+    /// Media time of a segment, if the transfers are those of a video.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment_s: Option<f64>,
 }
 
 /// Measurements of the path before the run.

@@ -49,6 +49,7 @@ fn each_traffic_tool_writes_the_planned_logs() {
     let own = fs::read_to_string(run.join("logs/own-server.txt")).unwrap();
     assert_eq!(own, "one\ntwo\n");
     downloads_are_timed(&run);
+    player_follows_its_buffer(&run, &flows);
     changes_were_made(&record);
     logs_are_read(&run);
 }
@@ -65,6 +66,31 @@ fn downloads_are_timed(run: &Path) {
     for two in pages.windows(2) {
         assert!(two[1][1] - two[0][2] >= 200_000_000, "{two:?}");
     }
+}
+
+/// The player begins with the lowest bitrate, and asks for the highest once its buffer is full.
+fn player_follows_its_buffer(run: &Path, flows: &Flows) {
+    let segments = csv(&run.join("logs/film.csv"));
+    assert_eq!(segments.len(), 6, "{segments:?}");
+    assert_eq!(flows.of("film").connections(), 6);
+    assert_eq!(segments[0][0], 100_000);
+    assert_eq!(segments[5][0], 400_000);
+    let mut runs_out_ns = 0;
+    for segment in &segments {
+        let [bitrate_bps, size_bytes, start_ns, end_ns, buffer_ms] = segment[..] else {
+            panic!("{segment:?}");
+        };
+        assert_eq!(size_bytes, bitrate_bps / 8);
+        let in_buffer_ms = (runs_out_ns - start_ns).max(0) / 1_000_000;
+        // Between two readings of the clock, the player computes.
+        assert!((in_buffer_ms - buffer_ms).abs() < 300, "{segments:?}");
+        assert!(buffer_ms <= 2_000, "{segments:?}");
+        runs_out_ns = runs_out_ns.max(end_ns) + 1_000_000_000;
+    }
+    // Its segments are the transfers of the comparison.
+    let bytes: i64 = segments.iter().map(|segment| segment[1]).sum();
+    let received: u64 = flows.of("film").0.iter().map(|row| row.unique_bytes).sum();
+    assert!(received.cast_signed() > bytes, "{received} of {bytes}");
 }
 
 /// The rate is halved after one second, and the delay increases half a second later.

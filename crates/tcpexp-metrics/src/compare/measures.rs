@@ -85,6 +85,14 @@ pub enum Measure {
     BufferDelay,
     /// Mean opinion score of a telephone call with the delays and losses of the packets.
     Mos,
+    /// Time until a video begins to play.
+    StartupDelay,
+    /// Number of times that a video waits for a segment.
+    StallCount,
+    /// Share of the playing time that a video waits.
+    StallRatio,
+    /// Mean bitrate of a video's segments.
+    VideoRate,
 }
 
 /// A value for each [`Measure`].
@@ -127,7 +135,7 @@ pub(super) fn reached(time: Option<TimeDelta>) -> f64 {
 
 impl Measure {
     /// All measures, in the order of the declaration, which is also the order of a table's columns.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 43] = [
         M::Goodput,
         M::FlowGoodput,
         M::Utilisation,
@@ -167,6 +175,10 @@ impl Measure {
         M::TcpEfficiency,
         M::BufferDelay,
         M::Mos,
+        M::StartupDelay,
+        M::StallCount,
+        M::StallRatio,
+        M::VideoRate,
     ];
 
     /// True for times that a run may end before reaching. Such a run counts as longer than any run
@@ -253,6 +265,10 @@ impl Measure {
             M::TcpEfficiency => ("tcp_efficiency", "percent", "Share of the bytes of payload sent in the window that were not retransmitted, in percent (RFC 6349, section 4.2)."),
             M::BufferDelay => ("buffer_delay", "percent", "Mean of how much longer than the base of its path a round trip in the window was, in percent of that base (RFC 6349, section 4.3)."),
             M::Mos => ("mos", "", "Mean opinion score, from 1 (bad) to 4.5, that the E-model predicts for a call whose packets have the delays and losses of the class: of UDP at a constant rate only, for G.711 with packet loss concealment (ITU-T G.107; G.113, appendix I). A packet that arrives more than 60 ms later than the fastest is lost to the call. The delay from mouth to ear is half the base RTT, these 60 ms, and 20 ms of sound in a packet. Of several senders the mean. Null without captures of both ends, or if the base RTT is unknown."),
+            M::StartupDelay => ("startup_delay", "s", "Time from the first packet of a video's first segment to its last, when playback begins, in seconds. Of the tool `video` only, for the whole run; of several senders the mean. Null if a segment did not arrive completely."),
+            M::StallCount => ("stall_count", "", "Times that a playing video waits for its next segment: each segment plays once it has arrived and the one before has been played. Of the tool `video` only, for the whole run; of several senders the mean. Null if a segment did not arrive completely."),
+            M::StallRatio => ("stall_ratio", "", "Time that a playing video waits for segments, over its playing time, waits included. Of the tool `video` only, for the whole run; of several senders the mean. Null if a segment did not arrive completely."),
+            M::VideoRate => ("video_rate", "bps", "Payload of a video's segments over their media time, in bits per second: the mean of the bitrates that the player chose, and the headers of HTTP. Of the tool `video` only, for the whole run; of several senders the mean. Null if a segment did not arrive completely."),
         }
     }
 }

@@ -17,6 +17,7 @@ mod senders;
 mod sharing;
 #[cfg(test)]
 mod tests;
+mod video;
 mod window;
 
 pub use cells::{CellClass, RunOfCell, compare};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::group::{Group, Options};
 use super::measures::Values;
 use super::senders::Run;
-use super::{calls, delays, marks, rates, response, sharing};
+use super::{calls, delays, marks, rates, response, sharing, video};
 
 /// The values of one class in one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,7 @@ impl Group<'_> {
         sharing::measure(self, &mut values);
         response::measure(self, &mut values);
         calls::measure(self, &mut values);
+        video::measure(self, &mut values);
         let transfers = || self.senders.iter().flat_map(|sender| &sender.transfers);
         let ended = transfers().filter(|transfer| transfer.completion.is_some());
         ClassRun {

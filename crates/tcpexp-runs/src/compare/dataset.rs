@@ -121,6 +121,7 @@ impl Tables {
             fates: has_path.then(|| all(&self.fates, lanes())),
             rtts,
             transfers: transfers(traffic, flows),
+            media_time: traffic.segment_s.map(seconds),
         }
     }
 }

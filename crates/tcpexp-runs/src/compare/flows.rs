@@ -208,6 +208,7 @@ pub(super) fn load(flows: &[FlowRow], origin: Timestamp) -> Vec<(TrafficRecord, 
         start_s: (flow.first - origin).as_seconds_f64(),
         duration_s: None,
         cc: None,
+        segment_s: None,
     };
     counted
         .map(|(flow, _)| (traffic(flow), vec![flow]))

@@ -180,5 +180,6 @@ fn idle(name: &str, from: Timestamp, until: Timestamp) -> Sender {
         fates: None,
         rtts: Vec::new(),
         transfers: Vec::new(),
+        media_time: None,
     }
 }

@@ -21,6 +21,10 @@ pub(crate) struct Parameters<'a> {
     pub(crate) request: Option<ByteCount>,
     pub(crate) reply: Option<ByteCount>,
     pub(crate) sizes: Option<&'a [ByteCount]>,
+    pub(crate) bitrates: Option<&'a [BitRate]>,
+    pub(crate) segment: Option<TimeDelta>,
+    pub(crate) length: Option<TimeDelta>,
+    pub(crate) buffer: Option<TimeDelta>,
     pub(crate) dscp: Option<Dscp>,
     pub(crate) port: Option<u16>,
     pub(crate) command: Option<&'a [String]>,
@@ -42,6 +46,10 @@ impl Parameters<'_> {
             ("request", self.request.is_some()),
             ("reply", self.reply.is_some()),
             ("sizes", self.sizes.is_some()),
+            ("bitrates", self.bitrates.is_some()),
+            ("segment", self.segment.is_some()),
+            ("length", self.length.is_some()),
+            ("buffer", self.buffer.is_some()),
             ("dscp", self.dscp.is_some()),
             ("port", self.port.is_some()),
             ("command", self.command.is_some()),
@@ -209,6 +217,61 @@ pub(crate) fn http(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
 }
 
 /// A file pulled with `rsync` from a daemon on the host that the data comes from.
+/// The player's buffer if the plan names none: `maxBufferLength` of hls.js 1.5.
+const PLAYER_BUFFER: TimeDelta = TimeDelta::from_seconds(30);
+
+pub(crate) fn video(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let (from, port) = (text(at.from), at.port.to_string());
+    let millis = |time: Option<TimeDelta>| time.unwrap_or_default().as_nanos() / 1_000_000;
+    let segment = millis(asked.segment).max(1);
+    // The last segment may be longer than what is left of the video.
+    let count = (millis(asked.length) + segment - 1) / segment;
+    let buffer = millis(asked.buffer.or(Some(PLAYER_BUFFER)));
+    let bitrates = asked.bitrates.unwrap_or_default().iter();
+    let bitrates: Vec<u64> = bitrates.map(|rate| rate.as_bps()).collect();
+    let words = |words: &[&str], numbers: Vec<String>| {
+        let words = Words::new(words).0.into_iter();
+        words.chain(numbers).collect::<Vec<String>>()
+    };
+    let times = [segment, count, buffer].map(|number| number.to_string());
+    let rates = bitrates.iter().map(u64::to_string);
+    let client = words(
+        &["play", &from, &port],
+        times.into_iter().chain(rates).collect(),
+    );
+    // As the client computes them.
+    let size = |rate: &u64| (i128::from(*rate) * i128::from(segment) / 8_000).to_string();
+    let server = words(
+        &["serve_files", &from, &port],
+        bitrates.iter().map(size).collect(),
+    );
+    (client, Some(server))
+}
+
+/// A player needs bitrates in their order, and room for a segment besides the one that it plays.
+pub(super) fn no_video(asked: &Parameters<'_>) -> Option<(&'static str, String)> {
+    let rates = asked.bitrates.unwrap_or_default();
+    let is_ascending = rates.is_sorted_by(|one, next| one < next);
+    if rates.is_empty() || rates[0] == BitRate::from_bps(0) || !is_ascending {
+        let message = "expected bitrates above 0 in ascending order".to_owned();
+        return Some(("bitrates", message));
+    }
+    let segment = asked.segment?;
+    let least = TimeDelta::from_millis(1);
+    if segment < least {
+        return Some(("segment", format!("expected {least} or more")));
+    }
+    if asked.length? < segment {
+        return Some((
+            "length",
+            format!("expected at least one segment of {segment}"),
+        ));
+    }
+    let twice = segment + segment;
+    (asked.buffer.unwrap_or(PLAYER_BUFFER) < twice)
+        .then(|| ("buffer", format!("expected two segments, {twice}, or more")))
+}
+
 pub(crate) fn rsync(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let size = asked.bytes.map_or(0, ByteCount::as_bytes).to_string();
     let (from, port) = (text(at.from), at.port.to_string());

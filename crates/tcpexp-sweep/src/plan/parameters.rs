@@ -174,11 +174,16 @@ fn of_traffic(all: &mut Parameters, prefix: &str, traffic: &Traffic) {
     put("reply_bytes", traffic.reply.map(size));
     // The path has an `interval_ms` of its own.
     put("traffic_interval_ms", traffic.interval.map(millis));
-    let sizes = traffic.sizes.as_ref().map(|sizes| {
-        let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-        text(&sizes.join(" "))
-    });
-    put("download_sizes", sizes);
+    put("download_sizes", traffic.sizes.as_deref().map(list));
+    put("video_bitrates", traffic.bitrates.as_deref().map(list));
+    put("segment_s", traffic.segment.map(seconds));
+    put("video_length_s", traffic.length.map(seconds));
+    put("player_buffer_s", traffic.buffer.map(seconds));
+}
+
+fn list<T: ToString>(values: &[T]) -> Parameter {
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    text(&values.join(" "))
 }
 
 fn put(all: &mut Parameters, name: &str, value: Option<Parameter>) {

@@ -1,12 +1,13 @@
 //! Parts of plans that come with tcpexp: `include = ["preset:NAME"]`.
 
 /// Each preset with its name. The comments of a file have the sources of its numbers.
-const PRESETS: [(&str, &str); 7] = [
+const PRESETS: [(&str, &str); 8] = [
     ("adsl-2011", include_str!("presets/adsl-2011.toml")),
     ("downloads", include_str!("presets/downloads.toml")),
     ("geo-satellite", include_str!("presets/geo-satellite.toml")),
     ("incast", include_str!("presets/incast.toml")),
     ("rrul-be", include_str!("presets/rrul-be.toml")),
+    ("video", include_str!("presets/video.toml")),
     ("voip-g711", include_str!("presets/voip-g711.toml")),
     ("web-page", include_str!("presets/web-page.toml")),
 ];

@@ -301,6 +301,6 @@ duration = "10s"
         assert_snapshot!(with(include, "include = [\"plan.toml\"]\n"), @"base.toml:1: plan.toml includes itself");
         assert_snapshot!(with("include = [\"other.toml\"]\n", BASE), @"plan.toml:1: include: cannot read other.toml: No such file or directory (os error 2)");
         assert_snapshot!(with("include = \"base.toml\"\n", BASE), @"plan.toml:1: include: expected a list of file names");
-        assert_snapshot!(with("include = [\"preset:modem\"]\n", BASE), @"plan.toml:1: include: no preset is named modem; there are adsl-2011, downloads, geo-satellite, incast, rrul-be, voip-g711, web-page");
+        assert_snapshot!(with("include = [\"preset:modem\"]\n", BASE), @"plan.toml:1: include: no preset is named modem; there are adsl-2011, downloads, geo-satellite, incast, rrul-be, video, voip-g711, web-page");
     }
 }

@@ -169,6 +169,17 @@ const TOOLS: &[ToolSpec] = &[
         ..TCP
     },
     ToolSpec {
+        name: "video",
+        keys: &["bitrates", "segment", "length", "buffer", "cc", "port"],
+        needs: &[&["bitrates"], &["segment"], &["length"]],
+        cc: CcChoice::Host,
+        is_pulled: true,
+        log: "csv",
+        commands: commands::video,
+        fault: commands::no_video,
+        ..TCP
+    },
+    ToolSpec {
         name: "rsync",
         keys: &["bytes", "cc", "port"],
         needs: &[&["bytes"]],

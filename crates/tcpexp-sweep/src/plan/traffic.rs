@@ -68,6 +68,23 @@ pub struct Traffic {
     /// Sizes of successive downloads.
     #[schemars(with = "Option<Vec<Text<ByteCount>>>")]
     pub sizes: Option<Vec<ByteCount>>,
+    /// Bitrates in which a video is offered, ascending. The player asks for segments in the one that the
+    /// media time in its buffer allows (Huang et al., SIGCOMM 2014, algorithm 1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<Text<BitRate>>>")]
+    pub bitrates: Option<Vec<BitRate>>,
+    /// Media time of a segment of a video.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
+    pub segment: Option<TimeDelta>,
+    /// Media time of a video; the last segment is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
+    pub length: Option<TimeDelta>,
+    /// Media time for which a player has room; 30 s by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<TimeDelta>>")]
+    pub buffer: Option<TimeDelta>,
     /// DSCP of the client's packets: a name such as `ef`, or a number from 0 to 63.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Dscp>,
@@ -134,6 +151,10 @@ impl Traffic {
             request: self.request,
             reply: self.reply,
             sizes: self.sizes.as_deref(),
+            bitrates: self.bitrates.as_deref(),
+            segment: self.segment,
+            length: self.length,
+            buffer: self.buffer,
             dscp: self.dscp,
             port: self.port,
             command: self.command.as_deref(),

@@ -103,6 +103,7 @@ fn generator(
             start_s: start.as_nanos() as f64 / 1e9,
             duration_s: traffic.duration.map(|span| span.as_nanos() as f64 / 1e9),
             cc: traffic.cc.clone(),
+            segment_s: traffic.segment.map(TimeDelta::as_seconds_f64),
         },
         source_host: from.to_owned(),
         client_host: client_host.to_owned(),

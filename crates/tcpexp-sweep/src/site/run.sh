@@ -461,14 +461,77 @@ download() {
     fi
     for size; do
         began=$(now_ns)
-        if command -v curl >/dev/null; then
-            curl --noproxy '*' -sSf -o /dev/null "http://$address:$port/$size" || return
-        else
-            busybox wget -Y off -q -O /dev/null "http://$address:$port/$size" || return
-        fi
+        fetch "$size" || return
         echo "$size,$began,$(now_ns)"
         [ "$pause" = 0 ] || sleep "$pause"
     done
+}
+
+# fetch SIZE: one file of `serve_files` at $address and $port
+fetch() {
+    if command -v curl >/dev/null; then
+        curl --noproxy '*' -sSf -o /dev/null "http://$address:$port/$1"
+    else
+        busybox wget -Y off -q -O /dev/null "http://$address:$port/$1"
+    fi
+}
+
+# play ADDRESS PORT SEGMENT_MS COUNT BUFFER_MS BITRATE...: COUNT segments of a video, one after another
+# while the buffer has room, and for each the media time in the buffer when it was asked for. The bitrate
+# follows the buffer: Huang et al., SIGCOMM 2014, algorithm 1.
+play() {
+    address=$1 port=$2 segment_ms=$3 count=$4 buffer_ms=$5
+    shift 5
+    case $address in *:*) address="[$address]" ;; esac
+    # 90 s and 126 s of the 240 s in that paper, of the media time that the buffer has when a segment is
+    # asked for.
+    most_ms=$((buffer_ms - segment_ms))
+    reservoir_ms=$((most_ms * 90 / 240)) cushion_ms=$((most_ms * 126 / 240))
+    lowest=$1 bitrate=$1 number=0 runs_out_ns=
+    for offered; do highest=$offered; done
+    echo bitrate_bps,size_bytes,start_ns,end_ns,buffer_ms
+    while [ "$number" -lt "$count" ]; do
+        number=$((number + 1)) ahead_ms=0 began=$(now_ns)
+        # Empty until playback begins, and in the past in a stall.
+        [ "${runs_out_ns:-0}" -le "$began" ] || ahead_ms=$(((runs_out_ns - began) / 1000000))
+        excess_ms=$((ahead_ms - most_ms))
+        if [ "$excess_ms" -gt 0 ]; then
+            sleep "$((excess_ms / 1000)).$(printf %03d $((excess_ms % 1000)))"
+            ahead_ms=$most_ms began=$(now_ns)
+        fi
+        choose_bitrate "$@"
+        size=$((bitrate * segment_ms / 8000))
+        fetch "$size" || return
+        ended=$(now_ns)
+        [ "${runs_out_ns:-0}" -ge "$ended" ] || runs_out_ns=$ended
+        runs_out_ns=$((runs_out_ns + segment_ms * 1000000))
+        echo "$bitrate,$size,$began,$ended,$ahead_ms"
+    done
+}
+
+# choose_bitrate BITRATE...: sets $bitrate for a buffer of $ahead_ms. It changes once the buffer asks for
+# the next one above or below.
+choose_bitrate() {
+    if [ "$ahead_ms" -le "$reservoir_ms" ]; then
+        bitrate=$lowest
+        return
+    elif [ "$ahead_ms" -ge $((reservoir_ms + cushion_ms)) ]; then
+        bitrate=$highest
+        return
+    fi
+    asked=$((lowest + (highest - lowest) * (ahead_ms - reservoir_ms) / cushion_ms))
+    above=$highest below=$lowest under=$lowest over=$highest
+    for offered; do
+        [ "$offered" -ge "$bitrate" ] || below=$offered
+        [ "$offered" -ge "$asked" ] || under=$offered
+        [ "$offered" -le "$bitrate" ] || [ "$above" -lt "$offered" ] || above=$offered
+        [ "$offered" -le "$asked" ] || [ "$over" -lt "$offered" ] || over=$offered
+    done
+    if [ "$asked" -ge "$above" ]; then
+        bitrate=$under
+    elif [ "$asked" -le "$below" ]; then
+        bitrate=$over
+    fi
 }
 
 # download_at_once SIZE...: without a pause, by one curl, because starting it takes longer than a small

@@ -57,6 +57,7 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
         fates: Some(Vec::new()),
         rtts: Vec::new(),
         transfers: Vec::new(),
+        media_time: None,
     }
 }
 
@@ -381,4 +382,36 @@ fn a_late_packet_is_lost_to_a_call() {
     assert_eq!(score(&[all[0], all[1], all[2], Some(5061)]), Some(harmed));
     assert_eq!(score(&[all[0], all[1], all[2], None]), Some(harmed));
     assert_eq!(score(&[None, None]), None);
+}
+
+#[test]
+fn a_video_stalls_where_its_next_segment_is_late() {
+    let segment = |from: i64, completion: Option<i64>| Transfer {
+        at: at(from * 1000),
+        bytes: 500_000,
+        completion: completion.map(TimeDelta::from_seconds),
+    };
+    let played = |transfers: &[Transfer]| {
+        let mut video = sender("video", 0, &[1; 20]);
+        video.media_time = Some(TimeDelta::from_seconds(4));
+        video.transfers = transfers.to_vec();
+        values(&run(vec![video]), 2, "video")
+    };
+    // The first segment plays from 1 s to 5 s, and the second comes 4 s after that. Segments of the
+    // warm-up count too.
+    let late = [
+        segment(0, Some(1)),
+        segment(1, Some(8)),
+        segment(9, Some(1)),
+    ];
+    let of_late = [
+        (Measure::StartupDelay, Some(1.0)),
+        (Measure::StallCount, Some(1.0)),
+        (Measure::StallRatio, Some(0.25)),
+        (Measure::VideoRate, Some(1e6)),
+    ];
+    check(&played(&late), &of_late);
+    let unknown = of_late.map(|(measure, _)| (measure, None));
+    check(&played(&[late[0], segment(1, None)]), &unknown);
+    check(&played(&[]), &unknown);
 }

@@ -20,8 +20,8 @@ fn error_names_line_and_key() {
     assert_snapshot!(refusal_of("\"10mbit\"]", "\"10mbits\"]"), @r#"plan.toml:5: matrix.rate[2]: "10mbits" is not a rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert_snapshot!(refusal_of("delay = \"10ms\"", "delay = 10"), @r#"plan.toml:8: path.forward.delay: invalid type: integer `10`, expected a string with a time such as "500us", "20ms", "1.5s" or "2min""#);
     assert_snapshot!(refusal_of("buffer =", "bufer ="), @"plan.toml:9: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `linklayer`, `overhead`, `police`, `police_burst`, `slot`, `slot_most`, `slot_packets`, `slot_bytes`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
-    assert_snapshot!(refusal_of("tool = \"iperf3\"", "tool = \"iperf9\""), @"plan.toml:13: traffic[1].tool: unknown variant `iperf9`, expected one of `iperf3`, `iperf`, `udp`, `request-response`, `netperf`, `http`, `rsync`, `scp`, `ping`, `command`");
-    assert_snapshot!(refusal_of("duration = \"10s\"", "durations = \"10s\""), @"plan.toml:14: traffic[1].durations: unknown field `durations`, expected one of `name`, `tool`, `from`, `to`, `start`, `duration`, `bytes`, `count`, `stagger`, `cc`, `mss`, `window`, `rate`, `packet_bytes`, `interval`, `request`, `reply`, `sizes`, `dscp`, `port`, `command`, `server`");
+    assert_snapshot!(refusal_of("tool = \"iperf3\"", "tool = \"iperf9\""), @"plan.toml:13: traffic[1].tool: unknown variant `iperf9`, expected one of `iperf3`, `iperf`, `udp`, `request-response`, `netperf`, `http`, `video`, `rsync`, `scp`, `ping`, `command`");
+    assert_snapshot!(refusal_of("duration = \"10s\"", "durations = \"10s\""), @"plan.toml:14: traffic[1].durations: unknown field `durations`, expected one of `name`, `tool`, `from`, `to`, `start`, `duration`, `bytes`, `count`, `stagger`, `cc`, `mss`, `window`, `rate`, `packet_bytes`, `interval`, `request`, `reply`, `sizes`, `bitrates`, `segment`, `length`, `buffer`, `dscp`, `port`, `command`, `server`");
     assert_snapshot!(refusal_of("duration = \"10s\"", ""), @"plan.toml:13: traffic[1].tool: iperf3 needs duration or bytes");
     assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nsizes = [\"1kB\"]"), @"plan.toml:15: traffic[1].sizes: iperf3 has no sizes; it takes duration, bytes, cc, mss, window, rate, dscp, port");
     assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nto = \"dst9\""), @"plan.toml:15: traffic[1].to: expected one of dst1, src1, or all");
@@ -83,6 +83,24 @@ fn traffic_that_cannot_run_concurrently_is_refused() {
     assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"scp\"\nbytes = \"1kB\"\ncc = \"cubic\"")), @r#"plan.toml:7: traffic[1].cc: expected cc = "cubic", because more runs on src1 at the same time and cannot set its own"#);
     assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"iperf\"\nbytes = \"1kB\"")), @r#"plan.toml:10: traffic[2].tool: expected cc = "bbr", because pages runs on src1 at the same time and cannot set its own"#);
     assert_snapshot!(with("name = \"asks\"\ntool = \"request-response\"\nduration = \"1s\"\nrequest = \"1kB\"\nreply = \"2kB\""), @"plan.toml:8: traffic[1].reply: iperf echoes its request: expected the size of request; netperf supports two sizes");
+}
+
+#[test]
+fn video_that_cannot_play_is_refused() {
+    let with = |more: &str| {
+        refusal(&format!(
+            "kind = \"lab\"\n[path.forward]\n[[traffic]]\nname = \"film\"\ntool = \"video\"\n{more}"
+        ))
+    };
+    let (rates, times) = (
+        "bitrates = [\"1mbit\", \"2mbit\"]\n",
+        "segment = \"4s\"\nlength = \"1min\"\n",
+    );
+    assert_snapshot!(with(rates), @"plan.toml:5: traffic[1].tool: video needs segment");
+    assert_snapshot!(with(&format!("bitrates = [\"2mbit\", \"1mbit\"]\n{times}")), @r"plan.toml:6: traffic[1].bitrates: expected bitrates above 0 in ascending order");
+    assert_snapshot!(with(&format!("{rates}segment = \"0s\"\nlength = \"1min\"")), @r"plan.toml:7: traffic[1].segment: expected 1.000 ms or more");
+    assert_snapshot!(with(&format!("{rates}segment = \"4s\"\nlength = \"3s\"")), @r"plan.toml:8: traffic[1].length: expected at least one segment of 4.000 s");
+    assert_snapshot!(with(&format!("{rates}{times}buffer = \"7s\"")), @r"plan.toml:9: traffic[1].buffer: expected two segments, 8.000 s, or more");
 }
 
 #[test]
