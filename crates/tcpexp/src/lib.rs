@@ -65,6 +65,7 @@ mod explain;
 mod fates;
 mod flow_name;
 mod flows;
+mod in_order;
 mod info;
 #[cfg(feature = "tables")]
 mod learned;

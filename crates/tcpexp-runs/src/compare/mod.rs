@@ -169,11 +169,12 @@ impl Comparison {
         let parameters = runs.iter().map(|run| &run.record.parameters);
         options.only.check(parameters)?;
         runs.retain(|run| options.only.takes(&run.record.parameters));
-        let measured: Result<Vec<Vec<ClassRun>>, CompareError> = runs
+        let measured: Vec<Result<Vec<ClassRun>, CompareError>> = runs
             .par_iter_mut()
             .map(|run| measured(run, options))
             .collect();
-        let measured = measured?;
+        // Of several errors, the first in the order of the runs and not in time.
+        let measured: Vec<Vec<ClassRun>> = measured.into_iter().collect::<Result<_, _>>()?;
         // `measured` marks further runs as faulty, so the cells list their faults after it.
         let (cells, cell_of) = cells::cells(&runs);
         let baselines = cells::baselines(&cells, &options.baseline)?;

@@ -12,6 +12,7 @@ use tcpexp_table::PairFileRow;
 use super::matching::{Contents, Found, matched};
 use super::names::Named;
 use crate::error::chain;
+use crate::in_order::in_order;
 use crate::set::{Scan, find};
 use crate::{Error, Recording};
 
@@ -86,11 +87,7 @@ fn found(path: &Path, stores: &StoreOptions) -> Result<Vec<Found>, Error> {
         Some(url) => in_store(path, url, stores)?,
         None => in_directory(path, stores)?,
     };
-    let found: Result<Vec<Found>, Error> = listed
-        .into_par_iter()
-        .map(|file| look(file, stores))
-        .collect();
-    let found = found?;
+    let found = in_order(listed.into_par_iter().map(|file| look(file, stores)))?;
     if found.is_empty() {
         return Err(Error::Nothing {
             path: path.to_owned(),

@@ -17,6 +17,7 @@ use super::record::FailedPart;
 use super::task::{CapturePair, pairs_of};
 use crate::analyze::{MANIFEST_FILE_NAME, PAIRS_KIND, buffered, file_name, unwritten};
 use crate::contents::Contents;
+use crate::in_order::in_order;
 use crate::{CaptureInput, Comparison, DatasetDir, Error, TableEntry};
 
 /// Pairs whose parts are opened together: a store takes tens of milliseconds for each object.
@@ -107,11 +108,8 @@ pub fn merge_pairs(
     }
     let options = common_options(&whole)?;
     // Each table has a file of its own.
-    let tables: Result<Vec<TableEntry>, Error> = DatasetTable::ALL
-        .into_par_iter()
-        .map(|table| merged_table(table, &whole, &out))
-        .collect();
-    let mut tables = tables?;
+    let tables = DatasetTable::ALL.into_par_iter();
+    let mut tables = in_order(tables.map(|table| merged_table(table, &whole, &out)))?;
     tables.push(written_errors(&failed, &out)?);
     let merged = |(pair, parts): (CapturePair, Vec<Part>)| {
         let manifest = parts.into_iter().next()?.manifest;
@@ -152,9 +150,10 @@ fn merged_table(
     let file = buffered(out.file(&name)?);
     let mut merged = MergedTable::new(table, first.as_ref(), file).map_err(unmerged)?;
     for some in pairs.chunks(OPENED) {
-        let of_pair = |(_, parts): &(CapturePair, Vec<Part>)| parts.iter().map(open).collect();
-        let opened: Result<Vec<Vec<File>>, Error> = some.par_iter().map(of_pair).collect();
-        for files in opened? {
+        let of_pair = |(_, parts): &(CapturePair, Vec<Part>)| -> Result<Vec<File>, Error> {
+            parts.iter().map(open).collect()
+        };
+        for files in in_order(some.par_iter().map(of_pair))? {
             merged.append(files).map_err(unmerged)?;
         }
     }

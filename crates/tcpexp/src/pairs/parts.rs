@@ -11,6 +11,7 @@ use tcpexp_store::{Folder, StoreOptions, Stored, as_url};
 use super::record::{ENDING, FailedPart};
 use super::task::{CapturePair, PAIR_COLUMN};
 use crate::analyze::{MANIFEST_FILE_NAME, SHARD, shard_of};
+use crate::in_order::in_order;
 use crate::{Error, Manifest};
 
 /// Options of a manifest that depend on the captures.
@@ -44,17 +45,14 @@ pub(super) fn parts_in(
         }
     }
     // In parallel, as a store takes its time for each answer.
-    let read: Result<Vec<_>, Error> = paths
-        .into_par_iter()
-        .map(|path| {
-            if is_failure(&path) {
-                let failure = FailedPart::read(&path, stores)?;
-                return Ok(OfPair::Failure(path, failure));
-            }
-            let (pair, part) = Part::read(&path, stores)?;
-            Ok(OfPair::Dataset(pair, Box::new(part)))
-        })
-        .collect();
+    let read = in_order(paths.into_par_iter().map(|path| {
+        if is_failure(&path) {
+            let failure = FailedPart::read(&path, stores)?;
+            return Ok(OfPair::Failure(path, failure));
+        }
+        let (pair, part) = Part::read(&path, stores)?;
+        Ok(OfPair::Dataset(pair, Box::new(part)))
+    }));
     let mut found: BTreeMap<String, Parts> = BTreeMap::new();
     for part in read? {
         match part {

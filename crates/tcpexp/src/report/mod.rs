@@ -17,6 +17,7 @@ use tcpexp_runs::record::{FILE_NAME, Parameter, RunRecord, Status};
 use tcpexp_table::dataset::MANIFEST_FILE_NAME;
 
 use crate::Error;
+use crate::in_order::in_order;
 use cells::cell_table;
 use flows::{GOODPUT, NUMBERS, QUEUE, RTT, RunFlows, WINDOW, flows_of};
 use series::series_of;
@@ -58,16 +59,16 @@ pub fn report(dir: &Path, only: &Only) -> Result<Page, Error> {
     let (runs, records) = selected(runs, records, only)?;
     // A run has four panels.
     let most_points = (MAX_POINTS / (4 * runs.len().max(1))).clamp(200, LINE_POINTS);
-    let pages: Result<Vec<_>, Error> = runs
+    let pages = runs
         .par_iter()
         .zip(&records)
         .map(|(run, record)| match record {
             // A sweep writes the record of a run last, so a run without a record was cut short.
             None if is_sweep => Ok((unfinished(run), None)),
             record => run_on_page(run, record.as_ref(), most_points),
-        })
-        .collect();
-    let (pages, flows): (Vec<PageRun>, Vec<Option<RunFlows>>) = pages?.into_iter().unzip();
+        });
+    let (pages, flows): (Vec<PageRun>, Vec<Option<RunFlows>>) =
+        in_order(pages)?.into_iter().unzip();
     let rules: BTreeSet<&str> = flows
         .iter()
         .flatten()

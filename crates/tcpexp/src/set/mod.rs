@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use tcpexp_store::StoreOptions;
 
 use crate::capture_set::{CaptureSet, SetFile};
+use crate::in_order::in_order;
 use crate::{Error, Recording};
 use files::FoundFiles;
 pub(crate) use files::find;
@@ -116,8 +117,8 @@ fn scan_all(found: FoundFiles, stores: &StoreOptions) -> Result<Vec<(Recording, 
             Err(error) => Err(error),
         }
     };
-    let scanned: Result<Vec<_>, Error> = found.paths.into_par_iter().map(scan).collect();
-    let mut scanned: Vec<(Recording, Scan)> = scanned?.into_iter().flatten().collect();
+    let scanned = in_order(found.paths.into_par_iter().map(scan))?;
+    let mut scanned: Vec<(Recording, Scan)> = scanned.into_iter().flatten().collect();
     // The sort is stable: files with equal times keep the order of their names.
     scanned.sort_by_key(|(_, scan)| scan.start());
     Ok(scanned)
