@@ -3,7 +3,7 @@
 //! A wrong checksum alone is no sign of damage: a sender may leave the field to its interface, and
 //! programs that change the addresses of captures often leave it as it was.
 
-use crate::transport::{TCP, UDP};
+use crate::protocol::{TCP, UDP};
 
 /// Length of an IPv4 header without options.
 const HEADER_BYTES: usize = 20;

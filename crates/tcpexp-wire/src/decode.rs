@@ -3,7 +3,7 @@
 use crate::ip::Datagram;
 use crate::unread::Unread;
 use crate::usual::Usual;
-use crate::{LinkType, Packet, Skipped, Tunnels, link, other, transport, tunnel, usual};
+use crate::{LinkType, Packet, Skipped, Tunnels, link, other, protocol, transport, tunnel, usual};
 
 /// Limit on nested tunnels; real networks nest two or three.
 const MAX_TUNNELS: usize = 8;
@@ -60,8 +60,8 @@ fn any(
     for _ in 0..=MAX_TUNNELS {
         let ip = datagram.read()?;
         datagram = match ip.protocol {
-            transport::TCP => return transport::tcp(&ip),
-            transport::UDP => {
+            protocol::TCP => return transport::tcp(&ip),
+            protocol::UDP => {
                 let packet = transport::udp(&ip)?;
                 let Some(frame) = tunnel::vxlan(&packet)? else {
                     return Ok(packet);

@@ -3,7 +3,7 @@
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, err};
 
 use crate::damage;
-use crate::transport::{TCP, UDP};
+use crate::protocol::{TCP, UDP};
 use crate::unread::Unread;
 use crate::{Addresses, Skipped};
 

@@ -5,10 +5,6 @@ use etherparse::{TcpHeader, TcpHeaderSlice, UdpHeaderSlice, err};
 use crate::ip::IpPacket;
 use crate::{Packet, Ports, SeqNum, Skipped, Tcp, TcpFlags, TcpOptions, Transport, Udp};
 
-/// Protocol number of TCP in the IP header.
-pub(crate) const TCP: u8 = 6;
-pub(crate) const UDP: u8 = 17;
-
 /// Decodes the packet of a TCP segment.
 pub(crate) fn tcp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
     use err::tcp::HeaderSliceError::{Content, Len};

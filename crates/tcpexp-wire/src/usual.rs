@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::transport::TCP;
+use crate::protocol::TCP;
 use crate::{Addresses, Packet, Ports, SeqNum, Tcp, TcpFlags, TcpOptions, Transport};
 
 /// Bytes of the fixed TCP header.
