@@ -114,7 +114,39 @@ impl<'a> TcpOptions<'a> {
     }
 
     /// Reads the options of an acknowledgment in one walk: separate calls take three.
+    #[inline]
     pub fn of_ack(&self) -> AckOptions<'a> {
+        self.lone_blocks().unwrap_or_else(|| self.walk_of_ack())
+    }
+
+    /// Returns timestamps and SACK blocks if the header has no other options, in the layout that Linux
+    /// writes (RFC 7323, appendix A; RFC 2018, section 3).
+    #[inline]
+    fn lone_blocks(&self) -> Option<AckOptions<'a>> {
+        let (head, sack) = self.raw.split_first_chunk::<16>()?;
+        let [
+            NO_OPERATION,
+            NO_OPERATION,
+            TIMESTAMPS,
+            10,
+            timestamps @ ..,
+            NO_OPERATION,
+            NO_OPERATION,
+            SACK,
+            length,
+        ] = head
+        else {
+            return None;
+        };
+        (usize::from(*length) == 2 + sack.len()).then(|| AckOptions {
+            timestamps: Some(two_words(*timestamps)),
+            ce_bytes: None,
+            sack,
+        })
+    }
+
+    #[inline(never)]
+    fn walk_of_ack(&self) -> AckOptions<'a> {
         let mut timestamps = None;
         let mut sack = None;
         let mut counters = None;
@@ -240,6 +272,7 @@ mod tests {
         ];
         let options = TcpOptions::new(&dsack);
         assert_eq!(options.timestamps(), Some((1, 2)));
+        assert_eq!(options.of_ack().timestamps, Some((1, 2)));
         assert_eq!(blocks(options), [(10, 20), (50, 60)]);
     }
 
