@@ -227,16 +227,15 @@ impl Packets for Walk<'_> {
                     (number, record)
                 }),
             };
-            let Some((number, record)) = next else {
+            let Some((mut number, mut record)) = next else {
                 if self.begin_next_part() {
                     continue;
                 }
                 break;
             };
-            let (number, record) = match &self.part {
-                None => (number, record),
-                Some(part) => part.read(number, record),
-            };
+            if let Some(part) = &self.part {
+                (number, record) = part.read(number, record);
+            }
             if let Some(selected) = &self.selected
                 && let Err(why) = selected.admits(&record)
             {
