@@ -13,6 +13,7 @@ use plotters::style::{FontTransform, register_font};
 
 use crate::clip::At;
 use crate::font::FONT;
+use crate::hatch::hatched;
 use crate::stroke::{Marker, Stroke, dashed};
 use crate::style::{FigureSize, Style};
 use crate::theme::Ink;
@@ -151,6 +152,16 @@ impl Canvas<'_> {
     pub(crate) fn polygon(&self, corners: Vec<At>, ink: Ink) -> Result<(), Error> {
         let filled = self.theme.colour(ink).filled();
         checked(self.area.draw(&Polygon::new(corners, filled)))
+    }
+
+    /// Draws the hatch of a series across a polygon that is filled with `ink`.
+    pub(crate) fn hatch(&self, corners: &[At], ink: Ink) -> Result<(), Error> {
+        let Ink::Pale(number) = ink else {
+            return Ok(());
+        };
+        hatched(corners, number, self.theme)
+            .iter()
+            .try_for_each(|line| self.line(line, Stroke::solid(Ink::Series(number), 2)))
     }
 
     /// Draws a marker.

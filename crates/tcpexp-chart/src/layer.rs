@@ -157,7 +157,8 @@ fn draw_area(
     if inside.is_empty() {
         return Ok(());
     }
-    canvas.polygon(inside, ink)?;
+    canvas.polygon(inside.clone(), ink)?;
+    canvas.hatch(&inside, ink)?;
     let Some(stroke) = outline else { return Ok(()) };
     let closed: Vec<Point> = fractions.iter().chain(fractions.first()).copied().collect();
     // Clipped as a line, the outline does not run along the frame that cuts the area.

@@ -146,11 +146,11 @@ impl Sample {
             Self::Area(ink) => canvas.area((left, y - HALF), (right, y + HALF), ink),
             Self::Outlined(inside, outline) => {
                 canvas.area((left, y - HALF), (right, y + HALF), outline)?;
-                canvas.area(
-                    (left + OUTLINE, y - HALF + OUTLINE),
-                    (right - OUTLINE, y + HALF - OUTLINE),
-                    inside,
-                )
+                let (left, right) = (left + OUTLINE, right - OUTLINE);
+                let (top, bottom) = (y - HALF + OUTLINE, y + HALF - OUTLINE);
+                canvas.area((left, top), (right, bottom), inside)?;
+                let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
+                canvas.hatch(&corners, inside)
             }
         }
     }

@@ -47,6 +47,7 @@ mod facet;
 mod flow_line;
 mod font;
 mod group;
+mod hatch;
 mod heat;
 mod heatmap;
 mod labels;
