@@ -71,7 +71,7 @@ pub(crate) fn hatched(corners: &[At], number: usize, theme: Theme) -> Vec<[At; 2
 /// The parts inside a polygon of parallel lines at this distance. The lines of two shapes continue one
 /// another.
 fn parallels(corners: &[At], (a, b): Direction, spacing: i32) -> Vec<[At; 2]> {
-    // Diagonals with `c` one apart are closer by the square root of 2, of which 7/5 is an approximation.
+    // Diagonals whose `c` differs by 1 are 1/√2 apart, and √2 is about 7/5.
     let step = if a * b == 0 { spacing } else { spacing * 7 / 5 };
     let level = |(x, y): At| a * x + b * y;
     let levels = corners.iter().map(|corner| level(*corner));

@@ -248,7 +248,7 @@ pub(crate) fn video(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     (client, Some(server))
 }
 
-/// A player needs bitrates in their order, and room for a segment besides the one that it plays.
+/// Checks that the bitrates ascend and that the buffer holds two segments: one that plays, and the next.
 pub(super) fn no_video(asked: &Parameters<'_>) -> Option<(&'static str, String)> {
     let rates = asked.bitrates.unwrap_or_default();
     let is_ascending = rates.is_sorted_by(|one, next| one < next);

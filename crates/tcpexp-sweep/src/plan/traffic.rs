@@ -68,8 +68,8 @@ pub struct Traffic {
     /// Sizes of successive downloads.
     #[schemars(with = "Option<Vec<Text<ByteCount>>>")]
     pub sizes: Option<Vec<ByteCount>>,
-    /// Bitrates in which a video is offered, ascending. The player asks for segments in the one that the
-    /// media time in its buffer allows (Huang et al., SIGCOMM 2014, algorithm 1).
+    /// Bitrates of a video, ascending. The media time in the buffer of the player decides which bitrate the
+    /// next segment has (Huang et al., SIGCOMM 2014, algorithm 1).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<Text<BitRate>>>")]
     pub bitrates: Option<Vec<BitRate>>,

@@ -21,7 +21,8 @@ const HELD_IN_ALL: usize = 262_144;
 
 const HELD_WHEN_FULL: usize = 64;
 
-/// A flow of which only one point shows more packets is not the result of damaged records.
+/// Largest number of packets that damaged records may put into one flow. A flow with more packets that
+/// only one point shows is real.
 const STRAYS: u64 = 16;
 
 /// Number of packets by which a flow is prefetched before its next packet: the work on as many

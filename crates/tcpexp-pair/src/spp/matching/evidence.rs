@@ -148,8 +148,8 @@ impl Evidence {
         }
     }
 
-    /// Reason why not all of the `bytes` from `seq` on were captured downstream, of which there is at
-    /// least one; `misses` is true if the capture is known to miss packets.
+    /// Reason why the downstream capture has not all of the `bytes` from `seq` on. `bytes` is at least
+    /// 1; `misses` is true if the capture is known to miss packets.
     pub(in crate::spp) fn absence(&self, seq: SeqNum, bytes: u32, misses: bool) -> Absence {
         let unproven = Absence::unproven(misses);
         let start = self.unwrap.peek(seq);

@@ -21,8 +21,8 @@ pub(in crate::spp) struct Strays {
 }
 
 impl Strays {
-    /// Adds a packet. Forgets the oldest if there are too many: among so many flows of one point, a
-    /// damaged record is unlikely.
+    /// Adds a packet, and forgets the oldest if there are too many. So many flows at one point only are
+    /// hardly the result of damaged records.
     pub(in crate::spp) fn add(&mut self, at: Timestamp, digest: [u64; 2]) {
         self.packets.insert(digest, at);
         self.in_order.push_back((at, digest));
