@@ -103,8 +103,8 @@ fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     })
 }
 
-/// True for a header that one damaged bit would make of that of a segment or a datagram, so that
-/// these are not found behind it.
+/// True if the header has another protocol than TCP or UDP, options, or a fragment offset. One flipped
+/// bit in the header of a TCP segment or a UDP datagram can have this result.
 fn is_unusual(header: &Ipv4HeaderSlice<'_>) -> bool {
     let is_known = matches!(header.protocol().0, TCP | UDP);
     !is_known || header.ihl() > 5 || header.fragments_offset().value() != 0
