@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tcpexp_flow::StreamOffset;
 use tcpexp_wire::SeqNum;
 
+use super::departure::Departure;
 use super::echoes::Echoes;
 use super::unwrap::Unwrap;
 
@@ -127,6 +128,15 @@ impl Evidence {
     /// captured downstream.
     pub(in crate::spp) fn absence_without_data(&self, record: u32, misses: bool) -> Absence {
         Absence::unproven(misses || self.echoes.show_missed(record))
+    }
+
+    /// True if the downstream capture missed a packet: this one, which is not in it, or one that
+    /// left at the same time.
+    pub(in crate::spp) fn proves_miss(&self, departure: &Departure) -> bool {
+        match departure.payload_bytes {
+            0 => self.echoes.show_missed(departure.record),
+            bytes => self.absence(departure.seq, bytes, false) == Absence::Missed,
+        }
     }
 
     /// Adds an acknowledgment from the other direction: it covers all bytes before `ack`. `is_pure`

@@ -173,6 +173,20 @@ impl InFlight {
         }
     }
 
+    /// Calls `each` for every packet in flight that left before `due`, except ambiguous ones.
+    pub(in crate::spp) fn each_overdue(
+        &mut self,
+        due: Timestamp,
+        mut each: impl FnMut(FlowId, &Departure),
+    ) {
+        self.set_apart(due);
+        for (identity, departed) in &self.apart {
+            if departed.ambiguous == 0 && departed.first.at < due {
+                each(identity.flow, &departed.first);
+            }
+        }
+    }
+
     /// Gives up all packets that left before `horizon`.
     pub(in crate::spp) fn expire(&mut self, horizon: Timestamp, mut each: impl FnMut(Expired)) {
         self.set_apart(horizon);

@@ -258,6 +258,13 @@ impl Ranges {
             .collect();
     }
 
+    /// The departures in flight that have not arrived whole, except ambiguous ones.
+    pub(in crate::spp) fn not_whole(&self) -> impl Iterator<Item = &Departure> {
+        let pieces = self.fresh.iter().chain(&self.again);
+        let pieces = pieces.filter(|piece| !piece.is_whole() && !piece.ambiguous);
+        pieces.map(|piece| &piece.departure)
+    }
+
     /// Number of packets on the path that an arrival of `length` bytes represents.
     pub(in crate::spp) fn packets_in(&self, length: u32) -> u64 {
         u64::from(length.div_ceil(self.path_packet_bytes().max(1)))

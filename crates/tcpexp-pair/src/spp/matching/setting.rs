@@ -149,6 +149,17 @@ impl Setting {
         }
     }
 
+    /// Packets that left before this time are overdue at `now`: all that arrive have arrived, unless
+    /// one takes twice as long as all in the sample.
+    pub(in crate::spp) fn overdue(
+        &self,
+        path_direction: PathDirection,
+        now: Timestamp,
+    ) -> Timestamp {
+        let longest = self.max_owd[path_direction.index()];
+        now - longest - longest - self.slack
+    }
+
     /// First and last plausible arrival time of a packet that left at `at`.
     pub(in crate::spp) fn arrives_within(
         &self,

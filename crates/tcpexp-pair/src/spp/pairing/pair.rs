@@ -182,6 +182,15 @@ impl Pair {
         }
     }
 
+    /// True if the downstream capture provably missed a packet, for which this departure without an
+    /// arrival is the sign.
+    pub(in crate::spp) fn proves_miss(&self, departure: &Departure, setting: &Setting) -> bool {
+        self.evidence.as_ref().is_some_and(|evidence| {
+            evidence[departure.direction.index()].proves_miss(departure)
+                && !setting.may_be_outside(departure.path_direction, departure.at)
+        })
+    }
+
     /// Reason why a packet was not captured downstream.
     fn absence(&self, departure: &Departure, has_strayed: bool, setting: &Setting) -> Absence {
         absence(

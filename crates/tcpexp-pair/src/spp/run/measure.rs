@@ -204,20 +204,50 @@ impl Run {
         let mut batch = Batch::default();
         self.link(until, &mut batch);
         let setting = &self.setting;
-        let yields = self
-            .shards
-            .par_iter_mut()
-            // Each shard is a task of its own, so none waits for a neighbour with a busy flow.
-            .with_max_len(1)
-            .map(|shard| shard.advance(until, setting))
-            .collect();
+        // All shards give up packets at the same times.
+        let shard = self.shards.first();
+        let gives_up = shard.is_some_and(|shard| shard.gives_up_at(until, setting));
+        // Each shard is a task of its own, so none waits for a neighbour with a busy flow.
+        let shards = self.shards.par_iter_mut().with_max_len(1);
+        let yields = if gives_up {
+            shards.for_each(|shard| shard.advance(until, setting));
+            self.learn_misses(until);
+            let (shards, setting) = (self.shards.par_iter_mut(), &self.setting);
+            shards
+                .map(|shard| shard.end_round(until, setting))
+                .collect()
+        } else {
+            let round = shards.map(|shard| {
+                shard.advance(until, setting);
+                shard.end_round(until, setting)
+            });
+            round.collect()
+        };
         self.gather(yields, &mut batch);
         self.setting.forget_strays(until);
         batch
     }
 
+    /// Finds captures that provably missed a packet, before packets that left up to then are given
+    /// up: a packet of another flow may have been missed together with it.
+    fn learn_misses(&mut self, now: Timestamp) {
+        let setting = &self.setting;
+        if !setting.weighs || setting.misses == [true; 2] {
+            return;
+        }
+        let proven = self.shards.par_iter_mut();
+        let misses = proven
+            .map(|shard| shard.proven_misses(now, setting))
+            .reduce(
+                || setting.misses,
+                |one, other| [one[0] | other[0], one[1] | other[1]],
+            );
+        self.setting.misses = misses;
+    }
+
     /// Summarises the remaining flows in batches of some thousand: there may be a million.
     fn finish<E>(&mut self, mut sink: impl FnMut(Batch) -> Result<(), E>) -> Result<(), E> {
+        self.learn_misses(Timestamp::MAX);
         let setting = &self.setting;
         let yields = self
             .shards

@@ -83,7 +83,7 @@ impl Shard {
     }
 
     /// Processes the events of both captures up to `now` on the timeline.
-    pub(in crate::spp) fn advance(&mut self, now: Timestamp, setting: &Setting) -> Yield {
+    pub(in crate::spp) fn advance(&mut self, now: Timestamp, setting: &Setting) {
         let mut departures = std::mem::take(&mut self.departures);
         let ahead = self.pairs.ahead();
         for (place, event) in departures.iter().enumerate() {
@@ -106,6 +106,10 @@ impl Shard {
             self.pair(Point::Src, out, back, setting);
             self.pair(Point::Dst, back, out, setting);
         }
+    }
+
+    /// Gives up what is over at `now`, and returns the results of the round.
+    pub(in crate::spp) fn end_round(&mut self, now: Timestamp, setting: &Setting) -> Yield {
         self.sweep(now, setting);
         self.take_yields()
     }

@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 use super::pairs::SHARDS;
 use super::shard::Shard;
 use crate::spp::crossing::PathDirection;
-use crate::spp::matching::{Expired, PacketOutcome, Setting};
+use crate::spp::matching::{Departure, Expired, PacketOutcome, Ranges, Setting};
 use crate::spp::pairing::Pair;
 use tcpexp_flow::FlowId;
 use tcpexp_units::Timestamp;
@@ -17,18 +17,56 @@ use tcpexp_units::Timestamp;
 const ENDING_SHARE: usize = 4;
 
 impl Shard {
+    /// True if the next sweep gives packets up: once per quarter of the horizon, so that each
+    /// packet in flight is visited at most four times.
+    pub(in crate::spp) fn gives_up_at(&self, now: Timestamp, setting: &Setting) -> bool {
+        now != Timestamp::MAX && (now - self.swept).as_nanos() >= setting.horizon.as_nanos() / 4
+    }
+
+    /// True for a point whose capture provably missed a packet that is overdue at `now`, by
+    /// [`Point::index`](crate::spp::Point::index). Points that are known to miss packets are left
+    /// out.
+    pub(in crate::spp) fn proven_misses(&mut self, now: Timestamp, setting: &Setting) -> [bool; 2] {
+        let Self {
+            pairs, in_flight, ..
+        } = self;
+        let mut misses = [false; 2];
+        let mut add = |pair: &Pair, departure: &Departure| {
+            let downstream = departure.path_direction.upstream().opposite();
+            misses[downstream.index()] |= pair.proves_miss(departure, setting);
+        };
+        for path_direction in PathDirection::BOTH {
+            if setting.misses[path_direction.upstream().opposite().index()] {
+                continue;
+            }
+            let due = setting.overdue(path_direction, now);
+            in_flight[path_direction.index()].each_overdue(due, |flow, departure| {
+                if let Some(pair) = pairs.get(flow) {
+                    add(pair, departure);
+                }
+            });
+        }
+        for pair in pairs.each() {
+            let ranges = pair.ranges.iter().flat_map(|ranges| &**ranges);
+            for departure in ranges.flat_map(Ranges::not_whole) {
+                if departure.at < setting.overdue(departure.path_direction, now) {
+                    add(pair, departure);
+                }
+            }
+        }
+        misses
+    }
+
+    /// Gives up packets and closes flows whose time is over at `now`.
     pub(super) fn sweep(&mut self, now: Timestamp, setting: &Setting) {
         for path_direction in PathDirection::BOTH {
             // Overdue packets leave the queue, since lost packets would push the others out of the
             // cache.
-            let longest = setting.max_owd[path_direction.index()];
-            self.in_flight[path_direction.index()]
-                .set_apart(now - longest - longest - setting.slack);
+            let due = setting.overdue(path_direction, now);
+            self.in_flight[path_direction.index()].set_apart(due);
         }
         self.shed(setting);
-        // Sweep once per quarter of the horizon, so that each packet in flight is visited at most
-        // four times.
-        if now == Timestamp::MAX || (now - self.swept).as_nanos() < setting.horizon.as_nanos() / 4 {
+        if !self.gives_up_at(now, setting) {
             return;
         }
         self.swept = now;

@@ -1,6 +1,7 @@
 //! Tests of identical packets and their outcomes.
 
 mod many_flows;
+mod missed;
 mod recurring;
 mod super_packets;
 
