@@ -136,7 +136,8 @@ impl Canvas<'_> {
     /// Draws a line along `path`, with dashes.
     pub(crate) fn line(&self, path: &[At], stroke: Stroke) -> Result<(), Error> {
         let style = self.theme.colour(stroke.ink).stroke_width(stroke.width);
-        for piece in dashed(path, stroke.dash) {
+        let dash = stroke.dash_in(self.theme);
+        for piece in dashed(path, dash, stroke.width) {
             checked(self.area.draw(&PathElement::new(piece, style)))?;
         }
         Ok(())

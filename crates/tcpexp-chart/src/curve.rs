@@ -101,7 +101,8 @@ impl Curve {
             lost => format!(", {lost} lost"),
         };
         let median = shown.text(nanos(self.delay.median));
-        Key::line(format!("{}: median {median}{lost}", self.label), self.ink)
+        let text = format!("{}: median {median}{lost}", self.label);
+        Key::line(text, Stroke::over_time(self.ink, 4))
     }
 
     /// One mark per loss, over seconds since `start`.
@@ -125,7 +126,7 @@ impl Curve {
         } else {
             Join::Straight
         };
-        over_time(&points, seconds, join, Stroke::solid(self.ink, 2))
+        over_time(&points, seconds, join, Stroke::over_time(self.ink, 2))
     }
 
     /// The empirical distribution of the delays.
@@ -134,7 +135,7 @@ impl Curve {
             .distribution
             .iter()
             .map(|&(delay, share)| (shown.value(nanos(delay)), share));
-        Layer::Line(staircase(steps), Stroke::solid(self.ink, 4))
+        Layer::Line(staircase(steps), Stroke::over_time(self.ink, 4))
     }
 }
 

@@ -180,24 +180,25 @@ impl<'a> Figure<'a> {
             let mut epochs = self.series.iter().flat_map(|series| &series.epochs);
             epochs.any(|epoch| (epoch.kind == RecoveryKind::Timeout) == is_timeout)
         };
+        let line = |text, ink| Key::line(text, Stroke::over_time(ink, 3));
         [
             (
                 any(|series| series.measured.times().is_some()),
-                Key::line("cwnd, measured", MEASURED),
+                line("cwnd, measured", MEASURED),
             ),
             (
                 any(|series| series.cwnd.times().is_some()),
-                Key::line("cwnd, estimated", ESTIMATE),
+                line("cwnd, estimated", ESTIMATE),
             ),
             (
                 any(|series| series.ssthresh.times().is_some()),
-                Key::line("ssthresh", THRESHOLD),
+                line("ssthresh", THRESHOLD),
             ),
             (
                 any(|series| series.cap.times().is_some()),
-                Key::line("BBR's window, replayed", CAP),
+                line("BBR's window, replayed", CAP),
             ),
-            (true, Key::line("flight size", FLIGHT_SIZE)),
+            (true, line("flight size", FLIGHT_SIZE)),
             (has_kind(false), Key::area("fast recovery", FAST_RECOVERY)),
             (
                 has_kind(true),
@@ -261,7 +262,7 @@ impl<'a> Figure<'a> {
                 // A log may start before the capture, and a threshold may be above all windows.
                 .filter(|(x, y)| (0.0..=self.seconds).contains(x) && *y <= series.high())
                 .collect();
-            let stroke = Stroke::solid(ink, width);
+            let stroke = Stroke::over_time(ink, width);
             layers.extend(over_time(&points, self.seconds, Join::Steps, stroke));
         }
         layers

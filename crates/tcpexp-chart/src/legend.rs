@@ -6,8 +6,9 @@ use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
 
 const ROW_HEIGHT: i32 = TEXT_HEIGHT + 14;
-const SAMPLE_LENGTH: i32 = 44;
-const SAMPLE_WIDTH: u32 = 7;
+/// Length of a sample: it shows the dashes of each series once as a whole, and where they begin again.
+pub(crate) const SAMPLE_LENGTH: i32 = 64;
+const SAMPLE_WIDTH: u32 = 6;
 /// Gap between a sample and its text.
 const GAP: i32 = 12;
 /// Gap between two entries.
@@ -31,9 +32,10 @@ enum Sample {
 }
 
 impl Key {
-    /// A wide solid line.
-    pub fn line(text: impl Into<String>, ink: Ink) -> Self {
-        Self::stroke(text, Stroke::solid(ink, SAMPLE_WIDTH))
+    /// A line in the stroke of its layer, widened so that its colour is seen.
+    pub fn line(text: impl Into<String>, stroke: Stroke) -> Self {
+        let width = SAMPLE_WIDTH;
+        Self::stroke(text, Stroke { width, ..stroke })
     }
 
     /// A line in the stroke of its layer.

@@ -26,11 +26,10 @@ const MIN_SEEN: u64 = 50;
 /// Extra width of totals over the lines on them, so that both are visible where they coincide.
 const WIDER: u32 = 4;
 
-const LINK: Stroke = Stroke {
-    ink: Ink::Black,
-    width: 3,
-    dash: &[12, 8],
-};
+/// Width of lines with few corners.
+const LINE: u32 = 4;
+
+const LINK: Stroke = Stroke::dashed(Ink::Black, 3, &[12, 8]);
 
 /// The rates of one flow or of several flows together, in bins of equal width.
 #[derive(Clone, Debug, Default)]
@@ -169,7 +168,7 @@ impl<'a> Figure<'a> {
         });
         let series = self.flows.iter().chain(&self.totals);
         series
-            .map(|(series, ink)| Key::line(&*series.label, *ink))
+            .map(|(series, ink)| Key::line(&*series.label, Stroke::over_time(*ink, LINE)))
             .chain(link)
             .collect()
     }
@@ -197,9 +196,9 @@ impl<'a> Figure<'a> {
         let (flows, totals) = (lines(&most_first), lines(&self.totals));
         let corners = flows.iter().chain(&totals).map(|(steps, _)| steps.len());
         let is_crowded = corners.max() > Some(MANY_CORNERS);
-        let width = if is_crowded { 2 } else { 4 };
+        let width = if is_crowded { 2 } else { LINE };
         let line = |width: u32| {
-            move |(steps, ink): (Vec<Point>, Ink)| Layer::Line(steps, Stroke::solid(ink, width))
+            move |(steps, ink): (Vec<Point>, Ink)| Layer::Line(steps, Stroke::over_time(ink, width))
         };
         plot.layers
             .extend(totals.into_iter().map(line(width + WIDER)));

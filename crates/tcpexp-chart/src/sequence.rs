@@ -18,11 +18,7 @@ const DATA: Stroke = Stroke::solid(Ink::Series(0), 4);
 const BEHIND: Stroke = Stroke::solid(Ink::Series(1), 7);
 const SELECTED: Stroke = Stroke::solid(Ink::Series(3), 4);
 const ACKNOWLEDGED: Stroke = Stroke::solid(Ink::Series(2), 3);
-const WINDOW: Stroke = Stroke {
-    ink: Ink::Other(0),
-    width: 3,
-    dash: &[16, 10],
-};
+const WINDOW: Stroke = Stroke::dashed(Ink::Other(0), 3, &[16, 10]);
 
 /// Draws the sequence numbers of one direction's data over time, as Stevens does (TCP/IP
 /// Illustrated, volume 1, section 20.8).

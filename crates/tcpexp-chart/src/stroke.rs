@@ -1,7 +1,7 @@
 //! Line styles and markers.
 
 use crate::clip::At;
-use crate::theme::{Ink, SERIES};
+use crate::theme::{Ink, SERIES, Theme};
 
 /// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,40 +12,67 @@ pub struct Stroke {
     pub width: u32,
     /// Dashes.
     pub dash: Dash,
+    /// True if the line has its dashes only in themes without colours.
+    pub is_solid_in_colour: bool,
 }
 
 /// Alternating lengths of dashes and gaps, in units of the canvas; empty for a solid line.
 pub type Dash = &'static [i32];
 
-/// Dashes that distinguish series without colours.
+/// Dashes that distinguish series without colours: a sample of the legend shows each once as a whole.
 const DASHES: [Dash; 7] = [
     &[],
-    &[26, 14],
-    &[8, 12],
-    &[26, 10, 6, 10],
-    &[40, 12],
-    &[14, 10],
-    &[26, 8, 6, 8, 6, 8],
+    &[24, 10],
+    &[5, 8],
+    &[24, 9, 5, 9],
+    &[44, 12],
+    &[12, 8],
+    &[24, 6, 5, 6, 5, 6],
 ];
 
 impl Stroke {
     /// A solid line.
     pub const fn solid(ink: Ink, width: u32) -> Self {
+        Self::dashed(ink, width, &[])
+    }
+
+    /// A line with these dashes.
+    pub const fn dashed(ink: Ink, width: u32, dash: Dash) -> Self {
         Self {
             ink,
             width,
-            dash: &[],
+            dash,
+            is_solid_in_colour: false,
         }
     }
 
     /// The line of a series, with its colour and dashes.
     pub const fn of_series(number: usize, width: u32) -> Self {
+        // Series of the same colour differ in their dashes.
+        let dash = DASHES[(number + number / SERIES) % DASHES.len()];
+        Self::dashed(Ink::Series(number), width, dash)
+    }
+
+    /// A line of many points: solid in its colour, and with the dashes of its series in themes without
+    /// colours.
+    ///
+    /// Dashes hide points, so such a line has them only where nothing else distinguishes it.
+    pub const fn over_time(ink: Ink, width: u32) -> Self {
+        let Ink::Series(number) = ink else {
+            return Self::solid(ink, width);
+        };
         Self {
-            ink: Ink::Series(number),
-            width,
-            // Series of the same colour differ in their dashes.
-            dash: DASHES[(number + number / SERIES) % DASHES.len()],
+            is_solid_in_colour: true,
+            ..Self::of_series(number, width)
         }
+    }
+
+    /// The dashes in a theme.
+    pub(crate) fn dash_in(self, theme: Theme) -> Dash {
+        if self.is_solid_in_colour && theme != Theme::Grey {
+            return &[];
+        }
+        self.dash
     }
 }
 
@@ -126,12 +153,13 @@ impl Marker {
     }
 }
 
-/// Splits `path` into its dashes.
-pub(crate) fn dashed(path: &[At], dash: Dash) -> Vec<Vec<At>> {
+/// Splits `path` into its dashes. The round ends of a line of this width are part of a dash.
+pub(crate) fn dashed(path: &[At], dash: Dash, width: u32) -> Vec<Vec<At>> {
     // Plotters' SVG backend has no dashed strokes, so each dash becomes a path.
     if dash.is_empty() {
         return vec![path.to_vec()];
     }
+    let dash = between_ends(dash, width);
     let mut pieces = Vec::new();
     let mut piece: Vec<At> = path.first().copied().into_iter().collect();
     let (mut turn, mut left) = (0, f64::from(dash[0]));
@@ -163,6 +191,17 @@ pub(crate) fn dashed(path: &[At], dash: Dash) -> Vec<Vec<At>> {
     pieces
 }
 
+/// Shortens dashes by the round ends of a line, and lengthens the gaps by as much.
+fn between_ends(dash: Dash, width: u32) -> Vec<i32> {
+    let ends = i32::try_from(width).unwrap_or(i32::MAX);
+    let pairs = dash.chunks_exact(2).flat_map(|pair| {
+        // Viewers draw nothing for a dash of no length.
+        let shorter = (pair[0] - ends).max(1);
+        [shorter, pair[1] + pair[0] - shorter]
+    });
+    pairs.collect()
+}
+
 #[expect(
     clippy::cast_possible_truncation,
     reason = "between two points of an i32 each"
@@ -177,6 +216,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::legend::SAMPLE_LENGTH;
 
     fn length(path: &[At]) -> f64 {
         let ends = path.windows(2);
@@ -189,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_dashed_line_follows_corners() {
-        let pieces = dashed(&[(0, 0), (30, 0), (30, 30)], &[20, 5]);
+        let pieces = dashed(&[(0, 0), (30, 0), (30, 30)], &[22, 3], 2);
         assert_eq!(
             pieces,
             [
@@ -197,6 +237,49 @@ mod tests {
                 vec![(25, 0), (30, 0), (30, 15)],
                 vec![(30, 20), (30, 30)]
             ]
+        );
+    }
+
+    /// For each unit of a sample in the legend, whether it is inked.
+    fn sample(number: usize) -> Vec<bool> {
+        const WIDTH: u32 = 4;
+        let end = i32::try_from(WIDTH / 2).unwrap();
+        let path = [(0, 0), (SAMPLE_LENGTH, 0)];
+        let pieces = dashed(&path, Stroke::of_series(number, WIDTH).dash, WIDTH);
+        let is_inked = |x: i32| {
+            let of =
+                |piece: &Vec<At>| (piece[0].0 - end..piece.last().unwrap().0 + end).contains(&x);
+            pieces.iter().any(of)
+        };
+        (0..SAMPLE_LENGTH).map(is_inked).collect()
+    }
+
+    #[test]
+    fn samples_of_any_two_series_differ() {
+        // Units that only one of two samples inks; 12 is a fifth of a sample, longer than a gap.
+        const LEAST: usize = 12;
+        for (one, dash) in DASHES.iter().enumerate() {
+            let turn: i32 = dash.iter().sum();
+            assert!(turn < SAMPLE_LENGTH, "{turn}");
+            for other in 0..one {
+                let pairs = sample(one).into_iter().zip(sample(other));
+                let unlike = pairs.filter(|(a, b)| a != b).count();
+                assert!(unlike >= LEAST, "{one} and {other}: {unlike}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_over_time_have_dashes_only_without_colours() {
+        let line = Stroke::over_time(Ink::Series(1), 2);
+        assert_eq!(line.dash_in(Theme::Grey), DASHES[1]);
+        for theme in [Theme::Paper, Theme::Dark] {
+            assert!(line.dash_in(theme).is_empty());
+        }
+        assert!(
+            Stroke::over_time(Ink::Other(0), 2)
+                .dash_in(Theme::Grey)
+                .is_empty()
         );
     }
 
@@ -208,9 +291,9 @@ mod tests {
         ) {
             let dash = DASHES[number];
             let whole = length(&path);
-            let drawn: f64 = dashed(&path, dash).iter().map(|piece| length(piece)).sum();
+            let drawn: f64 = dashed(&path, dash, 1).iter().map(|piece| length(piece)).sum();
             let turn: i32 = dash.iter().sum();
-            let ink: i32 = dash.iter().step_by(2).sum();
+            let ink: i32 = dash.iter().step_by(2).map(|long| long - 1).sum();
             let expected = whole * f64::from(ink) / f64::from(turn);
             prop_assert!((drawn - expected).abs() <= f64::from(turn) + 0.05 * whole, "{drawn} of {whole}");
         }

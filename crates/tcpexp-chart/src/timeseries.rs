@@ -172,10 +172,8 @@ impl TimePanel {
     fn keys(&self, style: &Style) -> Vec<Key> {
         let lines = self.lines.iter();
         let lines = lines.filter(|line| !line.points.is_empty() && !style.labels);
-        let keys = lines.filter_map(|line| {
-            let ink = line.kind.stroke().ink;
-            Some(Key::line(line.label.as_deref()?, ink))
-        });
+        let keys =
+            lines.filter_map(|line| Some(Key::line(line.label.as_deref()?, line.kind.stroke())));
         let mut keys: Vec<Key> = keys.collect();
         let has = |is_timeout| self.spans.iter().any(|span| span.is_timeout == is_timeout);
         if has(false) {
@@ -325,12 +323,12 @@ impl TimeLine {
 impl LineKind {
     const fn stroke(self) -> Stroke {
         match self {
-            Self::Samples(number) => Stroke::solid(Ink::Series(number), 2),
-            Self::Steps(number) | Self::Bins(number) => Stroke::solid(Ink::Series(number), 3),
-            Self::Estimate => Stroke::solid(ESTIMATE, 3),
-            Self::Threshold => Stroke::solid(THRESHOLD, 3),
-            Self::FlightSize => Stroke::solid(FLIGHT_SIZE, 2),
-            Self::Measured => Stroke::solid(MEASURED, MEASURED_WIDTH),
+            Self::Samples(number) => Stroke::over_time(Ink::Series(number), 2),
+            Self::Steps(number) | Self::Bins(number) => Stroke::over_time(Ink::Series(number), 3),
+            Self::Estimate => Stroke::over_time(ESTIMATE, 3),
+            Self::Threshold => Stroke::over_time(THRESHOLD, 3),
+            Self::FlightSize => Stroke::over_time(FLIGHT_SIZE, 2),
+            Self::Measured => Stroke::over_time(MEASURED, MEASURED_WIDTH),
         }
     }
 
