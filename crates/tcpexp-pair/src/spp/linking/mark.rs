@@ -79,7 +79,11 @@ impl Marker {
                     // SYN takes a sequence number (RFC 9293, section 3.4), so data in it does not
                     // start at `seq`.
                     by_range: self.recut && length > 0 && !tcp.flags.syn(),
-                    is_tcp: true,
+                    kind: if tcp.flags.syn() || tcp.flags.fin() {
+                        Kind::Control
+                    } else {
+                        Kind::Segment
+                    },
                     ..Mark::new([seq, ack, tsval, tsecr], length, ip_id, rest)
                 }
             }
@@ -104,6 +108,16 @@ fn word_at(prefix: &[u8; 16], from: usize) -> u32 {
     word.map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
+/// What a mark is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Datagram,
+    /// A TCP segment with neither SYN nor FIN.
+    Segment,
+    /// A TCP segment with SYN or FIN.
+    Control,
+}
+
 /// The values that identify a packet within its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) struct Mark {
@@ -114,7 +128,7 @@ pub(in crate::spp) struct Mark {
     pub(in crate::spp) ip_id: u16,
     /// True for data that may be recut; it is matched by its stream range.
     pub(in crate::spp) by_range: bool,
-    is_tcp: bool,
+    kind: Kind,
     /// Hash of these values and of fields needed only for comparison: flags, window, SACK blocks,
     /// checksum of a datagram.
     pub(in crate::spp) digest: [u64; 2],
@@ -145,9 +159,20 @@ impl Mark {
             length,
             ip_id,
             by_range: false,
-            is_tcp: false,
+            kind: Kind::Datagram,
             digest,
         }
+    }
+
+    fn is_tcp(&self) -> bool {
+        self.kind != Kind::Datagram
+    }
+
+    /// Number of sequence numbers that a TCP segment takes: one per byte of data, and one for a SYN or
+    /// FIN (RFC 9293, section 3.4).
+    pub(in crate::spp) fn sequence_bytes(&self) -> u32 {
+        self.length
+            .saturating_add(u32::from(self.kind == Kind::Control))
     }
 
     /// Sequence number of the first byte of a TCP segment.
@@ -158,18 +183,18 @@ impl Mark {
     /// Acknowledgment number of a TCP segment; `None` without ACK.
     pub(in crate::spp) fn ack(&self) -> Option<SeqNum> {
         // Zero without the ACK flag; with it, zero occurs once in 2^32 bytes.
-        (self.is_tcp && self.words[1] != 0).then_some(SeqNum(self.words[1]))
+        (self.is_tcp() && self.words[1] != 0).then_some(SeqNum(self.words[1]))
     }
 
     /// `TSval` and `TSecr` of a TCP segment; `None` without an echo.
     pub(in crate::spp) fn timestamps(&self) -> Option<(u32, u32)> {
         // An echo of zero is none (RFC 7323, section 3.2).
-        (self.is_tcp && self.words[3] != 0).then_some((self.words[2], self.words[3]))
+        (self.is_tcp() && self.words[3] != 0).then_some((self.words[2], self.words[3]))
     }
 
     /// True if no other packet of its flow has this mark, except copies.
     pub(in crate::spp) fn is_one_of_a_kind(&self) -> bool {
-        let has_timestamp = self.is_tcp && self.words[2] != 0;
+        let has_timestamp = self.is_tcp() && self.words[2] != 0;
         // Each piece of a recut segment has another IP ID.
         let has_own_id = self.ip_id != 0 && !self.by_range;
         has_own_id || (has_timestamp && self.length > 0)
@@ -178,13 +203,13 @@ impl Mark {
     /// True for an acknowledgment without data that only its order distinguishes from duplicates.
     #[inline]
     pub(in crate::spp) fn may_have_twin(&self) -> bool {
-        self.is_tcp && self.length == 0 && self.ip_id == 0
+        self.is_tcp() && self.length == 0 && self.ip_id == 0
     }
 
     /// True if no other flow has a packet with this mark: initial sequence numbers are random.
     /// Datagrams with little content are identical in all flows and both directions.
     pub(in crate::spp) fn is_of_one_flow(&self) -> bool {
-        self.is_tcp && self.words[1] != 0
+        self.is_tcp() && self.words[1] != 0
     }
 
     /// True if a packet that follows another with the same mark after `gap` is a second capture of
@@ -194,7 +219,7 @@ impl Mark {
     /// same TCP timestamp. Without an IP ID the two cannot be distinguished: a sender that detects
     /// a loss may retransmit a segment it sent just before, within one tick of the timestamp clock.
     pub(in crate::spp) fn is_copy_after(&self, gap: TimeDelta) -> bool {
-        let has_timestamp = self.is_tcp && self.words[2] != 0;
+        let has_timestamp = self.is_tcp() && self.words[2] != 0;
         self.ip_id != 0 && (has_timestamp || gap < IP_ID_REUSED)
     }
 }
@@ -217,7 +242,7 @@ mod tests {
         length: 100,
         ip_id: 7,
         by_range: false,
-        is_tcp: false,
+        kind: Kind::Datagram,
         digest: [0; 2],
     };
 
@@ -235,7 +260,7 @@ mod tests {
     #[test]
     fn identical_segment_is_a_duplicate_if_it_cannot_be_a_retransmission() {
         let segment = Mark {
-            is_tcp: true,
+            kind: Kind::Segment,
             ..DATAGRAM
         };
         assert!(!segment.is_copy_after(SECOND));

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tcpexp_flow::StreamOffset;
 use tcpexp_wire::SeqNum;
 
+use super::answered::Answered;
 use super::departure::Departure;
 use super::echoes::Echoes;
 use super::unwrap::Unwrap;
@@ -23,6 +24,9 @@ const REMEMBERED: usize = 65_536;
 const REPEATED: u32 = 6;
 /// Maximum length of a departure: BIG TCP's super-packets have 512 KB (RFC 2675).
 const LONGEST_BYTES: i64 = 1 << 19;
+
+/// Number of SYNs and FINs remembered per direction: of each, one and a retransmission.
+const CONTROLS: usize = 4;
 
 /// Reason why a packet was not captured downstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,13 @@ pub(in crate::spp) struct Evidence {
     snd_nxt: Option<StreamOffset>,
     /// The highest acknowledgment number seen at either point.
     acked: Option<StreamOffset>,
+    /// Record number (lower half) and value of the highest acknowledgment that left the downstream
+    /// point.
+    acked_downstream: Option<(u32, StreamOffset)>,
+    /// From the first retransmission on.
+    answered: Option<Box<Answered>>,
+    /// Record numbers (lower halves) of SYNs and FINs without data, the oldest first.
+    controls: [Option<u32>; CONTROLS],
     /// Number of repetitions of `acked` without data.
     repeated: u32,
     /// Bytes that the receiver waited for when later data had arrived.
@@ -63,6 +74,8 @@ impl Evidence {
     pub(in crate::spp) fn depart(&mut self, seq: SeqNum, bytes: u32) {
         let (start, end) = self.range(seq, bytes);
         if self.snd_nxt.is_some_and(|snd_nxt| start < snd_nxt) {
+            self.answered
+                .get_or_insert_with(|| Box::new(Answered::since(self.acked_downstream)));
             // Several retransmissions may start at one byte and end at different bytes.
             let longest = self.retransmitted.entry(start).or_insert(end);
             *longest = end.max(*longest);
@@ -73,9 +86,22 @@ impl Evidence {
         self.snd_nxt = Some(self.snd_nxt.map_or(end, |snd_nxt| snd_nxt.max(end)));
     }
 
-    /// Adds data that arrived.
-    pub(in crate::spp) fn arrive(&mut self, seq: SeqNum, bytes: u32) {
+    /// Adds a SYN or FIN without data that left, in the record with this lower half of its number.
+    /// It takes a sequence number (RFC 9293, section 3.4), so it is acknowledged as data is.
+    pub(in crate::spp) fn depart_control(&mut self, record: u32) {
+        self.controls.rotate_left(1);
+        self.controls[CONTROLS - 1] = Some(record);
+    }
+
+    /// Adds data that arrived, in the record with this lower half of its number.
+    pub(in crate::spp) fn arrive(&mut self, seq: SeqNum, bytes: u32, record: u32) {
         let (mut start, mut end) = self.range(seq, bytes);
+        let is_repair = self.answered.is_some()
+            && self.was_retransmitted(start, end)
+            && !self.has_seen(start, end);
+        if is_repair && let Some(answered) = &mut self.answered {
+            answered.arrive(record, start, end);
+        }
         // The usual case: the data continues the last range.
         if let Some(mut last) = self.seen.last_entry()
             && *last.key() <= start
@@ -124,19 +150,32 @@ impl Evidence {
         self.echoes.echo(tsecr);
     }
 
-    /// Reason why a segment without data, in the record with this lower half of its number, was not
-    /// captured downstream.
-    pub(in crate::spp) fn absence_without_data(&self, record: u32, misses: bool) -> Absence {
-        Absence::unproven(misses || self.echoes.show_missed(record))
+    /// Reason why `departure` was not captured downstream, or not in full. `misses` is true if the
+    /// capture is known to miss packets.
+    pub(in crate::spp) fn absence_of(&self, departure: &Departure, misses: bool) -> Absence {
+        let Departure { seq, record, .. } = *departure;
+        match departure.payload_bytes {
+            0 => {
+                let misses = misses || self.echoes.show_missed(record);
+                if self.controls.contains(&Some(record)) {
+                    self.absence(seq, 1, misses)
+                } else {
+                    // It has no bytes that an acknowledgment covers.
+                    Absence::unproven(misses)
+                }
+            }
+            bytes => self.absence(seq, bytes, misses),
+        }
     }
 
     /// True if the downstream capture missed a packet: this one, which is not in it, or one that
     /// left at the same time.
     pub(in crate::spp) fn proves_miss(&self, departure: &Departure) -> bool {
-        match departure.payload_bytes {
-            0 => self.echoes.show_missed(departure.record),
-            bytes => self.absence(departure.seq, bytes, false) == Absence::Missed,
-        }
+        let start = self.unwrap.peek(departure.seq);
+        let end = start.plus(departure.payload_bytes);
+        self.absence_of(departure, false) == Absence::Missed
+            || departure.payload_bytes == 0 && self.echoes.show_missed(departure.record)
+            || departure.payload_bytes > 0 && self.was_answered(start, end)
     }
 
     /// Adds an acknowledgment from the other direction: it covers all bytes before `ack`. `is_pure`
@@ -158,9 +197,21 @@ impl Evidence {
         }
     }
 
+    /// Adds an acknowledgment that left the downstream point, in the record with this lower half of
+    /// its number.
+    pub(in crate::spp) fn acknowledge_downstream(&mut self, record: u32, ack: SeqNum) {
+        let ack = self.offset(ack);
+        if self.acked_downstream.is_none_or(|(_, acked)| acked < ack) {
+            self.acked_downstream = Some((record, ack));
+            if let Some(answered) = &mut self.answered {
+                answered.acknowledge(record, ack);
+            }
+        }
+    }
+
     /// Reason why the downstream capture has not all of the `bytes` from `seq` on. `bytes` is at least
     /// 1; `misses` is true if the capture is known to miss packets.
-    pub(in crate::spp) fn absence(&self, seq: SeqNum, bytes: u32, misses: bool) -> Absence {
+    fn absence(&self, seq: SeqNum, bytes: u32, misses: bool) -> Absence {
         let unproven = Absence::unproven(misses);
         let start = self.unwrap.peek(seq);
         let end = start.plus(bytes);
@@ -169,6 +220,10 @@ impl Evidence {
             // These bytes left only once, so either a retransmission left unseen, or this packet
             // arrived and a capture or the path changed it.
             if !self.was_retransmitted(start, end) {
+                return Absence::LostOrMissed;
+            }
+            // The receiver had the bytes before they were captured, from this packet or another.
+            if self.was_answered(start, end) {
                 return Absence::LostOrMissed;
             }
             // A retransmission arrived, but a sender also retransmits data that arrived: all data
@@ -192,6 +247,18 @@ impl Evidence {
         // An overlapping range starts before `start` by at most the longest departure.
         let mut around = self.retransmitted.range(start.moved(-LONGEST_BYTES)..end);
         around.any(|(_, &to)| to > start)
+    }
+
+    /// True if the capture shows any of these bytes.
+    fn has_seen(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        let last = self.seen.range(..end).next_back();
+        last.is_some_and(|(_, &to)| to > start)
+    }
+
+    /// True if any of these bytes were captured only after the receiver had acknowledged them.
+    fn was_answered(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        let answered = self.answered.as_ref();
+        answered.is_some_and(|answered| answered.has(start, end))
     }
 
     /// True if the receiver waited for one of these bytes when later data had arrived.
@@ -242,7 +309,7 @@ mod tests {
             evidence.depart(SeqNum(number * SEGMENT), SEGMENT);
         }
         for number in seen {
-            evidence.arrive(SeqNum(number * SEGMENT), SEGMENT);
+            evidence.arrive(SeqNum(number * SEGMENT), SEGMENT, 0);
         }
         evidence.acknowledge(SeqNum(acked * SEGMENT), true);
         evidence
@@ -292,7 +359,7 @@ mod tests {
                 evidence.acknowledge(SeqNum(3 * SEGMENT), true);
             }
             evidence.depart(SeqNum(3 * SEGMENT), SEGMENT);
-            evidence.arrive(SeqNum(3 * SEGMENT), SEGMENT);
+            evidence.arrive(SeqNum(3 * SEGMENT), SEGMENT, 0);
             evidence.acknowledge(SeqNum(5 * SEGMENT), true);
             let [good, bad] =
                 [false, true].map(|misses| evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, misses));

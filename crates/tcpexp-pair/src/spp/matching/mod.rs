@@ -1,5 +1,6 @@
 //! Matches arrivals to departures.
 
+mod answered;
 mod arrived;
 mod counts;
 mod departure;

@@ -99,29 +99,37 @@ impl Pair {
         if self.flow.protocol != Protocol::Tcp {
             return;
         }
-        let mark = &event.sighting.mark;
+        let Sighting { mark, record, .. } = event.sighting;
         let evidence = self.evidence.get_or_insert_default();
         if let Some((tsval, tsecr)) = mark.timestamps() {
             let of_sent = &mut evidence[event.direction.index()];
             if !departs {
                 of_sent.arrive_at(tsval);
             } else if mark.length == 0 {
-                of_sent.depart_without_data(event.sighting.record, tsval);
+                of_sent.depart_without_data(record, tsval);
             }
             // An echo proves the arrival wherever it is captured.
             evidence[event.direction.opposite().index()].echo(tsecr);
         }
-        if mark.length > 0 {
+        let bytes = mark.sequence_bytes();
+        if bytes > 0 {
             let data = &mut evidence[event.direction.index()];
             if departs {
-                data.depart(mark.seq(), mark.length);
+                data.depart(mark.seq(), bytes);
+                if mark.length == 0 {
+                    data.depart_control(record);
+                }
             } else {
-                data.arrive(mark.seq(), mark.length);
+                data.arrive(mark.seq(), bytes, record);
             }
         }
         // An acknowledgment proves the arrival wherever it is captured, so both points report it.
         if let Some(ack) = mark.ack() {
-            evidence[event.direction.opposite().index()].acknowledge(ack, mark.length == 0);
+            let data = &mut evidence[event.direction.opposite().index()];
+            data.acknowledge(ack, bytes == 0);
+            if departs {
+                data.acknowledge_downstream(record, ack);
+            }
         }
     }
 
@@ -357,12 +365,7 @@ fn absence(
     let downstream = departure.path_direction.upstream().opposite().index();
     let misses = setting.misses[downstream] || is_hurried;
     let absence = evidence.map_or(Absence::unproven(misses), |evidence| {
-        let of_data = &evidence[departure.direction.index()];
-        // A segment without data has no bytes that an acknowledgment covers.
-        match departure.payload_bytes {
-            0 => of_data.absence_without_data(departure.record, misses),
-            bytes => of_data.absence(departure.seq, bytes, misses),
-        }
+        evidence[departure.direction.index()].absence_of(departure, misses)
     });
     // A damaged record does not match, so the packet may be one of the unexplained arrivals, or be in
     // a flow of its own.

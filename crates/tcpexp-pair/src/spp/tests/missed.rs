@@ -33,3 +33,46 @@ fn acknowledgment_is_not_surely_lost_if_data_next_to_it_was_missed() {
     lost_or_missed 101.0 -
     ");
 }
+
+#[test]
+fn syn_whose_number_is_acknowledged_was_missed() {
+    let fates = |answer: &str| {
+        fates_within_connection(&format!(
+            "
+            both 1.000 > S flow 2
+            dst 1.020 < S. flow 2
+            {answer}
+            both 1.600 > 501:601(100) ack 501 id 70
+        "
+        ))
+    };
+    assert_snapshot!(fates("both 1.040 > 1 ack 1 flow 2"), @r"
+    delivered 0.0 10.0
+    delivered 40.0 50.0
+    delivered 600.0 610.0
+    missed 20.0 -
+    ");
+    assert_snapshot!(fates("both 1.500 > S flow 2"), @r"
+    delivered 0.0 10.0
+    delivered 500.0 510.0
+    delivered 600.0 610.0
+    lost 20.0 -
+    ");
+}
+
+#[test]
+fn packet_acknowledged_before_its_retransmission_arrives_is_not_surely_lost() {
+    let fate = |answer: &str| {
+        let fates = fates_within_connection(&format!(
+            "
+            src 1.100 > 501:601(100) ack 501 id 71
+            both 1.110 > 501:601(100) ack 501 id 72
+            both {answer} < 501 ack 601 id 80
+            both 1.300 > 601:701(100) ack 501 id 73
+        "
+        ));
+        fates.lines().last().unwrap().to_owned()
+    };
+    assert_snapshot!(fate("1.125"), @"lost 100.0 -");
+    assert_snapshot!(fate("1.115"), @"lost_or_missed 100.0 -");
+}

@@ -1,0 +1,92 @@
+//! Data that arrives after the receiver has acknowledged it.
+//!
+//! A receiver acknowledges only data that it has (RFC 9293, section 3.4). If a retransmission arrives
+//! after its bytes were acknowledged there, and the capture showed none of them before, it missed an
+//! earlier transmission.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tcpexp_flow::StreamOffset;
+
+/// Number of acknowledgments and of ranges remembered: those of a round trip with a window of 64 MB.
+const REMEMBERED: usize = 65_536;
+
+/// Acknowledgments that left the point where retransmissions arrive.
+#[derive(Debug)]
+pub(super) struct Answered {
+    /// Highest acknowledgment before the last arrival, if one is known.
+    acked: Option<StreamOffset>,
+    /// Record number (lower half) and value of later ones, both increasing.
+    acks: VecDeque<(u32, StreamOffset)>,
+    /// Ends by their starts of the bytes that arrived after their acknowledgment only.
+    late: BTreeMap<StreamOffset, StreamOffset>,
+}
+
+impl Answered {
+    /// Begins with the first retransmission; `last` is the record number (lower half) and value of
+    /// the highest acknowledgment so far.
+    pub(super) fn since(last: Option<(u32, StreamOffset)>) -> Self {
+        Self {
+            acked: None,
+            // Arrivals before it may follow.
+            acks: last.into_iter().collect(),
+            late: BTreeMap::new(),
+        }
+    }
+
+    /// Adds an acknowledgment that is higher than all before.
+    pub(super) fn acknowledge(&mut self, record: u32, ack: StreamOffset) {
+        self.acks.push_back((record, ack));
+        if self.acks.len() > REMEMBERED {
+            self.acks.pop_front();
+        }
+    }
+
+    /// Adds bytes that arrive for the first time.
+    pub(super) fn arrive(&mut self, record: u32, start: StreamOffset, end: StreamOffset) {
+        // Lower halves wrap.
+        let is_before = |of_ack: u32| record.wrapping_sub(of_ack).cast_signed() > 0;
+        while let Some(&(of_ack, ack)) = self.acks.front()
+            && is_before(of_ack)
+        {
+            self.acked = Some(ack);
+            self.acks.pop_front();
+        }
+        if self.acked.is_some_and(|acked| end <= acked) {
+            self.late.insert(start, end);
+            if self.late.len() > REMEMBERED {
+                self.late.pop_first();
+            }
+        }
+    }
+
+    /// True if any of these bytes arrived after their acknowledgment only.
+    pub(super) fn has(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        // Bytes arrive for the first time once, so the ranges are disjoint.
+        let last = self.late.range(..end).next_back();
+        last.is_some_and(|(_, &to)| to > start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_wire::SeqNum;
+
+    use super::*;
+
+    #[test]
+    fn only_bytes_acknowledged_in_an_earlier_record_are_late() {
+        let at = |byte: u32| StreamOffset::first(SeqNum(0)).plus(byte);
+        let before = u32::MAX - 1;
+        let mut answered = Answered::since(Some((before - 2, at(100))));
+        answered.arrive(before - 3, at(0), at(50));
+        answered.arrive(before - 1, at(50), at(100));
+        answered.acknowledge(before, at(200));
+        answered.acknowledge(before.wrapping_add(5), at(300));
+        answered.arrive(before.wrapping_add(3), at(200), at(300));
+        answered.arrive(before.wrapping_add(4), at(100), at(200));
+        let late = [(0, 50), (50, 51), (100, 101), (150, 250), (200, 300)];
+        let late = late.map(|(start, end)| answered.has(at(start), at(end)));
+        assert_eq!(late, [false, true, true, true, false]);
+    }
+}
