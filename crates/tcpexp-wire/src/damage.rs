@@ -42,6 +42,25 @@ pub(crate) fn hides_transport(header: &[u8]) -> bool {
         .any(|header| is_right(&header))
 }
 
+/// True if the total length in an IPv4 header is damaged: the checksum is wrong, and right for the
+/// length `ip_bytes` of the datagram in its frame.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "one comparison per packet")]
+pub(crate) fn has_damaged_length(header: &[u8], ip_bytes: usize) -> bool {
+    let total = [header[2], header[3]].map(usize::from);
+    total[0] << 8 | total[1] != ip_bytes && is_right_for_length(header, ip_bytes)
+}
+
+#[cold]
+fn is_right_for_length(header: &[u8], ip_bytes: usize) -> bool {
+    let (Some(&found), Ok(ip_bytes)) = (header.first_chunk(), u16::try_from(ip_bytes)) else {
+        return false;
+    };
+    let mut repaired: [u8; HEADER_BYTES] = found;
+    repaired[2..4].copy_from_slice(&ip_bytes.to_be_bytes());
+    found[0] == 0x45 && !is_right(&found) && is_right(&repaired)
+}
+
 /// True if the checksum of `header` is present and right.
 fn is_right(header: &[u8]) -> bool {
     let (words, _) = header.as_chunks::<2>();
@@ -83,6 +102,18 @@ mod tests {
         for (byte, flipped) in [(9, 1), (9, 0x80), (6, 0x10), (7, 1), (0, 2)] {
             assert!(hides_transport(&with(byte, flipped)), "{byte} {flipped}");
         }
+    }
+
+    #[test]
+    fn damaged_length_is_recognised_by_the_length_of_the_frame() {
+        for bit in 0..8 {
+            assert!(has_damaged_length(&with(2, 1 << bit), 0x73), "{bit}");
+            assert!(has_damaged_length(&with(3, 1 << bit), 0x73), "{bit}");
+        }
+        // The frame has a trailer, or was cut; the address was changed later.
+        assert!(!has_damaged_length(&HEADER, 0x77));
+        assert!(!has_damaged_length(&with(15, 4), 0x77));
+        assert!(!has_damaged_length(&with(3, 1), 0x1_0073));
     }
 
     #[test]

@@ -16,7 +16,8 @@ const MAX_TUNNELS: usize = 8;
 ///
 /// Lengths come from the IP header, so link padding is not payload. The IP header takes precedence
 /// even if its length exceeds `wire_bytes`, because tools that truncate captures often rewrite
-/// `wire_bytes`. If the IP header holds a length of zero, the decoder uses the jumbo payload option
+/// `wire_bytes`. Only if the checksum of an IPv4 header is wrong, and right for the length of the
+/// frame, is the length in the header damaged, and that of the frame counts. If the IP header holds a length of zero, the decoder uses the jumbo payload option
 /// (RFC 2675), or else the rest of the frame: captures at a sender hold a zero length where the
 /// interface segments the packet later. In this case a frame trailer counts as payload.
 #[inline(always)]
@@ -36,6 +37,9 @@ pub fn decode(
         // Each packet is built where it is returned: to move it there takes a third of the
         // instructions.
         return match headers {
+            Usual::V4(headers) if headers.has_damaged_length(captured, wire_bytes) => {
+                any(link, captured, wire_bytes, tunnels)
+            }
             Usual::V4(headers) => Ok(headers.packet_v4()),
             Usual::V6(headers) => Ok(headers.packet_v6()),
         };

@@ -77,6 +77,7 @@ fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
         // The sender's own capture of a packet that the interface segments later: the length
         // exceeds the field (BIG TCP), or the driver leaves the field to the hardware.
         0 => unread.wire_bytes,
+        _ if damage::has_damaged_length(header.slice(), unread.wire_bytes) => unread.wire_bytes,
         total => usize::from(total),
     };
     let payload_bytes = ip_bytes

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::damage;
 use crate::protocol::TCP;
 use crate::{Addresses, Packet, Ports, SeqNum, Tcp, TcpFlags, TcpOptions, Transport};
 
@@ -133,6 +134,16 @@ struct IpFields {
 }
 
 impl<'a> Headers<'a, IPV4_BYTES> {
+    /// True if the total length in the IP header is damaged; `captured` and `wire_bytes` are those of
+    /// the frame.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `headers`")]
+    pub(crate) fn has_damaged_length(&self, captured: &[u8], wire_bytes: u32) -> bool {
+        let frame_bytes = (wire_bytes as usize).max(captured.len());
+        let ip_bytes = frame_bytes - ETHERNET_BYTES;
+        damage::has_damaged_length(self.ip, ip_bytes)
+    }
+
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `packet`")]
     pub(crate) fn packet_v4(&self) -> Packet<'a> {
