@@ -97,7 +97,7 @@ impl ChartKind for TimeseriesArgs {
             group: &self.group,
             bin: self.bin,
         };
-        let has_rates = kinds.iter().any(PanelKind::is_rate);
+        let has_rates = kinds.iter().any(|kind| is_rate(kind, &data));
         if self.bin.is_some() && !has_rates {
             return Err(wrong_usage(
                 "--bin is for panels of rates, such as throughput",
@@ -168,6 +168,12 @@ fn sources(kind: &PanelKind, data: &Selection) -> anyhow::Result<Vec<(String, St
     found.into_iter().collect()
 }
 
+/// True if the panel draws a column of rates, also if named in part, such as `goodput`.
+fn is_rate(kind: &PanelKind, data: &Selection) -> bool {
+    let mut columns = sources(kind, data).into_iter().flatten();
+    columns.any(|(_, column)| PanelKind::Column(column).is_rate())
+}
+
 impl Source<'_> {
     /// The width of the bins of rates: `rates in bins of 100 ms`.
     fn bins(&self) -> Option<String> {
@@ -229,7 +235,8 @@ impl Source<'_> {
             let frame = self.read(&table, &column, &optional);
             // Queue data comes from the counters of the queue or from the delays of packets.
             let panel = frame.and_then(|frame| {
-                let wider = self.bin.filter(|_| kind.is_rate());
+                let is_rate = PanelKind::Column(column.clone()).is_rate();
+                let wider = self.bin.filter(|_| is_rate);
                 let wider = wider
                     .map(|bin| rebinned(&frame, &column, bin))
                     .transpose()?;

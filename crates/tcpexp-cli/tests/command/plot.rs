@@ -137,6 +137,8 @@ fn bins_of_rates_can_be_wider_than_in_the_table() {
     assert!(narrow.ends_with("rates in bins of 1 s"), "{narrow}");
     let wide = drawn(&desk, &format!("{line} --bin 5s"));
     assert!(wide.ends_with("rates in bins of 5 s"), "{wide}");
+    let named = drawn(&desk, "timeseries throughput.json --panel goodput --bin 5s");
+    assert_eq!(named, wide);
     assert_eq!(
         desk.failure(&format!("plot {line} --bin 1500ms -o chart.svg")),
         "bins of 1.500 s cannot be made of bins of 1.000 s: choose a multiple"
