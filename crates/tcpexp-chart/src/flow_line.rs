@@ -1,7 +1,7 @@
 //! Lines over time from a table, one per flow and direction or per queue.
 
 use tcpexp_table::{Cell, Frame, Series, queue_rows};
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::group::numbers;
 use crate::{Error, Levels};
@@ -23,8 +23,8 @@ pub(crate) const MIN_SHARE_DIVISOR: usize = 50;
 /// A quantity of one flow and direction over time.
 pub(crate) struct FlowLine {
     pub(crate) name: String,
-    /// A row of the line, which identifies the flow.
-    row: usize,
+    /// Rows of the first and the last point; each identifies the flow.
+    rows: [usize; 2],
     pub(crate) points: Vec<(Timestamp, f64)>,
 }
 
@@ -36,10 +36,33 @@ impl FlowLine {
         let both = columns.map(|column| frame.column(column).zip(other.column(column)));
         let both: Vec<_> = both.flatten().collect();
         let is_of = |row| {
-            let is_same = |(its, of): &(&Series, &Series)| its.cell(self.row) == of.cell(row);
+            let is_same = |(its, of): &(&Series, &Series)| its.cell(self.rows[0]) == of.cell(row);
             both.iter().all(is_same)
         };
         other.filtered(&(0..other.rows()).map(is_of).collect::<Vec<_>>())
+    }
+
+    /// Makes a line of bins begin and end with the part of its first and its last bin that the capture
+    /// covers, which is the part that the rates are of.
+    pub(crate) fn end_bins(&mut self, frame: &Frame) {
+        let nanos = |column: &str, row: usize| {
+            let nanos = frame.column(column)?.whole(row)?;
+            Some(TimeDelta::from_nanos(nanos))
+        };
+        let [first, last] = self.rows;
+        // A table of another program may lack the widths, so the bins before the last show them.
+        let before = match self.points[..] {
+            [.., before, last] => last.0 - before.0,
+            _ => TimeDelta::ZERO,
+        };
+        let width = |row| nanos("width_ns", row).unwrap_or(before);
+        let covered = |row| nanos("covered_ns", row).unwrap_or(width(row));
+        if let [begin, _, ..] = &mut self.points[..] {
+            begin.0 = begin.0 + (width(first) - covered(first));
+        }
+        let end = self.points.last().copied();
+        self.points
+            .extend(end.map(|(start, value)| (start + covered(last), value)));
     }
 }
 
@@ -54,13 +77,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
     let ids = frame.column("flow_id");
     let has_interfaces = frame.column("interface").is_some();
     let queues = has_interfaces.then(|| queue_rows(frame));
-    let mut lines: Vec<FlowLine> = (0..by.len())
-        .map(|_| FlowLine {
-            name: String::new(),
-            row: 0,
-            points: Vec::new(),
-        })
-        .collect();
+    let mut of_lines: Vec<Vec<(Timestamp, f64, usize)>> = vec![Vec::new(); by.len()];
     for row in 0..frame.rows() {
         // A row without a flow refers to all flows together.
         if ids.is_some_and(|ids| ids.cell(row) == Cell::Null) {
@@ -69,23 +86,27 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
         if queues.as_ref().is_some_and(|queues| !queues[row]) {
             continue;
         }
-        let line = &mut lines[by.of_row(row)];
         if let (Some(time), Some(value)) = (times.whole(row), values.number(row)) {
-            if line.points.is_empty() {
-                line.name = flow_name(frame, row, has_ways);
-                line.row = row;
-            }
-            line.points.push((Timestamp::from_nanos(time), value));
+            of_lines[by.of_row(row)].push((Timestamp::from_nanos(time), value, row));
         }
     }
-    lines.retain(|line| !line.points.is_empty());
+    let lines = of_lines.into_iter().filter_map(|mut points| {
+        points.sort_by_key(|point| point.0);
+        let rows = [points.first()?.2, points.last()?.2];
+        Some(FlowLine {
+            name: flow_name(frame, rows[0], has_ways),
+            rows,
+            points: points
+                .into_iter()
+                .map(|(time, value, _)| (time, value))
+                .collect(),
+        })
+    });
+    let mut lines: Vec<FlowLine> = lines.collect();
     // A line named after its group, such as `cubic`, may be a control connection with few points.
     if frame.column(LINE_COLUMN).is_some() {
         let most = lines.iter().map(|line| line.points.len()).max();
         lines.retain(|line| line.points.len() >= most.unwrap_or(0) / MIN_SHARE_DIVISOR);
-    }
-    for line in &mut lines {
-        line.points.sort_by_key(|point| point.0);
     }
     Ok(lines)
 }

@@ -39,6 +39,8 @@ pub struct RateSeries {
     over_time: Thinned<u64>,
     /// End of the last bin.
     end: Option<Timestamp>,
+    /// End of the part of the last bin that the capture covers.
+    covered_until: Option<Timestamp>,
     highest_bps: u64,
     /// Sum of all rates; it orders the series of a figure by volume.
     sum_bps: u128,
@@ -54,13 +56,16 @@ impl RateSeries {
     }
 
     /// Adds a bin; bins must be in order of time, and the rate in a gap between them is zero.
-    pub fn add(&mut self, start: Timestamp, width: TimeDelta, rate_bps: u64) {
+    ///
+    /// The rate is of the time `covered`: less than the width if the capture ends within the bin.
+    pub fn add(&mut self, start: Timestamp, width: TimeDelta, covered: TimeDelta, rate_bps: u64) {
         // A line holds its value until the next point, so a gap needs a zero where it starts.
         if let Some(end) = self.end.filter(|end| *end < start) {
             self.over_time.add(end, 0);
         }
         self.over_time.add(start, rate_bps);
         self.end = Some(start + width);
+        self.covered_until = Some(start + covered);
         self.highest_bps = self.highest_bps.max(rate_bps);
         self.sum_bps += u128::from(rate_bps);
     }
@@ -70,9 +75,9 @@ impl RateSeries {
         self.sum_bps
     }
 
-    /// Start of the first bin and end of the last.
+    /// Start of the first bin and end of the covered part of the last.
     fn span(&self) -> Option<(Timestamp, Timestamp)> {
-        Some((self.over_time.times()?.0, self.end?))
+        Some((self.over_time.times()?.0, self.covered_until?))
     }
 
     /// The corners of the stepped line, in seconds since `start`.
@@ -84,7 +89,7 @@ impl RateSeries {
             .collect();
         // The line extends to the end of the last bin and not only to its start.
         let last = points.last().map(|(_, height)| *height);
-        points.extend(self.end.map(seconds).zip(last));
+        points.extend(self.covered_until.map(seconds).zip(last));
         steps(&points)
     }
 }
@@ -231,7 +236,7 @@ mod tests {
         let mut series = RateSeries::new(label);
         for (place, rate_bps) in (0..).zip(rates_bps) {
             let start = Timestamp::from_nanos((start * 2 + place) * WIDTH.as_nanos());
-            series.add(start, WIDTH, *rate_bps);
+            series.add(start, WIDTH, WIDTH, *rate_bps);
         }
         series
     }
@@ -257,12 +262,17 @@ mod tests {
     }
 
     #[test]
-    fn a_bin_is_a_step_and_gaps_between_bins_are_zero() {
+    fn a_bin_is_a_step_the_last_is_as_long_as_it_is_covered_and_gaps_are_zero() {
         let mut flow = series("on and off", 0, &[1_000_000, 3_000_000]);
-        flow.add(Timestamp::from_nanos(2_000_000_000), WIDTH, 2_000_000);
+        flow.add(
+            Timestamp::from_nanos(2_000_000_000),
+            WIDTH,
+            TimeDelta::from_millis(100),
+            2_000_000,
+        );
         let steps = flow.steps(Timestamp::from_nanos(0), RateUnit::of(3_000_000));
         let steps: Vec<String> = steps.iter().map(|(x, y)| format!("{x}:{y}")).collect();
-        assert_snapshot!(steps.join(" "), @"0:1 0.5:1 0.5:3 1:3 1:0 2:0 2:2 2.5:2");
+        assert_snapshot!(steps.join(" "), @"0:1 0.5:1 0.5:3 1:3 1:0 2:0 2:2 2.1:2");
     }
 
     #[test]
@@ -294,7 +304,7 @@ mod tests {
     fn implausible_times_are_drawn() {
         let mut flow = RateSeries::new("nonsense");
         for nanos in [i64::MIN, -1, i64::MAX] {
-            flow.add(Timestamp::from_nanos(nanos), WIDTH, u64::MAX);
+            flow.add(Timestamp::from_nanos(nanos), WIDTH, WIDTH, u64::MAX);
         }
         let figure = rate_figure(&[flow], &[], None, SIZE).unwrap();
         figure.to_png(1.0).unwrap();

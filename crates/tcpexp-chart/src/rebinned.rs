@@ -17,16 +17,20 @@ const COVERED: [&str; 2] = ["covered_ns", "width_ns"];
 #[derive(Clone, Copy, Debug, Default)]
 struct Wider {
     first_row: usize,
+    /// Start of the first row.
+    start: i64,
+    /// End of the last row.
+    end: i64,
     /// Sum of the rates, each times the time that it is of.
     amount: f64,
-    covered_ns: f64,
+    covered_ns: i64,
 }
 
 /// The rates of `column` in bins of `width`, for each line of a chart over time.
 ///
-/// The wider bins begin at the first bin of the table. Their rates are the means of the rates in them,
-/// weighted by the time that each is of. A flow that begins or ends within a wider bin thus has its
-/// rate from its first to its last bin in the table.
+/// The wider bins count from the first bin of the table. Their rates are the means of the rates in them,
+/// weighted by the time that each is of. A flow that begins or ends within a wider bin has a shorter
+/// one, from its first or to its last bin in the table.
 pub fn rebinned(frame: &Frame, column: &str, width: TimeDelta) -> Result<Frame, Error> {
     let starts = TIMES.into_iter().find(|name| frame.column(name).is_some());
     let start_name = starts.ok_or_else(|| Error::NoColumn {
@@ -53,7 +57,7 @@ pub fn rebinned(frame: &Frame, column: &str, width: TimeDelta) -> Result<Frame, 
     let lines = Levels::of(frame, &flow_columns(frame));
     let mut bins: BTreeMap<(usize, i64), Wider> = BTreeMap::new();
     for row in rows {
-        let covered_ns = covered.and_then(|covered| covered.number(row));
+        let covered_ns = covered.and_then(|covered| covered.whole(row));
         let (Some(start), Some(rate), Some(covered_ns)) =
             (starts.whole(row), rates.number(row), covered_ns)
         else {
@@ -62,29 +66,34 @@ pub fn rebinned(frame: &Frame, column: &str, width: TimeDelta) -> Result<Frame, 
         let number = start.saturating_sub(origin).div_euclid(wanted);
         let bin = bins.entry((lines.of_row(row), number)).or_insert(Wider {
             first_row: row,
+            start,
+            end: start,
             ..Wider::default()
         });
-        bin.amount += rate * covered_ns;
-        bin.covered_ns += covered_ns;
+        bin.start = bin.start.min(start);
+        bin.end = bin.end.max(start.saturating_add(covered_ns));
+        bin.amount += rate * covered_ns as f64;
+        bin.covered_ns = bin.covered_ns.saturating_add(covered_ns);
     }
-    let mut of_rows: Vec<(usize, i64, f64)> = bins
-        .into_iter()
-        .filter(|(_, bin)| bin.covered_ns > 0.0)
-        .map(|((_, number), bin)| {
-            let start = origin.saturating_add(number.saturating_mul(wanted));
-            (bin.first_row, start, bin.amount / bin.covered_ns)
-        })
+    let mut of_rows: Vec<Wider> = bins
+        .into_values()
+        .filter(|bin| bin.covered_ns > 0)
         .collect();
-    of_rows.sort_by_key(|(row, ..)| *row);
+    of_rows.sort_by_key(|bin| bin.first_row);
     let mut keep = vec![false; frame.rows()];
-    for (row, ..) in &of_rows {
-        keep[*row] = true;
+    for bin in &of_rows {
+        keep[bin.first_row] = true;
     }
     let mut wider = frame.filtered(&keep);
-    let starts = of_rows.iter().map(|(_, start, _)| Some(*start)).collect();
-    let rates = of_rows.iter().map(|(.., rate)| Some(*rate)).collect();
-    wider.set(start_name, Series::Whole(starts));
-    wider.set(column, Series::Real(rates));
+    let wholes = |of: fn(&Wider) -> i64| {
+        let cells = of_rows.iter().map(|bin| Some(of(bin)));
+        Series::Whole(cells.collect())
+    };
+    wider.set(start_name, wholes(|bin| bin.start));
+    wider.set(COVERED[1], wholes(|bin| bin.end.saturating_sub(bin.start)));
+    wider.set(COVERED[0], wholes(|bin| bin.covered_ns));
+    let rate = |bin: &Wider| Some(bin.amount / bin.covered_ns as f64);
+    wider.set(column, Series::Real(of_rows.iter().map(rate).collect()));
     Ok(wider)
 }
 
@@ -131,7 +140,7 @@ mod tests {
         let expected = [(10, 12.0), (12, 28.0), (14, 80.0), (12, 150.0), (14, 400.0)];
         assert_eq!(rebin(2).unwrap(), expected);
         // The last bin of each flow counts for half a second.
-        let expected = [(10, 16.0), (13, 48.0), (10, 100.0), (13, 400.0 / 1.5)];
+        let expected = [(10, 16.0), (13, 48.0), (12, 100.0), (13, 400.0 / 1.5)];
         assert_eq!(rebin(3).unwrap(), expected);
     }
 

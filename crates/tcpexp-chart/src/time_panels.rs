@@ -109,6 +109,9 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
     if is_rate {
         lines.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
         leave_out_unseen(&mut lines);
+        for line in &mut lines {
+            line.end_bins(frame);
+        }
     } else {
         lines.sort_by_key(|line| Reverse(line.points.len()));
     }
@@ -535,12 +538,28 @@ mod tests {
     }
 
     #[test]
+    fn bins_begin_and_end_with_the_part_that_the_capture_covers() {
+        let mut frame = rates(&[1]);
+        frame.add("width_ns", whole(&[10, 10]));
+        let times = |frame: &Frame| {
+            let panel = column_panel(frame, "goodput_bps", &mut Flows::default()).unwrap();
+            let points = panel.lines[0].points.iter();
+            points.map(|point| point.0.as_nanos()).collect::<Vec<_>>()
+        };
+        assert_eq!(times(&frame), [0, 10, 20]);
+        frame.add("covered_ns", whole(&[6, 7]));
+        assert_eq!(times(&frame), [4, 10, 17]);
+        // Without widths, the last bin is as wide as the bin before it.
+        assert_eq!(times(&rates(&[1])), [0, 10, 20]);
+    }
+
+    #[test]
     fn rows_without_a_flow_are_totals_and_not_a_line() {
         let frame = Frame::of(vec![
             ("flow_id".into(), Series::Whole(vec![None, Some(1)])),
             ("start_time".into(), whole(&[0, 0])),
             ("goodput_bps".into(), whole(&[9, 4])),
         ]);
-        assert_eq!(names(&frame, "goodput_bps"), ["flow 1 1"]);
+        assert_eq!(names(&frame, "goodput_bps"), ["flow 1 2"]);
     }
 }

@@ -65,7 +65,7 @@ pub enum LineKind {
     Samples(usize),
     /// Values that hold until the next, of the series with this number.
     Steps(usize),
-    /// Values of adjacent bins, of the series with this number.
+    /// Values of adjacent bins, of the series with this number; the last point ends the last bin.
     Bins(usize),
     /// An estimated congestion window.
     Estimate,
@@ -259,7 +259,10 @@ impl TimePanel {
         let mut steps: Vec<Vec<f64>> = vec![Vec::new(); BAND_STEPS];
         for line in &self.others {
             let samples = matches!(line.kind, LineKind::Samples(_));
-            for (place, &(time, value)) in line.points.iter().enumerate() {
+            let is_bins = matches!(line.kind, LineKind::Bins(_));
+            // The last point of bins ends the last bin, and has no value of its own.
+            let points = &line.points[..line.points.len().saturating_sub(usize::from(is_bins))];
+            for (place, &(time, value)) in points.iter().enumerate() {
                 let from = step_of(axis.at(time) / width);
                 // Values that are no samples hold until the next.
                 let next = line.points.get(place + 1).filter(|_| !samples);
@@ -303,13 +306,9 @@ impl TimePanel {
 impl TimeLine {
     fn layers(&self, axis: &TimeAxis, shown: &Shown) -> Vec<Layer> {
         let points = self.points.iter();
-        let mut points: Vec<Point> = points
+        let points: Vec<Point> = points
             .map(|(time, value)| (axis.at(*time), shown.value(*value)))
             .collect();
-        if let (LineKind::Bins(_), [.., before, last]) = (self.kind, points.as_slice()) {
-            // The last bin is as wide as the bin before it.
-            points.push((2.0 * last.0 - before.0, last.1));
-        }
         let join = match self.kind {
             LineKind::Samples(_) if points.len() < MIN_JOINED => Join::Never,
             LineKind::Samples(_) => Join::Straight,
@@ -440,7 +439,7 @@ mod tests {
     #[test]
     fn lines_without_a_colour_are_one_band_between_two_quantiles() {
         // Twenty bins of a second, of 21 flows with 0, 1, … 20 Mbit/s.
-        let bins = |flow: i64| (0..20).map(move |n| (1000 * n, flow as f64 * 1e6));
+        let bins = |flow: i64| (0..=20).map(move |n| (1000 * n, flow as f64 * 1e6));
         let others = (0..=20).map(|flow| line(&format!("{flow}"), LineKind::Bins(7), bins(flow)));
         let mut rates = panel(
             "goodput_bps",

@@ -42,9 +42,9 @@ impl RateChart {
         let Some(rate_bps) = bin.wire_rate_bps() else {
             return;
         };
-        let (start, width) = (bin.start, bin.width);
+        let (start, width, covered) = (bin.start, bin.width, bin.covered);
         let Some(flow) = flow else {
-            self.totals[direction.index()].add(start, width, rate_bps);
+            self.totals[direction.index()].add(start, width, covered, rate_bps);
             return;
         };
         let series = match self.followed.get_mut(&(flow.flow, direction)) {
@@ -60,7 +60,7 @@ impl RateChart {
                     .or_insert(series)
             }
         };
-        series.add(start, width, rate_bps);
+        series.add(start, width, covered, rate_bps);
     }
 
     /// Counts a finished flow, drawn or not.

@@ -254,7 +254,7 @@ fn letters_of_any_font_have_the_width_of_the_layout() {
     for bin in 0..100_i64 {
         let start = Timestamp::from_nanos(bin * 100_000_000);
         let width = TimeDelta::from_millis(100);
-        rates.add(start, width, u64::try_from(bin).unwrap() * 1_000_000);
+        rates.add(start, width, width, u64::try_from(bin).unwrap() * 1_000_000);
     }
     let size = FigureSize {
         width_mm: 85,

@@ -85,7 +85,7 @@ fn flows_without_a_colour_are_one_band_with_their_number() {
         .collect();
     let (x, y) = (chart.x(), chart.y());
     let mut compared = 0;
-    // The last bin has no width on the axis.
+    // The capture ends within the last bin.
     for bin in &bins[..bins.len() - 1] {
         let number = |name: &str| bin[name].parse::<f64>().unwrap();
         // The middle of the bin, which is 100 ms wide.

@@ -312,25 +312,38 @@ fn rates_use_the_covered_part_of_a_bin(python: &str, desk: &Desk) {
         desk,
         "SELECT flow_id AS a FROM load WHERE run = 'r1'",
     )[0][0];
-    let chart = Chart::of(
-        desk,
-        &format!("timeseries runs/r1 --panel goodput --flow #{flow} --filter capture=dst"),
-    );
-    let y = chart.y();
-    let line = chart.lines.iter().max_by_key(|line| line.1.len()).unwrap();
-    let drawn = y.value(line.1.last().unwrap().1);
-    let computed = load(
-        python,
-        desk,
-        "SELECT last(b.goodput_bytes * 8e3 / b.covered_ns ORDER BY b.time) AS a FROM load
-        JOIN 'runs/*/data/throughput.parquet' b USING (run, flow_id, direction)
-        WHERE load.run = 'r1' AND b.capture = 'dst' AND 2 * b.covered_ns >= b.width_ns",
-    );
-    let error = y.error();
-    assert!(
-        (drawn - computed[0][0]).abs() <= error,
-        "{drawn} and {computed:?}"
-    );
+    // The run ends at 8 s, within the last of the wide bins.
+    for (width, from) in [("100ms", "max(b.time_s) OVER ()"), ("3s", "6")] {
+        let chart = Chart::of(
+            desk,
+            &format!(
+                "timeseries runs/r1 --panel goodput --flow #{flow} --filter capture=dst --bin {width}"
+            ),
+        );
+        let (x, y) = (chart.x(), chart.y());
+        let line = chart.lines.iter().max_by_key(|line| line.1.len()).unwrap();
+        let end = line.1.last().unwrap();
+        let (end, drawn) = (x.value(end.0), y.value(end.1));
+        let computed = load(
+            python,
+            desk,
+            &format!(
+                ", bins AS (SELECT b.*, {from} AS last_from FROM load
+                JOIN 'runs/*/data/throughput.parquet' b USING (run, flow_id, direction)
+                WHERE load.run = 'r1' AND b.capture = 'dst' AND 2 * b.covered_ns >= b.width_ns)
+                SELECT sum(goodput_bytes) * 8e3 / sum(covered_ns) AS a,
+                max(time_s + covered_ns / 1e9) AS b FROM bins WHERE time_s >= last_from"
+            ),
+        );
+        assert!(
+            (drawn - computed[0][0]).abs() <= y.error(),
+            "{drawn} and {computed:?} in bins of {width}"
+        );
+        assert!(
+            (end - computed[0][1]).abs() <= x.error(),
+            "{end} and {computed:?} in bins of {width}"
+        );
+    }
 }
 
 /// The page hands its charts the values in its data: boxes the quantiles at five places of a list, lines
