@@ -16,9 +16,9 @@ const TICK_LENGTH: i32 = 8;
 const TICK_ROOM: (i32, i32) = (110, 70);
 
 /// Length of a mark. A mark shows the time of an event; its length has no meaning.
-const MARK_LENGTH: i32 = 20;
+const MARK_LENGTH: i32 = 24;
 /// Gap between the marks and the frame.
-const MARK_GAP: i32 = 6;
+const MARK_GAP: i32 = TEXT_HEIGHT / 2 + 4;
 
 /// A rectangle on the figure.
 #[derive(Clone, Copy, Debug)]
