@@ -155,11 +155,16 @@ fn towards(end: Point, bend: Point) -> Point {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::Read;
+    use std::process::Command;
 
     use flate2::read::ZlibDecoder;
+    use resvg::tiny_skia::{Pixmap, PremultipliedColorU8};
+    use tcpexp_units::{TimeDelta, Timestamp};
 
     use super::*;
+    use crate::{FigureSize, RateSeries, rate_figure};
 
     const PICTURE: &str = r##"<svg width="40mm" height="20mm" viewBox="0 0 400 200"
         xmlns="http://www.w3.org/2000/svg"><rect x="0" y="0" width="400" height="200" fill="#FF0000"/>
@@ -195,6 +200,76 @@ mod tests {
         }
         // The letter is a filled outline with curves.
         assert!(content.matches(" c\n").count() > 8, "{content}");
+    }
+
+    /// The boxes of all texts, in CSS pixels.
+    fn texts(inside: &Group) -> Vec<usvg::Rect> {
+        let of = |node: &Node| match node {
+            Node::Group(inner) => texts(inner),
+            Node::Text(text) => vec![text.flattened().abs_bounding_box()],
+            _ => Vec::new(),
+        };
+        inside.children().iter().flat_map(of).collect()
+    }
+
+    /// Darkness of a pixel, from 0 to 255; white beyond the picture.
+    fn ink(picture: &Pixmap, x: u32, y: u32) -> u32 {
+        let green = picture.pixel(x, y).map(PremultipliedColorU8::green);
+        255 - u32::from(green.unwrap_or(255))
+    }
+
+    #[test]
+    fn another_program_shows_the_texts_and_lines_of_the_svg() {
+        const SCALE: u32 = 2;
+        let Some(reader) = tcpexp_testkit::find_program("pdftoppm") else {
+            tcpexp_testkit::skip("needs pdftoppm, of Poppler");
+            return;
+        };
+        let mut rates = RateSeries::new("an upload > a server");
+        for bin in 0..100_i64 {
+            let start = Timestamp::from_nanos(bin * 100_000_000);
+            let width = TimeDelta::from_millis(100);
+            rates.add(start, width, width, bin.unsigned_abs() * 90_000);
+        }
+        let svg = rate_figure(&[rates], &[], Some(8_000_000), FigureSize::default()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("chart.pdf"), svg.to_pdf().unwrap()).unwrap();
+        let shown = Command::new(reader)
+            .args(["-singlefile", "-png", "-r"])
+            .arg((96 * SCALE).to_string())
+            .args([at("chart.pdf"), at("chart")])
+            .status();
+        assert!(shown.unwrap().success());
+        let pdf = Pixmap::decode_png(&fs::read(at("chart.png")).unwrap()).unwrap();
+        let png = Pixmap::decode_png(&svg.to_png(SCALE as f32).unwrap()).unwrap();
+        // Each program rounds a part of a pixel in its own way.
+        assert!(pdf.width().abs_diff(png.width()) <= 1);
+        assert!(pdf.height().abs_diff(png.height()) <= 1);
+        let places = || (0..png.height()).flat_map(|y| (0..png.width()).map(move |x| (x, y)));
+        // Smoothing of edges differs, and only there.
+        let unlike = places().filter(|&(x, y)| ink(&pdf, x, y).abs_diff(ink(&png, x, y)) > 128);
+        let unlike = unlike.count();
+        assert!(unlike < places().count() / 500, "{unlike} pixels");
+        let tree = svg.tree().unwrap();
+        let boxes = texts(tree.root());
+        assert!(boxes.len() > 10, "{}", boxes.len());
+        for area in boxes {
+            let of = |picture: &Pixmap| -> u32 {
+                let inside = places().filter(|&(x, y)| {
+                    let [x, y] = [x, y].map(|at| at as f32 / SCALE as f32);
+                    (area.left()..area.right()).contains(&x)
+                        && (area.top()..area.bottom()).contains(&y)
+                });
+                inside.map(|(x, y)| ink(picture, x, y)).sum()
+            };
+            let (in_pdf, in_png) = (of(&pdf), of(&png));
+            assert!(in_png > 0, "{area:?}");
+            assert!(
+                in_pdf.abs_diff(in_png) <= in_png / 5,
+                "{area:?}: {in_pdf} and {in_png}"
+            );
+        }
     }
 
     #[test]
