@@ -9,11 +9,11 @@ const PLAN: &str = concat!(
     "/../../examples/plans/single-flow-baseline.toml"
 );
 
-/// Each value of buffer and congestion control. The real time of a run grows with its packets, so no
-/// cell has the highest rate.
+/// Each value of buffer and congestion control. The real time of a run grows with its packets, so each
+/// cell has the lowest rate.
 const CELLS: [&str; 3] = [
     "delay_ms=5.0 rate_mbps=2.0 buffer_packets=60 cc=cubic",
-    "delay_ms=20.0 rate_mbps=5.0 buffer_packets=30 cc=reno",
+    "delay_ms=20.0 rate_mbps=2.0 buffer_packets=30 cc=reno",
     "delay_ms=80.0 rate_mbps=2.0 buffer_packets=90 cc=cubic",
 ];
 
