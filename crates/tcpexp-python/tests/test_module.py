@@ -118,10 +118,11 @@ class Inputs(unittest.TestCase):
 
     def test_every_flag_is_a_keyword(self) -> None:
         functions = ["rtt", "path", "flows", "throughput", "cwnd", "why", "explain", "analyze"]
-        for name in [*functions, "score", "compare", "check", "survey", "merge", "pairs", "report"]:
+        others = ["score", "compare", "check", "survey", "split", "merge", "pairs", "report"]
+        for name in [*functions, *others]:
             with self.subTest(name):
                 expected = flags(name) - NO_KEYWORDS
-                if name in ("analyze", "survey", "merge", "report"):
+                if name in ("analyze", "survey", "split", "merge", "report"):
                     expected.add("output")
                 self.assertEqual(keywords(getattr(tcpexp, name)), expected)
 
@@ -189,9 +190,11 @@ def flags(*name: str) -> set[str]:
 
 def keywords(function: Any) -> set[str]:
     """Names of the keyword arguments of a function, without its inputs."""
-    inputs = {"src", "dst", "more", "captures", "capture", "inputs", "parts", "dir"}
+    inputs = {"src", "dst", "more", "captures", "capture", "inputs", "dir"}
     names = set()
     for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            continue
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             names.add(name)
             continue
@@ -275,6 +278,22 @@ class Results(unittest.TestCase):
             self.assertEqual(
                 joined.tables["rtt"].read_bytes(), whole.tables["rtt"].read_bytes()
             )
+
+    def test_parts_of_a_capture_have_the_flows_of_the_shards(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            place = tcpexp.split(SRC, parts=2, output=Path(folder, "parts"))
+            parts = sorted(Path(place).iterdir())
+            self.assertEqual(len(parts), 2)
+            rows = 0
+            for number, part in enumerate(parts, start=1):
+                self.assertTrue(part.name.endswith(f".{number}-of-2.pcapng"), part.name)
+                shard = Path(folder, "shard.csv")
+                tcpexp.flows(SRC, shard=f"{number}/2").write(shard)
+                alone = Path(folder, "alone.csv")
+                tcpexp.flows(part).write(alone)
+                self.assertEqual(alone.read_bytes(), shard.read_bytes())
+                rows += len(shard.read_text().splitlines()) - 1
+            self.assertGreater(rows, 1)
 
     def test_pairs_are_analysed_once_and_joined(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -86,6 +86,7 @@ __all__ = [
     "rtt",
     "schema",
     "score",
+    "split",
     "survey",
     "throughput",
     "why",
@@ -318,6 +319,34 @@ def survey(
     place = _output(output)
     command = _command("survey", Inputs(), [src, dst], ReadOptions, options, max_owd=max_owd)
     command.write("output", place)
+    return place
+
+
+def split(
+    *captures: StrPath,
+    parts: int,
+    output: StrPath,
+    inner: bool = False,
+    no_mmap: bool = False,
+    max_flows: int | None = None,
+    storage_options: StorageOptions | None = None,
+) -> Path | str:
+    """Cuts captures into parts by flows, to divide an analysis. Returns the directory of the parts.
+
+    `flows`, `rtt` and `cwnd` of a part report the rows that `shard` selects. The parts of a capture
+    `NAME.pcap` are the files `NAME.1-of-4.pcapng`, `NAME.2-of-4.pcapng` and so on.
+
+    - `parts`: the number of parts of each capture.
+    - `inner`: divide the flows inside IP-in-IP, GRE and VXLAN tunnels.
+    - `no_mmap`: do not map captures into memory.
+    - `max_flows`: keep at most this many flows in memory at once, as in the analysis of the parts.
+    """
+    place = _output(output)
+    options = flags([
+        ("parts", parts), ("output", place), ("inner", inner), ("no_mmap", no_mmap),
+        ("max_flows", max_flows), ("storage_options", storage_options),
+    ])  # fmt: skip
+    Command(["split", *options, *map(_path, captures)], Inputs()).call("none").text()
     return place
 
 
