@@ -119,4 +119,32 @@ mod tests {
         assert_snapshot!(figure.texts(), @r"2 | 6 | 10 | 0 | 20 | 40 | 100 | rate (Mbit/s) | delay (ms) | 0.000 | 0.300 | 0.600 | 0.900 | 0.100 | 0.400 | 1.00 | 0.200 | 0.500 | 0.800 | 1.10 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | mean loss (%) | one run each");
         assert_eq!(figure.as_str().matches("<polygon").count(), 11);
     }
+
+    #[test]
+    fn names_below_stand_upright_beside_long_names() {
+        let frame = Frame::of(vec![
+            (
+                "cc".into(),
+                Series::texts(["cubic", "reno", "vegas"].map(Some)),
+            ),
+            (
+                "flow".into(),
+                Series::texts(
+                    [1, 2, 3].map(|n| Some(format!("172.16.10.3:3350{n} > 172.16.11.2:5201"))),
+                ),
+            ),
+            ("goodput_bps".into(), whole([1, 2, 3])),
+        ]);
+        let [x, y] = ["cc", "flow"].map(|column| Levels::of(&frame, &[column.into()]));
+        let goodput = Quantity::of_column("goodput_bps");
+        let what = ("goodput_bps", &goodput, Statistic::Mean);
+        let style = Style::from(FigureSize {
+            width_mm: 85,
+            height_mm: 60,
+        });
+        let figure = heatmap_figure(&frame, what, (&x, &y), (&AxisStyle::default(), &style));
+        // Three names, and those of the vertical axis and the scale.
+        let figure = figure.unwrap();
+        assert_eq!(figure.as_str().matches("rotate(").count(), 5);
+    }
 }

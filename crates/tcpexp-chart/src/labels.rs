@@ -27,9 +27,9 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    /// Lays out the labels of a panel that is `outer_width` wide with its axes.
-    pub(crate) fn of(canvas: &Canvas<'_>, axis: &Axis, outer_width: i32) -> Self {
-        let each = slot_width(axis, outer_width) - BETWEEN_LABELS;
+    /// Lays out the labels of a panel whose data area is about `width` wide.
+    pub(crate) fn of(canvas: &Canvas<'_>, axis: &Axis, width: i32) -> Self {
+        let each = slot_width(axis, width) - BETWEEN_LABELS;
         let names = || axis.ticks.iter().map(|(_, name)| name.as_str());
         let whole = || names().map(|name| vec![name.to_owned()]).collect();
         if axis.scale != Scale::Slots || widest(canvas, axis) <= each {
@@ -69,12 +69,10 @@ impl Labels {
     }
 }
 
-/// Approximate width of each slot of a panel that is `outer_width` wide with its axes.
-fn slot_width(axis: &Axis, outer_width: i32) -> i32 {
-    /// Approximate width of the vertical axis.
-    const BESIDE: i32 = 130;
+/// Width of each slot of a data area that is `width` wide.
+fn slot_width(axis: &Axis, width: i32) -> i32 {
     let slots = i32::try_from(axis.ticks.len()).unwrap_or(i32::MAX).max(1);
-    (outer_width - BESIDE) / slots
+    width / slots
 }
 
 /// Wraps `text` into at most [`MAX_LINES`] lines that fit; `None` if a word is too long or the
@@ -114,9 +112,9 @@ pub(crate) struct BandNames {
 }
 
 impl Bands {
-    /// Lays out the bands of a panel that is `outer_width` wide with its axes.
-    pub(crate) fn of(canvas: &Canvas<'_>, axis: &Axis, outer_width: i32) -> Self {
-        let slot = slot_width(axis, outer_width);
+    /// Lays out the bands of a panel whose data area is about `width` wide.
+    pub(crate) fn of(canvas: &Canvas<'_>, axis: &Axis, width: i32) -> Self {
+        let slot = slot_width(axis, width);
         let rows = axis
             .bands
             .iter()

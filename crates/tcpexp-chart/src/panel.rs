@@ -15,6 +15,11 @@ const TICK_LENGTH: i32 = 8;
 /// Room of a tick with its label, along a horizontal and along a vertical axis.
 const TICK_ROOM: (i32, i32) = (110, 70);
 
+/// Room that is left for a vertical axis before its labels are known: the labels of the horizontal axis
+/// decide on the height of the panel, and the height on the numbers of the vertical axis. Names, which
+/// may be longer, do not depend on the height.
+const USUAL_BESIDE: i32 = 130;
+
 /// Length of a mark. A mark shows the time of an event; its length has no meaning.
 const MARK_LENGTH: i32 = 24;
 /// Gap between the marks and the frame.
@@ -89,9 +94,10 @@ impl Panel {
             top: outer.top,
             bottom: outer.top.saturating_add(height),
         };
+        let inside = width - room.max(USUAL_BESIDE);
         Self {
-            x_labels: Labels::of(canvas, &x, width),
-            bands: Bands::of(canvas, &x, width),
+            x_labels: Labels::of(canvas, &x, inside),
+            bands: Bands::of(canvas, &x, inside),
             has_y_labels: !axes.shares_y,
             outer_right: outer.right,
             y_name: outer.left + TEXT_HEIGHT / 2,
@@ -107,11 +113,17 @@ impl Panel {
         TEXT_HEIGHT + 2 * GAP + widest(canvas, &y) + TICK_LENGTH
     }
 
-    /// Room that the horizontal axis needs below the frame of a panel about `width` wide.
-    pub(crate) fn below(canvas: &Canvas<'_>, x: &AxisSpec, width: i32) -> i32 {
+    /// Room that the horizontal axis needs below the frame of a panel about `width` wide and `height`
+    /// high.
+    pub(crate) fn below(
+        canvas: &Canvas<'_>,
+        (x, y): (&AxisSpec, &AxisSpec),
+        (width, height): (i32, i32),
+    ) -> i32 {
         let axis = x.axis(ticks(width, TICK_ROOM.0));
-        let labels = Labels::of(canvas, &axis, width).room;
-        TICK_LENGTH + labels + Bands::of(canvas, &axis, width).room() + ROW
+        let inside = width - Self::beside(canvas, y, height).max(USUAL_BESIDE);
+        let labels = Labels::of(canvas, &axis, inside).room;
+        TICK_LENGTH + labels + Bands::of(canvas, &axis, inside).room() + ROW
     }
 
     /// Gives panels in a column the same left and right sides, so that their times align.

@@ -232,7 +232,8 @@ impl Scene {
                     return Panel::BARE + BETWEEN.1;
                 }
                 let shared = if plot.shares_y { labels } else { 0 };
-                Panel::below(canvas, &plot.x, frame.width() + shared - beside(plot))
+                let width = frame.width() + shared - beside(plot);
+                Panel::below(canvas, (&plot.x, &plot.y), (width, most))
             });
             needs.max().unwrap_or(0)
         };
