@@ -113,6 +113,19 @@ mod tests {
     }
 
     #[test]
+    fn groups_without_names_have_no_legend() {
+        let panel = |title: &str| GroupPanel {
+            title: Some(title.to_owned()),
+            groups: vec![group("", [1e6, 2e6])],
+        };
+        let rtt = Quantity::of_column("rtt_ns");
+        let figure = ecdf_figure(&rtt, &[panel("a"), panel("b")], &SIZE.into()).unwrap();
+        // The distribution of each panel.
+        let lines = figure.as_str().matches(r##"stroke="#0072B2""##).count();
+        assert_eq!(lines, 2);
+    }
+
+    #[test]
     fn a_small_figure_matches_its_snapshot() {
         let groups = vec![group("a", [1.0, 2.0, 4.0]), group("b", [2.0, 3.0])];
         let size = FigureSize {

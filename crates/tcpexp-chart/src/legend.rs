@@ -90,7 +90,8 @@ impl Legend {
     ) -> Self {
         let mut rows: Vec<Vec<Entry>> = vec![Vec::new()];
         let mut next = left;
-        for key in keys {
+        // A series without a name is the only one, and needs no key.
+        for key in keys.into_iter().filter(|key| !key.text.is_empty()) {
             let text = shortened(&key.text, |text| {
                 canvas.text_width(text) <= right - left - SAMPLE_LENGTH - GAP
             });
