@@ -19,7 +19,7 @@ const SLOWEST_BYTE: TimeDelta = TimeDelta::from_micros(8);
 /// The packets of a length that is frequent on both sides do not show half of the shift. Without such a
 /// length, the longer packets are the later ones to arrive, and by no more than a slow link explains.
 pub(super) fn is_of_lengths(sides: &[Vec<&Crossing>; 2], shift: TimeDelta) -> bool {
-    if let Some(alike) = shift_of_alike(sides) {
+    if let Some(alike) = shift_of_alike(sides, usize::MAX) {
         return alike.abs() + alike.abs() < shift.abs();
     }
     let [before, after] = sides;
@@ -34,6 +34,15 @@ pub(super) fn is_of_lengths(sides: &[Vec<&Crossing>; 2], shift: TimeDelta) -> bo
     is_longer && shift.abs().as_nanos() <= longer_bytes.abs() * SLOWEST_BYTE.as_nanos()
 }
 
+/// True if the nearest packets of a length that is frequent on both sides show half of the `shift` of
+/// their clock difference; `None` without such a length.
+///
+/// Only the nearest count: over many packets, a saw-tooth clock drifts by the size of its steps.
+pub(super) fn shows_in_alike(sides: &[Vec<&Crossing>; 2], shift: TimeDelta) -> Option<bool> {
+    let alike = shift_of_alike(sides, FINE)?;
+    Some(alike.abs() + alike.abs() >= shift.abs())
+}
+
 fn mean_of(side: &[&Crossing], value: impl Fn(&Crossing) -> i64) -> i64 {
     let count = i64::try_from(side.len()).unwrap_or(i64::MAX).max(1);
     let sum = side
@@ -42,9 +51,9 @@ fn mean_of(side: &[&Crossing], value: impl Fn(&Crossing) -> i64) -> i64 {
     sum / count
 }
 
-/// Shift of the clock difference between the packets before and after a place, of the length that is most
-/// frequent on both sides; `None` if no length has [`MIN_ALIKE`] packets on both.
-fn shift_of_alike(sides: &[Vec<&Crossing>; 2]) -> Option<TimeDelta> {
+/// Shift of the clock difference between the nearest `most` packets before and after a place, of the
+/// length that is most frequent on both sides; `None` if no length has [`MIN_ALIKE`] packets on both.
+fn shift_of_alike(sides: &[Vec<&Crossing>; 2], most: usize) -> Option<TimeDelta> {
     let mut by_length: HashMap<u32, [Vec<i64>; 2]> = HashMap::new();
     for (side, crossings) in sides.iter().enumerate() {
         for crossing in crossings {
@@ -57,6 +66,9 @@ fn shift_of_alike(sides: &[Vec<&Crossing>; 2]) -> Option<TimeDelta> {
         .into_iter()
         .filter(|(_, alike)| fewer(alike) >= MIN_ALIKE)
         .max_by_key(|(length, alike)| (fewer(alike), *length))?;
+    let [before, after] = &mut alike;
+    before.drain(..before.len().saturating_sub(most));
+    after.truncate(most);
     let mut middle = |side: usize| {
         let differences = &mut alike[side];
         differences.sort_unstable();
@@ -90,7 +102,7 @@ mod tests {
         let sides = [before, after].map(crossings);
         let [before, after] = &sides;
         let sides = [before.iter().collect(), after.iter().collect()];
-        shift_of_alike(&sides).map(TimeDelta::as_nanos)
+        shift_of_alike(&sides, usize::MAX).map(TimeDelta::as_nanos)
     }
 
     #[test]
@@ -113,6 +125,23 @@ mod tests {
             shift_ns(&before, &before.map(|(length, ns)| (length, ns + 500))),
             Some(500)
         );
+    }
+
+    #[test]
+    fn only_the_nearest_packets_of_a_length_show_a_step_of_a_drifting_clock() {
+        // A saw-tooth: 10 ns per packet, and a step back by 400 ns after each 40 packets.
+        let packets = |numbers: std::ops::Range<i64>| {
+            let packets = numbers.map(|number| (40, number % 40 * 10));
+            crossings(&packets.collect::<Vec<_>>())
+        };
+        let shown = |place: i64| {
+            let [before, after] = [packets(0..place), packets(place..400)];
+            let sides = [before.iter().collect(), after.iter().collect()];
+            let all = shift_of_alike(&sides, usize::MAX).unwrap().as_nanos();
+            (all, shows_in_alike(&sides, TimeDelta::from_nanos(-400)))
+        };
+        assert_eq!(shown(200), (0, Some(true)));
+        assert_eq!(shown(220).1, Some(false));
     }
 
     fn explains(before: &[(u32, i64)], after: &[(u32, i64)], shift_ns: i64) -> bool {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use tcpexp_units::TimeDelta;
 
-use super::alike::is_of_lengths;
+use super::alike::{is_of_lengths, shows_in_alike};
 use super::jump::{Jump, SMALLEST_NS, elapsed};
 use super::track::{FINE, Shift, Track, clearest, lag};
 use crate::spp::crossing::{Crossing, PathDirection};
@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
                 .and_then(|place| Some((place, self.jump_at(place, &clear)?)));
             if let Some((place, jump)) = jump {
                 let is_believed = match candidate.kind {
-                    Kind::Both => true,
+                    Kind::Both => !self.is_contradicted(place, &clear),
                     // A queue of one way looks like a step that the other way cannot contradict.
                     Kind::Alone => jump.is_beyond_doubt(self.crossings),
                     // Next to a certain step, a queue may look like a step too, and so may a change
@@ -264,11 +264,23 @@ impl<'a> Walk<'a> {
 
     /// True if the lengths of the packets around `place` explain the shift there.
     fn is_of_lengths(&self, place: usize, clear: &[&Track]) -> bool {
-        clearest(clear, place).is_some_and(|(track, shift)| {
-            let sides = track.around(track.before(place), COARSE);
-            let sides = sides.map(|side| side.iter().map(|&at| self.crossing(at)).collect());
-            is_of_lengths(&sides, shift.size)
-        })
+        clearest(clear, place)
+            .is_some_and(|(track, shift)| is_of_lengths(&self.sides(place, track), shift.size))
+    }
+
+    /// True if packets of one length around `place` do not show the shift, on no way that shows it.
+    fn is_contradicted(&self, place: usize, clear: &[&Track]) -> bool {
+        let shown = clear.iter().filter_map(|track| {
+            let (_, shift) = clearest(&[*track], place)?;
+            shows_in_alike(&self.sides(place, track), shift.size)
+        });
+        shown.max() == Some(false)
+    }
+
+    /// The crossings of a way before and after `place`.
+    fn sides(&self, place: usize, track: &Track) -> [Vec<&Crossing>; 2] {
+        let sides = track.around(track.before(place), COARSE);
+        sides.map(|side| side.iter().map(|&at| self.crossing(at)).collect())
     }
 
     /// Returns the first position after a step.
