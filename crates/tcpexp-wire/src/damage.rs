@@ -42,8 +42,8 @@ pub(crate) fn hides_transport(header: &[u8]) -> bool {
         .any(|header| is_right(&header))
 }
 
-/// True if the total length in an IPv4 header is damaged: the checksum is wrong, and right for the
-/// length `ip_bytes` of the datagram in its frame.
+/// True if the total length in an IPv4 header is damaged: the checksum is wrong, and would
+/// be right with `ip_bytes`, the length of the datagram in its frame.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one comparison per packet")]
 pub(crate) fn has_damaged_length(header: &[u8], ip_bytes: usize) -> bool {

@@ -16,8 +16,9 @@ const MAX_TUNNELS: usize = 8;
 ///
 /// Lengths come from the IP header, so link padding is not payload. The IP header takes precedence
 /// even if its length exceeds `wire_bytes`, because tools that truncate captures often rewrite
-/// `wire_bytes`. Only if the checksum of an IPv4 header is wrong, and right for the length of the
-/// frame, is the length in the header damaged, and that of the frame counts. If the IP header holds a length of zero, the decoder uses the jumbo payload option
+/// `wire_bytes`. There is one exception: if the checksum of an IPv4 header is wrong, and would be right
+/// with the length of the frame, the length in the header is damaged, and the decoder uses that of the
+/// frame. If the IP header holds a length of zero, the decoder uses the jumbo payload option
 /// (RFC 2675), or else the rest of the frame: captures at a sender hold a zero length where the
 /// interface segments the packet later. In this case a frame trailer counts as payload.
 #[inline(always)]

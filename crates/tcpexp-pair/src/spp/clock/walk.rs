@@ -268,7 +268,8 @@ impl<'a> Walk<'a> {
             .is_some_and(|(track, shift)| is_of_lengths(&self.sides(place, track), shift.size))
     }
 
-    /// True if packets of one length around `place` do not show the shift, on no way that shows it.
+    /// True if packets of one length around `place` show the shift in no direction, although at least
+    /// one direction has such packets.
     fn is_contradicted(&self, place: usize, clear: &[&Track]) -> bool {
         let shown = clear.iter().filter_map(|track| {
             let (_, shift) = clearest(&[*track], place)?;
@@ -277,7 +278,7 @@ impl<'a> Walk<'a> {
         shown.max() == Some(false)
     }
 
-    /// The crossings of a way before and after `place`.
+    /// The crossings of one direction, before and after `place`.
     fn sides(&self, place: usize, track: &Track) -> [Vec<&Crossing>; 2] {
         let sides = track.around(track.before(place), COARSE);
         sides.map(|side| side.iter().map(|&at| self.crossing(at)).collect())

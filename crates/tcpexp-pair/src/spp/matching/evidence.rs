@@ -168,8 +168,8 @@ impl Evidence {
         }
     }
 
-    /// True if the downstream capture missed a packet: this one, which is not in it, or one that
-    /// left at the same time.
+    /// True if the downstream capture provably missed this packet, or a packet that left at the same
+    /// time. The capture does not have this packet.
     pub(in crate::spp) fn proves_miss(&self, departure: &Departure) -> bool {
         let start = self.unwrap.peek(departure.seq);
         let end = start.plus(departure.payload_bytes);
