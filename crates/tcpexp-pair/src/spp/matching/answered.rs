@@ -63,9 +63,18 @@ impl Answered {
     /// True if any of these bytes arrived after their acknowledgment only.
     pub(super) fn has(&self, start: StreamOffset, end: StreamOffset) -> bool {
         // Bytes arrive for the first time once, so the ranges are disjoint.
-        let last = self.late.range(..end).next_back();
-        last.is_some_and(|(_, &to)| to > start)
+        overlaps(&self.late, start, end)
     }
+}
+
+/// True if one of the disjoint `ranges`, which are ends by their starts, has any of these bytes.
+pub(super) fn overlaps(
+    ranges: &BTreeMap<StreamOffset, StreamOffset>,
+    start: StreamOffset,
+    end: StreamOffset,
+) -> bool {
+    let last = ranges.range(..end).next_back();
+    last.is_some_and(|(_, &to)| to > start)
 }
 
 #[cfg(test)]

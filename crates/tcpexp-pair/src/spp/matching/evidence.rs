@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tcpexp_flow::StreamOffset;
 use tcpexp_wire::SeqNum;
 
-use super::answered::Answered;
+use super::answered::{Answered, overlaps};
 use super::departure::Departure;
 use super::echoes::Echoes;
 use super::unwrap::Unwrap;
@@ -98,7 +98,7 @@ impl Evidence {
         let (mut start, mut end) = self.range(seq, bytes);
         let is_repair = self.answered.is_some()
             && self.was_retransmitted(start, end)
-            && !self.has_seen(start, end);
+            && !overlaps(&self.seen, start, end);
         if is_repair && let Some(answered) = &mut self.answered {
             answered.arrive(record, start, end);
         }
@@ -247,12 +247,6 @@ impl Evidence {
         // An overlapping range starts before `start` by at most the longest departure.
         let mut around = self.retransmitted.range(start.moved(-LONGEST_BYTES)..end);
         around.any(|(_, &to)| to > start)
-    }
-
-    /// True if the capture shows any of these bytes.
-    fn has_seen(&self, start: StreamOffset, end: StreamOffset) -> bool {
-        let last = self.seen.range(..end).next_back();
-        last.is_some_and(|(_, &to)| to > start)
     }
 
     /// True if any of these bytes were captured only after the receiver had acknowledged them.
