@@ -1,11 +1,11 @@
 //! Runs scripts on hosts: this machine, a network namespace, over SSH, or not at all.
 
 mod error;
-mod kept_open;
 mod local;
 mod paper;
 mod process;
 mod script;
+mod session;
 mod shell;
 mod ssh;
 mod ssh_error;

@@ -27,8 +27,7 @@ const REFUSED: i32 = 97;
 ///
 /// The time limit also applies on the host, so a script ends soon after a lost connection.
 pub(crate) fn line(script: &Script, input: &Input) -> String {
-    // A duration of 0 would disable the limit of `timeout`.
-    let seconds = script.timeout.as_secs().max(1);
+    let seconds = limit_seconds(script);
     let shell = match input {
         Input::Script => "/bin/sh -eu -s".to_owned(),
         Input::Command(command) => format!("/bin/sh -euc \"{command}\""),
@@ -63,6 +62,11 @@ pub(crate) fn line(script: &Script, input: &Input) -> String {
         String::new()
     };
     format!("{paths}; {limit}; {root}exec $t {shell}")
+}
+
+/// The time limit on the host. A duration of 0 would disable the limit of `timeout`.
+pub(crate) fn limit_seconds(script: &Script) -> u64 {
+    script.timeout.as_secs().max(1)
 }
 
 /// Turns failures of the shell line into errors; failures of the script stay in its output.

@@ -14,10 +14,10 @@ use std::time::Duration;
 use tcpexp_host::quote;
 use thiserror::Error;
 
-use super::kept_open::KeptOpen;
 use super::local::partial;
 use super::process::{self, Sink, Source};
 use super::script::{Output, Script};
+use super::session::{SESSION_SH, Session};
 use super::shell::{self, Input};
 use super::ssh_error::SshProblem;
 use super::stream::ScriptStream;
@@ -29,7 +29,7 @@ pub struct Ssh {
     host: SshHost,
     options: SshOptions,
     sockets: PathBuf,
-    kept: Option<KeptOpen>,
+    session: Option<Session>,
 }
 
 /// Name of a host as `ssh` takes it: `rtr`, `root@192.0.2.1`. The user's configuration resolves it.
@@ -72,16 +72,17 @@ impl Ssh {
             host,
             options,
             sockets,
-            kept: None,
+            session: None,
         })
     }
 
-    /// Keeps the connection open between scripts, for as long as this runner or a clone of it exists:
-    /// some hosts are idle for longer than [`SshOptions::idle`], and a login costs as much as several
-    /// scripts. The connection ends as an unused one does, even if this process is killed.
+    /// Runs scripts in one session, for as long as this runner or a clone of it exists: a command of `ssh` and
+    /// its shells cost more processor time than most scripts, and some hosts are idle for longer than
+    /// [`SshOptions::idle`]. A script that runs beside another, or has other rights than the first, has a
+    /// command of its own. The session ends with its connection, even if this process is killed.
     #[must_use]
     pub fn kept_open(mut self) -> Self {
-        self.kept = Some(KeptOpen::default());
+        self.session = Some(Session::default());
         self
     }
 
@@ -135,9 +136,17 @@ impl Ssh {
         stdout: Sink,
     ) -> Result<Output, RunError> {
         let command = self.command(&shell::line(script, input));
+        let output = process::run(command, &self.host.0, stdin, stdout, self.limit(script));
+        self.judge(output, script)
+    }
+
+    /// The time limit here.
+    fn limit(&self, script: &Script) -> Duration {
         // Connecting may take the whole patience before the script's own limit begins.
-        let timeout = script.timeout + self.options.patience + shell::MARGIN;
-        let output = process::run(command, &self.host.0, stdin, stdout, timeout);
+        script.timeout + self.options.patience + shell::MARGIN
+    }
+
+    fn judge(&self, output: Result<Output, RunError>, script: &Script) -> Result<Output, RunError> {
         let output = output.map_err(|error| match error {
             // The host ends a slow script itself, so the connection hung.
             RunError::Timeout { .. } => self.problem(SshProblem::Silent),
@@ -147,10 +156,6 @@ impl Ssh {
         if output.code == 255 {
             let said = String::from_utf8_lossy(&output.stderr);
             return Err(self.problem(SshProblem::from_text(&said)));
-        }
-        // Now the connection exists. Begun earlier, this would be a connection of its own.
-        if let Some(kept) = &self.kept {
-            kept.hold(|script| self.stream(script));
         }
         shell::judge(output, &self.host.0, script)
     }
@@ -170,11 +175,7 @@ impl Ssh {
             Ok(output) => output,
             Err(error) => return error,
         };
-        if output.code == 255 {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return self.problem(SshProblem::from_text(&said));
-        }
-        match shell::judge(output, &self.host.0, script) {
+        match self.judge(Ok(output), script) {
             Ok(output) => RunError::Exit {
                 host: self.host.0.clone(),
                 code: output.code,
@@ -218,6 +219,14 @@ impl Runner for Ssh {
     }
 
     fn run(&self, script: &Script) -> Result<Output, RunError> {
+        if let Some(session) = &self.session {
+            let line = shell::line(script, &Input::Stream(SESSION_SH.len()));
+            let start = || self.command(&line);
+            let ran = session.run(script, &self.host.0, self.limit(script), start);
+            if let Some(ran) = ran.transpose() {
+                return self.judge(ran, script);
+            }
+        }
         let text = Source::Text(script.text.clone());
         self.exchange(script, &Input::Script, text, Sink::Memory)
     }

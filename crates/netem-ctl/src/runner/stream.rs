@@ -51,11 +51,6 @@ impl ScriptStream {
         self.stdout.take()
     }
 
-    /// True until the script or its connection has ended.
-    pub(super) fn is_running(&mut self) -> bool {
-        self.child.try_wait().is_ok_and(|status| status.is_none())
-    }
-
     /// Ends the script, and returns its exit code and its messages.
     pub(super) fn finish(mut self) -> Result<Output, RunError> {
         drop(self.stdin.take());

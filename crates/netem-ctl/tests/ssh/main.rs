@@ -22,10 +22,10 @@ fn scripts_arrive_unchanged_and_return_their_exit_code() {
     let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
-    let ssh = server.ssh();
+    let [ssh, kept] = [server.ssh(), server.ssh().kept_open()];
     let script =
         Script::new("a='it is \"$HOME\"'\necho \"$a\" | tr a-z A-Z\necho no >&2\nexit 7\n");
-    for _ in 0..2 {
+    for ssh in [&ssh, &ssh, &kept, &kept] {
         let output = ssh.run(&script).unwrap();
         assert_eq!(output.text(), "IT IS \"$HOME\"\n");
         assert_eq!((output.code, output.complaint().as_str()), (7, "no"));
@@ -93,13 +93,15 @@ fn a_hanging_script_is_killed_on_the_host() {
     let pid = server.folder().join("pid");
     let text = format!("echo $$ >{}\nsleep 4714\n", pid.display());
     let script = Script::new(text).within(Duration::from_secs(1));
-    let error = server.ssh().run(&script).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "rtr: the script did not end within 1 s and was killed"
-    );
-    let pid = fs::read_to_string(pid).unwrap();
-    assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap());
+    for ssh in [server.ssh(), server.ssh().kept_open()] {
+        let error = ssh.run(&script).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "rtr: the script did not end within 1 s and was killed"
+        );
+        let pid = fs::read_to_string(&pid).unwrap();
+        assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap());
+    }
 }
 
 #[test]
@@ -107,15 +109,16 @@ fn a_broken_connection_is_an_error_and_the_next_script_reconnects() {
     let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
-    let ssh = server.ssh();
     let kill = "pid=$PPID\nwhile read -r name <\"/proc/$pid/comm\" && [ \"$name\" != sshd ]; do\n\
                 pid=$(cut -d ' ' -f 4 \"/proc/$pid/stat\")\ndone\nkill -9 \"$pid\"\nsleep 4715\n";
-    let error = ssh.run(&Script::new(kill)).unwrap_err().to_string();
-    assert!(error.starts_with("rtr: "), "{error}");
-    assert_eq!(
-        ssh.run_ok(&Script::new("echo back\n")).unwrap().text(),
-        "back\n"
-    );
+    for ssh in [server.ssh(), server.ssh().kept_open()] {
+        let error = ssh.run(&Script::new(kill)).unwrap_err().to_string();
+        assert!(error.starts_with("rtr: "), "{error}");
+        assert_eq!(
+            ssh.run_ok(&Script::new("echo back\n")).unwrap().text(),
+            "back\n"
+        );
+    }
 }
 
 /// Returns the error of `run` on a host.

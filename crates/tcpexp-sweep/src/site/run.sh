@@ -270,14 +270,20 @@ offloads_off() {
     # What is fixed says so behind the word, and cannot be turned off.
     features="$(ethtool -k "$1")
 "
+    on=
     for pair in tcp-segmentation-offload:tso generic-segmentation-offload:gso \
         generic-receive-offload:gro large-receive-offload:lro \
         tx-udp-segmentation:tx-udp-segmentation rx-gro-hw:rx-gro-hw; do
         case $features in *"${pair%%:*}: on
-"*) ;; *) continue ;; esac
-        on_undo "ethtool -K $1 ${pair#*:} on"
-        ethtool -K "$1" "${pair#*:}" off 2>/dev/null || :
+"*) on="$on ${pair#*:}" ;; esac
     done
+    [ -n "$on" ] || return 0
+    # shellcheck disable=SC2086 # words are what it holds
+    on_undo "ethtool -K $1$(printf ' %s on' $on)"
+    # shellcheck disable=SC2046,SC2086
+    ethtool -K "$1" $(printf ' %s off' $on) 2>/dev/null ||
+        # It may have stopped at the first that it cannot turn off.
+        for feature in $on; do ethtool -K "$1" "$feature" off 2>/dev/null || :; done
 }
 
 # capture NAME INTERFACE SNAPLEN BUFFER_KIB FILTER

@@ -1,0 +1,16 @@
+# shellcheck shell=sh
+# Runs the scripts that standard input holds, one after another. Each begins with a line
+#   BYTES SECONDS MARK
+# with its length, its time limit, and a word that its output does not have. Behind its output are a line
+# MARK CODE, with its exit code, and on standard error a line MARK.
+limit=
+# `-k 2` kills a script that ignores SIGTERM.
+command -v timeout >/dev/null 2>&1 && limit='timeout -k 2'
+while read -r bytes seconds mark; do
+    script=$(head -c "$bytes")
+    code=0
+    # shellcheck disable=SC2086 # words are what it holds
+    printf '%s\n' "$script" | ${limit:+$limit $seconds} /bin/sh -eu -s || code=$?
+    printf '\n%s %d\n' "$mark" "$code"
+    printf '\n%s\n' "$mark" >&2
+done
