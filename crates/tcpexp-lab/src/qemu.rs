@@ -40,6 +40,10 @@ const KERNEL_OPTIONS: &str = "console=ttyS0 quiet panic=-1 mitigations=off nokas
                               random.trust_cpu=on init_on_alloc=0 cryptomgr.notests \
                               nolapic_timer";
 
+/// The processor: all that QEMU can translate, except the flags that make kernels and libraries copy and clear memory
+/// by `rep movsb`. QEMU runs that byte by byte: without the flags a run takes 18 % less processor time.
+const CPU: &str = "max,-erms,-fsrm";
+
 impl Machine<'_> {
     /// Returns QEMU's arguments.
     ///
@@ -59,7 +63,7 @@ impl Machine<'_> {
         // A panic reboots the guest at once (`panic=-1`), and with `-no-reboot` a reboot ends QEMU.
         add("-nodefaults -no-user-config -display none -no-reboot");
         // KVM would bring a hardware clock, which runs in real time.
-        add("-machine q35,accel=tcg -cpu max -smp 1");
+        add(&format!("-machine q35,accel=tcg -cpu {CPU} -smp 1"));
         // A guest ready for orders writes to the panic device, and QEMU stops it there.
         add("-device pvpanic -action panic=pause");
         add(&format!("-m {} -seed {}", self.memory_mib, self.seed));
@@ -148,7 +152,7 @@ mod tests {
         -display none
         -no-reboot
         -machine q35,accel=tcg
-        -cpu max
+        -cpu max,-erms,-fsrm
         -smp 1
         -device pvpanic
         -action panic=pause
