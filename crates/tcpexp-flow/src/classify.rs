@@ -5,12 +5,15 @@
 //! retransmission) or arrived late (reordering). Time decides only where the counters do not, and
 //! for the cause of a retransmission, which no field carries.
 
-use tcpexp_units::{TimeDelta, Timestamp};
+mod behind;
 
-use crate::cause::{Cause, Evidence, PathTimes, Repair};
+use tcpexp_units::Timestamp;
+
+use crate::cause::{Cause, PathTimes};
 use crate::coverage::missed;
 use crate::identity::{Identity, KnownBy, Order};
 use crate::{FirstCopies, Holes, Segment, StreamOffset};
+use behind::Recovery;
 
 /// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +54,6 @@ impl Behind {
         !at_sender && self.sent == Order::Earlier
     }
 }
-
-/// A transmission within this time after an ACK is a response to the ACK. Measured: 98.8 % of 411
-/// recoveries began, by the first retransmission, within 1 ms of the kernel's change of state.
-const ANSWER: TimeDelta = TimeDelta::from_millis(1);
-/// Greatest delay between a packet and its duplicate record.
-const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
 
 /// Classifies the segments of one direction, from the segments of both directions.
 #[derive(Clone, Debug, Default)]
@@ -106,13 +103,6 @@ struct Disorder {
     /// One past a byte that probed a closed window. The stream continues before this byte unless
     /// the receiver accepts it.
     window_probe_end: Option<StreamOffset>,
-}
-
-/// A recovery: it lasts until all data sent before its start is acknowledged.
-#[derive(Clone, Copy, Debug)]
-struct Recovery {
-    until: StreamOffset,
-    of: Repair,
 }
 
 impl Classifier {
@@ -295,142 +285,6 @@ impl Classifier {
             (true, true) => Class::WindowProbe,
         }
     }
-
-    #[cold]
-    fn behind(
-        &mut self,
-        sent: Sent,
-        segment: &Segment,
-        fresh_bytes: u32,
-        times: &PathTimes,
-    ) -> Class {
-        let nxt = sent.nxt;
-        let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
-        let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == nxt;
-        // A second transmission of the last byte is data, not a probe, if the byte was never
-        // acknowledged, or if it has PSH and was a segment of its own before, as in a remote shell.
-        let is_same = sent.start == segment.start && segment.flags.psh();
-        if is_last_byte && is_acknowledged && !is_same && !segment.flags.fin() {
-            return if self.is_window_closed() {
-                Class::WindowProbe
-            } else {
-                Class::KeepAlive
-            };
-        }
-        if self.is_copy(sent, segment) {
-            return Class::Copy;
-        }
-        let (order, known_by) = match self.identity.out_of_order(segment) {
-            // A duplicate made by the path: a retransmission has a later Identification.
-            (Order::Earlier, KnownBy::IpId) if fresh_bytes == 0 => return Class::Copy,
-            _ if fresh_bytes == 0 => (Order::Later, KnownBy::Bytes),
-            // Retransmitted bytes together with new ones.
-            (Order::Unknown, _) if fresh_bytes < segment.seen.payload_bytes => {
-                (Order::Later, KnownBy::Bytes)
-            }
-            (Order::Unknown, _) => self.by_time(segment, times.shortest_rtt),
-            known => known,
-        };
-        let cause = self.cause(sent, segment, times);
-        let mut now = Sent {
-            nxt: nxt.max(segment.end()),
-            ..sent
-        };
-        // An overtaken segment is not the latest transmission, although it is captured last.
-        if order != Order::Earlier {
-            now.start = segment.start;
-            now.at = segment.seen.at;
-            if self.is_head(segment) {
-                now.head_at = segment.seen.at;
-            }
-        }
-        self.sent = Some(now);
-        Class::Behind(Behind {
-            sent: order,
-            known_by,
-            cause,
-            is_acknowledged,
-        })
-    }
-
-    fn is_copy(&self, sent: Sent, segment: &Segment) -> bool {
-        sent.start == segment.start
-            && sent.nxt == segment.end()
-            && segment.seen.at - sent.at < COPY_DELAY
-            && self.identity.is_of(segment)
-    }
-
-    fn by_time(&mut self, segment: &Segment, shortest_rtt: Option<TimeDelta>) -> (Order, KnownBy) {
-        match (self.disorder().gap_left, shortest_rtt) {
-            (Some(left), Some(rtt)) if segment.seen.at - left < rtt => {
-                (Order::Earlier, KnownBy::Time)
-            }
-            (Some(_), Some(_)) => (Order::Later, KnownBy::Time),
-            _ => (Order::Unknown, KnownBy::Nothing),
-        }
-    }
-
-    fn is_head(&self, segment: &Segment) -> bool {
-        self.una().is_none_or(|una| segment.start <= una)
-    }
-
-    /// Returns the cause of the segment, if it is a retransmission.
-    fn cause(&mut self, sent: Sent, segment: &Segment, times: &PathTimes) -> Cause {
-        let (at, una, acked) = (segment.seen.at, self.una(), self.acked);
-        // Earliest capture times of data that responds to an ACK: `to_sender` is the round-trip
-        // time between capture point and sender.
-        let earliest_response_at = acked.map(|acked| acked.at + times.to_sender);
-        let advanced_at = acked.map(|acked| acked.advanced_at + times.to_sender);
-        // The timer restarts when `una` advances and when the head is retransmitted (RFC 6298,
-        // sections 5.3 and 5.6).
-        let armed_at = advanced_at.map_or(sent.head_at, |advanced| advanced.max(sent.head_at));
-        let is_head = self.is_head(segment);
-        let is_loss_reported = acked.is_some_and(|acked| acked.is_loss_reported);
-        let disorder = self.disorder();
-        let recovery = disorder.recovery;
-        let repair = recovery
-            .filter(|recovery| una.is_none_or(|una| una < recovery.until))
-            .map(|recovery| recovery.of);
-        let evidence = Evidence {
-            is_head,
-            is_tail: segment.end() == sent.nxt,
-            is_answer: earliest_response_at.is_some_and(|earliest| at - earliest < ANSWER),
-            has_acks: acked.is_some(),
-            is_loss_reported,
-            // Without a scoreboard, any reported loss may still be unrepaired.
-            owes: is_loss_reported || repair.is_some(),
-            repair,
-            may_probe: times.may_probe && (una.is_none() || disorder.probed_at_una != una),
-            waited: at - armed_at,
-            idle: at - earliest_response_at.map_or(sent.at, |earliest| earliest.max(sent.at)),
-            srtt: times.srtt,
-            rto: times.rto,
-        };
-        // Only the retransmission timer retransmits a SYN.
-        let cause = if segment.flags.syn() {
-            Cause::Timeout
-        } else {
-            evidence.cause()
-        };
-        let begins = match cause {
-            Cause::Timeout => Some(Repair::Timeout),
-            Cause::FastRetransmit | Cause::ReorderingTimer => Some(Repair::Losses),
-            Cause::TailLossProbe => {
-                disorder.probed_at_una = una;
-                None
-            }
-            Cause::AfterTimeout | Cause::Spurious => None,
-        };
-        // A fast retransmission within a recovery does not move its end (RFC 6675, section 5).
-        let goes_on = repair == begins && begins == Some(Repair::Losses);
-        if let Some(of) = begins.filter(|_| !goes_on) {
-            disorder.recovery = Some(Recovery {
-                until: sent.nxt,
-                of,
-            });
-        }
-        cause
-    }
 }
 
 #[cfg(test)]
@@ -439,6 +293,7 @@ mod tests {
 
     use insta::assert_snapshot;
     use tcpexp_testkit::script;
+    use tcpexp_units::TimeDelta;
     use tcpexp_wire::{LinkType, Tunnels, decode};
 
     use super::*;

@@ -1,5 +1,6 @@
 //! Assignment of packets to flows.
 
+mod lifetime;
 mod marked;
 
 use std::num::NonZeroUsize;
@@ -9,26 +10,18 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::{Packet, Quic, Transport};
 
 use crate::connection_ids::ConnectionIds;
-use crate::flow::{Numbers, Stream};
+use crate::flow::Numbers;
 use crate::key::hash;
 use crate::prefetch::prefetch;
 use crate::recent::Recent;
 use crate::slot::{Slot, Tracked};
-use crate::{Arrival, End, Flow, FlowId, FlowKey, FlowPacket, InitiatorKnown, Timeouts};
+use crate::{Arrival, End, Flow, FlowId, FlowKey, FlowPacket, Timeouts};
 use marked::Marked;
-
-/// A jump ahead by more than this between two packets marks the second timestamp as invalid, unless
-/// the next packet confirms it. Captures are silent for minutes or hours; an overwritten header or
-/// an unset clock is off by years.
-const INCREDIBLE_SILENCE: TimeDelta = TimeDelta::from_seconds(86_400);
 
 /// Default upper bound on live flows. Measured on captures of a million SYNs, a live flow takes up to
 /// 2 kB in `flows`, 5 kB in `path` and 12 kB in `analyze` of two captures, so the bound keeps memory
 /// below 2 GB.
 pub const MAX_FLOWS: NonZeroUsize = NonZeroUsize::new(1 << 17).expect("2^17 is not 0");
-
-/// One in this many live flows is shed at a time, because a shed walks the whole table.
-const SHED_PART: usize = 8;
 
 /// The live flows at one point of a capture.
 ///
@@ -249,30 +242,6 @@ impl FlowTable {
         self.flows_shed
     }
 
-    /// Passes each flow that ended since the last call to `each`; their slots may be reused
-    /// afterwards.
-    pub fn drain_ended(&mut self, each: impl FnMut(Slot, &Flow)) {
-        self.drain_some(usize::MAX, each);
-    }
-
-    /// Passes at most `most` of the ended flows to `each`; returns true if more are left.
-    pub fn drain_some(&mut self, most: usize, mut each: impl FnMut(Slot, &Flow)) -> bool {
-        let some = most.min(self.ended.len());
-        for slot in self.ended.drain(..some) {
-            each(slot, &self.flows[slot.index()]);
-            self.free.push(slot);
-        }
-        !self.ended.is_empty()
-    }
-
-    /// Ends all flows, for the end of the capture.
-    pub fn end_all(&mut self) {
-        let mut slots: Vec<Slot> = self.slots.drain().collect();
-        slots.sort_unstable();
-        self.ended.append(&mut slots);
-        self.recent = Recent::default();
-    }
-
     #[inline]
     fn find(&mut self, key: &FlowKey, hash: u64) -> Option<Slot> {
         let slot = self.recent.slot(hash);
@@ -289,150 +258,6 @@ impl FlowTable {
         let slot = *self.slots.find(hash, is_of)?;
         self.recent.add(hash, slot);
         Some(slot)
-    }
-
-    #[inline]
-    fn is_over(&self, slot: Slot, now: Timestamp, sender: End, numbers: Option<Numbers>) -> bool {
-        let flow = &self.flows[slot.index()];
-        // Cheap checks first: nearly every packet is neither a SYN nor the first after a silence.
-        (now - flow.last_seen > self.shortest_timeout && self.is_idle(flow, now))
-            || numbers.is_some_and(|tcp| tcp.flags.syn() && flow.is_reused_by(sender, &tcp))
-    }
-
-    fn is_idle(&self, flow: &Flow, now: Timestamp) -> bool {
-        now - flow.last_seen > self.timeouts.of(flow)
-    }
-
-    /// Opens a flow and ends the live flow between the same endpoints, if there is one.
-    #[inline(never)]
-    fn open(
-        &mut self,
-        at: Timestamp,
-        key: FlowKey,
-        hash: u64,
-        sender: End,
-        numbers: Option<Numbers>,
-    ) -> Slot {
-        if let Some(over) = self.find(&key, hash) {
-            self.end(over);
-        }
-        if self.slots.len() >= self.most_flows {
-            self.shed();
-        }
-        let (initiator, initiator_known) = match numbers {
-            Some(tcp) if tcp.flags.syn() && tcp.flags.ack() => {
-                (sender.opposite(), InitiatorKnown::SynAck)
-            }
-            Some(tcp) if tcp.flags.syn() => (sender, InitiatorKnown::Syn),
-            _ => (sender, InitiatorKnown::FirstPacket),
-        };
-        let flow = Flow {
-            id: self.next_id,
-            key,
-            initiator,
-            initiator_known,
-            first_seen: at,
-            last_seen: at,
-            continues: None,
-            streams: [Stream::default(); 2],
-            reset: false,
-        };
-        self.next_id = FlowId(self.next_id.0.wrapping_add(1));
-        let slot = if let Some(slot) = self.free.pop() {
-            self.flows[slot.index()] = flow;
-            slot
-        } else {
-            let places = u32::try_from(self.flows.len()).expect("memory ends before 2^32 flows");
-            self.flows.push(flow);
-            Slot(places)
-        };
-        self.recent.add(hash, slot);
-        let flows = &self.flows;
-        self.slots.insert_unique(hash, slot, |slot| {
-            crate::key::hash(&flows[slot.index()].key)
-        });
-        slot
-    }
-
-    /// Ends the least active flows: first flows where only one end has sent, then those that have
-    /// been silent longest.
-    #[cold]
-    fn shed(&mut self) {
-        let of = |slot: &Slot| {
-            let flow = &self.flows[slot.index()];
-            (!flow.is_opening(), flow.last_seen, flow.id, *slot)
-        };
-        let mut alive: Vec<_> = self.slots.iter().map(of).collect();
-        let shed = alive.len().div_ceil(SHED_PART);
-        // Selection takes linear time, and only the flows to shed are sorted.
-        alive.select_nth_unstable(shed - 1);
-        alive.truncate(shed);
-        alive.sort_unstable();
-        self.flows_shed += u32::try_from(shed).unwrap_or(u32::MAX);
-        for (.., slot) in alive {
-            self.end(slot);
-        }
-    }
-
-    fn end(&mut self, slot: Slot) {
-        let hash = hash(&self.flows[slot.index()].key);
-        if let Ok(place) = self.slots.find_entry(hash, |place| *place == slot) {
-            place.remove();
-        }
-        self.recent.forget(hash, slot);
-        self.ended.push(slot);
-    }
-
-    /// Advances the table's time to a packet captured at `at`; returns the time by which the
-    /// packet's own flow is checked for its timeout.
-    #[inline]
-    fn pass(&mut self, at: Timestamp) -> Timestamp {
-        let before = std::mem::replace(&mut self.previous, at);
-        self.tracked_since_sweep += 1;
-        // Fast path: most packets come shortly after the one before.
-        if before <= at
-            && at - before <= INCREDIBLE_SILENCE
-            && self.swept <= before
-            && before - self.swept <= self.sweep_interval
-        {
-            return at;
-        }
-        self.pass_far(before, at)
-    }
-
-    #[inline(never)]
-    fn pass_far(&mut self, before: Timestamp, at: Timestamp) -> Timestamp {
-        // Other flows are checked by the earlier of two successive timestamps, so that a single
-        // wrong one ends none.
-        let certain = at.min(before);
-        self.swept = self.swept.min(certain);
-        // A sweep walks the whole table, so it must be paid for by packets since the last one.
-        // Otherwise a file whose timestamps jump back and forth is swept at almost every packet.
-        let is_affordable = self.tracked_since_sweep > self.len() / 4;
-        if is_affordable && certain - self.swept > self.sweep_interval {
-            self.sweep(certain);
-        }
-        if at - before > INCREDIBLE_SILENCE {
-            before
-        } else {
-            at
-        }
-    }
-
-    #[cold]
-    fn sweep(&mut self, now: Timestamp) {
-        self.swept = now;
-        self.tracked_since_sweep = 0;
-        let mut over: Vec<Slot> = self
-            .slots
-            .iter()
-            .copied()
-            .filter(|slot| self.is_idle(&self.flows[slot.index()], now))
-            .collect();
-        over.sort_unstable();
-        for slot in over {
-            self.end(slot);
-        }
     }
 }
 
