@@ -18,6 +18,12 @@ const INCREDIBLE_SILENCE: TimeDelta = TimeDelta::from_seconds(86_400);
 const SHED_PART: usize = 8;
 
 impl FlowTable {
+    /// True if flows have ended that [`drain_ended`](Self::drain_ended) has not passed on yet.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
     /// Passes each flow that ended since the last call to `each`; their slots may be reused
     /// afterwards.
     pub fn drain_ended(&mut self, each: impl FnMut(Slot, &Flow)) {

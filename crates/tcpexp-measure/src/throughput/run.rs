@@ -9,7 +9,7 @@ use tcpexp_wire::is_congestion_experienced;
 
 use super::bin::{rated, utilisation_ppm};
 use super::clock::{Clock, LONGEST_SILENCE};
-use super::grid::{Grid, Index};
+use super::grid::{Grid, Index, Lookup};
 use super::series::{Both, Series};
 use super::{
     BinWidth, Origin, ThroughputBin, ThroughputFlow, ThroughputRow, ThroughputTotals, Volume,
@@ -63,6 +63,10 @@ pub struct ThroughputCounter {
     table: FlowTable,
     /// Set by the first packet.
     grid: Option<Grid>,
+    /// Finds the bins of packets.
+    of_packets: Lookup,
+    /// Finds the bins to report.
+    of_reports: Lookup,
     clock: Clock,
     /// Times of the first and the last packet, as far as they are plausible.
     span: Option<(Timestamp, Timestamp)>,
@@ -92,6 +96,8 @@ impl ThroughputCounter {
             options,
             table,
             grid: None,
+            of_packets: Lookup::default(),
+            of_reports: Lookup::default(),
             clock: Clock::default(),
             span: None,
             closed_before: None,
@@ -136,7 +142,9 @@ impl ThroughputCounter {
             Origin::At(origin) => Grid::new(self.options.width, origin),
         });
         // The last row of an ended flow comes before the first row of the flow that replaces it.
-        self.end_flows(grid, sink)?;
+        if self.table.has_ended() {
+            self.end_flows(grid, sink)?;
+        }
         let slot = tracked.slot;
         if tracked.is_first {
             self.begin(slot, sink)?;
@@ -147,7 +155,8 @@ impl ThroughputCounter {
             self.span = Some((first.min(at), last.max(at)));
         }
         if let Some(certain) = self.clock.certain() {
-            let bound = grid.index(certain - self.options.tolerance);
+            let reached = certain - self.options.tolerance;
+            let bound = self.of_reports.index(&grid, reached);
             if self.closed_before.is_none_or(|closed| closed < bound) {
                 self.close(bound, grid, sink)?;
             }
@@ -158,7 +167,7 @@ impl ThroughputCounter {
         let direction = tracked.direction;
         let volume = bins.volume(packet);
         bins.volumes[direction.index()] += volume;
-        let index = grid.index(at);
+        let index = self.of_packets.index(&grid, at);
         if !is_believed || self.closed_before.is_some_and(|closed| index < closed) {
             self.totals.late += volume;
             return Ok(());
@@ -192,6 +201,7 @@ impl ThroughputCounter {
     }
 
     /// Reports the bins before `bound`, bins of flows first.
+    #[cold]
     fn close<E>(
         &mut self,
         bound: Index,
@@ -214,6 +224,7 @@ impl ThroughputCounter {
     }
 
     /// Reports the remaining bins of flows that have ended.
+    #[cold]
     fn end_flows<E>(
         &mut self,
         grid: Grid,

@@ -13,8 +13,10 @@ pub(super) type Both = [Volume; 2];
 /// Open bins. Empty bins are not stored, but reported between two non-empty bins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series {
-    /// Sorted by index.
-    open: VecDeque<(Index, Both)>,
+    /// The latest bin, stored inline: with many flows, a bin elsewhere is in no cache.
+    latest: Option<(Index, Both)>,
+    /// The bins before it, sorted by index.
+    earlier: VecDeque<(Index, Both)>,
     closed: Option<Index>,
 }
 
@@ -22,29 +24,40 @@ impl Series {
     /// Adds a packet to a bin; returns whether the bin was empty.
     #[inline]
     pub(super) fn add(&mut self, index: Index, direction: Direction, volume: Volume) -> bool {
-        match self.open.back_mut() {
+        match &mut self.latest {
             Some((latest, both)) if *latest == index => {
                 both[direction.index()] += volume;
                 false
             }
-            Some((latest, _)) if *latest > index => self.add_earlier(index, direction, volume),
-            _ => {
-                self.open.push_back((index, both_of(direction, volume)));
+            _ => self.add_elsewhere(index, direction, volume),
+        }
+    }
+
+    #[cold]
+    fn add_elsewhere(&mut self, index: Index, direction: Direction, volume: Volume) -> bool {
+        match self.latest {
+            Some((latest, _)) if latest > index => self.add_earlier(index, direction, volume),
+            before => {
+                self.earlier.extend(before);
+                self.latest = Some((index, both_of(direction, volume)));
                 true
             }
         }
     }
 
-    #[cold]
     fn add_earlier(&mut self, index: Index, direction: Direction, volume: Volume) -> bool {
-        // The latest bin is later than `index`, so `place` is never past the end.
-        let place = self.open.partition_point(|(other, _)| *other < index);
-        if self.open[place].0 == index {
-            self.open[place].1[direction.index()] += volume;
-            return false;
+        let place = self.earlier.partition_point(|(other, _)| *other < index);
+        match self.earlier.get_mut(place) {
+            Some((other, both)) if *other == index => {
+                both[direction.index()] += volume;
+                false
+            }
+            _ => {
+                self.earlier
+                    .insert(place, (index, both_of(direction, volume)));
+                true
+            }
         }
-        self.open.insert(place, (index, both_of(direction, volume)));
-        true
     }
 
     /// Reports the bins before `end` in order, with the empty bins between them unless more than
@@ -55,8 +68,7 @@ impl Series {
         most_empty: Index,
         mut each: impl FnMut(Index, &Both) -> Result<(), E>,
     ) -> Result<(), E> {
-        while let Some(&(index, both)) = self.open.front().filter(|(index, _)| *index < end) {
-            self.open.pop_front();
+        while let Some((index, both)) = self.take_before(end) {
             let next = self.closed.map_or(index, |closed| closed + 1);
             // A clock step or two joined captures would report millions of empty bins.
             if index - next <= most_empty {
@@ -69,13 +81,22 @@ impl Series {
         }
         Ok(())
     }
+
+    /// Takes out the first bin if it is before `end`.
+    fn take_before(&mut self, end: Index) -> Option<(Index, Both)> {
+        match self.earlier.front() {
+            Some((index, _)) if *index < end => self.earlier.pop_front(),
+            Some(_) => None,
+            None => self.latest.take_if(|(index, _)| *index < end),
+        }
+    }
 }
 
 #[cfg(test)]
 impl Series {
     /// Number of open bins.
     pub(super) fn open(&self) -> usize {
-        self.open.len()
+        self.earlier.len() + usize::from(self.latest.is_some())
     }
 }
 
