@@ -153,11 +153,10 @@ impl LinuxRto {
             return;
         }
         let micros = rtt.as_nanos() / 1_000;
-        let state = match self.state {
-            None => LinuxState::first(micros, snd_nxt),
-            Some(state) => state.next(micros, snd_una, snd_nxt),
-        };
-        self.state = Some(state);
+        match &mut self.state {
+            None => self.state = Some(LinuxState::first(micros, snd_nxt)),
+            Some(state) => state.update(micros, snd_una, snd_nxt),
+        }
         self.expiries = 0;
     }
 
@@ -215,7 +214,7 @@ impl LinuxState {
         }
     }
 
-    fn next(mut self, rtt: i64, snd_una: StreamOffset, snd_nxt: StreamOffset) -> Self {
+    fn update(&mut self, rtt: i64, snd_una: StreamOffset, snd_nxt: StreamOffset) {
         let error = rtt - (self.srtt >> 3);
         self.srtt = (self.srtt + error).max(1);
         let mut step = error.abs() - (self.mdev >> 2);
@@ -235,7 +234,6 @@ impl LinuxState {
             self.rtt_seq = snd_nxt;
             self.mdev_max = LINUX_VARIANCE_MIN_MICROS;
         }
-        self
     }
 }
 
