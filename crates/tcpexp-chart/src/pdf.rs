@@ -231,7 +231,7 @@ mod tests {
             let width = TimeDelta::from_millis(100);
             rates.add(start, width, width, bin.unsigned_abs() * 90_000);
         }
-        let svg = rate_figure(&[rates], &[], Some(8_000_000), FigureSize::default()).unwrap();
+        let svg = rate_figure((&[rates], 1), &[], Some(8_000_000), FigureSize::default()).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::write(at("chart.pdf"), svg.to_pdf().unwrap()).unwrap();

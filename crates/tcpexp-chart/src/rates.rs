@@ -99,16 +99,30 @@ impl RateSeries {
 ///
 /// Time is in seconds since the first bin of any series, so all series must be on one clock. With
 /// more than six flows, the figure shows those with the most volume; the totals include the others.
-/// The greys distinguish only two totals.
+/// A note says how many it shows of `all`, the number of flow directions, if those are more. The greys
+/// distinguish only two totals.
 pub fn rate_figure(
-    flows: &[RateSeries],
+    (flows, all): (&[RateSeries], u64),
     totals: &[RateSeries],
     link_rate_bps: Option<u64>,
     style: impl Into<Style>,
 ) -> Result<Svg, Error> {
     let figure = Figure::of(flows, totals, link_rate_bps).ok_or(Error::NoRates)?;
-    let style = style.into();
+    let mut style = style.into();
+    style.note = largest_of(figure.flows.len(), all).or(style.note);
     figure.scene(&style).draw(&style)
+}
+
+/// Says how many flow directions a figure shows: `the 6 largest of 40 flow directions`. `None` if it
+/// shows all.
+fn largest_of(shown: usize, all: u64) -> Option<String> {
+    let largest = match shown {
+        shown if u64::try_from(shown).ok()? >= all => return None,
+        0 => return None,
+        1 => "the largest".to_owned(),
+        shown => format!("the {shown} largest"),
+    };
+    Some(format!("{largest} of {all} flow directions"))
 }
 
 /// A figure without a size.
@@ -242,7 +256,7 @@ mod tests {
     }
 
     fn legend(flows: &[RateSeries]) -> String {
-        let texts = rate_figure(flows, &[], None, SIZE).unwrap().texts();
+        let texts = rate_figure((flows, 0), &[], None, SIZE).unwrap().texts();
         let labels: Vec<_> = texts
             .split(" | ")
             .take_while(|text| *text != "0.0")
@@ -257,7 +271,7 @@ mod tests {
             series("bbr <5202>", 5, &[2_500_000; 20]),
         ];
         let total = [series("all 3 flows", 0, &[10_100_000; 40])];
-        let figure = rate_figure(&flows, &total, Some(12_500_000), SIZE).unwrap();
+        let figure = rate_figure((&flows, 2), &total, Some(12_500_000), SIZE).unwrap();
         assert_snapshot!(figure.texts(), @r"cubic 5201 | bbr &lt;5202&gt; | all 3 flows | link: 12.5 Mbit/s | 0 | 2 | 4 | 6 | 8 | 10 | 12 | 14 | 16 | 18 | 20 | 0 | 2 | 4 | 6 | 8 | 10 | 12 | time (s) | wire rate (Mbit/s)");
     }
 
@@ -284,6 +298,20 @@ mod tests {
     }
 
     #[test]
+    fn the_note_says_how_many_flow_directions_are_drawn_of_how_many() {
+        let flows: Vec<_> = (1..=8)
+            .map(|n| series(&format!("flow {n}"), 0, &[n * 100_000; 4]))
+            .collect();
+        let note = |flows: &[RateSeries], all: u64| {
+            let texts = rate_figure((flows, all), &[], None, SIZE).unwrap().texts();
+            texts.rsplit(" | ").next().unwrap().to_owned()
+        };
+        assert_eq!(note(&flows, 300), "the 6 largest of 300 flow directions");
+        assert_eq!(note(&flows[..1], 2), "the largest of 2 flow directions");
+        assert_eq!(note(&flows[..2], 2), "wire rate (kbit/s)");
+    }
+
+    #[test]
     fn a_flow_with_a_negligible_rate_is_not_drawn() {
         let flows = [
             series("ACKs", 0, &[199_999; 4]),
@@ -295,8 +323,8 @@ mod tests {
 
     #[test]
     fn zero_rates_have_a_figure_and_missing_bins_have_none() {
-        rate_figure(&[series("idle", 0, &[0])], &[], None, SIZE).unwrap();
-        let error = rate_figure(&[], &[], Some(1_000), SIZE).unwrap_err();
+        rate_figure((&[series("idle", 0, &[0])], 1), &[], None, SIZE).unwrap();
+        let error = rate_figure((&[], 0), &[], Some(1_000), SIZE).unwrap_err();
         assert_eq!(error.to_string(), "there are no rates to draw");
     }
 
@@ -306,10 +334,10 @@ mod tests {
         for nanos in [i64::MIN, -1, i64::MAX] {
             flow.add(Timestamp::from_nanos(nanos), WIDTH, WIDTH, u64::MAX);
         }
-        let figure = rate_figure(&[flow], &[], None, SIZE).unwrap();
+        let figure = rate_figure((&[flow], 1), &[], None, SIZE).unwrap();
         figure.to_png(1.0).unwrap();
         let lonely = series("late", i64::MAX / 2 / WIDTH.as_nanos(), &[1]);
-        rate_figure(&[lonely], &[], None, SIZE).unwrap();
+        rate_figure((&[lonely], 1), &[], None, SIZE).unwrap();
     }
 
     #[test]
@@ -318,7 +346,7 @@ mod tests {
             width_mm: 40,
             height_mm: 20,
         };
-        let error = rate_figure(&[series("flow", 0, &[1])], &[], None, size).unwrap_err();
+        let error = rate_figure((&[series("flow", 0, &[1])], 1), &[], None, size).unwrap_err();
         assert!(matches!(error, Error::TooSmall { .. }), "{error}");
     }
 

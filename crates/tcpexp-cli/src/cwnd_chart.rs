@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use tcpexp::LabelledSenderRow;
-use tcpexp_chart::{CwndSeries, FigureSize, cwnd_figure};
+use tcpexp_chart::{CwndSeries, FigureSize, Style, cwnd_figure};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_logs::score::NamedRecord;
 use tcpexp_measure::sender::{RecoveryEpoch, SenderRow};
@@ -26,6 +26,8 @@ const HEIGHTS_MM: [u32; 2] = [75, 60];
 pub(crate) struct CwndChart {
     blank: Blank,
     followed: BTreeMap<(FlowId, Direction), Followed>,
+    /// Number of senders, drawn or not.
+    senders: usize,
 }
 
 struct Followed {
@@ -39,6 +41,7 @@ impl CwndChart {
         Ok(Self {
             blank: Blank::create(picture)?,
             followed: BTreeMap::new(),
+            senders: 0,
         })
     }
 
@@ -47,7 +50,8 @@ impl CwndChart {
         match &row.row {
             SenderRow::Sample(sample) => self.series(&row.flow, sample.direction).add(sample),
             SenderRow::Recovery(epoch) => self.recovery(&row.flow, epoch),
-            SenderRow::Retransmission(_) | SenderRow::Summary(_) => {}
+            SenderRow::Summary(_) => self.senders += 1,
+            SenderRow::Retransmission(_) => {}
         }
     }
 
@@ -107,7 +111,11 @@ impl CwndChart {
             height_mm: HEIGHTS_MM[0] + further * HEIGHTS_MM[1],
             ..FigureSize::default()
         };
-        self.blank.fill(cwnd_figure(&series, size))
+        let style = Style {
+            note: busiest_of(series.len(), self.senders),
+            ..Style::from(size)
+        };
+        self.blank.fill(cwnd_figure(&series, style))
     }
 
     /// Drops the sender with the fewest samples, which is unlikely to be drawn.
@@ -120,4 +128,14 @@ impl CwndChart {
             self.followed.remove(&key);
         }
     }
+}
+
+/// Says how many senders the chart shows: `the 4 busiest of 9 senders`. `None` if it shows all.
+fn busiest_of(shown: usize, all: usize) -> Option<String> {
+    let busiest = match shown {
+        shown if shown >= all => return None,
+        1 => "the busiest".to_owned(),
+        shown => format!("the {shown} busiest"),
+    };
+    Some(format!("{busiest} of {all} senders"))
 }

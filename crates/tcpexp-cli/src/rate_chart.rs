@@ -19,6 +19,8 @@ pub(crate) struct RateChart {
     totals: [RateSeries; 2],
     /// Number of flows with packets, by direction.
     senders: [u64; 2],
+    /// Number of directions with packets of the flows to draw.
+    wanted: u64,
 }
 
 impl RateChart {
@@ -30,6 +32,7 @@ impl RateChart {
             followed: BTreeMap::new(),
             totals: Default::default(),
             senders: [0; 2],
+            wanted: 0,
         })
     }
 
@@ -42,7 +45,9 @@ impl RateChart {
         let Some(rate_bps) = bin.wire_rate_bps() else {
             return;
         };
-        let (start, width, covered) = (bin.start, bin.width, bin.covered);
+        // The first bin of a given origin may begin before the capture.
+        let (start, width) = (bin.start + bin.left_out, bin.width - bin.left_out);
+        let covered = bin.covered;
         let Some(flow) = flow else {
             self.totals[direction.index()].add(start, width, covered, rate_bps);
             return;
@@ -63,10 +68,12 @@ impl RateChart {
         series.add(start, width, covered, rate_bps);
     }
 
-    /// Counts a finished flow, drawn or not.
-    pub(crate) fn end(&mut self, flow: &ThroughputFlow) {
+    /// Counts a finished flow. `is_wanted` is true for a flow to draw, and not only for the totals.
+    pub(crate) fn end(&mut self, flow: &ThroughputFlow, is_wanted: bool) {
         for (senders, volume) in self.senders.iter_mut().zip(&flow.directions) {
-            *senders += u64::from(volume.packets > 0);
+            let sends = u64::from(volume.packets > 0);
+            *senders += sends;
+            self.wanted += if is_wanted { sends } else { 0 };
         }
     }
 
@@ -83,7 +90,8 @@ impl RateChart {
             })
             .collect();
         let flows: Vec<RateSeries> = self.followed.into_values().collect();
-        let figure = rate_figure(&flows, &totals, self.link_rate_bps, FigureSize::default());
+        let flows = (flows.as_slice(), self.wanted);
+        let figure = rate_figure(flows, &totals, self.link_rate_bps, FigureSize::default());
         self.blank.fill(figure)
     }
 

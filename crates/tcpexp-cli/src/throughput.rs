@@ -255,10 +255,10 @@ impl Results {
             }
             ThroughputRow::Bin(bin) => self.add(*bin)?,
             ThroughputRow::Ended(flow) => {
-                self.flows.remove(&flow.flow.id);
+                let is_wanted = self.flows.remove(&flow.flow.id).is_some();
                 self.table.end(flow);
                 if let Some(chart) = &mut self.chart {
-                    chart.end(flow);
+                    chart.end(flow, is_wanted);
                 }
             }
         }

@@ -351,6 +351,7 @@ mod tests {
             direction,
             start: Timestamp::from_nanos(0) + TimeDelta::from_seconds(second.cast_signed()),
             width: SECOND,
+            left_out: TimeDelta::ZERO,
             covered: SECOND,
             volume,
             utilisation_ppm: None,

@@ -260,7 +260,7 @@ fn letters_of_any_font_have_the_width_of_the_layout() {
         width_mm: 85,
         height_mm: 60,
     };
-    let svg = rate_figure(&[rates], &[], None, size).unwrap();
+    let svg = rate_figure((&[rates], 1), &[], None, size).unwrap();
     for family in FAMILIES {
         let of_family = svg
             .as_str()

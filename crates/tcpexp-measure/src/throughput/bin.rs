@@ -42,6 +42,8 @@ pub struct ThroughputBin {
     pub start: Timestamp,
     /// Width of the bin.
     pub width: TimeDelta,
+    /// The part of the bin before the first packet of the capture.
+    pub left_out: TimeDelta,
     /// The part of the bin between the first and the last packet of the capture; for a flow that
     /// ended before the bin did, up to the last packet before the bin was reported.
     pub covered: TimeDelta,

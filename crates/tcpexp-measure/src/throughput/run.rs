@@ -339,13 +339,14 @@ impl<'a, S> Rows<'a, S> {
             Direction::BOTH.map(|direction| (Some(direction), both[direction.index()]));
         let total = flow.is_none().then_some((None, sum));
         let (start, width) = (self.grid.start(index), self.grid.width());
-        let covered = self.covered(start, width);
+        let (left_out, covered) = self.covered(start, width);
         for (direction, volume) in directions.into_iter().chain(total) {
             (self.sink)(ThroughputRow::Bin(ThroughputBin {
                 flow,
                 direction,
                 start,
                 width,
+                left_out,
                 covered,
                 volume,
                 utilisation_ppm: rated(covered, width)
@@ -356,12 +357,12 @@ impl<'a, S> Rows<'a, S> {
         Ok(())
     }
 
-    /// The part of a bin between the first and the last packet.
-    fn covered(&self, start: Timestamp, width: TimeDelta) -> TimeDelta {
+    /// The parts of a bin before the first packet, and between the first and the last packet.
+    fn covered(&self, start: Timestamp, width: TimeDelta) -> (TimeDelta, TimeDelta) {
         let (from, to) = self.span.unwrap_or((start, start));
-        let left_out = (from - start).max(TimeDelta::ZERO);
+        let left_out = (from - start).max(TimeDelta::ZERO).min(width);
         let end = (to - start).min(width);
-        (end - left_out).max(TimeDelta::ZERO)
+        (left_out, (end - left_out).max(TimeDelta::ZERO))
     }
 }
 

@@ -92,6 +92,7 @@ fn rates_are_exact() {
         direction: None,
         start: Timestamp::from_nanos(0),
         width,
+        left_out: TimeDelta::ZERO,
         covered: width,
         volume: Volume {
             packets: 1,
