@@ -90,6 +90,11 @@ impl AxisSpec {
         }
     }
 
+    /// Number of slots; 0 for an axis of values.
+    pub(crate) fn slot_count(&self) -> i32 {
+        i32::try_from(self.slots.len()).unwrap_or(i32::MAX)
+    }
+
     /// The axis with at most `most_ticks` ticks; an axis of slots has one tick per slot.
     pub(crate) fn axis(&self, most_ticks: u32) -> Axis {
         let ticks = match self.scale {

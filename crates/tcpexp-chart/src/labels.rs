@@ -52,10 +52,9 @@ impl Labels {
         }
         let fits = |text: &str| canvas.text_width(text) <= MAX_UPRIGHT;
         let names: Vec<&str> = names().collect();
-        let lines: Vec<Vec<String>> = abbreviated(&names, fits)
-            .into_iter()
-            .map(|name| vec![name])
-            .collect();
+        let lines = abbreviated(&names, fits).into_iter().map(|name| vec![name]);
+        let mut lines: Vec<Vec<String>> = lines.collect();
+        keep_apart(&mut lines, slot_width(axis, width));
         let longest = lines
             .iter()
             .flatten()
@@ -65,6 +64,27 @@ impl Labels {
             lines,
             are_upright: true,
             room: longest.unwrap_or(0) + 2 * GAP,
+        }
+    }
+}
+
+/// Shortens the names of slots of a vertical axis of this `height` to at most `most` wide.
+pub(crate) fn shorten_beside(canvas: &Canvas<'_>, axis: &mut Axis, (most, height): (i32, i32)) {
+    let names: Vec<&str> = axis.ticks.iter().map(|(_, name)| name.as_str()).collect();
+    let mut names = abbreviated(&names, |text| canvas.text_width(text) <= most);
+    keep_apart(&mut names, slot_width(axis, height));
+    for ((_, name), shortened) in axis.ticks.iter_mut().zip(names) {
+        *name = shortened;
+    }
+}
+
+/// Leaves out the labels between those that have room for a line of text each, if slots are closer.
+fn keep_apart<Label: Default>(labels: &mut [Label], slot: i32) {
+    let step =
+        (TEXT_HEIGHT / slot.max(1) + i32::from(TEXT_HEIGHT % slot.max(1) > 0)).unsigned_abs();
+    for (place, label) in (0_u32..).zip(labels) {
+        if !place.is_multiple_of(step) {
+            *label = Label::default();
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::axis::{Axis, AxisSpec, Scale};
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::clip::{At, Point};
-use crate::labels::{Bands, GAP, Labels, ROW, widest};
+use crate::labels::{Bands, GAP, Labels, ROW, shorten_beside, widest};
 use crate::legend::shortened;
 use crate::stroke::Stroke;
 use crate::theme::Ink;
@@ -14,6 +14,10 @@ const RULE: Stroke = Stroke::solid(Ink::Black, 2);
 const TICK_LENGTH: i32 = 8;
 /// Room of a tick with its label, along a horizontal and along a vertical axis.
 const TICK_ROOM: (i32, i32) = (110, 70);
+
+/// Largest share of a panel's width for the names of slots on the vertical axis, in fifths: at column
+/// width, 12 slots on the horizontal axis of a heat map are then as wide as a line of text.
+const BESIDE_FIFTHS: i32 = 2;
 
 /// Room that is left for a vertical axis before its labels are known: the labels of the horizontal axis
 /// decide on the height of the panel, and the height on the numbers of the vertical axis. Names, which
@@ -76,8 +80,8 @@ impl Panel {
 
     /// Creates a panel at the top of `outer` that has its width, including the axes, and `height`.
     pub(crate) fn new(canvas: &Canvas<'_>, (outer, height): (Frame, i32), axes: &Axes<'_>) -> Self {
-        let room = Self::beside(canvas, axes.y, height);
-        let y = axes.y.axis(ticks(height, TICK_ROOM.1));
+        let y = vertical(canvas, axes.y, (outer.width(), height));
+        let room = Self::beside(canvas, axes.y, (outer.width(), height));
         // Panels with one vertical axis have equal data areas, and so equal labels.
         let width = outer.width() + if axes.shares_y { room } else { 0 };
         let x = axes.x.axis(ticks(width, TICK_ROOM.0));
@@ -107,9 +111,9 @@ impl Panel {
         }
     }
 
-    /// Room of the vertical axis of a panel about `height` high.
-    pub(crate) fn beside(canvas: &Canvas<'_>, y: &AxisSpec, height: i32) -> i32 {
-        let y = y.axis(ticks(height, TICK_ROOM.1));
+    /// Room of the vertical axis of a panel of about this width and height.
+    pub(crate) fn beside(canvas: &Canvas<'_>, y: &AxisSpec, size: (i32, i32)) -> i32 {
+        let y = vertical(canvas, y, size);
         TEXT_HEIGHT + 2 * GAP + widest(canvas, &y) + TICK_LENGTH
     }
 
@@ -121,7 +125,7 @@ impl Panel {
         (width, height): (i32, i32),
     ) -> i32 {
         let axis = x.axis(ticks(width, TICK_ROOM.0));
-        let inside = width - Self::beside(canvas, y, height).max(USUAL_BESIDE);
+        let inside = width - Self::beside(canvas, y, (width, height)).max(USUAL_BESIDE);
         let labels = Labels::of(canvas, &axis, inside).room;
         TICK_LENGTH + labels + Bands::of(canvas, &axis, inside).room() + ROW
     }
@@ -178,7 +182,7 @@ impl Panel {
                 canvas.line(&[(left, y), (right, y)], GRID)?;
                 canvas.line(&[(left - TICK_LENGTH, y), (left, y)], RULE)?;
             }
-            if self.has_y_labels {
+            if self.has_y_labels && !label.is_empty() {
                 canvas.text(label, (left - TICK_LENGTH - GAP, y), Align::Right)?;
             }
         }
@@ -276,6 +280,16 @@ impl Panel {
     fn x_name_start(&self) -> i32 {
         self.labels_end() + self.bands.room()
     }
+}
+
+/// The vertical axis of a panel of about this width and height.
+fn vertical(canvas: &Canvas<'_>, y: &AxisSpec, (width, height): (i32, i32)) -> Axis {
+    let mut axis = y.axis(ticks(height, TICK_ROOM.1));
+    if axis.scale == Scale::Slots {
+        let most = width * BESIDE_FIFTHS / 5;
+        shorten_beside(canvas, &mut axis, (most, height));
+    }
+    axis
 }
 
 /// Number of ticks that an axis has room for, from 1 to 20.

@@ -3,7 +3,7 @@
 use crate::axis::AxisSpec;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT, UNITS_PER_MM};
 use crate::heat::HeatScale;
-use crate::labels::wrapped;
+use crate::labels::{ROW, wrapped};
 use crate::layer::Layer;
 use crate::legend::{Key, Legend, shortened};
 use crate::line_end::LineEnd;
@@ -135,16 +135,20 @@ impl Scene {
     fn missing_height(&self, canvas: &Canvas<'_>, style: &Style) -> i32 {
         let layout = self.layout(canvas, style);
         let panels = self.panels(canvas, layout.inside);
-        let heights = panels
-            .iter()
-            // All panels of a row have the same height.
-            .filter_map(|row| Some(row.first()?.frame.height()));
         let good = if self.rows.len() > 1 {
             GOOD_INSIDE.1
         } else {
             GOOD_INSIDE.0
         };
-        heights.map(|height| (good - height).max(0)).sum()
+        let rows = self.rows.iter().zip(&panels);
+        // All panels of a row have the same height.
+        let firsts = rows.filter_map(|(row, panels)| row.plots.first().zip(panels.first()));
+        let missing = firsts.map(|((_, plot), panel)| {
+            // Each name of a slot takes a line.
+            let names = plot.y.slot_count().saturating_mul(ROW);
+            (good.max(names) - panel.frame.height()).max(0)
+        });
+        missing.fold(0, i32::saturating_add)
     }
 
     fn layout(&self, canvas: &Canvas<'_>, style: &Style) -> Layout {
@@ -224,7 +228,7 @@ impl Scene {
         let beside =
             |plot: &Plot| (plot.scale.as_ref()).map_or(0, |scale| scale.room(canvas, most));
         let below = |place: usize, row: &Row| {
-            let labels = row.labels_room(canvas, most);
+            let labels = row.labels_room(canvas, (inside.width(), most));
             let frames = row.frames(inside, labels);
             let panels = row.plots.iter().zip(frames).enumerate();
             let needs = panels.map(|(column, ((_, plot), frame))| {
@@ -252,7 +256,8 @@ impl Scene {
                 top: top + above,
                 ..inside
             };
-            let frames = row.frames(sides, row.labels_room(canvas, each));
+            let labels = row.labels_room(canvas, (sides.width(), each));
+            let frames = row.frames(sides, labels);
             let of_row = row.plots.iter().zip(frames).map(|((_, plot), mut frame)| {
                 frame.right -= beside(plot);
                 Panel::new(canvas, (frame, each), &plot.axes(canvas, frame.width()))
@@ -295,9 +300,9 @@ impl Row {
     }
 
     /// Room of the labels that only the first panel of a row of panels with one vertical axis has.
-    fn labels_room(&self, canvas: &Canvas<'_>, height: i32) -> i32 {
+    fn labels_room(&self, canvas: &Canvas<'_>, size: (i32, i32)) -> i32 {
         match self.plots.first() {
-            Some((_, first)) if self.shares_y() => Panel::beside(canvas, &first.y, height),
+            Some((_, first)) if self.shares_y() => Panel::beside(canvas, &first.y, size),
             _ => 0,
         }
     }
