@@ -10,15 +10,22 @@ use crate::legend::Key;
 use crate::lines::steps;
 use crate::quantity::Shown;
 use crate::scene::{Plot, Scene};
-use crate::stroke::Stroke;
+use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
-use crate::{Error, Quantity, Style, Svg};
+use crate::{Error, Quantity, Style, Svg, Theme};
 
 const DATA: Stroke = Stroke::solid(Ink::Series(0), 4);
 const BEHIND: Stroke = Stroke::solid(Ink::Series(1), 7);
 const SELECTED: Stroke = Stroke::solid(Ink::Series(3), 4);
 const ACKNOWLEDGED: Stroke = Stroke::solid(Ink::Series(2), 3);
 const WINDOW: Stroke = Stroke::dashed(Ink::Other(0), 3, &[16, 10]);
+
+/// The same in grey, a light and a medium one, as data is black.
+const SELECTED_GREY: Stroke = Stroke::solid(Ink::Series(6), 4);
+const ACKNOWLEDGED_GREY: Stroke = Stroke::solid(Ink::Series(1), 3);
+/// In grey, a cross marks retransmitted segments: their lines are short, and one more grey does not show.
+const MARKER: Marker = Marker::Cross;
+const RADIUS: u32 = 9;
 
 /// Draws the sequence numbers of one direction's data over time, as Stevens does (TCP/IP
 /// Illustrated, volume 1, section 20.8).
@@ -55,18 +62,35 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
         x,
         AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y),
     );
+    let behind = shown_segments(&graph.behind, &shown);
+    let (acknowledged, selected) = lines_in(style.theme);
     plot.layers = vec![
         Layer::Line(shown_line(&steps(&graph.windows), &shown), WINDOW),
         Layer::Segments(shown_segments(&graph.sent, &shown), DATA),
-        Layer::Line(shown_line(&steps(&graph.acks), &shown), ACKNOWLEDGED),
-        Layer::Segments(shown_segments(&graph.selected, &shown), SELECTED),
-        Layer::Segments(shown_segments(&graph.behind, &shown), BEHIND),
+        Layer::Line(shown_line(&steps(&graph.acks), &shown), acknowledged),
+        Layer::Segments(shown_segments(&graph.selected, &shown), selected),
+        if style.theme == Theme::Grey {
+            let middles = behind
+                .iter()
+                .map(|(from, to)| (from.0, f64::midpoint(from.1, to.1)));
+            Layer::Points(middles.collect(), MARKER, Ink::Black, RADIUS)
+        } else {
+            Layer::Segments(behind, BEHIND)
+        },
     ];
     Scene {
-        keys: graph.keys(),
+        keys: graph.keys(style.theme),
         rows: vec![plot.into()],
     }
     .draw(style)
+}
+
+/// The lines of acknowledged and of selectively acknowledged data.
+fn lines_in(theme: Theme) -> (Stroke, Stroke) {
+    match theme {
+        Theme::Grey => (ACKNOWLEDGED_GREY, SELECTED_GREY),
+        Theme::Paper | Theme::Dark => (ACKNOWLEDGED, SELECTED),
+    }
 }
 
 /// The elements of the graph, in seconds and bytes.
@@ -110,21 +134,28 @@ impl Graph {
         graph
     }
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self, theme: Theme) -> Vec<Key> {
+        const RETRANSMITTED: &str = "retransmitted or reordered";
+        let (acknowledged, selected) = lines_in(theme);
+        let behind = match theme {
+            Theme::Grey => Key::marker(RETRANSMITTED, None, MARKER, Ink::Black),
+            Theme::Paper | Theme::Dark => Key::stroke(RETRANSMITTED, BEHIND),
+        };
         let keys = [
-            (!self.sent.is_empty(), "data", DATA),
+            (!self.sent.is_empty(), Key::stroke("data", DATA)),
+            (!self.behind.is_empty(), behind),
             (
-                !self.behind.is_empty(),
-                "retransmitted or reordered",
-                BEHIND,
+                !self.acks.is_empty(),
+                Key::stroke("acknowledged", acknowledged),
             ),
-            (!self.acks.is_empty(), "acknowledged", ACKNOWLEDGED),
-            (!self.selected.is_empty(), "SACK", SELECTED),
-            (!self.windows.is_empty(), "receiver's window", WINDOW),
+            (!self.selected.is_empty(), Key::stroke("SACK", selected)),
+            (
+                !self.windows.is_empty(),
+                Key::stroke("receiver's window", WINDOW),
+            ),
         ];
-        let keys = keys.into_iter().filter(|(is_there, ..)| *is_there);
-        keys.map(|(_, text, stroke)| Key::stroke(text, stroke))
-            .collect()
+        let keys = keys.into_iter().filter(|(is_there, _)| *is_there);
+        keys.map(|(_, key)| key).collect()
     }
 }
 
@@ -201,6 +232,26 @@ mod tests {
         ]);
         assert_snapshot!(drawn.unwrap().texts(), @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 0.00 | 0.01 | 0.02 | 0.03 | 0.04 | 0.05 | 0 | 2 | time (s) | sequence number (kB)");
         assert_snapshot!(figure(&[(0, sent(0, false)), (9, sent(1460, false))]).unwrap().texts(), @r"data | 0.000 | 0.002 | 0.004 | 0.006 | 0.008 | 0 | 1 | 2 | 3 | time (s) | sequence number (kB)");
+    }
+
+    #[test]
+    fn retransmissions_have_a_mark_of_their_own_in_grey() {
+        let marks = [
+            (0, sent(0, false)),
+            (9, sent(1460, false)),
+            (20, sent(0, true)),
+        ];
+        let circles_and_lines = |theme| {
+            let style = Style {
+                theme,
+                ..FigureSize::default().into()
+            };
+            let drawn = sequence_figure(&rows(&marks), &style).unwrap();
+            drawn.as_str().matches("<line").count() + drawn.as_str().matches("<polyline").count()
+        };
+        // A cross has two lines, in the graph and in the legend.
+        let more = circles_and_lines(Theme::Grey) - circles_and_lines(Theme::Paper);
+        assert_eq!(more, 2);
     }
 
     #[test]
