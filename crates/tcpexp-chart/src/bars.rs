@@ -12,6 +12,7 @@ use crate::scene::{Plot, Scene};
 use crate::slots::{Place, SlotAxis};
 use crate::stroke::Stroke;
 use crate::theme::Ink;
+use crate::without::Without;
 use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
 
 const WHISKER: Stroke = Stroke::solid(Ink::Black, 2);
@@ -28,7 +29,9 @@ pub fn bar_figure(
 ) -> Result<Svg, Error> {
     let facets = Facet::all(frame, facets, [slots, colours]);
     let runs = Runs::of_facets(&facets, y, |values| statistic.of(values))?;
-    let (least, most) = joined(runs.iter().map(Runs::extremes)).ok_or(Error::Nothing)?;
+    let without = Without::of(frame, y);
+    let ends = joined(runs.iter().map(Runs::extremes));
+    let (least, most) = ends.ok_or_else(|| without.error(y))?;
     let shown = quantity.shown(least, most);
     // A bar's length is its value, so the axis starts at zero.
     let reach = |value: f64| 1.05 * shown.value(value);
@@ -70,7 +73,7 @@ pub fn bar_figure(
         keys: axis.keys(),
         rows: arranged(plots.collect(), style.size),
     }
-    .draw(&style.noting(Runs::note(&runs, style.note.as_deref())))
+    .draw(&style.noting(Runs::note(&runs, style.note.as_deref()) + &without.words()))
 }
 
 fn bar(place: Place, base: f64, top: f64) -> Layer {

@@ -23,11 +23,13 @@ pub enum Error {
     /// No value to draw.
     #[error("there is nothing to draw")]
     Nothing,
-    /// No run has a value of a column, such as the fairness of a single flow.
-    #[error("no run has a value of {column}")]
+    /// No run has a value of a column, such as the fairness of a single sender.
+    #[error("no run has a value of {column}{reason}")]
     NoValues {
         /// Name of the column.
         column: String,
+        /// Why, after a colon; empty if that is unknown.
+        reason: &'static str,
     },
     /// A table lacks a column.
     #[error("there is no column {column}")]

@@ -7,6 +7,7 @@ use crate::heat::HeatScale;
 use crate::layer::Layer;
 use crate::runs::Runs;
 use crate::scene::{Plot, Scene};
+use crate::without::Without;
 use crate::{AxisStyle, Error, Levels, Quantity, Statistic, Style, Svg};
 
 /// Draws the median over runs of a column as a colour for each pair of two parameters.
@@ -27,8 +28,10 @@ pub fn heatmap_figure(
         })
         .collect();
     let values = || medians.iter().flatten().flatten().copied();
-    let least = values().reduce(f64::min).ok_or(Error::Nothing)?;
-    let most = values().reduce(f64::max).ok_or(Error::Nothing)?;
+    let without = Without::of(frame, value);
+    let no_values = || without.error(value);
+    let least = values().reduce(f64::min).ok_or_else(no_values)?;
+    let most = values().reduce(f64::max).ok_or_else(no_values)?;
     let shown = quantity.shown(least, most);
     let name = match statistic {
         Statistic::Median => quantity.on_axis(&shown),
@@ -65,7 +68,7 @@ pub fn heatmap_figure(
         keys: Vec::new(),
         rows: vec![plot.into()],
     }
-    .draw(&style.noting(Runs::note(&[runs], style.note.as_deref())))
+    .draw(&style.noting(Runs::note(&[runs], style.note.as_deref()) + &without.words()))
 }
 
 fn slots(levels: &Levels, style: &AxisStyle) -> AxisSpec {
@@ -118,6 +121,31 @@ mod tests {
         let figure = figure.unwrap();
         assert_snapshot!(figure.texts(), @r"2 | 6 | 10 | 0 | 20 | 40 | 100 | rate (Mbit/s) | delay (ms) | 0.000 | 0.300 | 0.600 | 0.900 | 0.100 | 0.400 | 1.00 | 0.200 | 0.500 | 0.800 | 1.10 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | mean loss (%) | one run each");
         assert_eq!(figure.as_str().matches("<polygon").count(), 11);
+    }
+
+    #[test]
+    fn twelve_columns_and_rows_of_flows_have_their_names_at_column_width() {
+        let flows = (0..12).map(|n| Some(format!("172.16.10.3:{} > 172.16.11.2:5201", 33_500 + n)));
+        let frame = Frame::of(vec![
+            ("flow".into(), Series::texts(flows.clone())),
+            ("to".into(), Series::texts(flows)),
+            ("goodput_bps".into(), whole(0..12)),
+        ]);
+        let [x, y] = ["flow", "to"].map(|column| Levels::of(&frame, &[column.into()]));
+        let goodput = Quantity::of_column("goodput_bps");
+        let what = ("goodput_bps", &goodput, Statistic::Mean);
+        let style = Style {
+            may_grow: true,
+            ..Style::from(FigureSize {
+                width_mm: 85,
+                height_mm: 60,
+            })
+        };
+        let figure = heatmap_figure(&frame, what, (&x, &y), (&AxisStyle::default(), &style));
+        let texts = figure.unwrap().texts();
+        for flow in 33_500..33_512 {
+            assert_eq!(texts.matches(&flow.to_string()).count(), 2, "{texts}");
+        }
     }
 
     #[test]

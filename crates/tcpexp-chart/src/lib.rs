@@ -80,6 +80,7 @@ mod time_panels;
 mod timeseries;
 mod trend;
 mod tukey;
+mod without;
 
 pub use bars::bar_figure;
 pub use bins::{BIN_DELAY, delays_of_bins};
@@ -107,3 +108,4 @@ pub use thinned::Thinned;
 pub use time_panels::{Flows, column_panel, losses, window_panel};
 pub use timeseries::{LineKind, TimeLine, TimePanel, TimeSpan, timeseries_figure};
 pub use trend::trend_figure;
+pub use without::SENDERS;

@@ -12,10 +12,11 @@ use crate::legend::Key;
 use crate::line_end::LineEnd;
 use crate::quantile::joined;
 use crate::quantity::Shown;
-use crate::runs::{Runs, run_levels};
+use crate::runs::Runs;
 use crate::scene::{Plot, Scene};
 use crate::stroke::{Marker, Stroke};
 use crate::theme::SERIES;
+use crate::without::Without;
 use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
 
 const WIDTH: u32 = 3;
@@ -27,8 +28,8 @@ const PARTS: [&str; 2] = ["jain", "epsilon"];
 /// Draws the median over runs of a number of each run against the parameter of `x`, as a line with
 /// markers for each of `colours`.
 ///
-/// Whiskers are 95 % bootstrap intervals of the median. The note counts runs without a value: a single flow
-/// has no fairness.
+/// Whiskers are 95 % bootstrap intervals of the median. The note counts runs without a value: a single
+/// sender has no fairness.
 pub fn trend_figure(
     frame: &Frame,
     (y, quantity, statistic): (&str, &Quantity, Statistic),
@@ -37,10 +38,9 @@ pub fn trend_figure(
 ) -> Result<Svg, Error> {
     let facets = Facet::all(frame, facets, [x, colours]);
     let runs = Runs::of_facets(&facets, y, |values| statistic.of(values))?;
+    let without = Without::of(frame, y);
     let ends = joined(runs.iter().map(Runs::extremes));
-    let (least, most) = ends.ok_or_else(|| Error::NoValues {
-        column: y.to_owned(),
-    })?;
+    let (least, most) = ends.ok_or_else(|| without.error(y))?;
     let shown = quantity.shown(least, most);
     let places: Vec<Option<f64>> = (0..x.len()).map(|level| x.number(level)).collect();
     let numbers: Vec<f64> = places.iter().flatten().copied().collect();
@@ -91,29 +91,7 @@ pub fn trend_figure(
         keys: keys.into_values().collect(),
         rows: arranged(plots, style.size),
     }
-    .draw(&style.noting(note(&runs, runs_without(frame, y), style)))
-}
-
-/// The note below the figure, with the number of runs that have no value.
-fn note(runs: &[Runs], without: usize, style: &Style) -> String {
-    let note = Runs::note(runs, style.note.as_deref());
-    match without {
-        0 => note,
-        1 => format!("{note}; without 1 run that has no value"),
-        _ => format!("{note}; without {without} runs that have no value"),
-    }
-}
-
-/// Number of runs without a value in the column `y`.
-fn runs_without(frame: &Frame, y: &str) -> usize {
-    let (Some(runs), Some(column)) = (run_levels(frame), frame.column(y)) else {
-        return 0;
-    };
-    let mut has = vec![false; runs.len()];
-    for row in 0..frame.rows() {
-        has[runs.of_row(row)] |= column.number(row).is_some();
-    }
-    has.into_iter().filter(|has| !has).count()
+    .draw(&style.noting(Runs::note(&runs, style.note.as_deref()) + &without.words()))
 }
 
 /// A line with intervals.
@@ -175,9 +153,10 @@ mod tests {
 
     #[test]
     fn a_run_is_one_number_and_fairness_has_a_fixed_axis() {
-        let draw = |column: &str, values: [Option<f64>; 4]| {
+        let of_senders = |column: &str, values: [Option<f64>; 4], senders: [i64; 4]| {
             let frame = Frame::of(vec![
                 ("run".into(), Series::Whole([1, 2, 3, 4].map(Some).into())),
+                ("senders".into(), Series::Whole(senders.map(Some).into())),
                 (
                     "delay_ms".into(),
                     Series::Whole([20, 20, 40, 80].map(Some).into()),
@@ -196,10 +175,27 @@ mod tests {
             };
             trend_figure(&frame, what, (&x, &all, &all), &size.into())
         };
+        let draw = |column: &str, values| of_senders(column, values, [2; 4]);
         let values = [Some(0.9), Some(0.8), Some(0.95), None];
         assert_snapshot!(draw("jain", values).unwrap().texts(), @r"20 | 30 | 40 | 50 | 60 | 70 | 80 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | median over 1 to 2 runs; without 1 run that has no value");
         assert_snapshot!(draw("max_min_ratio", values).unwrap().texts(), @r"20 | 30 | 40 | 50 | 60 | 70 | 80 | 0.80 | 0.85 | 0.90 | 0.95 | delay (ms) | largest / smallest goodput | median over 1 to 2 runs; without 1 run that has no value");
         let error = draw("jain", [None; 4]).unwrap_err().to_string();
         assert_eq!(error, "no run has a value of jain");
+        let texts = of_senders("jain", values, [2, 2, 2, 1]).unwrap().texts();
+        assert!(
+            texts.ends_with("; without 1 run of a single sender"),
+            "{texts}"
+        );
+        let error = of_senders("jain", [None; 4], [1; 4])
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            error,
+            "no run has a value of jain: each has a single sender, which shares with no other"
+        );
+        let error = of_senders("goodput_bps", [None; 4], [1; 4])
+            .unwrap_err()
+            .to_string();
+        assert_eq!(error, "no run has a value of goodput_bps");
     }
 }

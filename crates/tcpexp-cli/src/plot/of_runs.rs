@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
-use tcpexp_chart::{Quantity, RUN_COLUMNS, Statistic};
+use tcpexp_chart::{Quantity, RUN_COLUMNS, SENDERS, Statistic};
 use tcpexp_metrics::compare::{Measure, Options};
 use tcpexp_units::TimeDelta;
 
@@ -112,10 +112,11 @@ impl OfRunsArgs {
         let Some(numbers) = data.run_numbers(&columns, options)? else {
             return Ok(None);
         };
+        let optional = [&RUN_COLUMNS[..], &[SENDERS]].concat();
         // The rows of a run lack the columns of its flows, by which a filter or a group may ask.
         let Ok(mut rows) = numbers
             .rows
-            .grouped(&measure.name(), groups, &[], &RUN_COLUMNS)
+            .grouped(&measure.name(), groups, &[], &optional)
         else {
             return Ok(None);
         };

@@ -1,0 +1,82 @@
+//! Runs without a value, and why.
+
+use tcpexp_table::Frame;
+
+use crate::Error;
+use crate::runs::run_levels;
+
+/// Starts of the names of columns that compare the senders of a run with each other.
+const OF_SEVERAL: [&str; 5] = [
+    "jain",
+    "epsilon",
+    "max_min_ratio",
+    "convergence",
+    "rtt_unfairness",
+];
+/// Column with the number of senders of a run.
+pub const SENDERS: &str = "senders";
+
+/// Numbers of runs without a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Without {
+    /// Those of a single sender, if the column compares senders.
+    single: usize,
+    others: usize,
+}
+
+impl Without {
+    /// Counts the runs without a value in the column `y`.
+    pub(crate) fn of(frame: &Frame, y: &str) -> Self {
+        let (Some(runs), Some(column)) = (run_levels(frame), frame.column(y)) else {
+            return Self::default();
+        };
+        let is_of_several = OF_SEVERAL.iter().any(|start| y.starts_with(start));
+        let senders = frame.column(SENDERS).filter(|_| is_of_several);
+        let mut has = vec![false; runs.len()];
+        let mut is_single = vec![senders.is_some(); runs.len()];
+        for row in 0..frame.rows() {
+            let run = runs.of_row(row);
+            has[run] |= column.number(row).is_some();
+            is_single[run] &= senders.and_then(|senders| senders.whole(row)) == Some(1);
+        }
+        let without = |is_of_one: bool| {
+            let runs = has.iter().zip(&is_single);
+            runs.filter(|(has, is_single)| !**has && **is_single == is_of_one)
+                .count()
+        };
+        Self {
+            single: without(true),
+            others: without(false),
+        }
+    }
+
+    /// The end of the note below the figure.
+    pub(crate) fn words(self) -> String {
+        let runs = |number: usize, one: &str, several: &str| match number {
+            0 => None,
+            1 => Some(format!("1 run {one}")),
+            _ => Some(format!("{number} runs {several}")),
+        };
+        let parts = [
+            runs(self.single, "of a single sender", "of a single sender each"),
+            runs(self.others, "that has no value", "that have no value"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        match parts.as_slice() {
+            [] => String::new(),
+            parts => format!("; without {}", parts.join(" and ")),
+        }
+    }
+
+    /// The error of a figure in which no run has a value of the column.
+    pub(crate) fn error(self, column: &str) -> Error {
+        Error::NoValues {
+            column: column.to_owned(),
+            reason: match (self.single, self.others) {
+                (0, _) => "",
+                (_, 0) => ": each has a single sender, which shares with no other",
+                _ => ": some have a single sender, which shares with no other",
+            },
+        }
+    }
+}
