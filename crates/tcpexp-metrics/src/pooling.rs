@@ -3,8 +3,9 @@
 //! Charts, comparisons and reports share one rule. A **run** is one experiment: each run is reduced
 //! to one number, and all runs weigh the same. Of each run count the **flows** that carry the load:
 //! the `bulk` class of the run's plan; all its classes but `control` where none is called `bulk`;
-//! without a plan the flows with at least [`MIN_SHARE`] of the run's payload. Of each flow counts
-//! the **direction** with more payload: the other one carries acknowledgments and requests.
+//! without a plan the flows with at least [`MIN_SHARE`] of the run's payload, or all if none has that
+//! much. Of each flow counts the **direction** with more payload: the other one carries
+//! acknowledgments and requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -109,9 +110,19 @@ impl Pooling {
         let mut counts = vec![false; lanes.len()];
         let mut flows = BTreeSet::new();
         for places in of_runs.values() {
-            let rule = Rule::of(&self.flows, places.iter().map(|place| &lanes[*place]));
-            flows.insert(rule.words());
+            let of_run = || places.iter().map(|place| &lanes[*place]);
+            let mut rule = Rule::of(&self.flows, of_run());
             self.choose_in_run(lanes, places, &rule, &mut counts);
+            let has_payload = of_run().any(|lane| lane.payload_bytes > 0);
+            // Of more than a hundred equal flows, none has a hundredth of the payload.
+            if self.flows == PooledFlows::Load
+                && has_payload
+                && !places.iter().any(|place| counts[*place])
+            {
+                rule = Rule::All;
+                self.choose_in_run(lanes, places, &rule, &mut counts);
+            }
+            flows.insert(rule.words());
         }
         let flows: Vec<String> = flows.into_iter().collect();
         Pooled {
@@ -314,6 +325,17 @@ mod tests {
         };
         assert_eq!(all.choose(&lanes).counts, [true; 4]);
         assert_eq!(all.choose(&lanes).words(), "all flows, both directions");
+    }
+
+    #[test]
+    fn many_flows_with_small_shares_are_a_load() {
+        let lanes: Vec<Lane<'_>> = (0..200).map(|flow| lane(flow, true, None, 1_000)).collect();
+        let pooled = Pooling::default().choose(&lanes);
+        assert_eq!(pooled.counts, [true; 200]);
+        assert_eq!(pooled.words(), "all flows, direction with more payload");
+        // Without payload there is no load.
+        let pooled = Pooling::default().choose(&[lane(0, true, None, 0)]);
+        assert_eq!(pooled.counts, [false]);
     }
 
     #[test]

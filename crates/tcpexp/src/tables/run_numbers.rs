@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tcpexp_chart::SENDERS;
 use tcpexp_metrics::compare::Options;
-use tcpexp_metrics::pooling::{BULK, PooledDirection, PooledFlows, Pooling};
+use tcpexp_metrics::pooling::{BULK, MIN_SHARE, PooledDirection, PooledFlows, Pooling};
 use tcpexp_runs::compare::{CompareOptions, Comparison, LOAD};
 use tcpexp_runs::record::Status;
 use tcpexp_table::compare::{ALL_CLASSES, compare_run_columns};
@@ -128,12 +129,13 @@ fn counted(flows: &PooledFlows, names_class: bool, frame: &Frame) -> (Vec<bool>,
         _ => None,
     };
     let rows = || (0..frame.rows()).map(|row| (text(SOURCE_COLUMN, row), text(CLASS, row)));
+    let senders = |row: usize| frame.column(SENDERS)?.number(row);
     let mut classes: BTreeMap<Option<&str>, BTreeSet<&str>> = BTreeMap::new();
     for (run, class) in rows() {
         classes.entry(run).or_default().extend(class);
     }
     let mut words = BTreeSet::new();
-    let keep = rows().map(|(run, class)| {
+    let keep = rows().enumerate().map(|(row, (run, class))| {
         let Some(class) = class else {
             return false;
         };
@@ -142,7 +144,7 @@ fn counted(flows: &PooledFlows, names_class: bool, frame: &Frame) -> (Vec<bool>,
         }
         let counts = class == class_of(flows, &classes[&run]);
         if counts {
-            words.insert(words_of(class));
+            words.insert(words_of(class, senders(row)));
         }
         counts
     });
@@ -171,8 +173,10 @@ fn class_of<'a>(flows: &'a PooledFlows, classes: &BTreeSet<&str>) -> &'a str {
     }
 }
 
-fn words_of(class: &str) -> String {
+fn words_of(class: &str, senders: Option<f64>) -> String {
     match class {
+        // So many flows cannot all have this share: none has it, and all flows are the load.
+        LOAD if senders.is_some_and(|senders| senders * MIN_SHARE > 1.0) => "all flows".to_owned(),
         LOAD => "flows with at least 1 % of the payload".to_owned(),
         ALL_CLASSES => "flows of all classes".to_owned(),
         class => format!("{class} flows"),
