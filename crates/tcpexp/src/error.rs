@@ -133,6 +133,12 @@ pub enum Error {
         /// The filters.
         filters: String,
     },
+    /// A table is empty.
+    #[error("{table} has no rows")]
+    EmptyTable {
+        /// Name of the table.
+        table: String,
+    },
     /// No row belongs to the flows and directions that count.
     #[error("no row is left of {pooled}: choose other flows or directions")]
     NoPooledRows {

@@ -156,7 +156,7 @@ pub use split::{SplitOptions, SplitPart, SplitReport, split};
 pub use survey::survey;
 #[cfg(all(feature = "charts", feature = "runs"))]
 pub use tables::{
-    FLOW_COLUMN, Grouped, Query, RunNumbers, SOURCE_COLUMN, Selection, Tables, UsualGroups,
+    Counted, FLOW_COLUMN, Grouped, Query, RunNumbers, SOURCE_COLUMN, Selection, Tables, UsualGroups,
 };
 pub use throughput::{ThroughputReport, throughput};
 pub use walk::Walk;

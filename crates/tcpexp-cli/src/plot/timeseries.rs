@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tcpexp::{FlowName, Selection};
+use tcpexp::{Counted, FlowName, Selection};
 use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TIMES, TimePanel, column_panel, losses, rebinned,
     timeseries_figure, window_panel,
@@ -13,6 +13,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::ChartKind;
 use super::data::DataArgs;
 use super::figure::FigureArgs;
+use super::pool::PoolArgs;
 use crate::known_names;
 use crate::report::short;
 use crate::shared_args::wrong_usage;
@@ -20,6 +21,9 @@ use crate::values::parse_time;
 
 /// Heights of the first panel, with the legend, and of each further panel.
 const HEIGHTS_MM: [u32; 2] = [55, 32];
+
+/// Column with the seconds since the origin of a run.
+const SINCE_ORIGIN: &str = "time_s";
 
 /// Quantities over time, in panels above one another
 ///
@@ -71,7 +75,23 @@ pub(super) struct TimeseriesArgs {
     labels: bool,
 
     #[command(flatten)]
+    pool: PoolArgs,
+
+    #[command(flatten)]
     figure: FigureArgs,
+}
+
+/// There is nothing to draw in a panel.
+#[derive(Debug, thiserror::Error)]
+#[error("there are no values for {0}")]
+struct NoValues(String);
+
+/// A panel, and the rows that it comes from.
+struct Drawn {
+    panel: TimePanel,
+    rows: Counted,
+    /// True if it draws rates.
+    is_rate: bool,
 }
 
 /// The tables, and the columns that name lines.
@@ -85,6 +105,7 @@ struct Source<'a> {
 impl ChartKind for TimeseriesArgs {
     fn draw(&self) -> anyhow::Result<()> {
         let data = self.data.open()?.flows(self.flow.clone());
+        let data = data.pooled(self.pool.pooling());
         let kinds = kinds(self, &data);
         let further = u32::try_from(kinds.len().saturating_sub(1)).unwrap_or(0);
         let mut figure = self
@@ -103,11 +124,11 @@ impl ChartKind for TimeseriesArgs {
                 "--bin is for panels of rates, such as throughput",
             ));
         }
-        let mut panels = kinds
-            .iter()
-            .map(|kind| source.panel(kind, &mut flows))
-            .collect::<anyhow::Result<Vec<TimePanel>>>()?;
-        let lost = source.table("loss", "time").map(|lost| losses(&lost));
+        let drawn = source.panels(&kinds, !self.panel.is_empty(), &mut flows)?;
+        let note = self.note(&drawn);
+        let origin = drawn.first().and_then(|first| origin(&first.rows.frame));
+        let mut panels: Vec<TimePanel> = drawn.into_iter().map(|drawn| drawn.panel).collect();
+        let lost = source.table("loss", "time").map(|lost| losses(&lost.frame));
         if let (Some(first), Some(lost)) = (panels.first_mut(), lost) {
             first.lost = lost;
         }
@@ -119,11 +140,44 @@ impl ChartKind for TimeseriesArgs {
             }
         }
         flows.name_lines(&mut panels);
-        let note = has_rates.then(|| source.bins()).flatten();
-        let origin = source.origin(&kinds);
         figure
             .noting(note)
             .finish(|style| timeseries_figure(&panels, origin, style))
+    }
+}
+
+impl TimeseriesArgs {
+    /// The flows that count, and the width of the bins of rates: `rates in bins of 100 ms`.
+    fn note(&self, drawn: &[Drawn]) -> Option<String> {
+        // The panels of a run count the same flows.
+        let is_pooled = |drawn: &&Drawn| drawn.rows.is_pooled;
+        let pooled = drawn.iter().find(is_pooled);
+        let others = drawn.iter().filter(|drawn| !is_pooled(drawn));
+        let mut notes: Vec<String> = Vec::new();
+        for note in pooled
+            .into_iter()
+            .chain(others)
+            .filter_map(|drawn| drawn.rows.note.as_ref())
+        {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        let mut widths = BTreeSet::new();
+        for drawn in drawn.iter().filter(|drawn| drawn.is_rate) {
+            let frame = &drawn.rows.frame;
+            let column = frame.column("width_ns");
+            widths.extend((0..frame.rows()).filter_map(|row| column?.whole(row)));
+        }
+        if let (Some(bin), false) = (self.bin, widths.is_empty()) {
+            widths = BTreeSet::from([bin.as_nanos()]);
+        }
+        if !widths.is_empty() {
+            let widths = widths.into_iter().map(TimeDelta::from_nanos).map(short);
+            let widths: Vec<String> = widths.collect();
+            notes.push(format!("rates in bins of {}", widths.join(" or ")));
+        }
+        (!notes.is_empty()).then(|| notes.join(", "))
     }
 }
 
@@ -175,90 +229,86 @@ fn is_rate(kind: &PanelKind, data: &Selection) -> bool {
 }
 
 impl Source<'_> {
-    /// The width of the bins of rates: `rates in bins of 100 ms`.
-    fn bins(&self) -> Option<String> {
-        if let Some(bin) = self.bin {
-            return Some(format!("rates in bins of {}", short(bin)));
+    /// Draws the panels. Of default panels, which nobody asked for, those without values are left out.
+    fn panels(
+        &self,
+        kinds: &[PanelKind],
+        are_asked: bool,
+        flows: &mut Flows,
+    ) -> anyhow::Result<Vec<Drawn>> {
+        let mut drawn = Vec::new();
+        let mut missing = None;
+        for kind in kinds {
+            match self.panel(kind, flows) {
+                Ok(panel) => drawn.push(panel),
+                Err(error) if are_asked || !is_without_values(&error) => return Err(error),
+                Err(error) => missing = missing.or(Some(error)),
+            }
         }
-        let frame = self.data.read("throughput", &["width_ns".to_owned()], &[]);
-        let frame = frame.ok()?;
-        let widths = frame.column("width_ns")?;
-        let widths: BTreeSet<i64> = (0..frame.rows())
-            .filter_map(|row| widths.whole(row))
-            .collect();
-        let widths: Vec<String> = widths
-            .into_iter()
-            .map(|nanos| short(TimeDelta::from_nanos(nanos)))
-            .collect();
-        (!widths.is_empty()).then(|| format!("rates in bins of {}", widths.join(" or ")))
+        match missing {
+            Some(error) if drawn.is_empty() => Err(error),
+            _ => Ok(drawn),
+        }
     }
 
-    /// Time zero of the run, from which the tables of a dataset count `time_s`. `None` for tables
-    /// without that column and for several runs.
-    fn origin(&self, kinds: &[PanelKind]) -> Option<Timestamp> {
-        let sources = sources(kinds.first()?, self.data).ok()?;
-        let (table, _) = sources.into_iter().next()?;
-        let names = self.data.tables().names();
-        let (_, columns) = names.into_iter().find(|(name, _)| *name == table)?;
-        let time = TIMES.into_iter().find(|time| columns.contains(*time))?;
-        if !columns.contains("time_s") {
-            return None;
-        }
-        let wanted = [time, "time_s"].map(str::to_owned);
-        let frame = self.data.read(&table, &wanted, &[]).ok()?;
-        let (times, seconds) = frame.column(time).zip(frame.column("time_s"))?;
-        let mut origins = (0..frame.rows()).filter_map(|row| {
-            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-            let since = TimeDelta::from_nanos((seconds.number(row)? * 1e9).round() as i64);
-            Some(Timestamp::from_nanos(times.whole(row)?) - since)
-        });
-        let first = origins.next()?;
-        // The seconds are rounded to an f64.
-        let is_same = |origin: Timestamp| (origin - first).abs() <= TimeDelta::from_micros(1);
-        origins.all(is_same).then_some(first)
-    }
-
-    fn panel(&self, kind: &PanelKind, flows: &mut Flows) -> anyhow::Result<TimePanel> {
+    fn panel(&self, kind: &PanelKind, flows: &mut Flows) -> anyhow::Result<Drawn> {
         // The panel of the window combines the estimate, the kernel's log and the recoveries.
         if *kind == PanelKind::Cwnd {
             let sender = self.table("sender", "cwnd_segments");
             let logs = self.table("logs", "cwnd_segments");
-            if sender.is_some() || logs.is_some() {
-                let events = self.table("events", "end_time");
-                let tables = [&sender, &logs, &events].map(Option::as_ref);
-                return Ok(window_panel(tables[0], tables[1], tables[2], flows)?);
+            let events = self.table("events", "end_time");
+            let tables = [&sender, &logs, &events];
+            let [of_sender, of_logs, of_events] =
+                tables.map(|rows| rows.as_ref().map(|rows| &rows.frame));
+            let panel = window_panel(of_sender, of_logs, of_events, flows)?;
+            if let (false, Some(rows)) = (panel.lines.is_empty(), sender.or(logs)) {
+                return Ok(Drawn {
+                    panel,
+                    rows,
+                    is_rate: false,
+                });
             }
         }
-        let optional = PanelKind::optional_columns();
+        let optional = optional_columns();
         let mut first_error = None;
         for (table, column) in sources(kind, self.data)? {
-            let frame = self.read(&table, &column, &optional);
             // Queue data comes from the counters of the queue or from the delays of packets.
-            let panel = frame.and_then(|frame| {
-                let is_rate = PanelKind::Column(column.clone()).is_rate();
-                let wider = self.bin.filter(|_| is_rate);
-                let wider = wider
-                    .map(|bin| rebinned(&frame, &column, bin))
-                    .transpose()?;
-                Ok(column_panel(&wider.unwrap_or(frame), &column, flows)?)
-            });
-            match panel {
-                Ok(panel) if !panel.lines.is_empty() => return Ok(panel),
+            match self.column(&table, &column, &optional, flows) {
+                Ok(drawn) if !drawn.panel.lines.is_empty() => return Ok(drawn),
                 Ok(_) => {}
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
-        Err(first_error
-            .unwrap_or_else(|| anyhow::anyhow!("there are no values for {}", kind.name())))
+        Err(first_error.unwrap_or_else(|| NoValues(kind.name().to_owned()).into()))
+    }
+
+    /// The panel of a column.
+    fn column(
+        &self,
+        table: &str,
+        column: &str,
+        optional: &[String],
+        flows: &mut Flows,
+    ) -> anyhow::Result<Drawn> {
+        let rows = self.read(table, column, optional)?;
+        let is_rate = PanelKind::Column(column.to_owned()).is_rate();
+        let wider = self.bin.filter(|_| is_rate);
+        let wider = wider.map(|bin| rebinned(&rows.frame, column, bin));
+        let wider = wider.transpose()?;
+        Ok(Drawn {
+            panel: column_panel(wider.as_ref().unwrap_or(&rows.frame), column, flows)?,
+            rows,
+            is_rate,
+        })
     }
 
     /// Returns the rows of the table with this name, if it has the column.
-    fn table(&self, name: &str, column: &str) -> Option<Frame> {
+    fn table(&self, name: &str, column: &str) -> Option<Counted> {
         let names = self.data.tables().names();
         let is_it = names
             .into_iter()
             .any(|(known, columns)| (known == name) && columns.contains(column));
-        let mut optional = PanelKind::optional_columns();
+        let mut optional = optional_columns();
         optional.extend(["event", "kind", "end_time"].map(str::to_owned));
         // A table without matching rows, as after a filter, is no error here: its lines are left
         // out.
@@ -266,18 +316,50 @@ impl Source<'_> {
     }
 
     /// Reads the rows of a table; each row has the name of its line if groups name the lines.
-    fn read(&self, table: &str, column: &str, optional: &[String]) -> anyhow::Result<Frame> {
-        if self.group.is_empty() {
-            return Ok(self.data.read(table, &[column.to_owned()], optional)?);
-        }
+    fn read(&self, table: &str, column: &str, optional: &[String]) -> anyhow::Result<Counted> {
         let group: Vec<&str> = self.group.iter().map(String::as_str).collect();
-        let (_, group) = self.data.resolve(&group, &[table])?;
-        let required = [&[column.to_owned()][..], &group].concat();
-        let mut frame = self.data.read(table, &required, optional)?;
-        let levels = Levels::of(&frame, &group);
-        let name = |row| Some(levels.label(levels.of_row(row)));
-        let names = Series::texts((0..frame.rows()).map(name));
-        frame.add(LINE_COLUMN, names);
-        Ok(frame)
+        let (_, columns) = self.data.resolve(&group, &[table])?;
+        let required = [&[column.to_owned()][..], &columns].concat();
+        let mut rows = self.data.counted(table, &required, optional, &group)?;
+        if !columns.is_empty() {
+            let levels = Levels::of(&rows.frame, &columns);
+            let name = |row| Some(levels.label(levels.of_row(row)));
+            let names = Series::texts((0..rows.frame.rows()).map(name));
+            rows.frame.add(LINE_COLUMN, names);
+        }
+        Ok(rows)
     }
+}
+
+/// Columns that the panels use if a table has them.
+fn optional_columns() -> Vec<String> {
+    let mut columns = PanelKind::optional_columns();
+    columns.push(SINCE_ORIGIN.to_owned());
+    columns
+}
+
+/// Time zero of the run, from which the tables of a dataset count [`SINCE_ORIGIN`]. `None` for tables
+/// without that column and for several runs.
+fn origin(frame: &Frame) -> Option<Timestamp> {
+    let times = TIMES.into_iter().find_map(|time| frame.column(time))?;
+    let seconds = frame.column(SINCE_ORIGIN)?;
+    let mut origins = (0..frame.rows()).filter_map(|row| {
+        #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+        let since = TimeDelta::from_nanos((seconds.number(row)? * 1e9).round() as i64);
+        Some(Timestamp::from_nanos(times.whole(row)?) - since)
+    });
+    let first = origins.next()?;
+    // The seconds are rounded to an f64.
+    let is_same = |origin: Timestamp| (origin - first).abs() <= TimeDelta::from_micros(1);
+    origins.all(is_same).then_some(first)
+}
+
+/// True if the tables have the columns of a panel, but no values in the selected rows.
+fn is_without_values(error: &anyhow::Error) -> bool {
+    use tcpexp::Error::{EmptyTable, NoPooledRows, NoRows};
+    error.is::<NoValues>()
+        || matches!(
+            error.downcast_ref(),
+            Some(EmptyTable { .. } | NoRows { .. } | NoPooledRows { .. })
+        )
 }

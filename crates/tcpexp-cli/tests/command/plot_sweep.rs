@@ -55,19 +55,19 @@ fn sweep() -> Desk {
 #[test]
 fn a_sweep_is_grouped_by_its_varied_parameters() {
     let desk = sweep();
-    assert_snapshot!(drawn(&desk, "ecdf sweep"), @r"plain, delay 10 ms: median 71.1 ms | plain, delay 40 ms: median 99.9 ms | sack, delay 10 ms: median 81.7 ms | sack, delay 40 ms: median 136 ms | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | all values of 4 runs together, flows with at least 1 % of the payload, | direction with more payload");
-    assert_snapshot!(drawn(&desk, "box sweep --x delay --colour cc"), @r"plain | sack | 10 | 40 | 0 | 50 | 100 | 150 | delay (ms) | RTT (ms) | all values of 4 runs together, flows with at least 1 % of the payload, | direction with more payload");
+    assert_snapshot!(drawn(&desk, "ecdf sweep"), @r"plain, delay 10 ms: median 71.1 ms | plain, delay 40 ms: median 99.9 ms | sack, delay 10 ms: median 81.7 ms | sack, delay 40 ms: median 136 ms | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | all values of one run each, flows with at least 1 % of the payload, | direction with more payload");
+    assert_snapshot!(drawn(&desk, "box sweep --x delay --colour cc"), @r"plain | sack | 10 | 40 | 0 | 50 | 100 | 150 | delay (ms) | RTT (ms) | all values of one run each, flows with at least 1 % of the payload, | direction with more payload");
     assert_snapshot!(drawn(&desk, "heatmap sweep --value goodput --x cc --y delay"), @r"plain | sack | 10 | 40 | congestion control | delay (ms) | 3.44 | 2.88 | 3.78 | 3.63 | 3.0 | 3.2 | 3.4 | 3.6 | goodput (Mbit/s) | one run each, flows with at least 1 % of the payload, direction with more | payload");
     assert_snapshot!(drawn(&desk, "bar sweep --filter direction=forward"), @r"10 | 40 | 10 | 40 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | plain | sack | delay (ms) | goodput of flows (Mbit/s) | one run each, median over flows, flows with at least 1 % of the payload, | forward");
     assert_snapshot!(drawn(&desk, "fairness sweep --x delay --colour cc"), @r"plain | sack | 10 | 15 | 20 | 25 | 30 | 35 | 40 | 0.0 | 0.5 | 1.0 | delay (ms) | Jain&apos;s index | one run each, flows with at least 1 % of the payload, direction with more | payload");
     assert_snapshot!(drawn(&desk, "throughput-delay sweep --group cc"), @r"plain | sack | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s) | one point per flow and run, flows with at least 1 % of the payload, | direction with more payload");
-    assert_snapshot!(drawn(&desk, "timeseries sweep/runs/r1"), @r"10.1.0.1:10000 &gt; 203.0.113.1:5001 | 10.1.0.1:10001 &gt; 203.0.113.1:5001 | 0 | 20 | 40 | cwnd (segments) | lost | 0 | 50 | 100 | RTT (ms) | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | 3.0 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | rates in bins of 100 ms");
+    assert_snapshot!(drawn(&desk, "timeseries sweep/runs/r1"), @r"10.1.0.1:10000 &gt; 203.0.113.1:5001 | 10.1.0.1:10001 &gt; 203.0.113.1:5001 | 0 | 20 | 40 | cwnd (segments) | lost | 0 | 50 | 100 | RTT (ms) | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | 3.0 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | flows with at least 1 % of the payload, direction with more payload, | rates in bins of 100 ms");
 }
 
 #[test]
 fn panels_of_a_parameter_have_the_same_axes_and_one_legend() {
     let desk = sweep();
-    assert_snapshot!(drawn(&desk, "ecdf sweep --group cc --facet delay"), @r"plain | sack | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | delay 10 ms | 0 | 50 | 100 | 150 | RTT (ms) | delay 40 ms | all values of 4 runs together, flows with at least 1 % of the payload, | direction with more payload");
+    assert_snapshot!(drawn(&desk, "ecdf sweep --group cc --facet delay"), @r"plain | sack | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | delay 10 ms | 0 | 50 | 100 | 150 | RTT (ms) | delay 40 ms | all values of one run each, flows with at least 1 % of the payload, | direction with more payload");
     assert_snapshot!(drawn(&desk, "bar sweep --x delay --facet cc"), @r"10 | 40 | 0 | 1 | 2 | 3 | delay (ms) | goodput (Mbit/s) | plain | 10 | 40 | delay (ms) | sack | one run each, flows with at least 1 % of the payload, direction with more | payload");
     assert_snapshot!(drawn(&desk, "throughput-delay sweep --group delay --facet cc"), @r"delay 10 ms | delay 40 ms | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s) | plain | 0 | 50 | 100 | median RTT (ms) | sack | one point per flow and run, flows with at least 1 % of the payload, | direction with more payload");
     // A name at the end of each line replaces the legend.
@@ -98,6 +98,15 @@ fn a_dataset_of_a_real_transfer_has_its_flow_over_time() {
     let [src, dst] =
         ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
     desk.bytes(&format!("analyze {src} {dst} -o run --quiet"));
-    assert_snapshot!(drawn(&desk, "timeseries run --flow 1"), @r"cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | lost | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | rates in bins of 100 ms");
-    assert_snapshot!(drawn(&desk, "timeseries run --flow 1 --panel queue,owd,flight_size"), @r"queue out | queue back | 172.16.10.3:54058 &gt; 172.16.11.2:5201 | 172.16.10.3:54058 &gt; 172.16.11.2:5201 (reverse) | 0 | 100 | 200 | 300 | max queueing delay (ms) | lost | 0 | 100 | 200 | 300 | one-way delay (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | time (s) | flight size (kB)");
+    // The control connection of iperf3 is no load: the lines are those of the upload.
+    let points = |line: &str| {
+        desk.text(&format!("plot timeseries run {line} -o chart.svg"));
+        let svg = String::from_utf8(desk.get("chart.svg")).unwrap();
+        let lines = svg.lines().filter(|line| line.contains("<polyline"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(points("--panel rtt"), points("--panel rtt --flow 1"));
+    assert_ne!(points("--panel rtt"), points("--panel rtt --flows all"));
+    assert_snapshot!(drawn(&desk, "timeseries run --flow 1"), @r"cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | lost | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | selected flows, direction with more payload, rates in bins of 100 ms");
+    assert_snapshot!(drawn(&desk, "timeseries run --flow 1 --panel queue,owd,flight_size --direction both"), @r"queue out | queue back | 172.16.10.3:54058 &gt; 172.16.11.2:5201 | 172.16.10.3:54058 &gt; 172.16.11.2:5201 (reverse) | 0 | 200 | max queueing delay (ms) | lost | 0 | 200 | one-way delay (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 100 | time (s) | flight size (kB) | selected flows, both directions");
 }

@@ -1,9 +1,12 @@
 //! A column to draw, with the columns that group its rows.
 
+use std::collections::BTreeSet;
+
 use tcpexp_chart::Levels;
 use tcpexp_table::Frame;
 
 use super::pool::{flows_query, optional_columns, pool};
+use super::selection::FLOW_ID;
 use super::{FLOW_COLUMN, SOURCE_COLUMN, Selection};
 use crate::Error;
 
@@ -34,7 +37,41 @@ pub struct Grouped {
     pub is_pooled: bool,
 }
 
+/// Rows that count in a figure.
+#[derive(Clone, Debug, Default)]
+pub struct Counted {
+    /// The rows.
+    pub frame: Frame,
+    /// Description of the flows and directions that count, or of the measurement point whose rows are
+    /// read; `None` if all rows count.
+    pub note: Option<String>,
+    /// True if the rows are those of the flows and directions that a pooled figure counts.
+    pub is_pooled: bool,
+}
+
 impl Selection {
+    /// Reads the selected rows of a table, as [`read`](Self::read) does; of pooled rows those that
+    /// count. `groups` are the columns that divide the rows.
+    pub fn counted(
+        &self,
+        table: &str,
+        required: &[String],
+        optional: &[String],
+        groups: &[&str],
+    ) -> Result<Counted, Error> {
+        let mut optional = optional.to_vec();
+        if self.pooling.is_some() {
+            optional.extend(optional_columns());
+        }
+        let (mut frame, point) = self.read_at_point(table, required, &optional)?;
+        let pooled = self.pool_rows(groups, &mut frame)?;
+        Ok(Counted {
+            frame,
+            is_pooled: pooled.is_some(),
+            note: pooled.or_else(|| point.map(|point| format!("only rows with {point}"))),
+        })
+    }
+
     /// Reads the rows of the first table that has the column and all group columns. Tries the
     /// tables in `usual` before all others.
     pub fn grouped(
@@ -65,23 +102,16 @@ impl Selection {
         }
         let mut required = vec![column.clone()];
         required.extend(of_groups.iter().flatten().cloned());
-        let mut optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
-        if self.pooling.is_some() {
-            optional.extend(optional_columns());
-        }
-        let (frame, point) = self.read_at_point(&table, &required, &optional)?;
-        let mut rows = Grouped {
-            frame,
+        let optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
+        let counted = self.counted(&table, &required, &optional, &asked)?;
+        Ok(Grouped {
+            frame: counted.frame,
             table,
             column,
             groups: of_groups,
-            note: None,
-            is_pooled: false,
-        };
-        let pooled = self.pool_rows(&asked, &mut rows.frame)?;
-        rows.is_pooled = pooled.is_some();
-        rows.note = pooled.or_else(|| point.map(|point| format!("only rows with {point}")));
-        Ok(rows)
+            note: counted.note,
+            is_pooled: counted.is_pooled,
+        })
     }
 
     /// Keeps the rows that count, and describes them.
@@ -98,7 +128,8 @@ impl Selection {
         }
         let flows = self.tables.read(&query)?;
         let filtered = self.filters.iter().map(|filter| filter.column.as_str());
-        pool(pooling, filtered, groups, &flows, rows).map(Some)
+        let named = (!self.flows.is_empty()).then_some(FLOW_ID);
+        pool(pooling, filtered.chain(named), groups, &flows, rows).map(Some)
     }
 
     /// Returns the default groups: the parameters that a sweep varies, else the files if there are
@@ -149,9 +180,20 @@ impl Grouped {
     /// read.
     pub fn sample_note(&self) -> Option<String> {
         let pool = self.note.as_ref()?;
-        let runs = match Levels::of(&self.frame, &[SOURCE_COLUMN.to_owned()]).len() {
-            1 => "all values of one run".to_owned(),
-            runs => format!("all values of {runs} runs together"),
+        let columns: Vec<String> = self.groups.iter().flatten().cloned().collect();
+        let groups = Levels::of(&self.frame, &columns);
+        let runs = Levels::of(&self.frame, &[SOURCE_COLUMN.to_owned()]);
+        let mut of_groups = vec![BTreeSet::new(); groups.len()];
+        for row in 0..self.frame.rows() {
+            of_groups[groups.of_row(row)].insert(runs.of_row(row));
+        }
+        let counts = of_groups.iter().map(BTreeSet::len);
+        let (least, most) = (counts.clone().min()?, counts.max()?);
+        let runs = match (least, most) {
+            (1, 1) if runs.len() == 1 => "all values of one run".to_owned(),
+            (1, 1) => "all values of one run each".to_owned(),
+            (least, most) if least == most => format!("all values of {most} runs together"),
+            (least, most) => format!("all values of {least} to {most} runs together"),
         };
         Some(format!("{runs}, {pool}"))
     }

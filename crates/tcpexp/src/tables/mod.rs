@@ -2,11 +2,12 @@
 
 mod discovery;
 mod groups;
+mod listing;
 mod pool;
 mod run_numbers;
 mod selection;
 
-pub use groups::{Grouped, UsualGroups};
+pub use groups::{Counted, Grouped, UsualGroups};
 pub use run_numbers::RunNumbers;
 pub use selection::Selection;
 
@@ -191,10 +192,10 @@ impl Tables {
         } else {
             missing.join(" or ")
         };
+        let required: Vec<&str> = query.required.iter().map(String::as_str).collect();
         let tables = tables.into_iter().map(|(name, columns)| {
             let name = if name.is_empty() { "it" } else { name };
-            let columns: Vec<&str> = columns.iter().copied().collect();
-            format!("{name} has {}", columns.join(", "))
+            format!("{name} has {}", listing::listed(columns, &required))
         });
         Error::NoColumns {
             wanted,

@@ -73,6 +73,7 @@ pub(super) fn pool<'a>(
     rows: &mut Frame,
 ) -> Result<String, Error> {
     let mut named: BTreeSet<&str> = filtered.collect();
+    let is_selection = CHOOSE_FLOWS.iter().any(|column| named.contains(column));
     // Grouping by flow is the default, and does not ask for all flows.
     named.extend(groups.iter().filter(|column| **column != FLOW_COLUMN));
     let lanes: Vec<(Key, Lane<'_>)> = (0..flows.rows())
@@ -80,7 +81,10 @@ pub(super) fn pool<'a>(
         .collect();
     let plain: Vec<Lane<'_>> = lanes.iter().map(|(_, lane)| lane.clone()).collect();
     let pooling = unless_named(pooling, &named);
-    let pooled = pooling.choose(&plain);
+    let mut pooled = pooling.choose(&plain);
+    if is_selection && pooling.flows == PooledFlows::All {
+        "selected flows".clone_into(&mut pooled.flows);
+    }
     let mut counted: BTreeMap<Key, Counted> = BTreeMap::new();
     for (row, ((key, _), counts)) in lanes.into_iter().zip(&pooled.counts).enumerate() {
         if *counts {
@@ -157,9 +161,24 @@ fn kept(frame: &Frame, counted: &BTreeMap<Key, Counted>, named_point: bool) -> V
         .filter(|row| lane(*row).and_then(|lane| is_far(*row, lane)) == Some(true))
         .filter_map(|row| key(frame, row))
         .collect();
+    let flows: BTreeSet<(&str, i64)> = counted
+        .keys()
+        .map(|(file, flow, _)| (file.as_str(), *flow))
+        .collect();
+    let flow_of = |row| {
+        Some((
+            text(frame, SOURCE_COLUMN, row)?,
+            frame.column("flow_id")?.whole(row)?,
+        ))
+    };
     let counts = |row: usize| {
         if !text(frame, SOURCE_COLUMN, row).is_some_and(|file| files.contains(file)) {
             return true;
+        }
+        // The spin bit shows the whole round trip of a flow in whichever direction (RFC 9000, section
+        // 17.4).
+        if text(frame, "method", row) == Some("spin_bit") {
+            return flow_of(row).is_some_and(|flow| flows.contains(&flow));
         }
         let (Some(lane), Some(key)) = (lane(row), key(frame, row)) else {
             return false;

@@ -7,7 +7,7 @@ use super::{FLOW_COLUMN, Query, Tables};
 use crate::{Error, FlowName};
 
 /// Column with the number of a row's flow.
-const FLOW_ID: &str = "flow_id";
+pub(super) const FLOW_ID: &str = "flow_id";
 
 /// Tables with several rows for one event, one per measurement point: the column of the point, and
 /// the point whose rows are read unless a filter names one. A chart of two points would draw two
@@ -23,7 +23,7 @@ pub struct Selection {
     pub(super) tables: Tables,
     pub(super) table: Option<String>,
     pub(super) filters: Vec<Filter>,
-    flows: Vec<FlowName>,
+    pub(super) flows: Vec<FlowName>,
     pub(super) pooling: Option<Pooling>,
 }
 
@@ -153,9 +153,14 @@ impl Selection {
             let flows: Vec<String> = self.flows.iter().map(ToString::to_string).collect();
             filters.push(format!("--flow {}", flows.join(" or ")));
         }
-        Err(Error::NoRows {
-            table: if table.is_empty() { "the table" } else { table }.to_owned(),
-            filters: filters.join(" and "),
+        let table = if table.is_empty() { "the table" } else { table }.to_owned();
+        Err(if filters.is_empty() {
+            Error::EmptyTable { table }
+        } else {
+            Error::NoRows {
+                table,
+                filters: filters.join(" and "),
+            }
         })
     }
 
