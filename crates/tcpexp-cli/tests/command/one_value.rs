@@ -214,7 +214,7 @@ fn dots(desk: &Desk, measure: &str, own: &[f64]) {
         .collect();
     let texts = texts.join(" ");
     assert!(
-        texts.contains("without 3 runs that have no value"),
+        texts.contains("without 3 runs of a single sender each"),
         "{texts}"
     );
 }
