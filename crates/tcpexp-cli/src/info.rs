@@ -32,6 +32,10 @@ pub(crate) struct InfoArgs {
     #[arg(long, default_value = "table")]
     pub(crate) format: InfoFormat,
 
+    /// Print no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 }
@@ -71,7 +75,7 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
 
 fn describe(path: &Path, args: &InfoArgs) -> anyhow::Result<String> {
     let recording = args.reading.open(path)?;
-    let progress = Progress::watch(&[&recording], 1, false);
+    let progress = Progress::watch(&[&recording], 1, args.quiet);
     let info = CaptureInfo::read(&recording, &args.reading.capture_options())?;
     drop(progress);
     Ok(match args.format {

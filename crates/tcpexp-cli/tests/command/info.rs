@@ -35,6 +35,7 @@ fn a_capture_is_described() {
     let desk = Desk::new();
     assert_snapshot!(desk.text("info src.pcap dst.pcap"));
     assert_snapshot!(desk.text("info src.pcap --format json"));
+    assert_eq!(desk.text("info -q src.pcap"), desk.text("info src.pcap"));
 }
 
 #[test]
