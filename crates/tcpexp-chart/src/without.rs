@@ -1,18 +1,11 @@
 //! Runs without a value, and why.
 
+use tcpexp_metrics::compare::Measure;
 use tcpexp_table::Frame;
 
 use crate::Error;
 use crate::runs::run_levels;
 
-/// Starts of the names of columns that compare the senders of a run with each other.
-const OF_SEVERAL: [&str; 5] = [
-    "jain",
-    "epsilon",
-    "max_min_ratio",
-    "convergence",
-    "rtt_unfairness",
-];
 /// Column with the number of senders of a run.
 pub const SENDERS: &str = "senders";
 
@@ -30,8 +23,8 @@ impl Without {
         let (Some(runs), Some(column)) = (run_levels(frame), frame.column(y)) else {
             return Self::default();
         };
-        let is_of_several = OF_SEVERAL.iter().any(|start| y.starts_with(start));
-        let senders = frame.column(SENDERS).filter(|_| is_of_several);
+        let compares_senders = Measure::named(y).is_some_and(Measure::compares_senders);
+        let senders = frame.column(SENDERS).filter(|_| compares_senders);
         let mut has = vec![false; runs.len()];
         let mut is_single = vec![senders.is_some(); runs.len()];
         for row in 0..frame.rows() {

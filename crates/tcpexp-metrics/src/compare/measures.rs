@@ -187,6 +187,21 @@ impl Measure {
         matches!(self, M::Convergence | M::RateResponse | M::RttResponse)
     }
 
+    /// True if the measure compares the senders of a run with each other, so that a single sender has none.
+    pub const fn compares_senders(self) -> bool {
+        matches!(
+            self,
+            M::Jain
+                | M::JainWindowMin
+                | M::JainWindowMedian
+                | M::JainWindowFairShare
+                | M::MaxMinRatio
+                | M::Epsilon
+                | M::Convergence
+                | M::RttUnfairness
+        )
+    }
+
     /// The measure whose column has this name, with or without its unit.
     pub fn named(name: &str) -> Option<Self> {
         let is_it = |measure: &Self| measure.stem() == name || measure.name() == name;

@@ -175,7 +175,7 @@ fn class_of<'a>(flows: &'a PooledFlows, classes: &BTreeSet<&str>) -> &'a str {
 
 fn words_of(class: &str, senders: Option<f64>) -> String {
     match class {
-        // So many flows cannot all have this share: none has it, and all flows are the load.
+        // At most 100 flows can have 1 % each. With more senders, none has 1 %, and all flows count.
         LOAD if senders.is_some_and(|senders| senders * MIN_SHARE > 1.0) => "all flows".to_owned(),
         LOAD => "flows with at least 1 % of the payload".to_owned(),
         ALL_CLASSES => "flows of all classes".to_owned(),
