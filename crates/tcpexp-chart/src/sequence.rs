@@ -241,7 +241,7 @@ mod tests {
             (9, sent(1460, false)),
             (20, sent(0, true)),
         ];
-        let circles_and_lines = |theme| {
+        let lines = |theme| {
             let style = Style {
                 theme,
                 ..FigureSize::default().into()
@@ -250,7 +250,7 @@ mod tests {
             drawn.as_str().matches("<line").count() + drawn.as_str().matches("<polyline").count()
         };
         // A cross has two lines, in the graph and in the legend.
-        let more = circles_and_lines(Theme::Grey) - circles_and_lines(Theme::Paper);
+        let more = lines(Theme::Grey) - lines(Theme::Paper);
         assert_eq!(more, 2);
     }
 
