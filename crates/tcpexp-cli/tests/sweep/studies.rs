@@ -21,7 +21,7 @@ queue = "pfifo"
 name = "bulk"
 tool = "iperf3"
 cc = "reno"
-duration = "15s"
+duration = "10s"
 
 [matrix]
 rate = ["2mbit", "10mbit"]
@@ -129,8 +129,8 @@ fn small_packets_beside_an_upload_halve_its_round_trip_time_at_little_cost_in_go
     }
     let bench = Bench::new();
     let plan = LARGE_BUFFERS
-        .replace("120s", "60s")
-        .replace("\"120\"]", "\"60\"]");
+        .replace("120s", "40s")
+        .replace("\"120\"]", "\"40\"]");
     let rows = compared(&bench, &plan, "upload");
     let of = |streams: f64, name: &str| {
         let row = rows
