@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::desk::Desk;
 
-/// The cache directory, shared by all tests so that the kernel is downloaded once.
+/// The cache of all tests, also of those that set `XDG_CACHE_HOME`, so that the kernel is downloaded and each image
+/// built once.
 fn cache() -> std::path::PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab")
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("tcpexp/lab")
 }
 
 /// True if guests can boot on this machine; otherwise skips the running test.

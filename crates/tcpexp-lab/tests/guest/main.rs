@@ -10,7 +10,7 @@ use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, LabError, Shape, Topolo
 
 /// The image of this machine, or the requirement that the machine lacks.
 static IMAGE: LazyLock<Result<Image, String>> = LazyLock::new(|| {
-    let cache = Cache::at(Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab"));
+    let cache = Cache::at(Path::new(env!("CARGO_TARGET_TMPDIR")).join("tcpexp/lab"));
     Image::ensure(&cache, &KernelSource::Distribution).map_err(|missing| missing.to_string())
 });
 
