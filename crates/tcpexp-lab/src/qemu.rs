@@ -41,8 +41,9 @@ const KERNEL_OPTIONS: &str = "console=ttyS0 quiet panic=-1 mitigations=off nokas
                               nolapic_timer";
 
 /// The processor: all that QEMU can translate, except the flags that make kernels and libraries copy and clear memory
-/// by `rep movsb`. QEMU runs that byte by byte: without the flags a run takes 18 % less processor time.
-const CPU: &str = "max,-erms,-fsrm";
+/// by `rep movsb`, and the fifth level of page tables. QEMU copies byte by byte, and reads page tables level by level:
+/// without `erms` and `fsrm` a run takes 18 % less processor time, and without `la57` some 5 % less.
+const CPU: &str = "max,-erms,-fsrm,-la57";
 
 impl Machine<'_> {
     /// Returns QEMU's arguments.
@@ -152,7 +153,7 @@ mod tests {
         -display none
         -no-reboot
         -machine q35,accel=tcg
-        -cpu max,-erms,-fsrm
+        -cpu max,-erms,-fsrm,-la57
         -smp 1
         -device pvpanic
         -action panic=pause
