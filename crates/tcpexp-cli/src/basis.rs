@@ -3,7 +3,7 @@
 use tcpexp::{CaptureInfo, PathReport, RttReport, Segment, SegmentReport};
 use tcpexp_pair::path::{CaptureLoss, PathTotals};
 use tcpexp_pair::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, counted};
 
 /// Keeps two words on one line.
 pub(crate) const NO_BREAK: &str = "\u{a0}";
@@ -61,7 +61,8 @@ impl Basis<'_> {
         let unseen = unseen.filter(|(_, packets)| *packets > 0);
         unseen
             .map(|(point, packets)| {
-                format!("the capture at {point} missed at least {packets} packets, so packets absent from it are not necessarily lost")
+                let packets = counted(packets, "packet");
+                format!("the capture at {point} missed at least {packets}, so packets absent from it are not necessarily lost")
             })
             .collect()
     }

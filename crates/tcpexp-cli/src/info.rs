@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
 use tcpexp::{CaptureInfo, CaptureSet};
-use tcpexp_units::Timestamp;
+use tcpexp_units::{Timestamp, counted};
 use tcpexp_wire::LinkType;
 
 use crate::failure;
@@ -99,9 +99,9 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
     };
     line("format", &format);
     if let Some(set) = &info.set {
-        let mut files = format!("{} files", set.files.len());
+        let mut files = counted(set.files.len(), "file");
         if set.ignored > 0 {
-            let _ = write!(files, "; {} others without records", set.ignored);
+            let _ = write!(files, "; {} without records", counted(set.ignored, "other"));
         }
         line("set", &files);
         for remark in set.remarks() {
@@ -138,7 +138,7 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         ),
     );
     if info.moved_records > 0 {
-        let moved = format!("{} records out of order in time", info.moved_records);
+        let moved = counted(info.moved_records, "record") + " out of order in time";
         line("order", &moved);
     }
     if let Some(damage) = &info.damage {

@@ -11,6 +11,7 @@ use tcpexp_runs::record::{Role, RunRecord, Status};
 use tcpexp_sweep::plan::Plan;
 use tcpexp_sweep::schedule::Planned;
 use tcpexp_sweep::{On, Options, sweep};
+use tcpexp_units::counted;
 
 use crate::diff_packets::{Difference, Trace, TracedFlow, differences};
 use crate::diff_rule::{State, rule};
@@ -122,8 +123,8 @@ fn carry_out(args: &DiffArgs, plan: &Plan, testbeds: &Testbeds, dir: &Path) -> a
     let summary = sweep(plan, &options)?;
     if summary.failed > 0 {
         bail!(
-            "{} runs failed with kernel {}",
-            summary.failed,
+            "{} failed with kernel {}",
+            counted(summary.failed, "run"),
             testbeds.release()
         );
     }
@@ -177,7 +178,7 @@ fn compared(a: &Path, b: &Path) -> anyhow::Result<String> {
     }
     lines.sort_by_key(|(at, _)| *at);
     if lines.is_empty() {
-        writeln!(text, "  no difference in {flows} flows")?;
+        writeln!(text, "  no difference in {}", counted(flows, "flow"))?;
     }
     for (_, line) in lines {
         text += &line;

@@ -5,13 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::{CaptureInfo, PathBatch, PointsReport, Recording, Segment, SegmentReport, path_along};
+use tcpexp::{
+    CaptureInfo, PathBatch, PointsReport, Recording, Segment, SegmentReport, given_up_warning,
+    path_along,
+};
 use tcpexp_pair::path::PathFlow;
 use tcpexp_pair::spp::{PairedFlow, PathDirection, Point};
 use tcpexp_table::{
     FLOW_TABLE_WIDTH, FlowLabel, Labelled, Ordered, PointsFlowRow, PointsRow, SegmentTotal,
     TopPoints, points_columns, points_flow_columns,
 };
+use tcpexp_units::counted;
 
 use crate::basis::{Basis, Seen};
 use crate::failure;
@@ -208,13 +212,8 @@ fn warnings(report: &PointsReport, points: &[Recording]) -> Vec<String> {
         warnings.extend(report::capture_warnings(capture, point.name()));
     }
     for one in measured(report) {
-        let early = one.report.totals.totals.given_up_early;
-        if early > 0 {
-            warnings.push(format!(
-                "{}: too many flows ended with packets in flight: {early} packets were given up early, and their fate is unknown (--max-flows)",
-                one.segment
-            ));
-        }
+        let given_up = given_up_warning(one.report.totals.totals.given_up_early);
+        warnings.extend(given_up.map(|what| format!("{}: {what}", one.segment)));
         if let Some(apart) = one.contradiction {
             warnings.push(format!(
                 "{}: the packets of the two points alone show a clock offset that differs by {apart} from the sum of the segments, more than both errors: one-way delays of the whole path are unknown",
@@ -226,8 +225,9 @@ fn warnings(report: &PointsReport, points: &[Recording]) -> Vec<String> {
         let missed = missed(report, place);
         if missed > 0 {
             warnings.push(format!(
-                "{}: the capture missed at least {missed} packets, which are not counted as lost",
-                point.name().display()
+                "{}: the capture missed at least {}, not counted as lost",
+                point.name().display(),
+                counted(missed, "packet")
             ));
         }
     }

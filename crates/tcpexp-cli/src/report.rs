@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use tcpexp::{CaptureInfo, coarse_clock_warning, missed_warning};
+use tcpexp::{
+    CaptureInfo, coarse_clock_warning, dropped_warning, given_up_warning, missed_warning,
+};
 use tcpexp_pair::spp::{Point, SequenceShift};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, counted};
 use tcpexp_wire::Tally;
 
 use crate::basis::{Basis, NO_BREAK, Seen};
@@ -128,12 +130,7 @@ pub(crate) fn warnings(
     for (capture, name) in report.captures.iter().zip(names) {
         warnings.extend(capture_warnings(capture, name));
     }
-    if report.totals.given_up_early > 0 {
-        warnings.push(format!(
-            "too many flows ended with packets in flight: {} packets were given up early, and their fate is unknown (--max-flows)",
-            report.totals.given_up_early
-        ));
-    }
+    warnings.extend(given_up_warning(report.totals.given_up_early));
     warnings.extend(report.capture_loss());
     if seen.samples > 0 && !seen.took_time {
         warnings.push("every round-trip time is 0: one capture may be a copy of the other".into());
@@ -177,12 +174,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     warnings.extend(missed_warning(name.display(), capture.missed.bytes));
     warnings.extend(coarse_clock_warning(name.display(), capture.coarse_tick));
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
-    if dropped > 0 {
-        warnings.push(format!(
-            "{}: the capture dropped {dropped} packets; packets missing from it need not be lost",
-            name.display()
-        ));
-    }
+    warnings.extend(dropped_warning(name.display(), dropped));
     warnings
 }
 
@@ -197,7 +189,10 @@ pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
     }
     let alike = match seen.ambiguous {
         0 => String::new(),
-        packets => format!("; {packets} packets are indistinguishable from others"),
+        packets => format!(
+            "; indistinguishable from others: {}",
+            counted(packets, "packet")
+        ),
     };
     if seen.matched == [0, 0] {
         return format!("no packet was found at both points{alike}");
@@ -285,29 +280,34 @@ fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
     let reasons = [
         (
             seen.ambiguous,
-            "packets equal to another one in all of these fields",
+            "packet",
+            " equal to another one in all of these fields",
         ),
-        (seen.copies, "duplicate records of a packet"),
+        (seen.copies, "duplicate record", " of a packet"),
         (
             seen.outside,
-            "packets outside the time of the other capture",
+            "packet",
+            " outside the time of the other capture",
         ),
         (
             seen.unseen_upstream,
-            "packets seen at the second point only",
+            "packet",
+            " seen at the second point only",
         ),
         (
             report.totals.across_steps,
-            "packets and pairs across a clock step",
+            "measurement",
+            " across a clock step",
         ),
         (
             report.totals.uncertain,
-            "pairs whose error exceeds their round-trip time",
+            "pair",
+            " whose error exceeds the round-trip time",
         ),
     ];
     let mut heading = "not used";
-    for (count, what) in reasons.iter().filter(|(count, _)| *count > 0) {
-        line(text, heading, &format!("{count} {what}"));
+    for (number, thing, which) in reasons.iter().filter(|(number, ..)| *number > 0) {
+        line(text, heading, &(counted(number, thing) + which));
         heading = "";
     }
 }
@@ -316,8 +316,8 @@ fn left_out(text: &mut String, report: &Basis<'_>, point: Point) {
     let name = &report.point(point).short;
     let unpaired = report.totals.unpaired[point.index()];
     if unpaired.flows > 0 {
-        let flows = if unpaired.flows == 1 { "flow" } else { "flows" };
-        let what = format!("{} {flows} ({} packets)", unpaired.flows, unpaired.packets);
+        let flows = counted(unpaired.flows, "flow");
+        let what = format!("{flows} ({})", counted(unpaired.packets, "packet"));
         line(text, &format!("only at {name}"), &what);
     }
     let capture: &CaptureInfo = &report.captures[point.index()];

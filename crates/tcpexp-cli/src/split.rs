@@ -11,6 +11,7 @@ use anyhow::Context;
 use tcpexp::{FlowShard, Recording, SplitOptions, SplitReport, split};
 use tcpexp_flow::MAX_FLOWS;
 use tcpexp_store::as_url;
+use tcpexp_units::counted;
 use tcpexp_wire::Tunnels;
 
 use crate::caller::caller;
@@ -162,8 +163,8 @@ fn warn<W>(name: &Path, report: &SplitReport<W>) {
         failure::print_line(&format!("warning: {name}: {damage}"));
     }
     if report.left_out > 0 {
-        let count = report.left_out;
-        let what = format!("warning: {name}: {count} records without a usable time are in no part");
+        let records = counted(report.left_out, "record");
+        let what = format!("warning: {name}: left out {records} without a usable time");
         failure::print_line(&what);
     }
 }

@@ -12,6 +12,7 @@ use tcpexp::{AnalyzeOptions, SweepColumns, analyze_run};
 use tcpexp_sweep::plan::{self, Host, Kind, Plan};
 use tcpexp_sweep::schedule::{self, Planned};
 use tcpexp_sweep::{Analysis, On, Options, Summary, plan_changes, sweep};
+use tcpexp_units::counted;
 
 use crate::kernel_args::KernelArgs;
 use crate::sweep_lab::Testbeds;
@@ -263,8 +264,11 @@ fn end(summary: Summary) -> anyhow::Result<()> {
     ));
     match (failed, not_analyzed) {
         (0, 0) => Ok(()),
-        (0, runs) => bail!("the analysis of {runs} runs failed"),
-        (runs, _) => bail!("{runs} runs failed; --resume repeats them"),
+        (0, runs) => bail!("the analysis of {} failed", counted(runs, "run")),
+        (runs, _) => bail!(
+            "{} failed; --resume repeats failed runs",
+            counted(runs, "run")
+        ),
     }
 }
 

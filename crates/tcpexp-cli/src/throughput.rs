@@ -10,7 +10,7 @@ use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputBin, ThroughputRow}
 use tcpexp_table::{
     BinRow, FLOW_TABLE_WIDTH, FlowLabel, Ordered, TopThroughput, throughput_columns,
 };
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, counted};
 
 use crate::labels::Labels;
 use crate::picture::Picture;
@@ -303,14 +303,10 @@ fn remarks(args: &ThroughputArgs, report: &ThroughputReport) -> String {
     report::line(&mut text, "bins", &what);
     let late = report.totals.late;
     if late.packets > 0 {
-        let packets = if late.packets == 1 {
-            "packet"
-        } else {
-            "packets"
-        };
         let what = format!(
-            "{} {packets} ({} bytes on the wire) behind the newest bins, or more than a day ahead",
-            late.packets, late.wire_bytes
+            "{} ({} on the wire) behind the newest bins, or more than a day ahead",
+            counted(late.packets, "packet"),
+            counted(late.wire_bytes, "byte")
         );
         report::line(&mut text, "in no bin", &what);
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use tcpexp_runs::record::Role;
+use tcpexp_units::counted;
 
 use crate::driver::{describe, estimate};
 use crate::plan::{self, Plan};
@@ -28,9 +29,10 @@ pub fn dry_run(plan: &Plan, only: Option<&[String]>) -> Result<String, DryRunErr
     let minutes = estimate(&runs).as_secs().div_ceil(60);
     let _ = writeln!(
         text,
-        "{} cells x {} = {all} runs{}, about {} h {:02} min\nvaries: {}\n",
-        plan.cells.len(),
+        "{} x {} = {}{}, about {} h {:02} min\nvaries: {}\n",
+        counted(plan.cells.len(), "cell"),
         plan.run.repetitions,
+        counted(all, "run"),
         only.map_or_else(String::new, |_| format!(", of which {}", runs.len())),
         minutes / 60,
         minutes % 60,

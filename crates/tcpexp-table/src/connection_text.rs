@@ -6,7 +6,7 @@ use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use crate::cells::{NO_VALUE, Unit, count, mega, wrapped};
 use crate::connections::rate_bps;
 use crate::order::{Order, longest, ordered};
-use crate::text::FLOW_TABLE_WIDTH;
+use crate::text::{FLOW_TABLE_WIDTH, counted};
 use crate::top::{Rest, Top};
 
 /// Orders of connections.
@@ -101,12 +101,15 @@ fn table(shown: &[ConnectionSummary], rest: Rest, width: usize) -> String {
         }
     }
     if rest.rows > 0 {
-        let more = if shown.is_empty() { "" } else { "more " };
-        let flows = if rest.rows == 1 { "flow" } else { "flows" };
-        let rows = count(rest.rows, usize::MAX);
+        let flow = if shown.is_empty() {
+            "flow"
+        } else {
+            "more flow"
+        };
         lines.push(format!(
-            "and {rows} {more}{flows} ({} bytes of payload)",
-            count(rest.weight, usize::MAX)
+            "and {} ({} of payload)",
+            counted(rest.rows, flow),
+            counted(rest.weight, "byte")
         ));
     }
     lines.join("\n") + "\n"

@@ -19,7 +19,7 @@ use crate::import_text::{row, title};
 use crate::labels::{Labelled, SenderLabel};
 use crate::order::{Order, longest, ordered};
 use crate::remark::remark;
-use crate::text::FLOW_TABLE_WIDTH;
+use crate::text::{FLOW_TABLE_WIDTH, counted};
 use crate::top::{Top, together};
 
 /// Summarizes reconstructed senders.
@@ -179,11 +179,10 @@ impl CwndTable {
             }
         }
         if rest.rows > 0 {
-            let senders = if rest.rows == 1 { "sender" } else { "senders" };
             lines.push(format!(
-                "and {} more {senders} ({} ACKs)",
-                count(rest.rows, usize::MAX),
-                count(rest.weight, usize::MAX)
+                "and {} ({})",
+                counted(rest.rows, "more sender"),
+                counted(rest.weight, "ACK")
             ));
         }
         lines.join("\n") + "\n"

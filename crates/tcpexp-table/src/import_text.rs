@@ -12,7 +12,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use crate::cells::{NO_VALUE, Unit, count, number, wrapped};
 use crate::distribution::Distribution;
 use crate::labels::SenderLabel;
-use crate::text::FLOW_TABLE_WIDTH;
+use crate::text::{FLOW_TABLE_WIDTH, counted};
 use crate::top::{Top, together};
 
 /// Summarizes the log of each sender.
@@ -120,11 +120,10 @@ impl ImportTable {
             lines.push(sender.line(srtt, &unit));
         }
         if rest.rows > 0 {
-            let senders = if rest.rows == 1 { "sender" } else { "senders" };
             lines.push(format!(
-                "and {} more {senders} ({} samples)",
-                count(rest.rows, usize::MAX),
-                count(rest.weight, usize::MAX)
+                "and {} ({})",
+                counted(rest.rows, "more sender"),
+                counted(rest.weight, "sample")
             ));
         }
         lines.join("\n") + "\n"

@@ -11,7 +11,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use crate::cells::{NO_VALUE, Unit, count, mega};
 use crate::import_text::title;
 use crate::labels::SenderLabel;
-use crate::text::FLOW_TABLE_WIDTH;
+use crate::text::{FLOW_TABLE_WIDTH, counted};
 use crate::top::{Top, together};
 
 /// Summarizes the intervals of each stream; intervals marked as omitted do not count.
@@ -106,11 +106,10 @@ impl IntervalTable {
             lines.push(stream.line(srtt, &unit));
         }
         if rest.rows > 0 {
-            let streams = if rest.rows == 1 { "stream" } else { "streams" };
             lines.push(format!(
-                "and {} more {streams} ({} bytes)",
-                count(rest.rows, usize::MAX),
-                count(rest.weight, usize::MAX)
+                "and {} ({})",
+                counted(rest.rows, "more stream"),
+                counted(rest.weight, "byte")
             ));
         }
         lines.join("\n") + "\n"

@@ -6,7 +6,7 @@ use tcpexp_units::{RateUnit, TimeDelta};
 
 use crate::cells::{NO_VALUE, Unit, count, percent, show_rate, wrapped};
 use crate::order::{Order, longest, ordered};
-use crate::text::FLOW_TABLE_WIDTH;
+use crate::text::{FLOW_TABLE_WIDTH, counted};
 use crate::top::{Rest, Top};
 
 /// Names of the lines for all flows together, by [`PathDirection::index`](tcpexp_pair::spp::PathDirection::index).
@@ -205,9 +205,9 @@ fn with_packets<'a>(
 }
 
 fn remainder(rest: Rest) -> Option<String> {
-    let flows = if rest.rows == 1 { "flow" } else { "flows" };
-    let [rows, packets] = [rest.rows, rest.weight].map(|n| count(n, usize::MAX));
-    (rest.rows > 0).then(|| format!("and {rows} more {flows} ({packets} packets)"))
+    let flows = counted(rest.rows, "more flow");
+    let packets = counted(rest.weight, "packet");
+    (rest.rows > 0).then(|| format!("and {flows} ({packets})"))
 }
 
 /// One line of counts, 80 columns wide.

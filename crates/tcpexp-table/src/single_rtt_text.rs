@@ -6,7 +6,7 @@ use tcpexp_metrics::RttSummary;
 
 use crate::cells::{NO_VALUE, Unit, count, wrapped};
 use crate::order::{Order, longest, ordered};
-use crate::text::FLOW_TABLE_WIDTH;
+use crate::text::{FLOW_TABLE_WIDTH, counted};
 use crate::top::{Rest, Top};
 
 /// Orders of the connections of a capture, by the names of those of two captures.
@@ -109,12 +109,15 @@ fn table(shown: &[SingleRttFlow], rest: Rest, width: usize) -> String {
         }
     }
     if rest.rows > 0 {
-        let more = if shown.is_empty() { "" } else { "more " };
-        let flows = if rest.rows == 1 { "flow" } else { "flows" };
-        let rows = count(rest.rows, usize::MAX);
+        let flow = if shown.is_empty() {
+            "flow"
+        } else {
+            "more flow"
+        };
         lines.push(format!(
-            "and {rows} {more}{flows} ({} samples)",
-            count(rest.weight, usize::MAX)
+            "and {} ({})",
+            counted(rest.rows, flow),
+            counted(rest.weight, "sample")
         ));
     }
     lines.join("\n") + "\n"

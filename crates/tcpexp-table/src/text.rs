@@ -109,14 +109,14 @@ fn endpoints(summary: &FlowSummary, width: usize) -> Vec<String> {
 }
 
 fn remainder(rest: RestOfFlows, after_others: bool) -> Option<String> {
-    let samples = count(rest.samples, usize::MAX);
-    let flows = count(rest.flows, usize::MAX);
-    let more = if after_others { "more " } else { "" };
-    match rest.flows {
-        0 => None,
-        1 => Some(format!("and 1 {more}flow ({samples} samples)")),
-        _ => Some(format!("and {flows} {more}flows ({samples} samples)")),
-    }
+    let flow = if after_others { "more flow" } else { "flow" };
+    let [flows, samples] = [counted(rest.flows, flow), counted(rest.samples, "sample")];
+    (rest.flows > 0).then(|| format!("and {flows} ({samples})"))
+}
+
+/// A number of things, its digits in groups: see [`tcpexp_units::counted`].
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    tcpexp_units::counted(count(number, usize::MAX), thing)
 }
 
 /// The share of matched packets, `99.7 %`.

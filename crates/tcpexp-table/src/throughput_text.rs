@@ -10,7 +10,7 @@ use crate::cells::{NO_VALUE, count, percent, show_rate, wrapped};
 use crate::connections::rate_bps;
 use crate::labels::FlowLabel;
 use crate::order::{Order, longest, ordered};
-use crate::text::FLOW_TABLE_WIDTH;
+use crate::text::{FLOW_TABLE_WIDTH, counted};
 use crate::top::{Rest, Top};
 
 /// Name of the line for both ways together.
@@ -193,10 +193,10 @@ fn title(flow: &FlowRates, width: usize) -> Vec<String> {
 }
 
 fn remainder(rest: Rest, after_others: bool) -> Option<String> {
-    let more = if after_others { "more " } else { "" };
-    let flows = if rest.rows == 1 { "flow" } else { "flows" };
-    let [rows, bytes] = [rest.rows, rest.weight].map(|n| count(n, usize::MAX));
-    (rest.rows > 0).then(|| format!("and {rows} {more}{flows} ({bytes} bytes on the wire)"))
+    let flow = if after_others { "more flow" } else { "flow" };
+    let flows = counted(rest.rows, flow);
+    let bytes = counted(rest.weight, "byte");
+    (rest.rows > 0).then(|| format!("and {flows} ({bytes} on the wire)"))
 }
 
 /// Formatting options of one table.

@@ -9,6 +9,7 @@ use crate::cells::{NO_VALUE, count, mega, wrapped};
 use crate::import_text::title;
 use crate::labels::Labelled;
 use crate::remark::remark;
+use crate::text::counted;
 
 /// Causes with a smaller share, in thousandths, have no line of their own.
 const LEAST_SHARE: i64 = 10;
@@ -188,16 +189,6 @@ fn seconds(since: TimeDelta) -> String {
     } else {
         format!("{since:.1}")
     }
-}
-
-/// A number of things, whose plural ends in `s` or, after `s`, in `es`.
-fn counted(number: u64, thing: &str) -> String {
-    let ending = match (number, thing.ends_with('s')) {
-        (1, _) => "",
-        (_, false) => "s",
-        (_, true) => "es",
-    };
-    format!("{} {thing}{ending}", count(number, usize::MAX))
 }
 
 /// What was sent again, and with two captures what was lost.

@@ -25,6 +25,7 @@
 //! ```
 
 mod clock;
+mod counted;
 mod date;
 mod decimal;
 mod quantity;
@@ -33,6 +34,7 @@ mod time;
 mod written;
 
 pub use clock::Skew;
+pub use counted::counted;
 pub use decimal::QuantityError;
 pub use quantity::{BitRate, Buffer, ByteCount, Share};
 pub use rate::RateUnit;

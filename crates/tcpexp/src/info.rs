@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tcpexp_capture::{Compression, Format, Interface};
 use tcpexp_flow::Packets;
 use tcpexp_measure::MissedData;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, counted};
 use tcpexp_wire::{LinkType, Skipped, Tally};
 
 use crate::capture_set::CaptureSet;
@@ -59,6 +59,26 @@ pub fn missed_warning(name: impl std::fmt::Display, missed_bytes: u64) -> Option
     (missed_bytes > 0).then(|| {
         format!(
             "{name}: the capture missed at least {missed_bytes} bytes of data that their receivers acknowledged: times, rates and windows next to them are not certain"
+        )
+    })
+}
+
+/// The warning of packets that were given up before they could have arrived; `None` if there were none.
+pub fn given_up_warning(given_up_packets: u64) -> Option<String> {
+    (given_up_packets > 0).then(|| {
+        format!(
+            "too many flows ended with packets in flight: {} given up early, with unknown fate (--max-flows)",
+            counted(given_up_packets, "packet")
+        )
+    })
+}
+
+/// The warning of packets that a capture program dropped; `None` if it dropped none.
+pub fn dropped_warning(name: impl std::fmt::Display, dropped_packets: u64) -> Option<String> {
+    (dropped_packets > 0).then(|| {
+        format!(
+            "{name}: the capture dropped {}; packets missing from it need not be lost",
+            counted(dropped_packets, "packet")
         )
     })
 }

@@ -127,7 +127,9 @@ pub use experiments::{FlentFile, ForeignRun, flent_file, flent_runs, teacup_runs
 pub use explain::{Explained, Explanation, explain, records};
 pub use flow_name::FlowName;
 pub use flows::flows;
-pub use info::{CaptureInfo, coarse_clock_warning, missed_warning};
+pub use info::{
+    CaptureInfo, coarse_clock_warning, dropped_warning, given_up_warning, missed_warning,
+};
 #[cfg(feature = "tables")]
 pub use learned::PairSurvey;
 pub use live::{LiveBatch, LiveInput, OneStream, PointCounts, live_pair};

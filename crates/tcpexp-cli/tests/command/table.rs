@@ -52,7 +52,7 @@ fn remarks_name_every_limitation_of_the_numbers() {
         "not used        ",
         " duplicate records of a packet",
         " packets outside the time of the other capture",
-        " pairs across a clock step",
+        " measurements across a clock step",
     ] {
         assert!(table.contains(remark), "{remark} is missing in\n{table}");
     }

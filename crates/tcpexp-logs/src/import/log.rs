@@ -1,6 +1,7 @@
 //! For tests: formats the rows of a log as text.
 
 use std::fmt::Write;
+use tcpexp_units::counted;
 
 use super::rows::Batch;
 use super::{Error, Format, Report, import};
@@ -82,7 +83,7 @@ pub(super) fn rows_of(format: Format, log: &str) -> String {
         text.push('\n');
     }
     for (reason, count) in &report.reasons {
-        let _ = writeln!(text, "{count} lines: {reason}");
+        let _ = writeln!(text, "{}: {reason}", counted(count, "line"));
     }
     text
 }

@@ -131,7 +131,7 @@ mod tests {
         flow 0: 10.0.0.1:4 to 10.0.0.2:5
         1000000123 0 forward: una 71436293 nxt 71450773 flight 14480 cwnd 10 phase slow_start usable 50680
         1100000000 0 forward: una 71436294 nxt 71450773 flight 14479 cwnd 12 usable 50681
-        1 lines: not a line of this format
+        1 line: not a line of this format
         ");
     }
 
@@ -144,7 +144,7 @@ mod tests {
         "), @r"
         flow 0: 10.0.0.1:4 to 10.0.0.2:5
         1500000000 0 forward: una 4294967290 nxt 10 flight 16 cwnd 30 ssthresh 40 srtt 40.040 ms usable 65144
-        1 lines: snd_nxt is missing
+        1 line: snd_nxt is missing
         ");
     }
 }

@@ -238,7 +238,7 @@ mod tests {
         "), @r"
         flow 0: 192.168.1.1:5001 to 192.168.1.2:40000
         1685191807200000000 0 forward: smss 1448 flight 14480 cwnd 20 cwnd_bytes 28960 ssthresh 10 phase congestion_avoidance srtt 40.125 ms rto 230.000 ms
-        1 lines: not a line of this format
+        1 line: not a line of this format
         ");
     }
 }

@@ -306,7 +306,7 @@ mod tests {
         7000000000 0 forward: pipe 0 cwnd 2 srtt 1.000 ms rto 3.000 s
         7000000000 0 forward: pipe 0 cwnd 3 srtt 1.000 ms rto 3.000 s
         8000000000 0 forward: pipe 0 cwnd 4 srtt 1.000 ms rto 3.000 s
-        1 lines: time is missing
+        1 line: time is missing
         ");
     }
 

@@ -114,7 +114,7 @@ mod tests {
         flow 0: ? to ?
         12500000000 0 forward: pipe 10 cwnd 10 phase slow_start srtt 41.883 ms rto 244.000 ms
         12600000000 0 forward: pipe 14 cwnd 20 ssthresh 14 phase fast_recovery epoch 0 srtt 41.883 ms rto 248.000 ms
-        1 lines: not a line of this format
+        1 line: not a line of this format
         ");
     }
 

@@ -142,7 +142,7 @@ mod tests {
         flow 0: 10.0.0.1:4 to 10.0.0.2:5
         1400000000250000000 0 forward: una 1000 nxt 3000 smss 1448 flight 2000 cwnd 10 cwnd_bytes 14480 srtt 41.000 ms
         1400000000350000000 0 forward: una 3000 nxt 4000 smss 1448 flight 1000 cwnd 20 cwnd_bytes 28960 ssthresh 10
-        1 lines: CurMSS is missing
+        1 line: CurMSS is missing
         ");
     }
 
@@ -169,7 +169,7 @@ mod tests {
         assert_snapshot!(rows_of(Format::Web10g, &log), @r"
         flow 0: 10.0.0.1:4 to 10.0.0.2:5
         1400000000250000000 0 forward: una 4294967290 nxt 10 smss 1448 flight 16 cwnd 10 cwnd_bytes 14480 ssthresh 5 srtt 41.000 ms rto 241.000 ms
-        1 lines: not a line of this format
+        1 line: not a line of this format
         ");
     }
 }

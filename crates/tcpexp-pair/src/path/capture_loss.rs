@@ -1,6 +1,7 @@
 //! Packets missed by a capture, as opposed to packets lost on the path.
 
 use std::fmt;
+use tcpexp_units::counted;
 
 use super::PathTotals;
 use crate::spp::{PathDirection, Point};
@@ -52,9 +53,10 @@ impl fmt::Display for CaptureLoss {
             lost,
         } = self;
         if *missed > 0 {
+            let packets = counted(missed, "packet");
             write!(
                 f,
-                "the capture at {point} missed at least {missed} packets, which are not counted as lost"
+                "the capture at {point} missed at least {packets}, not counted as lost"
             )?;
         } else {
             write!(f, "the capture at {point} may have missed packets")?;
@@ -99,7 +101,7 @@ mod tests {
         };
         assert_eq!(
             loss.to_string(),
-            "the capture at dst missed at least 12 packets, which are not counted as lost; \
+            "the capture at dst missed at least 12 packets, not counted as lost; \
              of those on their way to dst the path lost between 7 and 10"
         );
     }

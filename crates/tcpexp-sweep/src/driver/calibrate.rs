@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netem_ctl::Queue;
 use tcpexp_runs::record::{Calibration, Role};
-use tcpexp_units::{ByteCount, TimeDelta};
+use tcpexp_units::{ByteCount, TimeDelta, counted};
 
 use super::context::{Run, positive};
 use super::error::Trouble;
@@ -138,7 +138,8 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
         .find(|(queue, _)| site::is_delay_stage(queue));
     match delayed {
         Some((queue, drops)) if path.forward.loss.is_none() && path.reverse.loss.is_none() => {
-            Verdict::Invalid(format!("the delay stage {queue} dropped {drops} packets"))
+            let packets = counted(drops, "packet");
+            Verdict::Invalid(format!("the delay stage {queue} dropped {packets}"))
         }
         _ => Verdict::Good,
     }

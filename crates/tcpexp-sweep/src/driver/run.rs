@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use netem_ctl::ApplyOptions;
 use tcpexp_runs::record::{CaptureRecord, Role, RunRecord, Status};
+use tcpexp_units::counted;
 
 use super::calibrate::{self, Verdict};
 use super::chain;
@@ -172,7 +173,10 @@ impl Run<'_> {
     fn judge(&mut self, before: &AllCounters, after: &AllCounters) {
         let lost: u64 = self.record.captures.iter().map(missing_packets).sum();
         if lost > 0 {
-            self.fail(Status::Invalid, format!("captures lost {lost} packets"));
+            self.fail(
+                Status::Invalid,
+                format!("captures lost {}", counted(lost, "packet")),
+            );
         }
         let cell = self.cell;
         for (index, (name, host, path)) in cell.setup.paths().enumerate() {
@@ -187,7 +191,7 @@ impl Run<'_> {
             if unshaped > 0 {
                 self.fail(
                     Status::Invalid,
-                    format!("{unshaped} packets bypassed the rate of the bottleneck"),
+                    counted(unshaped, "packet") + " bypassed the rate of the bottleneck",
                 );
             }
             let path = path.resolved();
@@ -201,7 +205,7 @@ impl Run<'_> {
             if is_lossless && lost > 0 {
                 self.fail(
                     Status::Invalid,
-                    format!("the delay stage dropped {lost} packets"),
+                    format!("the delay stage dropped {}", counted(lost, "packet")),
                 );
             }
         }

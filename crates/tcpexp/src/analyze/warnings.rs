@@ -2,11 +2,11 @@
 
 use tcpexp_pair::path::{CaptureLoss, PathTotals};
 use tcpexp_pair::spp::Point;
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, counted};
 
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
-use crate::info::{coarse_clock_warning, missed_warning};
+use crate::info::{coarse_clock_warning, dropped_warning, given_up_warning, missed_warning};
 
 /// Returns one line per warning.
 pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> Vec<String> {
@@ -19,12 +19,7 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
                 "every round-trip time is 0: is one capture a copy of the other one?".to_owned(),
             );
         }
-        let early = between.totals.totals.given_up_early;
-        if early > 0 {
-            warnings.push(format!(
-                "too many flows ended with packets in flight: {early} packets were given up early, and their fate is unknown (--max-flows)"
-            ));
-        }
+        warnings.extend(given_up_warning(between.totals.totals.given_up_early));
         warnings.extend(of_capture_loss(&between.totals));
         for step in between.clock.suspected_steps() {
             warnings.push(format!(
@@ -66,11 +61,7 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     }
     let remarks = capture.remarks.iter();
     warnings.extend(remarks.map(|remark| format!("{path}: {remark}")));
-    if let Some(dropped) = capture.dropped_packets.filter(|dropped| *dropped > 0) {
-        warnings.push(format!(
-            "{path}: the capture itself dropped {dropped} packets: what it does not show need not be lost"
-        ));
-    }
+    warnings.extend(dropped_warning(path, capture.dropped_packets.unwrap_or(0)));
     warnings.extend(missed_warning(path, capture.missed_bytes));
     let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
     warnings.extend(coarse_clock_warning(path, coarse_tick));
@@ -88,8 +79,8 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     }
     if capture.packets_too_late_for_bins > 0 {
         warnings.push(format!(
-            "{path}: {} packets came too late for their bins and are not in the table throughput",
-            capture.packets_too_late_for_bins
+            "{path}: the table throughput lacks {} that came too late for the bins",
+            counted(capture.packets_too_late_for_bins, "packet")
         ));
     }
     warnings

@@ -15,6 +15,7 @@ use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::only::Only;
 use tcpexp_runs::record::{FILE_NAME, Parameter, RunRecord, Status};
 use tcpexp_table::dataset::MANIFEST_FILE_NAME;
+use tcpexp_units::counted;
 
 use crate::Error;
 use crate::in_order::in_order;
@@ -82,7 +83,7 @@ pub fn report(dir: &Path, only: &Only) -> Result<Page, Error> {
     let cells: BTreeSet<_> = pages.iter().filter_map(|run| run.cell.as_ref()).collect();
     let summary = match (pages.len(), cells.len()) {
         (1, _) => "One run.".to_owned(),
-        (runs, cells) => format!("{runs} runs of {cells} cells."),
+        (runs, cells) => format!("{runs} runs of {}.", counted(cells, "cell")),
     };
     Ok(Page {
         title: name_of(dir),

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, counted};
 use thiserror::Error;
 
 use super::fields::Ends;
@@ -40,8 +40,9 @@ pub enum NothingInCommon {
     },
     /// No packet is in both captures.
     #[error(
-        "no packet was seen at both points ({src} packets at src, {dst} at dst): \
-         are these captures of the same traffic, taken at the same time?"
+        "no packet was seen at both points ({} at src, {dst} at dst): \
+         are these captures of the same traffic, taken at the same time?",
+        counted(src, "packet")
     )]
     NoCommonPacket {
         /// Number of usable packets in the source capture.
