@@ -2,22 +2,20 @@
 # Applies each bottleneck to a real router, changes it in place and clears it; apply and change read
 # it back. Every fourth is also verified, changed in a dry run, and applied and cleared twice,
 # which must change nothing.
-# usage: apply-all.sh COMMAND LEFT RIGHT ROUTER FILE...
-#   COMMAND is netem-ctl or "tcpexp netem"; ROUTER says where the router is: "--host NAME" for ssh, or
-#   "--namespace NAME"
+# usage: apply-all.sh COMMAND LEFT RIGHT HOST FILE...
+#   COMMAND is netem-ctl or "tcpexp netem"; HOST is the router, as ssh knows it
 # For use where the kernel has all queues, as in the lab:
 #   tcpexp lab run --share crates/netem-ctl/tests -- \
-#       sh -c 'sh /share/apply-all.sh "tcpexp netem" left right "--namespace rtr" /share/bottlenecks/*.toml'
+#       sh -c 'sh /share/apply-all.sh "tcpexp netem" left right rtr /share/bottlenecks/*.toml'
 set -eu
-ctl=$1 left=$2 right=$3 router=$4
+ctl=$1 left=$2 right=$3 host=$4
 shift 4
 passed=0 failed=0
 # Runs netem-ctl and expects it to say the given words.
 expect() {
     words=$1
     shift
-    # shellcheck disable=SC2086 # an option and its value
-    if ! said=$($ctl "$@" $router 2>&1); then echo "FAILED $name: $1: $said"; return 1; fi
+    if ! said=$($ctl "$@" --host "$host" 2>&1); then echo "FAILED $name: $1: $said"; return 1; fi
     case $said in
         *"$words"*) ;;
         *) echo "FAILED $name: $1 says \"$said\", not \"$words\""; return 1 ;;
@@ -32,7 +30,7 @@ one() {
     if [ "$twice" = yes ]; then
         apply "$1" || return 1
         expect "matches the plan" verify --config "$1" || return 1
-        expect "### on " change --config "$1" --dry-run || return 1
+        expect "### on $host" change --config "$1" --dry-run || return 1
     fi
     expect "changed and read back" change --config "$1" || return 1
     expect "cleared" clear || return 1
@@ -49,8 +47,7 @@ for file in "$@"; do
         echo "ok $name"
     else
         failed=$((failed + 1))
-        # shellcheck disable=SC2086
-        $ctl clear $router >/dev/null 2>&1 || true
+        $ctl clear --host "$host" >/dev/null 2>&1 || true
     fi
 done
 echo "$passed passed, $failed failed"

@@ -27,7 +27,8 @@ fn a_dry_run_prints_the_commands_for_the_router() {
     assert!(script.contains("ipfw -q delete set 17"), "{script}");
 }
 
-/// Every bottleneck with golden commands: applied, read back, changed and cleared; some twice.
+/// Every bottleneck with golden commands, over sshd: applied twice, read back, changed, and cleared
+/// twice.
 #[test]
 fn every_bottleneck_is_created_in_the_lab() {
     if !tcpexp_testkit::has_minutes() {
@@ -64,7 +65,7 @@ fn apply_all(image: &Image, tests: &Path, names: &[String]) -> (String, u8) {
         take(name, &tests.join("bottlenecks").join(name));
     }
     let line = format!(
-        "cd /share && sh apply-all.sh 'tcpexp netem' left right '--namespace rtr' {}",
+        "cd /share && sh apply-all.sh 'tcpexp netem' left right rtr {}",
         names.join(" ")
     );
     let mut job = Job::new(["sh", "-c", &line].map(str::to_owned).to_vec());

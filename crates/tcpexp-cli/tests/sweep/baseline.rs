@@ -34,7 +34,7 @@ fn tables_of_baseline_cells_match_the_plan_and_complete_runs_are_not_repeated() 
         line.split(' ').next().unwrap().to_owned()
     };
     let runs = CELLS.iter().map(name).collect::<Vec<_>>().join(",");
-    let sweep = format!("sweep plan.toml --only {runs} --jobs 2 -o out");
+    let sweep = format!("sweep plan.toml --lab --only {runs} --jobs 2 -o out");
     let output = bench.tcpexp(&sweep);
     assert!(output.status.success(), "{}", said(&output));
     let records = bench.records("out");
