@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use tcpexp_testkit::{Scenario, TcpLoad, simulate};
 use tcpexp_units::TimeDelta;
 
+use crate::chart_marks::{Chart, Points};
 use crate::compare::{python, query};
 use crate::desk::{Desk, fixture};
-use crate::drawn_values::{Chart, Points};
 
 /// Colour of the band of flows without a colour.
 const BAND: &str = "#D5D5D5";

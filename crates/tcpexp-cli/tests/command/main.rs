@@ -7,6 +7,7 @@ mod desk;
 mod analyze;
 mod bad_inputs;
 mod bad_outputs;
+mod chart_marks;
 mod check;
 mod compare;
 mod compressed;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::chart_marks::{Chart, Label};
 use crate::compare::{grid, python, query, rows};
 use crate::desk::{Desk, data_of_page};
-use crate::drawn_values::{Chart, Label, sweep};
+use crate::drawn_values::sweep;
 
 /// Numbers of the class `bulk`.
 const OF_BULK: [&str; 17] = [

@@ -12,6 +12,7 @@ use tcpexp_testkit::scripted::Scripted;
 
 mod ecn;
 mod partial;
+mod recovery;
 
 /// All rows of a script's senders.
 fn rows(text: &str, options: SenderOptions) -> Vec<SenderRow> {
@@ -75,6 +76,28 @@ fn render(rows: Vec<SenderRow>) -> String {
         }
     }
     lines
+}
+
+/// Five segments; the first is lost and retransmitted after three others have arrived.
+fn lossy(rest: &str) -> String {
+    format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.041004 > 3953:4941(988) ts 41 900
+        0.082000 < ack 1 sack 989:1977 ts 941 41
+        0.083000 < ack 1 sack 989:2965 ts 942 41
+        0.084000 < ack 1 sack 989:3953 ts 943 41
+        0.084010 > 1:989(988) ts 84 943
+        0.085000 < ack 1 sack 989:4941 ts 944 41
+        0.085010 > 4941:5929(988) ts 85 944
+        0.125000 < ack 4941 ts 984 84
+        0.125010 > 5929:6917(988) ts 125 984
+        0.166000 < ack 6917 ts 1025 125
+        {rest}"
+    )
 }
 
 fn summary(text: &str) -> SenderSummary {
@@ -181,192 +204,6 @@ fn window_of_a_silence_that_a_recovery_ends_is_unknown() {
     11856+3952 pipe 2 cwnd - undecided slow_start
     11856+3952 pipe 1 cwnd 1 recovery fast_recovery
     recovery 0 fast to None
-    ");
-}
-
-#[test]
-fn sack_starts_a_recovery_that_reduces_the_window() {
-    assert_snapshot!(replay(&lossy("")), @r"
-    0+4940 pipe 5 cwnd 10 application_limited slow_start
-    0+4940 pipe 4 cwnd 10 application_limited slow_start
-    0+4940 pipe 3 cwnd 10 application_limited slow_start
-    retransmitted fast_retransmit
-    0+4940 pipe 2 cwnd 2 recovery fast_recovery
-    0+5928 pipe 2 cwnd 2 recovery fast_recovery
-    recovery 0 fast to Some(2)
-    4940+1976 pipe 2 cwnd 2 filled congestion_avoidance
-    ");
-}
-
-/// Five segments; the first is lost and retransmitted after three others have arrived.
-fn lossy(rest: &str) -> String {
-    format!(
-        "{HANDSHAKE}
-        0.041000 > 1:989(988) ts 41 900
-        0.041001 > 989:1977(988) ts 41 900
-        0.041002 > 1977:2965(988) ts 41 900
-        0.041003 > 2965:3953(988) ts 41 900
-        0.041004 > 3953:4941(988) ts 41 900
-        0.082000 < ack 1 sack 989:1977 ts 941 41
-        0.083000 < ack 1 sack 989:2965 ts 942 41
-        0.084000 < ack 1 sack 989:3953 ts 943 41
-        0.084010 > 1:989(988) ts 84 943
-        0.085000 < ack 1 sack 989:4941 ts 944 41
-        0.085010 > 4941:5929(988) ts 85 944
-        0.125000 < ack 4941 ts 984 84
-        0.125010 > 5929:6917(988) ts 125 984
-        0.166000 < ack 6917 ts 1025 125
-        {rest}"
-    )
-}
-
-#[test]
-fn data_after_a_silence_does_not_set_the_earlier_threshold() {
-    let text = format!(
-        "{HANDSHAKE}
-        0.041000 > 1:989(988) ts 41 900
-        0.041001 > 989:1977(988) ts 41 900
-        0.041002 > 1977:2965(988) ts 41 900
-        0.041003 > 2965:3953(988) ts 41 900
-        0.041004 > 3953:4941(988) ts 41 900
-        0.082000 < ack 1 sack 989:1977 ts 941 41
-        0.083000 < ack 1 sack 989:2965 ts 942 41
-        0.084000 < ack 1 sack 989:3953 ts 943 41
-        0.084010 > 1:989(988) ts 84 943
-        0.125000 < ack 4941 ts 984 84
-        1.125000 > 4941:5929(988) ts 1125 984
-        1.125001 > 5929:6917(988) ts 1125 984
-        1.166000 < ack 6917 ts 2025 1125
-        "
-    );
-    assert_snapshot!(replay(&text), @r"
-    0+4940 pipe 5 cwnd 10 application_limited slow_start
-    0+4940 pipe 4 cwnd 10 application_limited slow_start
-    0+4940 pipe 3 cwnd 10 application_limited slow_start
-    retransmitted fast_retransmit
-    0+4940 pipe 2 cwnd 2 recovery fast_recovery
-    4940+1976 pipe 2 cwnd 2 application_limited slow_start
-    recovery 0 fast to None
-    ");
-}
-
-#[test]
-fn a_probe_beyond_the_window_does_not_set_the_earlier_threshold() {
-    let text = lossy("").replace(
-        "0.166000 <",
-        "0.125011 > 6917:7905(988) ts 125 984
-        0.245000 > 7905:8893(988) ts 245 984
-        0.286000 <",
-    );
-    assert!(
-        replay(&text).contains("recovery 0 fast to Some(3)"),
-        "{}",
-        replay(&text)
-    );
-}
-
-#[test]
-fn a_loss_in_a_recovery_starts_the_next_recovery_at_its_end() {
-    let text = lossy("").replace(
-        "0.125000 <",
-        "0.085011 > 5929:6917(988) ts 85 944
-        0.124000 < ack 1 sack 5929:6917 989:4941 ts 983 85
-        0.124010 > 4941:5929(988) ts 124 983
-        0.125000 <",
-    );
-    let text = text.replace("0.125010 > 5929:6917", "0.125010 > 6917:7905");
-    assert_snapshot!(replay(&text), @r"
-    0+4940 pipe 5 cwnd 10 application_limited slow_start
-    0+4940 pipe 4 cwnd 10 application_limited slow_start
-    0+4940 pipe 3 cwnd 10 application_limited slow_start
-    retransmitted fast_retransmit
-    0+4940 pipe 2 cwnd 2 recovery fast_recovery
-    0+6916 pipe 3 cwnd 3 recovery fast_recovery
-    retransmitted fast_retransmit
-    0+6916 pipe 2 cwnd 2 recovery fast_recovery
-    recovery 0 fast to Some(2)
-    4940+2964 pipe 2 cwnd 2 recovery fast_recovery
-    recovery 1 fast to None
-    ");
-}
-
-#[test]
-fn timeout_reduces_the_pipe_to_one_segment() {
-    let text = format!(
-        "{HANDSHAKE}
-        0.041000 > 1:989(988) ts 41 900
-        0.041001 > 989:1977(988) ts 41 900
-        0.041002 > 1977:2965(988) ts 41 900
-        0.041003 > 2965:3953(988) ts 41 900
-        0.285000 > 1:989(988) ts 285 900
-        0.790000 > 1:989(988) ts 790 900
-        0.830000 < ack 989 ts 1700 790
-        0.830010 > 989:1977(988) ts 830 1700
-        0.830011 > 1977:2965(988) ts 830 1700
-        0.870000 < ack 3953 ts 1740 830
-        0.870010 > 3953:4941(988) ts 870 1740
-        0.910000 < ack 4941 ts 1780 870
-        "
-    );
-    assert_snapshot!(replay(&text), @r"
-    retransmitted timeout
-    retransmitted timeout
-    0+3952 pipe 1 cwnd 1 recovery loss_recovery
-    retransmitted after_timeout
-    retransmitted after_timeout
-    988+2964 pipe 2 cwnd 2 recovery loss_recovery
-    3952+988 pipe 1 cwnd 1 filled slow_start
-    recovery 0 timeout to None
-    ");
-    assert_eq!(summary(&text).timeouts, 1);
-}
-
-#[test]
-fn tail_loss_probe_is_not_a_recovery() {
-    let text = format!(
-        "{HANDSHAKE}
-        0.041000 > 1:989(988) ts 41 900
-        0.041001 > 989:1977(988) ts 41 900
-        0.041002 > 1977:2965(988) ts 41 900
-        0.041003 > 2965:3953(988) ts 41 900
-        0.081000 < ack 2965 ts 940 41
-        0.169000 > 2965:3953(988) ts 169 940
-        0.209000 < ack 3953 ts 1068 169
-        "
-    );
-    assert_snapshot!(replay(&text), @r"
-    0+3952 pipe 4 cwnd 10 application_limited slow_start
-    retransmitted tail_loss_probe
-    2964+988 pipe 1 cwnd 10 application_limited slow_start
-    ");
-}
-
-#[test]
-fn reduction_is_undone_when_the_original_has_arrived() {
-    let text = format!(
-        "{HANDSHAKE}
-        0.041000 > 1:989(988) ts 41 900
-        0.041001 > 989:1977(988) ts 41 900
-        0.041002 > 1977:2965(988) ts 41 900
-        0.041003 > 2965:3953(988) ts 41 900
-        0.041004 > 3953:4941(988) ts 41 900
-        0.082000 < ack 1 sack 989:1977 ts 941 41
-        0.083000 < ack 1 sack 989:2965 ts 942 41
-        0.084000 < ack 1 sack 989:3953 ts 943 41
-        0.084010 > 1:989(988) ts 84 943
-        0.085000 < ack 4941 ts 944 41
-        0.085010 > 4941:5929(988) ts 85 944
-        0.126000 < ack 5929 sack 1:989 ts 985 85
-        "
-    );
-    assert_snapshot!(replay(&text), @r"
-    0+4940 pipe 5 cwnd 10 application_limited slow_start
-    0+4940 pipe 4 cwnd 10 application_limited slow_start
-    0+4940 pipe 3 cwnd 10 application_limited slow_start
-    retransmitted fast_retransmit
-    0+4940 pipe 2 cwnd 2 recovery fast_recovery
-    recovery 0 fast to None undone
-    4940+988 pipe 1 cwnd 10 application_limited slow_start
     ");
 }
 

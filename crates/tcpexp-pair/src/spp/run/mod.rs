@@ -1,5 +1,6 @@
 //! Measures both captures side by side.
 
+mod batch;
 mod measure;
 mod pairs;
 mod reader;
@@ -8,4 +9,5 @@ mod shard;
 mod sweep;
 mod yields;
 
-pub use measure::{Batch, Options, Totals, measure};
+pub use batch::{Batch, Options, Totals};
+pub use measure::measure;

@@ -1,0 +1,72 @@
+//! Options and results of the measurement loop.
+
+use tcpexp_units::TimeDelta;
+
+use crate::spp::linking::{PairedFlow, Unpaired};
+use crate::spp::matching::PacketOutcome;
+use crate::spp::pairing::{FlowSummary, RttSample};
+
+/// Options of a measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Longest one-way delay; a packet counts as lost after this time.
+    pub max_owd: TimeDelta,
+    /// Whether to report the outcome of each packet.
+    pub outcomes: bool,
+    /// Whether to report round-trip times.
+    pub samples: bool,
+    /// Whether the fastest packets of both ways are known to have equal delays. Then only the
+    /// resolution of the clocks limits the accuracy of the clock offset.
+    pub symmetric: bool,
+    /// Whether each capture is known to miss packets, by [`Point::index`](crate::spp::Point::index): then a packet that is
+    /// not in it need not be lost.
+    pub misses: [bool; 2],
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            max_owd: TimeDelta::from_seconds(30),
+            outcomes: false,
+            samples: true,
+            symmetric: false,
+            misses: [false; 2],
+        }
+    }
+}
+
+/// Results from one time range of both captures.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Flows found at both points; each flow precedes its samples.
+    pub flows: Vec<PairedFlow>,
+    /// Round-trip times, in order of the arrival of their second packet.
+    pub samples: Vec<RttSample>,
+    /// Outcome of each packet if [`Options::outcomes`] is set: received packets in order of
+    /// arrival, others in order of departure once they are given up.
+    pub outcomes: Vec<PacketOutcome>,
+    /// Finished flows.
+    pub ended: Vec<FlowSummary>,
+}
+
+/// Results available once both captures have been read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Flows seen at only one point, by [`Point::index`](crate::spp::Point::index).
+    pub unpaired: [Unpaired; 2],
+    /// Number of flows ended early because too many were alive, by [`Point::index`](crate::spp::Point::index).
+    pub flows_shed: [u32; 2],
+    /// Number of packets given up before the longest one-way delay, because too many flows ended
+    /// with packets in flight. Each may have arrived later.
+    pub given_up_early: u64,
+    /// Number of packets and pairs not used because a clock step lies between their timestamps.
+    pub across_steps: u64,
+    /// Number of pairs not used because the error of the round-trip time may exceed it.
+    pub uncertain: u64,
+    /// Smallest one-way delay of all packets on the timeline, by
+    /// [`PathDirection::index`](crate::spp::PathDirection::index); `None` without matched packets.
+    pub least_owd: [Option<TimeDelta>; 2],
+    /// Number of packets that the upstream capture missed while it was running, by
+    /// [`Point::index`](crate::spp::Point::index).
+    pub unseen: [u64; 2],
+}
