@@ -14,8 +14,8 @@ use crate::pair::{PacketId, Pair, Record, Side};
 /// Tolerance of a round-trip time beyond its stated bound: four packet times truncated to
 /// microseconds.
 const RTT_ROUNDING: TimeDelta = TimeDelta::from_micros(4);
-/// Tolerance of a delay: two packet times truncated to microseconds.
-const DELAY_ROUNDING: TimeDelta = TimeDelta::from_micros(2);
+/// Tolerance of the offset: two packet times truncated to microseconds.
+const OFFSET_ROUNDING: TimeDelta = TimeDelta::from_micros(2);
 /// Tolerance of a bottleneck rate, relative to the clean captures, in percent.
 const RATE_PERCENT: u64 = 10;
 /// Maximum distance of a reported clock step from its true time.
@@ -38,6 +38,8 @@ pub(crate) enum Fault {
     WrongRtt,
     /// The true one-way delay is outside the reported bound.
     DelayOutsideBound,
+    /// The true queueing delay is outside the reported bound.
+    QueueingOutsideBound,
     /// The true clock offset is outside the reported bound.
     OffsetOutsideBound,
     /// A bound is negative.
@@ -63,6 +65,7 @@ impl Fault {
             Self::FalseSample => "false sample",
             Self::WrongRtt => "wrong RTT",
             Self::DelayOutsideBound => "delay outside bound",
+            Self::QueueingOutsideBound => "queueing outside bound",
             Self::OffsetOutsideBound => "offset outside bound",
             Self::NegativeBound => "negative bound",
             Self::InventedStep => "invented step",
@@ -144,6 +147,7 @@ pub(crate) fn judge(
                 for packet in &packets {
                     judge.packet(&mut verdict, packet);
                 }
+                judge.queueing(&mut verdict, &packets);
                 for sample in &samples {
                     judge.sample(&mut verdict, sample);
                 }
@@ -221,7 +225,7 @@ impl Judge<'_> {
         if let Some(first) = first {
             let truth = self.clocks[1].ahead(first.true_at) - self.clocks[0].ahead(first.true_at);
             let found = self.report.clock.offset().middle;
-            if (found - truth).abs() > error.abs() + DELAY_ROUNDING + self.coarseness() {
+            if (found - truth).abs() > error.abs() + OFFSET_ROUNDING + self.coarseness() {
                 verdict.blame(Fault::OffsetOutsideBound, || {
                     format!("{found} ± {error} where the truth is {truth}")
                 });
@@ -248,12 +252,7 @@ impl Judge<'_> {
 
     fn packet(&self, verdict: &mut Verdict, packet: &PathPacket) {
         let upstream = packet.path_direction.upstream();
-        let sent = packet
-            .sent_record
-            .and_then(|record| self.record(upstream, record));
-        let received = packet
-            .received_record
-            .and_then(|record| self.record(upstream.opposite(), record));
+        let [sent, received] = self.records(packet);
         match (packet.fate, sent, received) {
             (Fate::Lost, Some(sent), _) if self.pair.arrived(sent) => {
                 let there = &self.ids[upstream.opposite().index()];
@@ -274,10 +273,10 @@ impl Judge<'_> {
                     };
                     verdict.blame(fault, || Self::words(packet, sent, received));
                 } else if let (Some(delay), Some(error)) =
-                    (packet.one_way_delay, self.report.clock.offset().error())
+                    (packet.one_way_delay, packet.one_way_delay_error)
                 {
                     let truth = received.true_at - sent.true_at;
-                    if (delay - truth).abs() > error.abs() + DELAY_ROUNDING + self.coarseness() {
+                    if (delay - truth).abs() > error + self.drift(truth) {
                         verdict.blame(Fault::DelayOutsideBound, || {
                             format!(
                                 "{delay} ± {error} where the truth is {truth}: {}",
@@ -288,6 +287,33 @@ impl Judge<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Compares the queueing delays with the true delays above the smallest one of each way.
+    fn queueing(&self, verdict: &mut Verdict, packets: &[PathPacket]) {
+        let delays = packets.iter().filter_map(|packet| {
+            let [Some(sent), Some(received)] = self.records(packet) else {
+                return None;
+            };
+            packet.one_way_delay?;
+            Pair::is_same(sent, received).then(|| (packet, received.true_at - sent.true_at))
+        });
+        let mut least: [Option<TimeDelta>; 2] = [None; 2];
+        for (packet, delay) in delays.clone() {
+            let least = &mut least[packet.path_direction.index()];
+            *least = Some(least.map_or(delay, |least| least.min(delay)));
+        }
+        for (packet, delay) in delays {
+            let least = least[packet.path_direction.index()].unwrap_or(delay);
+            let truth = delay - least;
+            if let (Some(found), Some(error)) = (packet.queueing_delay, packet.queueing_delay_error)
+                && (found - truth).abs() > error + self.drift(delay)
+            {
+                verdict.blame(Fault::QueueingOutsideBound, || {
+                    format!("{found} ± {error} where the truth is {truth}: {packet:?}")
+                });
+            }
         }
     }
 
@@ -307,10 +333,7 @@ impl Judge<'_> {
             verdict.blame(Fault::FalseSample, || format!("{sample:?}"));
             return;
         };
-        // The rate of the near clock itself is unknown: the result is in time of this clock.
-        let drift_ns = i128::from(self.drift_ppm()) * i128::from(rtt.as_nanos());
-        let drift = TimeDelta::from_nanos((drift_ns / 1_000_000).unsigned_abs() as i64);
-        if error > sample.rtt_error + RTT_ROUNDING + drift {
+        if error > sample.rtt_error + RTT_ROUNDING + self.drift(rtt) {
             verdict.blame(Fault::WrongRtt, || format!("off by {error}: {sample:?}"));
         }
     }
@@ -332,6 +355,19 @@ impl Judge<'_> {
             .collect()
     }
 
+    /// The records of a packet at the first and the second point on its way.
+    fn records(&self, packet: &PathPacket) -> [Option<&Record>; 2] {
+        let upstream = packet.path_direction.upstream();
+        [
+            packet
+                .sent_record
+                .and_then(|record| self.record(upstream, record)),
+            packet
+                .received_record
+                .and_then(|record| self.record(upstream.opposite(), record)),
+        ]
+    }
+
     fn record(&self, point: Point, number: u64) -> Option<&Record> {
         let place = usize::try_from(number).ok()?;
         self.pair.sides[point.index()].records.get(place)
@@ -341,8 +377,12 @@ impl Judge<'_> {
         self.clocks.iter().map(Clock::resolution).sum()
     }
 
-    fn drift_ppm(&self) -> i64 {
-        self.clocks.iter().map(Clock::drift_ppm).sum()
+    /// Maximum error of a time span because the rate of the clock itself is unknown: results are in
+    /// time of a clock.
+    fn drift(&self, span: TimeDelta) -> TimeDelta {
+        let drift_ppm: i64 = self.clocks.iter().map(Clock::drift_ppm).sum();
+        let drift_ns = i128::from(drift_ppm) * i128::from(span.as_nanos());
+        TimeDelta::from_nanos((drift_ns / 1_000_000).unsigned_abs() as i64)
     }
 
     fn words(packet: &PathPacket, sent: &Record, received: &Record) -> String {

@@ -1,6 +1,5 @@
 //! `tcpexp path SRC DST [MORE]...`.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +12,6 @@ use tcpexp_table::{
     FLOW_TABLE_WIDTH, FlowLabel, Labelled, Ordered, PathFlowRow, TopPath, path_columns,
     path_flow_columns,
 };
-use tcpexp_units::TimeDelta;
 
 use crate::basis::Seen;
 use crate::failure;
@@ -165,7 +163,7 @@ impl Results {
         if !quiet {
             text += "\n";
             text += &report::remarks(&report.into(), &self.seen);
-            report::line(&mut text, "one-way delay", &one_way_delays(report));
+            report::line(&mut text, "one-way delay", &delay_errors(report));
         }
         let flows = self.flows.map(SideTable::complete).transpose()?;
         let draw = |chart: Chart| chart.draw(queueing_figure, undrawn_losses(report));
@@ -200,23 +198,29 @@ fn undrawn_losses(report: &PathReport) -> Option<String> {
     (!notes.is_empty()).then(|| format!("marks show certain losses only: {}", notes.join("; ")))
 }
 
-/// Describes the error of one-way delays.
-fn one_way_delays(report: &PathReport) -> String {
-    let mut text = match report.clock.offset().error() {
+/// Describes the errors of the delays.
+fn delay_errors(report: &PathReport) -> String {
+    let totals = &report.totals;
+    let one_way = match totals.one_way_delay_error() {
         Some(error) => format!(
-            "contain the error of the clocks' offset, up to {error}, with opposite signs in the two directions; queueing delays do not"
+            "off by up to {error}, the error of the clocks' offset, with opposite signs in the two directions"
         ),
-        None => "unknown: packets in one direction do not bound the clocks' offset; queueing delays do not depend on it".to_owned(),
+        None => format!("unknown, because {}", unbounded(report)),
     };
-    // A pcap file usually counts microseconds, which needs no remark.
-    let coarse = |tick: &TimeDelta| *tick > TimeDelta::from_micros(1);
-    let steps: TimeDelta = report.clock.ticks().into_iter().filter(coarse).sum();
-    if steps > TimeDelta::ZERO {
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "; the steps of the clocks add up to {steps} to the error of all of them"
-        );
+    match totals.queueing_delay_error() {
+        Some(error) => format!(
+            "{one_way}; queueing delays are off by up to {error}, and by more next to clock steps and at the captures' ends"
+        ),
+        None => one_way,
     }
-    text
+}
+
+/// The reason why the offset of the clocks has no bound.
+fn unbounded(report: &PathReport) -> &'static str {
+    let ways = &report.totals.path_directions;
+    if ways.iter().all(|way| way.one_way_delay.is_some()) {
+        "the fastest packets of the two directions contradict each other about the clocks' offset"
+    } else {
+        "packets in one direction do not bound the clocks' offset"
+    }
 }

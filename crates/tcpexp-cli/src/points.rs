@@ -15,7 +15,7 @@ use tcpexp_table::{
     FLOW_TABLE_WIDTH, FlowLabel, Labelled, Ordered, PointsFlowRow, PointsRow, SegmentTotal,
     TopPoints, points_columns, points_flow_columns,
 };
-use tcpexp_units::counted;
+use tcpexp_units::{TimeDelta, counted};
 
 use crate::basis::{Basis, Seen};
 use crate::failure;
@@ -179,7 +179,7 @@ impl Results {
                 text += &report::remarks(&Basis::of_segment(segment), seen);
             }
             text += "\n";
-            report::line(&mut text, "one-way delay", &one_way_delays(report));
+            report::line(&mut text, "one-way delay", &delay_errors(report));
         }
         let flows = self.flows.map(SideTable::complete).transpose()?;
         self.sheet.finish(&text)?;
@@ -271,16 +271,23 @@ fn missed(report: &PointsReport, place: usize) -> u64 {
     missed.into_iter().sum()
 }
 
-/// Describes the error of one-way delays.
-fn one_way_delays(report: &PointsReport) -> String {
+/// Describes the errors of the delays on each segment.
+fn delay_errors(report: &PointsReport) -> String {
     let errors = measured(report).map(|one| {
-        let error = one.report.clock.offset().error();
-        let bound = error.map_or("unknown".to_owned(), |error| format!("up to {error}"));
-        format!("{bound} on {}", one.segment)
+        let text = |error: Option<TimeDelta>| {
+            let error = error.map_or("an unknown time".to_owned(), |error| error.to_string());
+            format!("{error} on {}", one.segment)
+        };
+        let totals = &one.report.totals;
+        (
+            text(totals.one_way_delay_error()),
+            text(totals.queueing_delay_error()),
+        )
     });
-    let errors: Vec<String> = errors.collect();
+    let (one_way, queueing): (Vec<String>, Vec<String>) = errors.unzip();
     format!(
-        "contain the error of the clocks' offset ({}), with opposite signs in the two directions; queueing delays do not",
-        errors.join(", ")
+        "off by up to {}, the error of the clocks' offset, with opposite signs in the two directions; queueing delays are off by up to {}, and by more next to clock steps and at the captures' ends",
+        one_way.join(", "),
+        queueing.join(", ")
     )
 }

@@ -380,6 +380,8 @@ mod tests {
             },
             one_way_delay: Some(rtt_micros(25_979, delays.map(|micros| micros + 20_016))),
             queueing_delay: Some(rtt_micros(25_979, delays)),
+            one_way_delay_error: None,
+            queueing_delay_error: None,
             bottleneck_bps: Some(9_907_123),
         }
     }
@@ -395,6 +397,8 @@ mod tests {
             losses: LossRuns::default(),
             one_way_delay: Some(rtt_micros(13_340, delays.map(|micros| micros + 20_016))),
             queueing_delay: Some(rtt_micros(13_340, delays)),
+            one_way_delay_error: None,
+            queueing_delay_error: None,
             bottleneck_bps: None,
         }
     }

@@ -235,6 +235,8 @@ mod tests {
             },
             one_way_delay: Some(rtt_micros(9_000, delays.map(|micros| micros + owd_micros))),
             queueing_delay: Some(rtt_micros(9_000, delays)),
+            one_way_delay_error: None,
+            queueing_delay_error: None,
             bottleneck_bps: None,
         }
     }

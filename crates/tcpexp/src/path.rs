@@ -57,7 +57,7 @@ pub fn path<E: From<Error> + Send>(
         first_pass(walks, &alignment, spp, |_| ())
     };
     let [src, dst] = views;
-    let clock = alignment.clock.settled(first.least_owd, spp.symmetric);
+    let clock = alignment.clock.settled(first.least_delays, spp.symmetric);
     // Only the last pass may release the pages that it has read.
     let (mut src_walk, mut dst_walk) = (src.walk_once()?, dst.walk_once()?);
     let mut own = OwnFlows::of(reading.shard);

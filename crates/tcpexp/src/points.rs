@@ -2,10 +2,8 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_pair::path::{
-    self, FirstPass, FromPath, LeastDelays, PathBatch, SeenAt, SeenBeyond, Segment,
-};
-use tcpexp_pair::spp::{Alignment, ClockModel, JointClocks, Options, PathClocks};
+use tcpexp_pair::path::{self, FirstPass, FromPath, PathBatch, SeenAt, SeenBeyond, Segment};
+use tcpexp_pair::spp::{Alignment, ClockModel, JointClocks, LeastDelays, Options, PathClocks};
 use tcpexp_units::TimeDelta;
 
 use crate::alignment::{align, both, first_pass};
@@ -153,7 +151,7 @@ fn settled(
     let [src, dst] = ends(views, segment);
     let alignment = align(src, dst)?;
     let first = first_pass([src.walk()?, dst.walk()?], &alignment, spp, |_| ());
-    let clock = alignment.clock.settled(first.least_owd, spp.symmetric);
+    let clock = alignment.clock.settled(first.least_delays, spp.symmetric);
     Ok((alignment, clock))
 }
 
@@ -185,7 +183,7 @@ impl Pair {
         let (mut first, least) =
             path::first_pass_along(&mut src, &mut dst, alignment.clone(), timelines, spp);
         first.unusable = [&src, &dst].map(|walk| CaptureInfo::of(walk).unusable());
-        let settled = alignment.clock.settled(first.least_owd, spp.symmetric);
+        let settled = alignment.clock.settled(first.least_delays, spp.symmetric);
         Ok(Self {
             segment,
             first,

@@ -61,7 +61,7 @@ pub fn rtt<E: From<Error> + Send>(
         common_packets,
         // The smallest delays of all packets bound the offset, and they are known after the last
         // pass.
-        clock: clock.settled(totals.least_owd, options.spp.symmetric),
+        clock: clock.settled(totals.least_delays, options.spp.symmetric),
         totals,
     })
 }

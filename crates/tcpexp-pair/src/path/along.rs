@@ -5,9 +5,9 @@ use std::fmt;
 use tcpexp_flow::Packets;
 
 use super::beyond::SeenBeyond;
-use super::run::{Basis, FirstPass, LeastDelays, PathBatch, PathTotals, matched_by, run};
+use super::run::{Basis, FirstPass, PathBatch, PathTotals, matched_by, run};
 use super::timeline::Timeline;
-use crate::spp::{self, Alignment, JointClocks, Options, PointTimeline};
+use crate::spp::{self, Alignment, JointClocks, LeastDelay, LeastDelays, Options, PointTimeline};
 
 /// Two points of a path, by their numbers from 0 in the order along the path.
 ///
@@ -64,10 +64,12 @@ pub fn first_pass_along(
     let measured = spp::measure(src, dst, alignment, options, |batch| {
         matched += matched_by(&batch.ended);
         for outcome in batch.outcomes {
-            let outcome = timeline.settled(outcome);
+            let delay = timeline.settled(outcome).one_way_delay;
+            let delay = delay.zip(outcome.times());
+            let delay = delay.map(|(delay, times)| LeastDelay { delay, times });
             let least = &mut least[outcome.path_direction.index()];
             // `Option::min` would prefer `None`.
-            *least = least.iter().chain(&outcome.one_way_delay).min().copied();
+            *least = least.iter().copied().chain(delay).min();
         }
         Ok::<(), std::convert::Infallible>(())
     });

@@ -133,6 +133,7 @@ mod tests {
     use tcpexp_units::Timestamp;
 
     use super::*;
+    use crate::path::packet::DelayErrors;
     use crate::spp::{Passing, PathDirection};
 
     fn outcome(record: u64, fate: Fate) -> PacketOutcome {
@@ -157,6 +158,10 @@ mod tests {
         }
     }
 
+    fn row(record: u64, fate: Fate) -> PathPacket {
+        PathPacket::new(&outcome(record, fate), None, DelayErrors::default(), None)
+    }
+
     /// What a later capture shows of records 0 to 199: the even ones, and 128 in part.
     fn beyond() -> SeenBeyond {
         let mut seen = SeenAt::default();
@@ -166,9 +171,9 @@ mod tests {
             } else {
                 Fate::Lost
             };
-            seen.add(&PathPacket::new(&outcome(record, fate), None, None));
+            seen.add(&row(record, fate));
         }
-        seen.add(&PathPacket::new(&outcome(128, Fate::Lost), None, None));
+        seen.add(&row(128, Fate::Lost));
         let mut beyond = SeenBeyond::default();
         beyond.add(&SeenAt::default());
         beyond.add(&seen);

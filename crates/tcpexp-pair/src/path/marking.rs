@@ -151,6 +151,8 @@ mod tests {
                 received_at: None,
                 one_way_delay: None,
                 queueing_delay: Some(delay),
+                one_way_delay_error: None,
+                queueing_delay_error: None,
                 ce_marked: Some(is_marked(number, delay_us)),
                 sent_ecn: Some(ecn),
                 reordered: None,

@@ -23,6 +23,7 @@
 
 mod along;
 mod beyond;
+mod books;
 mod bottleneck;
 mod capture_loss;
 mod losses;
@@ -39,5 +40,5 @@ pub use capture_loss::CaptureLoss;
 pub use losses::LossRuns;
 pub use marking::{Marking, MarkingLaw};
 pub use packet::PathPacket;
-pub use run::{FirstPass, LeastDelays, PathBatch, PathTotals, first_pass, measure};
+pub use run::{FirstPass, PathBatch, PathTotals, first_pass, measure};
 pub use summary::{DelaySummary, PathFlow, PathSummary};

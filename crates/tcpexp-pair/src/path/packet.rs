@@ -43,6 +43,11 @@ pub struct PathPacket {
     /// offset cancels. Contains the time in queues and the additional transmission time of larger
     /// packets.
     pub queueing_delay: Option<TimeDelta>,
+    /// Maximum error of the one-way delay; `None` without a delay, or if the offset of the clocks has
+    /// no bound.
+    pub one_way_delay_error: Option<TimeDelta>,
+    /// Maximum error of the queueing delay; `None` without a delay.
+    pub queueing_delay_error: Option<TimeDelta>,
     /// True if the packet left without the codepoint CE and arrived with it (RFC 3168, section 5):
     /// a queue between the points marked it. `None` if the packet was not captured at both points.
     pub ce_marked: Option<bool>,
@@ -62,6 +67,15 @@ pub struct PathPacket {
     pub ip_bytes: u64,
 }
 
+/// Maximum errors of the delays of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DelayErrors {
+    pub(super) one_way: Option<TimeDelta>,
+    pub(super) queueing: Option<TimeDelta>,
+    /// True if a clock step that is unknown or misplaced may falsify this packet's delay alone.
+    pub(super) is_beside_step: bool,
+}
+
 impl PathPacket {
     /// True if the packet is a duplicate of an arrived packet.
     pub fn is_duplicate(&self) -> bool {
@@ -72,6 +86,7 @@ impl PathPacket {
     pub(super) fn new(
         outcome: &PacketOutcome,
         least_owd: Option<TimeDelta>,
+        errors: DelayErrors,
         order: Option<Order>,
     ) -> Self {
         let queueing = |owd: TimeDelta| least_owd.map(|least| owd - least);
@@ -87,6 +102,8 @@ impl PathPacket {
             received_at: outcome.received.map(|received| received.at),
             one_way_delay: outcome.one_way_delay,
             queueing_delay: outcome.one_way_delay.and_then(queueing),
+            one_way_delay_error: outcome.one_way_delay.and(errors.one_way),
+            queueing_delay_error: outcome.one_way_delay.and(errors.queueing),
             ce_marked: outcome
                 .sent
                 .zip(outcome.received)

@@ -45,6 +45,11 @@ pub struct PathSummary {
     pub one_way_delay: Option<DelaySummary>,
     /// One-way delays above the minimum of all flows that go this way.
     pub queueing_delay: Option<DelaySummary>,
+    /// Largest error of the one-way delays, except those of the few packets for which a clock step
+    /// next to them cannot be excluded, unless there are no others.
+    pub one_way_delay_error: Option<TimeDelta>,
+    /// Largest error of the queueing delays, with the same exception.
+    pub queueing_delay_error: Option<TimeDelta>,
     /// Rate of the path's bottleneck in bits per second, counting packets from the IP header on.
     /// `None` if too few packets queued, or the estimates disagree, or both captures have flows that
     /// are not in the other: packets of these flows may have passed in between.
@@ -108,6 +113,9 @@ impl PathSummary {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) queueing_delays: Quantiles,
+    /// The largest errors of one-way and queueing delays: of most packets, and of those beside a
+    /// possible clock step.
+    errors: [[Option<TimeDelta>; 2]; 2],
     pub(super) bottleneck: Bottleneck,
     pub(super) reordered: u64,
     pub(super) largest_extent_packets: Option<u64>,
@@ -116,11 +124,16 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Records an arrived packet.
-    pub(super) fn arrive(&mut self, packet: &PathPacket, order: Order) {
+    /// Records an arrived packet; a clock step beside it may falsify its delay alone.
+    pub(super) fn arrive(&mut self, packet: &PathPacket, order: Order, is_beside_step: bool) {
         if let Some(delay) = packet.queueing_delay {
             self.queueing_delays.add(delay);
             self.marking.arrive(packet, delay);
+            let errors = [packet.one_way_delay_error, packet.queueing_delay_error];
+            let largest = &mut self.errors[usize::from(is_beside_step)];
+            for (largest, error) in largest.iter_mut().zip(errors) {
+                *largest = (*largest).max(error);
+            }
         }
         if packet.ce_marked == Some(true) {
             self.ce_marked += packet.packets;
@@ -137,6 +150,7 @@ impl Tally {
         least_owd: Option<TimeDelta>,
     ) -> PathSummary {
         let queueing_delay = self.queueing_delays.summary();
+        let [sure, beside_steps] = self.errors;
         let marking = self.marking.close(&mut self.queueing_delays);
         PathSummary {
             counts,
@@ -150,6 +164,8 @@ impl Tally {
                 .zip(least_owd)
                 .map(|(delay, least)| above(&delay, least)),
             queueing_delay,
+            one_way_delay_error: sure[0].or(beside_steps[0]),
+            queueing_delay_error: sure[1].or(beside_steps[1]),
             bottleneck_bps: self.bottleneck.rate_bps(),
         }
     }

@@ -17,6 +17,14 @@ impl PathDirection {
     /// Both directions, in order of [`index`](Self::index).
     pub const BOTH: [Self; 2] = [Self::Out, Self::Back];
 
+    /// Orders the values of a departure and an arrival by [`Point::index`].
+    pub(crate) fn by_point<T>(self, sent: T, received: T) -> [T; 2] {
+        match self {
+            Self::Out => [sent, received],
+            Self::Back => [received, sent],
+        }
+    }
+
     /// The opposite direction.
     #[must_use]
     pub const fn opposite(self) -> Self {

@@ -36,8 +36,8 @@ pub use alignment::{
     Alignment, Field, FieldKept, Identification, NothingInCommon, SequenceShift, Survey,
 };
 pub use clock::{
-    ClockModel, ClockStep, JointClocks, Offset, PathClocks, Placed, PointTimeline, SkewEstimate,
-    TickMeter, TimelineReader,
+    ClockModel, ClockStep, JointClocks, LeastDelay, LeastDelays, Offset, PathClocks, Placed,
+    PointTimeline, SkewEstimate, TickMeter, TimelineReader,
 };
 pub use crossing::{Crossing, PathDirection};
 pub use linking::{LocalFlow, PairedFlow, Unpaired};

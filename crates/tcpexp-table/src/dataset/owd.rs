@@ -39,8 +39,10 @@ pub(super) fn columns(origin: Timestamp) -> Columns<OwdRow> {
     )
     .maybe_time("received_time", "Time at the second point on the source's clock, converted from the destination's by the estimated offset and skew. Never null in this version.", |row| row.packet.received_at);
     let columns = columns
-        .maybe_span_twice("owd", &format!("One-way delay: received_time less time, in nanoseconds. Its error is that of the clock offset, bounded in the manifest, with opposite signs in the two directions. {NO_DELAY}"), |row| row.packet.one_way_delay)
-        .maybe_span_twice("queueing_delay", &format!("One-way delay minus the smallest one of all packets in the same direction, in nanoseconds, so the clock offset cancels: time in queues, and the extra serialisation time of large packets. {NO_DELAY}"), |row| row.packet.queueing_delay);
+        .maybe_span_twice("owd", &format!("One-way delay: received_time less time, in nanoseconds. Off by at most owd_error_ns, mostly the error of the clock offset, with opposite signs in the two directions. {NO_DELAY}"), |row| row.packet.one_way_delay)
+        .maybe_span_twice("queueing_delay", &format!("One-way delay minus the smallest one of all packets in the same direction, in nanoseconds, so the clock offset cancels: time in queues, and the extra serialisation time of large packets. {NO_DELAY}"), |row| row.packet.queueing_delay)
+        .maybe_span("owd_error_ns", &format!("Maximum error of owd_ns in nanoseconds: half the sum of the smallest delays of both directions, one tick of each clock, and what the clocks may have moved, beyond the detected skew and steps, since the packets with the smallest delays. {NO_DELAY} Also null if the clocks' offset has no bound: all packets of the run went one way, or the fastest packets contradict each other."), |row| row.packet.one_way_delay_error)
+        .maybe_span("queueing_delay_error_ns", &format!("Maximum error of queueing_delay_ns in nanoseconds: one tick of each clock, and what the clocks may have moved since the packet with the smallest delay, beyond the detected skew and steps. {NO_DELAY}"), |row| row.packet.queueing_delay_error);
     sizes(columns, |row| &row.packet)
         .maybe_count("received_record", "Record number in the capture at the second point, from 0. Never null in this version.", |row| row.packet.received_record)
         .maybe_flag("reordered", "Whether a later packet of its flow arrived earlier (RFC 4737, section 3). Null if its position is unknown.", |row| row.packet.reordered)

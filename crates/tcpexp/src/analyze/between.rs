@@ -78,7 +78,9 @@ pub(super) fn measure(
         first_pass(walks, &alignment, options, |_| ())
     };
     // The bound on the offset needs the smallest delays, which the first pass has found.
-    let clock = alignment.clock.settled(first.least_owd, options.symmetric);
+    let clock = alignment
+        .clock
+        .settled(first.least_delays, options.symmetric);
     let mut rows = Rows {
         dst_clock: clock.clone(),
         names,

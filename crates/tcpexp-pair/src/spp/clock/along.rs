@@ -103,7 +103,10 @@ fn checked(settled: ClockModel, segments: &[ClockModel]) -> (ClockModel, Option<
         upper: error.map(|error| middle + error),
         middle,
     };
-    (settled.with_offset(offset), contradiction.then_some(apart))
+    // The times of the segment's ends pass through the clocks of all segments between them.
+    let drift = segments.iter().map(|clock| clock.delay_error.drift).sum();
+    let clock = settled.with_offset(offset, drift);
+    (clock, contradiction.then_some(apart))
 }
 
 impl PointTimeline {
@@ -119,6 +122,7 @@ impl PointTimeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spp::clock::LeastDelay;
     use crate::spp::crossing::{Crossing, PathDirection};
 
     const START: Timestamp = Timestamp::from_nanos(1_700_000_000_000_000_000);
@@ -164,7 +168,10 @@ mod tests {
                         dst_time: dst,
                         ..*c
                     }
-                    .raw_owd()
+                })
+                .map(|c| LeastDelay {
+                    delay: c.raw_owd(),
+                    times: [c.src_time, c.dst_time],
                 })
                 .min()
         };

@@ -5,6 +5,7 @@ mod along;
 mod delay;
 mod delays;
 mod jump;
+mod least;
 mod model;
 mod offset;
 mod seams;
@@ -17,6 +18,8 @@ mod walk;
 mod wander;
 
 pub use along::{JointClocks, PathClocks, PointTimeline};
+pub(in crate::spp) use least::lesser;
+pub use least::{LeastDelay, LeastDelays};
 pub use model::ClockModel;
 pub(in crate::spp) use offset::DISORDER;
 pub use offset::Offset;

@@ -9,6 +9,7 @@ use tcpexp_units::{Skew, TimeDelta, Timestamp};
 
 use super::delays::Delays;
 use super::jump::{Jump, SMALLEST_NS};
+use super::least::{LeastDelay, LeastDelays};
 use super::offset::{DelayError, Offset};
 use super::seams::{placed_steps, seams, unstepping};
 use super::skew::SkewEstimate;
@@ -131,11 +132,12 @@ impl ClockModel {
     ///
     /// With `symmetric` the fastest packets of both ways are assumed to have equal delays.
     #[must_use]
-    pub fn settled(&self, least: [Option<TimeDelta>; 2], symmetric: bool) -> Self {
+    pub fn settled(&self, least: LeastDelays, symmetric: bool) -> Self {
         if least == [None; 2] {
             return self.clone();
         }
-        let offset = self.offset.settled(least, &self.delay_error, symmetric);
+        let delays = least.map(|least| least.map(|least| least.delay));
+        let offset = self.offset.settled(delays, &self.delay_error, symmetric);
         let mut settled = self.clone();
         let dst = &mut settled.readers[Point::Dst.index()];
         let moved = offset.middle - self.offset.middle;
@@ -145,9 +147,12 @@ impl ClockModel {
         settled
     }
 
-    /// Returns the model with an offset from elsewhere; its timeline stays as it is.
-    pub(super) fn with_offset(self, offset: Offset) -> Self {
-        Self { offset, ..self }
+    /// Returns the model with an offset from elsewhere, and the drift of the timeline that this
+    /// offset belongs to; the model's own timeline stays as it is.
+    pub(super) fn with_offset(mut self, offset: Offset, drift: TimeDelta) -> Self {
+        self.offset = offset;
+        self.delay_error.drift = drift;
+        self
     }
 
     /// True if enough packets agree on the offset to distinguish identical packets by their delays.
@@ -189,6 +194,53 @@ impl ClockModel {
         self.delay_error.coarseness()
     }
 
+    /// Maximum error of the one-way delay of a packet that passes the points at `times`, on the
+    /// timeline; `None` if the offset has no bound.
+    ///
+    /// The delay is the difference of two times, each exact to one tick of its clock, minus the
+    /// estimate of the offset. The bounds of the offset are those at the times of the smallest
+    /// delays, `least`; until `times`, the clocks may have moved.
+    pub(crate) fn one_way_delay_error(
+        &self,
+        least: &LeastDelays,
+        times: [Timestamp; 2],
+    ) -> Option<TimeDelta> {
+        let error = self.offset.error()?;
+        let moved = least.iter().flatten().map(|least| {
+            // A step beside the fastest packet may make it too fast.
+            self.wander.change(Point::Src, [least.times[0], times[0]])
+                + self.wander.beside(least.times)
+        });
+        let moved = moved.max().unwrap_or_default() + self.wander.beside(times);
+        Some(error + self.both_ticks() + moved)
+    }
+
+    /// Maximum error of the queueing delay of a packet that passes the points at `times`, on the
+    /// timeline: of its one-way delay minus the smallest one of its way, `least`.
+    ///
+    /// The offset cancels. What remains are the ticks of both clocks, and what they may have moved
+    /// from one packet to the other.
+    pub(crate) fn queueing_delay_error(
+        &self,
+        least: LeastDelay,
+        times: [Timestamp; 2],
+    ) -> TimeDelta {
+        let moved = self.wander.change(Point::Src, [least.times[0], times[0]])
+            + self.wander.beside(least.times)
+            + self.wander.beside(times);
+        self.both_ticks() + self.delay_error.drift + moved
+    }
+
+    /// True if a clock step that the model lacks or misplaces may lie between a packet that passes the
+    /// points at `times`, on the timeline, and those around it.
+    pub(crate) fn is_beside_step(&self, times: [Timestamp; 2]) -> bool {
+        self.wander.beside(times) > TimeDelta::ZERO
+    }
+
+    fn both_ticks(&self) -> TimeDelta {
+        self.delay_error.ticks.into_iter().sum()
+    }
+
     /// Maximum error of a round-trip time with this `turnaround`, as far as the clocks cause it.
     /// `times` are those of its first and its last packet at its `near` point, on the timeline.
     ///
@@ -204,8 +256,9 @@ impl ClockModel {
         near: Point,
         times: [Timestamp; 2],
     ) -> TimeDelta {
-        let [src, dst] = self.delay_error.ticks;
-        src + dst + self.rate_error.share(turnaround).abs() + self.wander.between(near, times)
+        self.both_ticks()
+            + self.rate_error.share(turnaround).abs()
+            + self.wander.between(near, times)
     }
 
     /// Share of a raw round-trip time that is due to skew: `rtt = raw - share`.
@@ -605,19 +658,23 @@ mod tests {
     }
 
     /// Smallest delay of each way on the timeline of the model.
-    fn least_owds(model: &ClockModel, crossings: &[Crossing]) -> [Option<TimeDelta>; 2] {
+    fn least_delays(model: &ClockModel, crossings: &[Crossing]) -> LeastDelays {
         let [src, dst] = Point::BOTH.map(|point| model.reader(point));
         PathDirection::BOTH.map(|path_direction| {
             let of_way = crossings
                 .iter()
                 .filter(|crossing| crossing.path_direction == path_direction);
             let owds = of_way.map(|crossing| {
-                let apart = dst.place(crossing.dst_record, crossing.dst_time).at
-                    - src.place(crossing.src_record, crossing.src_time).at;
-                match path_direction {
+                let times = [
+                    src.place(crossing.src_record, crossing.src_time).at,
+                    dst.place(crossing.dst_record, crossing.dst_time).at,
+                ];
+                let apart = times[1] - times[0];
+                let delay = match path_direction {
                     PathDirection::Out => apart,
                     PathDirection::Back => -apart,
-                }
+                };
+                LeastDelay { delay, times }
             });
             owds.min()
         })
@@ -639,7 +696,7 @@ mod tests {
                         1_000 + random_below(2 * (sent_ns + seed * SECOND) + way, spread_ns)
                     });
                     let model = ClockModel::estimate(&crossings, FINE).unwrap();
-                    let least = least_owds(&model, &crossings);
+                    let least = least_delays(&model, &crossings);
                     let offset = model.settled(least, false).offset();
                     let off = (offset.middle.as_nanos() - scene.offset_ns).abs();
                     // Timestamps have a resolution of one microsecond.

@@ -116,6 +116,13 @@ pub struct PacketOutcome {
 }
 
 impl PacketOutcome {
+    /// Times at both points on the timeline, by [`Point::index`](crate::spp::Point::index); `None`
+    /// if the packet was not captured at both.
+    pub(crate) fn times(&self) -> Option<[Timestamp; 2]> {
+        let (sent, received) = self.sent.zip(self.received)?;
+        Some(self.path_direction.by_point(sent.at, received.at))
+    }
+
     /// Outcome of an arrival, with its `departure` and the number of packets `departed` so far, if
     /// known.
     pub(in crate::spp) fn of_arrival(

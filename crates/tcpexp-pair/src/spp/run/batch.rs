@@ -2,6 +2,7 @@
 
 use tcpexp_units::TimeDelta;
 
+use crate::spp::clock::LeastDelays;
 use crate::spp::linking::{PairedFlow, Unpaired};
 use crate::spp::matching::PacketOutcome;
 use crate::spp::pairing::{FlowSummary, RttSample};
@@ -63,9 +64,8 @@ pub struct Totals {
     pub across_steps: u64,
     /// Number of pairs not used because the error of the round-trip time may exceed it.
     pub uncertain: u64,
-    /// Smallest one-way delay of all packets on the timeline, by
-    /// [`PathDirection::index`](crate::spp::PathDirection::index); `None` without matched packets.
-    pub least_owd: [Option<TimeDelta>; 2],
+    /// Smallest one-way delays of all matched packets.
+    pub least_delays: LeastDelays,
     /// Number of packets that the upstream capture missed while it was running, by
     /// [`Point::index`](crate::spp::Point::index).
     pub unseen: [u64; 2],

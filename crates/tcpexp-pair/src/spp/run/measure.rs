@@ -6,6 +6,7 @@ use super::reader::{CHUNK, Chunk, Reader};
 use super::shard::Shard;
 use super::yields::Yield;
 use crate::spp::alignment::{Alignment, Shifts};
+use crate::spp::clock::lesser;
 use crate::spp::linking::{Event, Found, Linker, Listener, Marker, PairedFlow, Sighting};
 use crate::spp::matching::{PacketOutcome, Setting, widen};
 use crate::spp::point::Point;
@@ -263,9 +264,9 @@ impl Run {
             for (unseen, yielded) in self.totals.unseen.iter_mut().zip(yielded.unseen) {
                 *unseen += yielded;
             }
-            for (least, yielded) in self.totals.least_owd.iter_mut().zip(yielded.least_owd) {
-                // `Option::min` would prefer `None`.
-                *least = least.iter().chain(&yielded).min().copied();
+            let least_delays = self.totals.least_delays.iter_mut();
+            for (least, yielded) in least_delays.zip(yielded.least_delays) {
+                *least = lesser(*least, yielded);
             }
             for (proven, yielded) in self.setting.proven.iter_mut().zip(yielded.proven) {
                 for at in yielded.into_iter().flat_map(|(first, last)| [first, last]) {

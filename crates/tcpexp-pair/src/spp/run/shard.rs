@@ -6,6 +6,7 @@ use super::pairs::Pairs;
 use super::recent::Recent;
 use super::yields::Yield;
 use crate::spp::alignment::COPY_GAP;
+use crate::spp::clock::LeastDelay;
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found};
 use crate::spp::matching::{Departure, Fate, InFlight, Outcome, PacketOutcome, Setting, widen};
@@ -222,9 +223,12 @@ impl Shard {
                 self.yields.across_steps += 1;
                 continue;
             }
-            let least_owd = &mut self.yields.least_owd[path_direction.index()];
-            let owd = event.sighting.at - departure.at;
-            *least_owd = Some(least_owd.map_or(owd, |least| least.min(owd)));
+            let least = &mut self.yields.least_delays[path_direction.index()];
+            let delay = LeastDelay {
+                delay: event.sighting.at - departure.at,
+                times: path_direction.by_point(departure.at, event.sighting.at),
+            };
+            *least = Some(least.map_or(delay, |least| least.min(delay)));
             if !self.with_samples {
                 continue;
             }

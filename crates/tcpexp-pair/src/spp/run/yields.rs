@@ -1,8 +1,9 @@
 //! What one round of a shard yields.
 
+use crate::spp::clock::LeastDelays;
 use crate::spp::matching::PacketOutcome;
 use crate::spp::pairing::{FlowSummary, RttSample};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::Timestamp;
 
 /// Results of a round.
 #[derive(Debug, Default)]
@@ -22,6 +23,6 @@ pub(in crate::spp) struct Yield {
     /// Number of packets that arrived but were not captured upstream, by [`Point::index`] of the
     /// upstream point.
     pub(in crate::spp) unseen: [u64; 2],
-    /// Smallest one-way delay, by [`PathDirection::index`].
-    pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
+    /// Smallest one-way delays.
+    pub(in crate::spp) least_delays: LeastDelays,
 }

@@ -136,24 +136,41 @@ impl Wander {
 
     /// Maximum change of the clock difference from one time to another at `point`, both on the
     /// timeline.
-    pub(super) fn between(&self, point: Point, [from, to]: [Timestamp; 2]) -> TimeDelta {
-        let in_zones = self.zones.iter().filter(|zone| {
+    pub(super) fn between(&self, point: Point, times: [Timestamp; 2]) -> TimeDelta {
+        let [from, to] = times;
+        let zones = self.zones.iter().filter(|zone| {
             let (first, last) = zone.spans[point.index()];
             from <= last && first <= to
         });
-        let stepped: TimeDelta = in_zones.map(|zone| zone.size).sum();
+        let stepped: TimeDelta = zones.map(|zone| zone.size).sum();
+        stepped + self.change(point, times)
+    }
+
+    /// Maximum error of the delay of a packet that passes the points at `times`, by
+    /// [`Point::index`], because of a clock step nearby that the model lacks or misplaces.
+    pub(super) fn beside(&self, times: [Timestamp; 2]) -> TimeDelta {
+        let zones = self.zones.iter().filter(|zone| {
+            let mut spans = zone.spans.iter().zip(times);
+            spans.any(|((first, last), at)| *first <= at && at <= *last)
+        });
+        zones.map(|zone| zone.size).sum()
+    }
+
+    /// Maximum change of the clock difference from one time to another at `point`, both on the
+    /// timeline, that the delays around both times show.
+    pub(super) fn change(&self, point: Point, times: [Timestamp; 2]) -> TimeDelta {
         if !self.moves && self.coarseness == TimeDelta::ZERO {
-            return stepped;
+            return TimeDelta::ZERO;
         }
         let bins = &self.bins[point.index()];
-        let at = |time: Timestamp| {
+        let [first, last] = times.map(|time| {
             let after = bins.partition_point(|bin| bin.from <= time);
             bins.get(after.saturating_sub(1))
+        });
+        let Some((first, last)) = first.zip(last) else {
+            return TimeDelta::ZERO;
         };
-        let Some((first, last)) = at(from).zip(at(to)) else {
-            return stepped;
-        };
-        let moved = stepped + TimeDelta::from_nanos(first.spread(last));
+        let moved = TimeDelta::from_nanos(first.spread(last));
         if self.moves {
             moved + self.coarseness
         } else {

@@ -1,0 +1,270 @@
+//! Turns the fate of each packet into rows and summaries.
+
+use tcpexp_flow::{Direction, FlowId, prefetch};
+use tcpexp_units::TimeDelta;
+
+use super::beyond::{Judged, SeenBeyond};
+use super::bottleneck::{Arrival, Resolution};
+use super::losses::{LossCounter, LossRuns};
+use super::packet::DelayErrors;
+use super::reordering::Reordering;
+use super::run::Basis;
+use super::summary::Tally;
+use super::timeline::Timeline;
+use super::{PathBatch, PathFlow, PathPacket, PathSummary};
+use crate::spp::{
+    Batch, ClockModel, DirectionCounts, Fate, FlowSummary, LeastDelay, LeastDelays, PacketOutcome,
+    PathDirection,
+};
+
+/// Number of packets by which the book of a flow is prefetched before its next packet: the work on
+/// as many packets takes as long as a cache miss.
+const AHEAD: usize = 8;
+
+/// State of all live flows.
+pub(super) struct Books {
+    timeline: Timeline,
+    least: LeastDelays,
+    /// Packets seen beyond the downstream point, by [`PathDirection::index`]; `None` with two points.
+    beyond: Option<[SeenBeyond; 2]>,
+    /// Resolution of the clocks that measure spacings, indexed by [`PathDirection::index`].
+    resolutions: [Resolution; 2],
+    longest: TimeDelta,
+    clock: ClockModel,
+    misses: [bool; 2],
+    hides_traffic: bool,
+    flows: FlowBooks,
+    /// Indexed by [`PathDirection::index`].
+    path_directions: [WayBook; 2],
+}
+
+/// The books of the flows by number: 24 bytes per flow, ended flows included.
+#[derive(Default)]
+struct FlowBooks(Vec<FlowBook>);
+
+impl FlowBooks {
+    fn of(&mut self, flow: FlowId) -> &mut FlowBook {
+        let place = flow.0 as usize;
+        if self.0.len() <= place {
+            self.0.resize_with(place + 1, FlowBook::default);
+        }
+        &mut self.0[place]
+    }
+
+    /// Prefetches the book of a direction.
+    #[inline]
+    fn expect(&self, flow: FlowId, direction: Direction) {
+        let book = self.0.get(flow.0 as usize);
+        if let Some(Some(direction)) = book.map(|book| &book.directions[direction.index()]) {
+            prefetch(&**direction);
+        }
+    }
+}
+
+#[derive(Default)]
+struct FlowBook {
+    /// Way of the forward direction, once a packet has shown it.
+    path_direction: Option<PathDirection>,
+    /// Indexed by [`Direction::index`].
+    directions: [Option<Box<DirectionBook>>; 2],
+}
+
+#[derive(Default)]
+struct DirectionBook {
+    reordering: Reordering,
+    losses: LossCounter,
+    tally: Tally,
+    judged: Judged,
+}
+
+#[derive(Default)]
+struct WayBook {
+    latest: Option<Arrival>,
+    counts: DirectionCounts,
+    losses: LossRuns,
+    tally: Tally,
+}
+
+impl Books {
+    /// A packet counts as lost after `longest`.
+    pub(super) fn new(basis: Basis, longest: TimeDelta) -> Self {
+        let Basis {
+            timeline,
+            clock,
+            least,
+            beyond,
+            misses,
+            hides_traffic,
+        } = basis;
+        Self {
+            timeline,
+            least,
+            beyond,
+            resolutions: PathDirection::BOTH.map(|path_direction| Resolution {
+                coarseness: clock.coarseness(),
+                // Spacings are between arrivals, so the clock of the downstream point limits them.
+                tick: clock.ticks()[path_direction.upstream().opposite().index()],
+            }),
+            longest,
+            misses,
+            hides_traffic,
+            clock,
+            flows: FlowBooks::default(),
+            path_directions: Default::default(),
+        }
+    }
+
+    /// The summaries of both ways, by [`PathDirection::index`].
+    pub(super) fn close_ways(self) -> [PathSummary; 2] {
+        let [out, back] = self.path_directions;
+        [out.close(self.least[0]), back.close(self.least[1])]
+    }
+
+    pub(super) fn enter(&mut self, batch: Batch) -> PathBatch {
+        let outcomes = &batch.outcomes;
+        PathBatch {
+            // The order of the fields matters: `close` removes the book that `packet` fills.
+            packets: outcomes
+                .iter()
+                .enumerate()
+                .map(|(place, outcome)| {
+                    if let Some(later) = outcomes.get(place + AHEAD) {
+                        self.flows.expect(later.flow, later.direction);
+                    }
+                    self.packet(outcome)
+                })
+                .collect(),
+            ended: batch.ended.into_iter().map(|s| self.close(s)).collect(),
+            flows: batch.flows,
+            samples: batch.samples,
+        }
+    }
+
+    fn packet(&mut self, outcome: &PacketOutcome) -> PathPacket {
+        let errors = self.errors(outcome);
+        let outcome = &self.timeline.settled(*outcome);
+        let least = self.least[outcome.path_direction.index()];
+        let flow = self.flows.of(outcome.flow);
+        flow.path_direction = Some(match outcome.direction {
+            Direction::Forward => outcome.path_direction,
+            Direction::Reverse => outcome.path_direction.opposite(),
+        });
+        let direction = flow.directions[outcome.direction.index()].get_or_insert_default();
+        let path_direction = &mut self.path_directions[outcome.path_direction.index()];
+        let outcome = match &self.beyond {
+            None => outcome,
+            Some(beyond) => {
+                let fate = beyond[outcome.path_direction.index()].judge(outcome);
+                direction.judged.count(outcome.fate, fate, outcome.packets);
+                &PacketOutcome { fate, ..*outcome }
+            }
+        };
+        if outcome.fate == Fate::Lost {
+            direction.losses.lose(outcome.number, outcome.packets);
+        }
+        // Only the first copy of a packet counts for reordering (RFC 4737).
+        let arrived = (outcome.fate == Fate::Delivered)
+            .then(|| outcome.number.zip(outcome.sent))
+            .flatten();
+        let order = arrived.map(|(number, sent)| {
+            let reordering = &mut direction.reordering;
+            reordering.arrive(number, sent.at, self.longest)
+        });
+        let packet = PathPacket::new(outcome, least.map(|least| least.delay), errors, order);
+        if let Some(order) = order {
+            direction
+                .tally
+                .arrive(&packet, order, errors.is_beside_step);
+            path_direction
+                .tally
+                .arrive(&packet, order, errors.is_beside_step);
+        }
+        if packet.received_at.is_some() {
+            // An arrival without a known departure leaves `None`: no spacing may span it.
+            let before = std::mem::replace(&mut path_direction.latest, Arrival::of(&packet));
+            let resolution = self.resolutions[outcome.path_direction.index()];
+            let misses = self.misses[outcome.path_direction.upstream().opposite().index()];
+            let spacing = before
+                .zip(path_direction.latest)
+                .zip(least)
+                .filter(|((before, this), _)| !misses || before.precedes(this))
+                .filter(|_| !self.hides_traffic)
+                .and_then(|((before, this), least)| {
+                    before.spacing_to(&this, least.delay, resolution)
+                });
+            for bottleneck in [
+                &mut direction.tally.bottleneck,
+                &mut path_direction.tally.bottleneck,
+            ] {
+                match spacing {
+                    Some(spacing) => bottleneck.add(packet.ip_bytes, spacing, resolution.tick),
+                    // With a microsecond clock, the error of each spacing is small.
+                    None if resolution.coarseness > TimeDelta::ZERO => bottleneck.interrupt(),
+                    None => {}
+                }
+            }
+        }
+        packet
+    }
+
+    /// Maximum errors of the delays of a packet on the timeline of the matching.
+    fn errors(&self, outcome: &PacketOutcome) -> DelayErrors {
+        let Some(times) = outcome.times() else {
+            return DelayErrors::default();
+        };
+        let least = self.least[outcome.path_direction.index()];
+        DelayErrors {
+            one_way: self.clock.one_way_delay_error(&self.least, times),
+            queueing: least.map(|least| self.clock.queueing_delay_error(least, times)),
+            is_beside_step: self.clock.is_beside_step(times),
+        }
+    }
+
+    fn close(&mut self, mut summary: FlowSummary) -> PathFlow {
+        let flow = std::mem::take(self.flows.of(summary.flow.flow));
+        let forward = flow.path_direction.unwrap_or(PathDirection::Out);
+        let path_directions = [forward, forward.opposite()];
+        let [there, back] = flow.directions;
+        let directions = [
+            (there, path_directions[0], 0),
+            (back, path_directions[1], 1),
+        ];
+        let directions = directions.map(|(book, path_direction, direction)| {
+            let book = *book.unwrap_or_default();
+            book.judged.correct(&mut summary.counts[direction]);
+            let (counts, losses) = (summary.counts[direction], book.losses.found());
+            let total = &mut self.path_directions[path_direction.index()];
+            total.counts += counts;
+            total.losses.add(&losses);
+            let least = self.least[path_direction.index()];
+            book.tally
+                .close(counts, losses, least.map(|least| least.delay))
+        });
+        PathFlow {
+            summary,
+            forward: flow.path_direction,
+            directions,
+        }
+    }
+}
+
+impl WayBook {
+    fn close(self, least: Option<LeastDelay>) -> PathSummary {
+        let least = least.map(|least| least.delay);
+        self.tally.close(self.counts, self.losses, least)
+    }
+}
+
+impl Arrival {
+    /// `None` if the departure time is unknown.
+    fn of(packet: &PathPacket) -> Option<Self> {
+        packet.one_way_delay?;
+        Some(Self {
+            flow: packet.flow,
+            number: packet.number?,
+            sent_at: packet.sent_at?,
+            received_at: packet.received_at?,
+            ip_bytes: packet.ip_bytes,
+        })
+    }
+}
