@@ -77,7 +77,7 @@ pub struct PathBatch {
 pub struct PathTotals {
     /// Flows seen at one point only, and packets not usable because of a clock step.
     pub totals: Totals,
-    /// Summaries over all flows found at both points, indexed by [`PathDirection::index`].
+    /// Summaries over all flows found at both points, indexed by [`PathDirection::index`](spp::PathDirection::index).
     pub path_directions: [PathSummary; 2],
 }
 
