@@ -7,7 +7,9 @@ use tcpexp_flow::Packets;
 use super::beyond::SeenBeyond;
 use super::run::{Basis, FirstPass, PathBatch, PathTotals, matched_by, run};
 use super::timeline::Timeline;
-use crate::spp::{self, Alignment, JointClocks, LeastDelay, LeastDelays, Options, PointTimeline};
+use crate::spp::{
+    self, Alignment, JointClocks, LeastDelay, LeastDelays, Options, PointTimeline, lesser,
+};
 
 /// Two points of a path, by their numbers from 0 in the order along the path.
 ///
@@ -68,8 +70,7 @@ pub fn first_pass_along(
             let delay = delay.zip(outcome.times());
             let delay = delay.map(|(delay, times)| LeastDelay { delay, times });
             let least = &mut least[outcome.path_direction.index()];
-            // `Option::min` would prefer `None`.
-            *least = least.iter().copied().chain(delay).min();
+            *least = lesser(*least, delay);
         }
         Ok::<(), std::convert::Infallible>(())
     });

@@ -133,8 +133,7 @@ mod tests {
     use tcpexp_units::Timestamp;
 
     use super::*;
-    use crate::path::packet::DelayErrors;
-    use crate::spp::{Passing, PathDirection};
+    use crate::spp::{DelayErrors, Passing, PathDirection};
 
     fn outcome(record: u64, fate: Fate) -> PacketOutcome {
         let sent = Passing {

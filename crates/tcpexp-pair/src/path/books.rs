@@ -6,14 +6,13 @@ use tcpexp_units::TimeDelta;
 use super::beyond::{Judged, SeenBeyond};
 use super::bottleneck::{Arrival, Resolution};
 use super::losses::{LossCounter, LossRuns};
-use super::packet::DelayErrors;
 use super::reordering::Reordering;
 use super::run::Basis;
 use super::summary::Tally;
 use super::timeline::Timeline;
 use super::{PathBatch, PathFlow, PathPacket, PathSummary};
 use crate::spp::{
-    Batch, ClockModel, DirectionCounts, Fate, FlowSummary, LeastDelay, LeastDelays, PacketOutcome,
+    Batch, DelayBounds, DirectionCounts, Fate, FlowSummary, LeastDelay, LeastDelays, PacketOutcome,
     PathDirection,
 };
 
@@ -30,7 +29,7 @@ pub(super) struct Books {
     /// Resolution of the clocks that measure spacings, indexed by [`PathDirection::index`].
     resolutions: [Resolution; 2],
     longest: TimeDelta,
-    clock: ClockModel,
+    bounds: DelayBounds,
     misses: [bool; 2],
     hides_traffic: bool,
     flows: FlowBooks,
@@ -108,7 +107,7 @@ impl Books {
             longest,
             misses,
             hides_traffic,
-            clock,
+            bounds: DelayBounds::new(&clock, least),
             flows: FlowBooks::default(),
             path_directions: Default::default(),
         }
@@ -141,7 +140,10 @@ impl Books {
     }
 
     fn packet(&mut self, outcome: &PacketOutcome) -> PathPacket {
-        let errors = self.errors(outcome);
+        // The clocks are known on the timeline of the matching.
+        let times = outcome.times();
+        let errors = times.map(|times| self.bounds.of(outcome.path_direction, times));
+        let errors = errors.unwrap_or_default();
         let outcome = &self.timeline.settled(*outcome);
         let least = self.least[outcome.path_direction.index()];
         let flow = self.flows.of(outcome.flow);
@@ -205,19 +207,6 @@ impl Books {
             }
         }
         packet
-    }
-
-    /// Maximum errors of the delays of a packet on the timeline of the matching.
-    fn errors(&self, outcome: &PacketOutcome) -> DelayErrors {
-        let Some(times) = outcome.times() else {
-            return DelayErrors::default();
-        };
-        let least = self.least[outcome.path_direction.index()];
-        DelayErrors {
-            one_way: self.clock.one_way_delay_error(&self.least, times),
-            queueing: least.map(|least| self.clock.queueing_delay_error(least, times)),
-            is_beside_step: self.clock.is_beside_step(times),
-        }
     }
 
     fn close(&mut self, mut summary: FlowSummary) -> PathFlow {

@@ -1,6 +1,7 @@
 //! Packets missed by a capture, as opposed to packets lost on the path.
 
 use std::fmt;
+
 use tcpexp_units::counted;
 
 use super::PathTotals;

@@ -5,7 +5,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Ecn;
 
 use super::reordering::Order;
-use crate::spp::{Fate, PacketOutcome, PathDirection};
+use crate::spp::{DelayErrors, Fate, PacketOutcome, PathDirection};
 
 /// One packet on the path between the source and the destination capture.
 ///
@@ -65,15 +65,6 @@ pub struct PathPacket {
     pub payload_bytes: u64,
     /// Size of all these packets from the IP header on, in bytes.
     pub ip_bytes: u64,
-}
-
-/// Maximum errors of the delays of a packet.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct DelayErrors {
-    pub(super) one_way: Option<TimeDelta>,
-    pub(super) queueing: Option<TimeDelta>,
-    /// True if a clock step that is unknown or misplaced may falsify this packet's delay alone.
-    pub(super) is_beside_step: bool,
 }
 
 impl PathPacket {

@@ -82,14 +82,14 @@ pub struct PathTotals {
 }
 
 impl PathTotals {
-    /// The largest error of one-way delays, as far as summaries have it; `None` without delays, or if
+    /// The largest error of one-way delays, as in [`PathSummary`]; `None` without delays, or if
     /// the offset of the clocks has no bound.
     pub fn one_way_delay_error(&self) -> Option<TimeDelta> {
         let [out, back] = &self.path_directions;
         out.one_way_delay_error.max(back.one_way_delay_error)
     }
 
-    /// The largest error of queueing delays, as far as summaries have it; `None` without delays.
+    /// The largest error of queueing delays, as in [`PathSummary`]; `None` without delays.
     pub fn queueing_delay_error(&self) -> Option<TimeDelta> {
         let [out, back] = &self.path_directions;
         out.queueing_delay_error.max(back.queueing_delay_error)

@@ -17,8 +17,8 @@ pub struct LeastDelay {
     pub times: [Timestamp; 2],
 }
 
-/// The smaller of two delays, of which each may be unknown.
-pub(in crate::spp) fn lesser(a: Option<LeastDelay>, b: Option<LeastDelay>) -> Option<LeastDelay> {
+/// Returns the smaller of two delays, or the one that is known.
+pub(crate) fn lesser(a: Option<LeastDelay>, b: Option<LeastDelay>) -> Option<LeastDelay> {
     // `Option::min` would prefer `None`.
     a.into_iter().chain(b).min()
 }

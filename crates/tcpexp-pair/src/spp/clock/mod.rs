@@ -3,6 +3,7 @@
 mod alike;
 mod along;
 mod delay;
+mod delay_bounds;
 mod delays;
 mod jump;
 mod least;
@@ -18,7 +19,8 @@ mod walk;
 mod wander;
 
 pub use along::{JointClocks, PathClocks, PointTimeline};
-pub(in crate::spp) use least::lesser;
+pub(crate) use delay_bounds::{DelayBounds, DelayErrors};
+pub(crate) use least::lesser;
 pub use least::{LeastDelay, LeastDelays};
 pub use model::ClockModel;
 pub(in crate::spp) use offset::DISORDER;

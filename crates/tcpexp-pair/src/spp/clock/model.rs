@@ -9,7 +9,7 @@ use tcpexp_units::{Skew, TimeDelta, Timestamp};
 
 use super::delays::Delays;
 use super::jump::{Jump, SMALLEST_NS};
-use super::least::{LeastDelay, LeastDelays};
+use super::least::LeastDelays;
 use super::offset::{DelayError, Offset};
 use super::seams::{placed_steps, seams, unstepping};
 use super::skew::SkewEstimate;
@@ -194,51 +194,9 @@ impl ClockModel {
         self.delay_error.coarseness()
     }
 
-    /// Maximum error of the one-way delay of a packet that passes the points at `times`, on the
-    /// timeline; `None` if the offset has no bound.
-    ///
-    /// The delay is the difference of two times, each exact to one tick of its clock, minus the
-    /// estimate of the offset. The bounds of the offset are those at the times of the smallest
-    /// delays, `least`; until `times`, the clocks may have moved.
-    pub(crate) fn one_way_delay_error(
-        &self,
-        least: &LeastDelays,
-        times: [Timestamp; 2],
-    ) -> Option<TimeDelta> {
-        let error = self.offset.error()?;
-        let moved = least.iter().flatten().map(|least| {
-            // A step beside the fastest packet may make it too fast.
-            self.wander.change(Point::Src, [least.times[0], times[0]])
-                + self.wander.beside(least.times)
-        });
-        let moved = moved.max().unwrap_or_default() + self.wander.beside(times);
-        Some(error + self.both_ticks() + moved)
-    }
-
-    /// Maximum error of the queueing delay of a packet that passes the points at `times`, on the
-    /// timeline: of its one-way delay minus the smallest one of its way, `least`.
-    ///
-    /// The offset cancels. What remains are the ticks of both clocks, and what they may have moved
-    /// from one packet to the other.
-    pub(crate) fn queueing_delay_error(
-        &self,
-        least: LeastDelay,
-        times: [Timestamp; 2],
-    ) -> TimeDelta {
-        let moved = self.wander.change(Point::Src, [least.times[0], times[0]])
-            + self.wander.beside(least.times)
-            + self.wander.beside(times);
-        self.both_ticks() + self.delay_error.drift + moved
-    }
-
-    /// True if a clock step that the model lacks or misplaces may lie between a packet that passes the
-    /// points at `times`, on the timeline, and those around it.
-    pub(crate) fn is_beside_step(&self, times: [Timestamp; 2]) -> bool {
-        self.wander.beside(times) > TimeDelta::ZERO
-    }
-
-    fn both_ticks(&self) -> TimeDelta {
-        self.delay_error.ticks.into_iter().sum()
+    /// What the clocks may have done besides the model.
+    pub(super) fn wander(&self) -> &Wander {
+        &self.wander
     }
 
     /// Maximum error of a round-trip time with this `turnaround`, as far as the clocks cause it.
@@ -256,7 +214,7 @@ impl ClockModel {
         near: Point,
         times: [Timestamp; 2],
     ) -> TimeDelta {
-        self.both_ticks()
+        self.delay_error.both_ticks()
             + self.rate_error.share(turnaround).abs()
             + self.wander.between(near, times)
     }
@@ -303,6 +261,7 @@ mod tests {
     use tcpexp_units::Timestamp;
 
     use super::*;
+    use crate::spp::clock::LeastDelay;
     use crate::spp::clock::offset::fewest_mistaken;
     use crate::spp::clock::seams::seen_at;
     use crate::spp::crossing::PathDirection;

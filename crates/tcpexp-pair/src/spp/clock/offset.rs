@@ -65,6 +65,11 @@ pub(in crate::spp) struct DelayError {
 }
 
 impl DelayError {
+    /// Sum of one tick of each clock.
+    pub(in crate::spp) fn both_ticks(&self) -> TimeDelta {
+        self.ticks.into_iter().sum()
+    }
+
     /// How much earlier than its departure a packet may seem to arrive because of coarse clocks;
     /// zero for clocks with microsecond resolution.
     pub(in crate::spp) fn coarseness(&self) -> TimeDelta {

@@ -6,7 +6,7 @@ use super::pairs::Pairs;
 use super::recent::Recent;
 use super::yields::Yield;
 use crate::spp::alignment::COPY_GAP;
-use crate::spp::clock::LeastDelay;
+use crate::spp::clock::{LeastDelay, lesser};
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found};
 use crate::spp::matching::{Departure, Fate, InFlight, Outcome, PacketOutcome, Setting, widen};
@@ -228,7 +228,7 @@ impl Shard {
                 delay: event.sighting.at - departure.at,
                 times: path_direction.by_point(departure.at, event.sighting.at),
             };
-            *least = Some(least.map_or(delay, |least| least.min(delay)));
+            *least = lesser(*least, Some(delay));
             if !self.with_samples {
                 continue;
             }

@@ -1,0 +1,86 @@
+//! The maximum errors of delays between the two points.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::ClockModel;
+use super::least::LeastDelays;
+use super::wander::Wander;
+use crate::spp::crossing::PathDirection;
+use crate::spp::point::Point;
+
+/// Maximum errors of the delays of one packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DelayErrors {
+    /// Of the one-way delay; `None` if the offset has no bound.
+    pub(crate) one_way: Option<TimeDelta>,
+    /// Of the queueing delay; `None` if no packet of its way has a delay.
+    pub(crate) queueing: Option<TimeDelta>,
+    /// True if a clock step that is unknown or misplaced may falsify the delay of this packet alone.
+    pub(crate) is_beside_step: bool,
+}
+
+/// The bounds of all delays between two captures.
+///
+/// A one-way delay is the difference of two times, each exact to one tick of its clock, minus the
+/// estimate of the offset. The bounds of the offset are those at the times of the smallest delays.
+/// Since then, the clocks may have moved.
+///
+/// A queueing delay is the difference of two one-way delays of one way. The offset cancels. What
+/// remains are the ticks and the movement.
+#[derive(Clone, Debug)]
+pub(crate) struct DelayBounds {
+    offset_error: Option<TimeDelta>,
+    /// Sum of one tick of each clock.
+    ticks: TimeDelta,
+    drift: TimeDelta,
+    least: [Option<Least>; 2],
+    wander: Wander,
+}
+
+/// The packet with the smallest delay of a way.
+#[derive(Clone, Copy, Debug)]
+struct Least {
+    at_src: Timestamp,
+    /// Maximum error of its delay because of a clock step nearby.
+    stepped: TimeDelta,
+}
+
+impl DelayBounds {
+    /// `least` holds the smallest delays; `clock` is settled with them.
+    pub(crate) fn new(clock: &ClockModel, least: LeastDelays) -> Self {
+        let wander = clock.wander().clone();
+        let least = least.map(|least| {
+            least.map(|least| Least {
+                at_src: least.times[Point::Src.index()],
+                stepped: wander.beside(least.times),
+            })
+        });
+        Self {
+            offset_error: clock.offset().error(),
+            ticks: clock.delay_error.both_ticks(),
+            drift: clock.delay_error.drift,
+            least,
+            wander,
+        }
+    }
+
+    /// The errors of a packet of this way that passes the points at `times`, by [`Point::index`], on
+    /// the timeline of the matching.
+    pub(crate) fn of(&self, path_direction: PathDirection, times: [Timestamp; 2]) -> DelayErrors {
+        let stepped = self.wander.beside(times);
+        let at_src = times[Point::Src.index()];
+        let moved = self.least.map(|least| {
+            least.map(|least| {
+                self.wander.change(Point::Src, [least.at_src, at_src]) + least.stepped + stepped
+            })
+        });
+        let [out, back] = moved;
+        let most = out.max(back).unwrap_or_default();
+        let queueing = moved[path_direction.index()];
+        DelayErrors {
+            one_way: self.offset_error.map(|error| error + self.ticks + most),
+            queueing: queueing.map(|moved| self.ticks + self.drift + moved),
+            is_beside_step: stepped > TimeDelta::ZERO,
+        }
+    }
+}
