@@ -5,7 +5,8 @@ use std::fmt;
 use tcpexp_flow::Packets;
 
 use super::beyond::SeenBeyond;
-use super::run::{Basis, FirstPass, PathBatch, PathTotals, matched_by, run};
+use super::books::{Basis, PathBatch};
+use super::run::{FirstPass, PathTotals, matched_by, run};
 use super::timeline::Timeline;
 use crate::spp::{
     self, Alignment, JointClocks, LeastDelay, LeastDelays, Options, PointTimeline, lesser,

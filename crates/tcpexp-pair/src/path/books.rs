@@ -7,14 +7,40 @@ use super::beyond::{Judged, SeenBeyond};
 use super::bottleneck::{Arrival, Resolution};
 use super::losses::{LossCounter, LossRuns};
 use super::reordering::Reordering;
-use super::run::Basis;
 use super::summary::Tally;
 use super::timeline::Timeline;
-use super::{PathBatch, PathFlow, PathPacket, PathSummary};
+use super::{PathFlow, PathPacket, PathSummary};
 use crate::spp::{
-    Batch, DelayBounds, DirectionCounts, Fate, FlowSummary, LeastDelay, LeastDelays, PacketOutcome,
-    PathDirection,
+    Batch, ClockModel, DelayBounds, DirectionCounts, Fate, FlowSummary, LeastDelay, LeastDelays,
+    PacketOutcome, PairedFlow, PathDirection, RttSample,
 };
+
+/// Results for a section of both captures.
+#[derive(Debug, Default)]
+pub struct PathBatch {
+    /// Flows found at both points; each flow comes before its packets.
+    pub flows: Vec<PairedFlow>,
+    /// Arrived packets in order of arrival, and given-up packets in order of departure.
+    pub packets: Vec<PathPacket>,
+    /// Round-trip times from [`spp::measure`](crate::spp::measure).
+    pub samples: Vec<RttSample>,
+    /// Flows that ended.
+    pub ended: Vec<PathFlow>,
+}
+
+/// What is known before the last pass.
+pub(super) struct Basis {
+    pub(super) timeline: Timeline,
+    pub(super) clock: ClockModel,
+    /// The minimum delays on this timeline.
+    pub(super) least: LeastDelays,
+    /// Packets seen beyond the downstream point, by [`PathDirection::index`]; `None` with two points.
+    pub(super) beyond: Option<[SeenBeyond; 2]>,
+    /// Whether each capture is known to miss packets, by [`Point::index`](crate::spp::Point::index).
+    pub(super) misses: [bool; 2],
+    /// Whether packets that are not recognised may share the path.
+    pub(super) hides_traffic: bool,
+}
 
 /// Number of packets by which the book of a flow is prefetched before its next packet: the work on
 /// as many packets takes as long as a cache miss.

@@ -36,9 +36,10 @@ mod timeline;
 
 pub use along::{FromPath, Segment, first_pass_along, measure_along};
 pub use beyond::{SeenAt, SeenBeyond};
+pub use books::PathBatch;
 pub use capture_loss::CaptureLoss;
 pub use losses::LossRuns;
 pub use marking::{Marking, MarkingLaw};
 pub use packet::PathPacket;
-pub use run::{FirstPass, PathBatch, PathTotals, first_pass, measure};
+pub use run::{FirstPass, PathTotals, first_pass, measure};
 pub use summary::{DelaySummary, PathFlow, PathSummary};

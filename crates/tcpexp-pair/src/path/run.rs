@@ -3,13 +3,11 @@
 use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 
-use super::beyond::SeenBeyond;
-use super::books::Books;
+use super::PathSummary;
+use super::books::{Basis, Books, PathBatch};
 use super::timeline::Timeline;
-use super::{PathFlow, PathPacket, PathSummary};
 use crate::spp::{
-    self, Alignment, ClockModel, FlowSummary, LeastDelay, LeastDelays, Options, PairedFlow,
-    RttSample, Totals,
+    self, Alignment, FlowSummary, LeastDelay, LeastDelays, Options, PairedFlow, Totals,
 };
 use tcpexp_flow::Packets;
 
@@ -57,19 +55,6 @@ impl FirstPass {
     pub(super) fn misses(&self) -> [bool; 2] {
         [0, 1].map(|point: usize| self.missed[point] + self.unusable[point] > 0)
     }
-}
-
-/// Results for a section of both captures.
-#[derive(Debug, Default)]
-pub struct PathBatch {
-    /// Flows found at both points; each flow comes before its packets.
-    pub flows: Vec<PairedFlow>,
-    /// Arrived packets in order of arrival, and given-up packets in order of departure.
-    pub packets: Vec<PathPacket>,
-    /// Round-trip times from [`spp::measure`].
-    pub samples: Vec<RttSample>,
-    /// Flows that ended.
-    pub ended: Vec<PathFlow>,
 }
 
 /// Totals of both captures.
@@ -166,20 +151,6 @@ fn moved_by([out, back]: LeastDelays, moved: TimeDelta) -> LeastDelays {
         out.map(|least| by(least, -moved)),
         back.map(|least| by(least, moved)),
     ]
-}
-
-/// What is known before the last pass.
-pub(super) struct Basis {
-    pub(super) timeline: Timeline,
-    pub(super) clock: ClockModel,
-    /// The minimum delays on this timeline.
-    pub(super) least: LeastDelays,
-    /// Packets seen beyond the downstream point, by [`PathDirection::index`]; `None` with two points.
-    pub(super) beyond: Option<[SeenBeyond; 2]>,
-    /// Whether each capture is known to miss packets, by [`Point::index`](spp::Point::index).
-    pub(super) misses: [bool; 2],
-    /// Whether packets that are not recognised may share the path.
-    pub(super) hides_traffic: bool,
 }
 
 /// The last pass.
