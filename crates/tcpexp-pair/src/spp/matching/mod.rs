@@ -8,6 +8,7 @@ mod echoes;
 mod evidence;
 mod exact;
 mod outcome;
+mod piece;
 mod queue;
 mod ranges;
 mod setting;

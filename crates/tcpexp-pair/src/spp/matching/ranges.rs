@@ -12,17 +12,10 @@ use tcpexp_units::Timestamp;
 
 use super::arrived::Arrived;
 use super::departure::{Departure, Outcome};
+use super::piece::Piece;
 use super::stream::UsualOwds;
 use super::unwrap::Unwrap;
 use crate::spp::linking::{Mark, Sighting};
-
-/// Maximum number of packets that one super-packet becomes: BIG TCP's 512 KB (RFC 2675) in
-/// 1448-byte steps.
-const PIECES: u16 = 364;
-
-/// Longest IP packet that a sender hands to its network card uncut: the payload of an Ethernet frame
-/// (RFC 894). Only longer departures are super-packets.
-const UNCUT_BYTES: u32 = 1_500;
 
 /// Data in flight of one direction of a flow.
 #[derive(Debug, Default)]
@@ -37,16 +30,6 @@ pub(in crate::spp) struct Ranges {
     largest_arrived_bytes: u32,
     /// End of the latest arrival.
     last_arrived: Option<StreamOffset>,
-}
-
-#[derive(Clone, Debug)]
-struct Piece {
-    start: StreamOffset,
-    end: StreamOffset,
-    mark: Mark,
-    departure: Departure,
-    arrived: Arrived,
-    ambiguous: bool,
 }
 
 /// A piece that is done, counted in packets on the path.
@@ -366,53 +349,5 @@ enum Place {
 impl Place {
     fn is_again(self) -> bool {
         matches!(self, Self::Again(_))
-    }
-}
-
-impl Piece {
-    fn receive(&mut self, start: StreamOffset, end: StreamOffset) {
-        self.arrived.add(start.max(self.start), end.min(self.end));
-    }
-
-    /// True if all its bytes from `start` to `end` have arrived.
-    fn has(&self, start: StreamOffset, end: StreamOffset) -> bool {
-        self.arrived.has(start.max(self.start), end.min(self.end))
-    }
-
-    fn is_whole(&self) -> bool {
-        self.arrived.bytes() >= self.mark.length
-    }
-
-    /// True if the packets on the path may end at `end`, which is in this departure.
-    fn may_be_cut_at(&self, end: StreamOffset) -> bool {
-        let ip_bytes = self.mark.length + u32::from(self.departure.header_bytes);
-        end == self.end || ip_bytes > UNCUT_BYTES
-    }
-
-    /// True if an arrival may start at `start`, which is in this departure: the bytes before it have
-    /// arrived, or `ip_id` counts the packets before it.
-    fn may_start_at(&self, start: StreamOffset, ip_id: u16) -> bool {
-        let counts = ip_id != 0 && self.mark.ip_id != 0 && ip_id != self.mark.ip_id;
-        start == self.start
-            || self.may_be_cut_at(start) && (counts || self.arrived.has(start.moved(-1), start))
-    }
-
-    /// True if an arrival that starts at `start` and shows `ip_id` may hold bytes of this
-    /// departure.
-    ///
-    /// The arrival shows the IP ID of its first packet. Packets cut from one departure count up
-    /// from its IP ID, or all keep it, and all but the last carry the same number of bytes. If the
-    /// first packet belongs to an earlier departure, its IP ID proves nothing about this one.
-    fn may_show_id(&self, start: StreamOffset, ip_id: u16) -> bool {
-        // Zero stands for no usable ID: IPv6, a host that does not number atomic datagrams (RFC
-        // 6864, section 4.1), or a path that changes the field.
-        if ip_id == 0 || self.mark.ip_id == 0 || start < self.start {
-            return true;
-        }
-        let ahead_bytes = start.since(self.start);
-        match ip_id.wrapping_sub(self.mark.ip_id) {
-            0 => true,
-            ahead => ahead < PIECES && ahead_bytes > 0 && ahead_bytes % i64::from(ahead) == 0,
-        }
     }
 }
