@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
-use netem_ctl::{Runner, Ssh, SshOptions};
+use netem_ctl::{Local, Runner, Ssh, SshOptions};
 use tcpexp::{AnalyzeOptions, SweepColumns, analyze_run};
+use tcpexp_lab::is_guest;
 use tcpexp_sweep::plan::{self, Host, Kind, Plan};
 use tcpexp_sweep::schedule::{self, Planned};
 use tcpexp_sweep::{Analysis, On, Options, Summary, plan_changes, sweep};
 use tcpexp_units::counted;
 
 use crate::kernel_args::KernelArgs;
-use crate::sweep_lab::Testbeds;
+use crate::sweep_lab::{self, Testbeds};
 use crate::sweep_netns::Namespaces;
 use crate::sweep_progress::Progress;
 use crate::task_args::Task;
@@ -62,6 +63,8 @@ pub(crate) struct SweepArgs {
     pub(crate) yes: bool,
 
     /// Run in the virtual testbed instead of on the hosts of the plan
+    ///
+    /// In a guest of the testbed, runs on the hosts of that guest, without ssh.
     #[arg(long)]
     pub(crate) lab: bool,
 
@@ -189,7 +192,9 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
         })?
     } else if plan.kind == Kind::Netns {
         let namespaces = Namespaces::create(plan.lab)?;
-        with(On::Hosts(&rooms(&plan, &namespaces)))?
+        with(On::Hosts(&rooms(&plan, |name| Ok(namespaces.reach(name)))?))?
+    } else if args.lab {
+        with(On::Hosts(&rooms(&plan, sweep_lab::enter)?))?
     } else {
         with(On::Hosts(&hosts(&plan, args)?))?
     };
@@ -247,11 +252,6 @@ fn confirm_changes(dir: &Path, plan: &Plan) -> anyhow::Result<()> {
     bail!("not continued")
 }
 
-/// True inside a machine of the virtual testbed, where `ssh` knows the hosts.
-fn is_guest() -> bool {
-    Path::new("/lab/hosts").exists()
-}
-
 fn end(summary: Summary) -> anyhow::Result<()> {
     let Summary {
         complete,
@@ -292,12 +292,15 @@ fn hosts(plan: &Plan, args: &SweepArgs) -> anyhow::Result<BTreeMap<String, Box<d
     Ok(hosts)
 }
 
-/// Returns a connection to each host of a plan with namespaces as hosts.
-fn rooms(plan: &Plan, namespaces: &Namespaces) -> BTreeMap<String, Box<dyn Runner>> {
+/// Returns a runner for each host of a plan whose hosts are namespaces of this machine.
+fn rooms(
+    plan: &Plan,
+    enter: impl Fn(&str) -> anyhow::Result<Local>,
+) -> anyhow::Result<BTreeMap<String, Box<dyn Runner>>> {
     let hosts = plan.cells.iter().flat_map(|cell| &cell.setup.hosts);
     let room = |(name, host): (&String, &Host)| {
-        let room = namespaces.reach(host.ssh.as_deref().unwrap_or(name));
-        (name.clone(), Box::new(room) as Box<dyn Runner>)
+        let room = enter(host.ssh.as_deref().unwrap_or(name))?;
+        Ok((name.clone(), Box::new(room) as Box<dyn Runner>))
     };
     hosts.map(room).collect()
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use tcpexp_lab::{Guest, Image, Job, KernelSource, Shape};
+use netem_ctl::Local;
+use tcpexp_lab::{Guest, Image, Job, KernelSource, Shape, process_of};
 use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::RunRecord;
 use tcpexp_sweep::plan::{Lab, Plan};
@@ -119,6 +120,12 @@ impl Testbeds {
 pub(crate) fn shape(lab: Lab) -> anyhow::Result<Shape> {
     let shape = Shape::new(lab.sources.into(), lab.sinks.into())?;
     Ok(shape.with_routers(lab.routers.into())?.with_ipv6(lab.ipv6))
+}
+
+/// Returns a runner for a host of the guest that this process runs in. A login over ssh would cost the guest's
+/// processor as much as some sixty other programs.
+pub(crate) fn enter(host: &str) -> anyhow::Result<Local> {
+    Ok(Local::in_namespaces_of(process_of(host)?, host))
 }
 
 fn chain(error: impl Into<anyhow::Error>) -> String {

@@ -1,6 +1,7 @@
 # shellcheck shell=sh
 # Makes a namespace look like a host of its own, run within it: host.sh NAME ADDRESS...
-# Its own name, keys, temporary folder and trace files; the rest of the file system is everyone's.
+# Its own name, keys, temporary folder and trace files; the rest of the file system is everyone's. A
+# process can enter it by the namespaces of its sshd, whose number is in /lab/pids/NAME.
 set -e
 hostname "$1"
 mount -t tracefs trace /sys/kernel/tracing
@@ -13,4 +14,4 @@ echo "$1 $kind $key" >>/root/.ssh/known_hosts
 name=$1
 shift
 for address; do set -- "$@" -o "ListenAddress=$address" && shift; done
-exec /usr/sbin/sshd -f /etc/ssh/sshd_config "$@" -o "HostKey=/etc/ssh/$name"
+exec /usr/sbin/sshd -f /etc/ssh/sshd_config "$@" -o "HostKey=/etc/ssh/$name" -o "PidFile=/lab/pids/$name"

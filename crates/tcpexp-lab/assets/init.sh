@@ -9,7 +9,7 @@ export PATH=/usr/bin HOME=/root TMPDIR=/tmp TERM=dumb
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-mkdir -p /dev/pts /dev/shm /run/sshd /run/netns
+mkdir -p /dev/pts /dev/shm /run/sshd /run/netns /lab/pids
 ln -s /proc/self/fd /dev/fd
 mount -t devpts pts /dev/pts
 mount -t tmpfs tmp /tmp
@@ -36,6 +36,13 @@ while read -r name addresses; do
     # shellcheck disable=SC2086
     ip netns exec "$name" unshare --uts sh /lab/host "$name" $addresses ||
         finish "failed: $name has no sshd"
+    # It writes its number after its start has succeeded.
+    tries=0
+    until [ -s "/lab/pids/$name" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 1000 ] || finish "failed: $name has no sshd"
+        sleep 0.01
+    done
 done </lab/hosts
 
 cd / || finish 'failed: there is no file system'

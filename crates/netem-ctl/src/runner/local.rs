@@ -1,4 +1,4 @@
-//! Runs scripts on this machine, or in one of its network namespaces.
+//! Runs scripts on this machine, or in namespaces of it.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,39 +14,78 @@ use super::{RunError, Runner};
 /// This machine.
 #[derive(Clone, Debug, Default)]
 pub struct Local {
-    namespace: Option<String>,
+    place: Place,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Place {
+    /// The namespaces of this process.
+    #[default]
+    Here,
+    /// A network namespace by name (`ip netns`).
+    Network(String),
+    /// The namespaces of a process.
+    Process { host: String, pid: u32 },
 }
 
 impl Local {
-    /// Runs scripts in this process's network namespace.
+    /// Runs scripts in this process's namespaces.
     pub const fn new() -> Self {
-        Self { namespace: None }
+        Self { place: Place::Here }
     }
 
     /// Runs scripts in the network namespace `name` (`ip netns`). Needs root.
     pub fn in_namespace(name: impl Into<String>) -> Self {
-        Self {
-            namespace: Some(name.into()),
-        }
+        let place = Place::Network(name.into());
+        Self { place }
+    }
+
+    /// Runs scripts in the network, the mounts and with the host name of the process `pid` (`nsenter`); `host` is
+    /// the name in messages. Needs root.
+    ///
+    /// Many hosts can thus share a machine: with mounts of its own, each has its own `/tmp`.
+    pub fn in_namespaces_of(pid: u32, host: impl Into<String>) -> Self {
+        let host = host.into();
+        let place = Place::Process { host, pid };
+        Self { place }
     }
 
     fn command(&self, line: &str) -> Command {
-        let mut command = match &self.namespace {
-            None => Command::new("/bin/sh"),
-            Some(name) => {
+        let mut command = match &self.place {
+            Place::Here => Command::new("/bin/sh"),
+            Place::Network(name) => {
                 let mut command = Command::new("ip");
                 command.args(["netns", "exec", name, "/bin/sh"]);
+                command
+            }
+            Place::Process { pid, .. } => {
+                let mut command = Command::new("nsenter");
+                let target = pid.to_string();
+                command.args(["--target", &target, "--net", "--mount", "--uts", "/bin/sh"]);
                 command
             }
         };
         command.args(["-c", line]);
         command
     }
+
+    /// A file of the host, as this process sees it.
+    fn path(&self, remote: &str) -> PathBuf {
+        match &self.place {
+            Place::Here | Place::Network(_) => remote.into(),
+            // proc_pid_root(5): the file system with the mounts of the process.
+            Place::Process { pid, .. } => format!("/proc/{pid}/root{remote}").into(),
+        }
+    }
 }
 
 impl Runner for Local {
     fn host(&self) -> &str {
-        self.namespace.as_deref().unwrap_or("localhost")
+        match &self.place {
+            Place::Here => "localhost",
+            Place::Network(name) => name,
+            Place::Process { host, .. } => host,
+        }
     }
 
     fn run(&self, script: &Script) -> Result<Output, RunError> {
@@ -63,11 +102,11 @@ impl Runner for Local {
     }
 
     fn fetch(&self, remote: &str, local: &Path, _: Duration) -> Result<(), RunError> {
-        copy(Path::new(remote), local)
+        copy(&self.path(remote), local)
     }
 
     fn upload(&self, local: &Path, remote: &str, _: Duration) -> Result<(), RunError> {
-        copy(local, Path::new(remote))
+        copy(local, &self.path(remote))
     }
 }
 
