@@ -1,10 +1,13 @@
 //! Runs scripts on this machine, or in namespaces of it.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+
+use rustix::process::geteuid;
 
 use super::process::{self, Sink, Source};
 use super::script::{Output, Script};
@@ -50,7 +53,8 @@ impl Local {
         Self { place }
     }
 
-    fn command(&self, line: &str) -> Command {
+    /// The command of a shell there.
+    fn shell(&self) -> Command {
         let mut command = match &self.place {
             Place::Here => Command::new("/bin/sh"),
             Place::Network(name) => {
@@ -62,10 +66,14 @@ impl Local {
                 let mut command = Command::new("nsenter");
                 let target = pid.to_string();
                 command.args(["--target", &target, "--net", "--mount", "--uts", "/bin/sh"]);
+                // No connection that a script could cut leads to these namespaces.
+                command.env("SSH_CONNECTION", "");
                 command
             }
         };
-        command.args(["-c", line]);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = [path.as_os_str(), OsStr::new(shell::SBIN)].join(OsStr::new(":"));
+        command.env("PATH", path).env("LC_ALL", "C");
         command
     }
 
@@ -89,15 +97,16 @@ impl Runner for Local {
     }
 
     fn run(&self, script: &Script) -> Result<Output, RunError> {
-        let line = shell::line(script, &Input::Script);
-        let output = process::run(
-            self.command(&line),
-            self.host(),
-            Source::Text(script.text.clone()),
-            Sink::Memory,
-            // On a host without `timeout`, this is the only limit.
-            script.timeout + shell::MARGIN,
-        )?;
+        let mut command = self.shell();
+        let input = Source::Text(script.text.clone());
+        if !script.as_root || geteuid().is_root() {
+            command.args(["-eu", "-s"]);
+            return process::run(command, self.host(), input, Sink::Memory, script.timeout);
+        }
+        command.args(["-c", &shell::line(script, &Input::Script)]);
+        // `sudo` makes the script another user's, so only the limit there can end it.
+        let limit = script.timeout + shell::MARGIN;
+        let output = process::run(command, self.host(), input, Sink::Memory, limit)?;
         shell::judge(output, self.host(), script)
     }
 

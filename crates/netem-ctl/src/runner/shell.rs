@@ -8,6 +8,9 @@ use super::script::{Output, Script};
 /// Excess of the local time limit over the host's, so that the host's expires first.
 pub(crate) const MARGIN: Duration = Duration::from_secs(4);
 
+/// Folders of `tc` and `ipfw`, which the path of a login often lacks.
+pub(crate) const SBIN: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+
 /// Source of the commands.
 pub(crate) enum Input {
     /// The script, on standard input.
@@ -41,9 +44,8 @@ pub(crate) fn line(script: &Script, input: &Input) -> String {
         Input::Stream(_) => "t=".to_owned(),
         _ => format!("t=; command -v timeout >/dev/null 2>&1 && t=\"timeout -k 2 {seconds}\""),
     };
-    // A login over SSH often has no `sbin` in its path, where `tc` and `ipfw` are. The C locale
-    // keeps the text of the tools in the form that the parsers read.
-    let paths = "PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; LC_ALL=C; export PATH LC_ALL";
+    // The C locale keeps the text of the tools in the form that the parsers read.
+    let paths = format!("PATH=\"$PATH:{SBIN}\"; LC_ALL=C; export PATH LC_ALL");
     // `sudo -n` fails where it would ask for a password, because standard input is the script.
     // `timeout` runs below sudo, because the user may not signal a process of root.
     // sudo resets the environment. A stream needs the name of its own connection.

@@ -35,7 +35,11 @@ in_own_session() {
 # birth PID: prints when a process started; Linux has the clock tick, ps only the second
 birth() {
     if [ -r "/proc/$1/stat" ]; then
-        sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 20
+        read -r stat <"/proc/$1/stat" || return 0
+        # The name of the program, in parentheses, may have blanks.
+        # shellcheck disable=SC2086 # words are what it holds
+        set -- ${stat##*) }
+        echo "${20}"
     else
         ps -o lstart= -p "$1" || true
     fi
@@ -105,7 +109,7 @@ lease_arm() {
         }
         sleep 0.02
     done
-    pid=$(cat "$lease/watchdog.pid")
+    read -r pid <"$lease/watchdog.pid"
     echo "$pid $(birth "$pid")" >"$lease/watchdog"
     rm "$lease/watchdog.pid"
 }

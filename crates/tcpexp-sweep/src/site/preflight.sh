@@ -11,10 +11,11 @@ fact clock_ns "${now%N}$([ "$now" = "${now%N}" ] || echo 000000000)"
 system=$(uname)
 fact kernel "$(uname -r)"
 
-# The other end of the connection that this came by; sudo takes the variable away.
+# The other end of the connection that this came by; sudo takes the variable away, and an empty one says that
+# there is no connection.
 peer=${SSH_CONNECTION:-}
 pid=$$
-while [ -z "$peer" ] && [ "$system" = Linux ] && [ "$pid" -gt 1 ]; do
+while [ -z "$peer${SSH_CONNECTION+known}" ] && [ "$system" = Linux ] && [ "$pid" -gt 1 ]; do
     peer=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^SSH_CONNECTION=//p')
     while read -r key value; do [ "$key" != PPid: ] || pid=$value; done <"/proc/$pid/status"
 done

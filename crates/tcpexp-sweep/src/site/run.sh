@@ -6,13 +6,15 @@
 # still runs (pids), and what is to be fetched (out). So clear.sh can end the run at any point, whoever
 # calls it: the driver, or the watchdog when the driver is dead. POSIX sh, Linux and FreeBSD.
 : "${dir:?}"
+system=${system:-$(uname)}
 
 # begin OWNER SECONDS: makes the directory; after SECONDS the watchdog clears the run
 begin() {
     umask 077
     lease_take "$1" ''
     mkdir -p "$dir/undo.d" "$dir/pids" "$dir/out/captures" "$dir/out/logs" "$dir/out/status"
-    library >"$dir/run.sh"
+    # Those who come later need not find out what system this is.
+    { echo "system=$system" && library; } >"$dir/run.sh"
     for body in process clear; do
         echo "dir='$dir' lease='$dir'; . '$dir/run.sh'; ${body}_body \"\$@\"" >"$dir/$body.sh"
     done
@@ -46,7 +48,7 @@ process_body() {
     stopped=
     trap 'stopped=1' TERM INT
     # It asks tcpdump for its counters, and must end nobody else.
-    [ "$(uname)" = FreeBSD ] || trap '' USR1
+    [ "$system" = FreeBSD ] || trap '' USR1
     echo $$ >"$dir/pids/$name" || exit 1
     # Whoever undoes the run looks for pids only after it made this.
     [ ! -e "$dir/stopping" ] || exit 1
@@ -259,7 +261,7 @@ confirm() {
 
 # offloads_off INTERFACE, for the time of the run
 offloads_off() {
-    if [ "$(uname)" = FreeBSD ]; then
+    if [ "$system" = FreeBSD ]; then
         for feature in tso lro; do
             ifconfig "$1" | grep -q "options.*$(echo $feature | tr "[:lower:]" "[:upper:]")" || continue
             on_undo "ifconfig $1 $feature"
@@ -289,7 +291,7 @@ offloads_off() {
 # capture NAME INTERFACE SNAPLEN BUFFER_KIB FILTER
 capture() {
     linux=
-    [ "$(uname)" = FreeBSD ] || linux='-Z root --time-stamp-precision=nano'
+    [ "$system" = FreeBSD ] || linux='-Z root --time-stamp-precision=nano'
     # shellcheck disable=SC2086
     spawn "$1" "$1.out" 0 tcpdump -n -i "$2" -s "$3" -B "$4" $linux -w "$dir/out/captures/$1.pcap" "$5"
     await "$1" 'listening on' "$dir/out/logs/$1.err"
@@ -299,7 +301,7 @@ capture() {
 # kernel hands packets over in blocks, up to a second late; what is not read when tcpdump ends is lost.
 drain() {
     request=USR1
-    [ "$(uname)" != FreeBSD ] || request=INFO
+    [ "$system" != FreeBSD ] || request=INFO
     tries=0
     while [ "$tries" -lt 50 ] && [ ! -e "$dir/out/status/$1" ]; do
         tries=$((tries + 1))
@@ -329,7 +331,7 @@ await() {
 
 # poll_queues SECONDS INTERFACE...
 poll_queues() {
-    if [ "$(uname)" != FreeBSD ]; then
+    if [ "$system" != FreeBSD ]; then
         # One tc for all looks: starting programs ten times a second is what the virtual testbed's
         # processor would be busy with most.
         exec bash -c '
@@ -431,7 +433,7 @@ await_server() {
 
 # listens PORT
 listens() {
-    if [ "$(uname)" = FreeBSD ]; then
+    if [ "$system" = FreeBSD ]; then
         sockstat -46lq -p "$1" | grep -q .
     else
         ss -Hltun "sport = :$1" | grep -q .
