@@ -92,10 +92,11 @@ impl Guest {
             let state = state::ensure(image, job)?;
             let path = place.folder().join("orders.cpio");
             fs::write(&path, orders).map_err(unwritten(&path))?;
-            let (state, orders) = (&state, &path);
-            let arguments = machine(Begin::GoOn { state, orders });
+            let (memory, orders) = (&state::memory(&state), &path);
+            let arguments = machine(Begin::GoOn { memory, orders });
             let (mut process, mut monitor) = Process::monitored(place, arguments)?;
-            state::go_on(&mut monitor).map_err(|error| does_not_go_on(&mut process, &error))?;
+            state::go_on(&mut monitor, &state)
+                .map_err(|error| does_not_go_on(&mut process, &error))?;
             (process, Some(monitor))
         };
         Ok(Self {

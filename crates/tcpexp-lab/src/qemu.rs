@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use tcpexp_host::quote;
-
 /// A virtual machine.
 pub(crate) struct Machine<'a> {
     pub(crate) kernel: &'a Path,
@@ -25,10 +23,10 @@ pub(crate) enum Begin<'a> {
     Terminal { root: &'a Path },
     /// Boots with its orders.
     Boot { root: &'a Path },
-    /// Boots, and stops when it is ready for orders.
-    BootAndStop { root: &'a Path },
-    /// Resumes from a saved state.
-    GoOn { state: &'a Path, orders: &'a Path },
+    /// Boots with its memory in a file, and stops when it is ready for orders.
+    BootAndStop { root: &'a Path, memory: &'a Path },
+    /// Resumes from a saved state, of which `memory` is the file of the memory. The file is not written.
+    GoOn { memory: &'a Path, orders: &'a Path },
 }
 
 /// The kernel's command line. It turns off work without use in a guest that lives for minutes:
@@ -64,7 +62,11 @@ impl Machine<'_> {
         // A panic reboots the guest at once (`panic=-1`), and with `-no-reboot` a reboot ends QEMU.
         add("-nodefaults -no-user-config -display none -no-reboot");
         // KVM would bring a hardware clock, which runs in real time.
-        add(&format!("-machine q35,accel=tcg -cpu {CPU} -smp 1"));
+        let memory = match self.begin {
+            Begin::Terminal { .. } | Begin::Boot { .. } => "",
+            Begin::BootAndStop { .. } | Begin::GoOn { .. } => ",memory-backend=memory",
+        };
+        add(&format!("-machine q35,accel=tcg{memory} -cpu {CPU} -smp 1"));
         // A guest ready for orders writes to the panic device, and QEMU stops it there.
         add("-device pvpanic -action panic=pause");
         add(&format!("-m {} -seed {}", self.memory_mib, self.seed));
@@ -96,13 +98,28 @@ impl Machine<'_> {
         pair("-virtfs", with_path(share, self.out));
         pair("-kernel", self.kernel.into());
         pair("-append", KERNEL_OPTIONS.into());
+        // A saved memory is mapped and not read: a guest gets the pages that it uses, and copies those that it
+        // writes.
+        let memory = |shared: &str, path| {
+            let options = format!(
+                "memory-backend-file,id=memory,size={}M,share={shared},mem-path=",
+                self.memory_mib
+            );
+            with_path(&options, path)
+        };
         match self.begin {
-            Begin::Terminal { root } | Begin::Boot { root } | Begin::BootAndStop { root } => {
+            Begin::Terminal { root } | Begin::Boot { root } => pair("-initrd", root.into()),
+            Begin::BootAndStop { root, memory: path } => {
+                pair("-object", memory("on", path));
                 pair("-initrd", root.into());
             }
-            Begin::GoOn { state, orders } => {
-                let name = quote(&state.to_string_lossy());
-                pair("-incoming", format!("exec:cat {name}").into());
+            Begin::GoOn {
+                memory: path,
+                orders,
+            } => {
+                pair("-object", memory("off", path));
+                // The monitor says from where.
+                pair("-incoming", "defer".into());
                 pair("-fw_cfg", with_path("name=opt/tcpexp/orders,file=", orders));
             }
         }
@@ -179,21 +196,30 @@ mod tests {
         let devices = |text: String| {
             let lines = text.lines().filter(|line| {
                 [
-                    "-device", "-machine", "-cpu", "-m ", "-icount", "-serial", "-virtfs", "-rtc",
+                    "-device", "-machine", "-cpu", "-m ", "-icount", "-object", "-serial",
+                    "-virtfs", "-rtc",
                 ]
                 .iter()
                 .any(|option| line.starts_with(option))
             });
             lines.map(str::to_owned).collect::<Vec<_>>()
         };
-        let root = Path::new("root.cpio");
-        let (state, orders) = (Path::new("a state"), Path::new("orders"));
-        let stopped = devices(called(Begin::BootAndStop { root }));
-        let text = called(Begin::GoOn { state, orders });
-        assert!(text.contains("-incoming exec:cat 'a state'"), "{text}");
-        let recorded = ",rr=record,rrfile=/dev/null";
-        assert!(text.contains(recorded), "{text}");
-        assert_eq!(devices(text.replace(recorded, "")), stopped);
+        let (root, memory, orders) = (
+            Path::new("root.cpio"),
+            Path::new("a,memory"),
+            Path::new("orders"),
+        );
+        let stopped = devices(called(Begin::BootAndStop { root, memory }));
+        let text = called(Begin::GoOn { memory, orders });
+        let [recorded, private] = [
+            ",rr=record,rrfile=/dev/null",
+            "share=off,mem-path=a,,memory",
+        ];
+        for option in [recorded, private] {
+            assert!(text.contains(option), "{text}");
+        }
+        let as_saved = text.replace(recorded, "").replace("share=off", "share=on");
+        assert_eq!(devices(as_saved), stopped);
     }
 
     #[test]

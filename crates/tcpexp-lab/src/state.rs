@@ -35,10 +35,24 @@ const READY: &str = "GUEST_PANICKED";
 /// Largest number of states of one image. A state has the size of the memory that the guest uses.
 const MAX_STATES: usize = 3;
 
+/// Reading 300 MB of memory takes two seconds, so the memory is a file that QEMU maps, and no part of what it
+/// saves and loads.
+const MEMORY_IN_FILE: &str = "x-ignore-shared";
+
+/// The file with the memory of a state.
+pub(crate) fn memory(state: &Path) -> PathBuf {
+    state.join("memory")
+}
+
+/// The file with all else of a state.
+fn devices(state: &Path) -> PathBuf {
+    state.join("devices")
+}
+
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Returns the saved state of a machine of `image` with the setting of `job`. Boots a machine if
-/// there is none.
+/// Returns the folder with the saved state of a machine of `image` with the setting of `job`. Boots a machine
+/// if there is none.
 pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
     // Threads that need the same state wait for the first one.
     let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,20 +68,10 @@ pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
     cache::forget_abandoned(&folder)?;
     let made = tempfile::Builder::new()
         .prefix(MAKING)
-        .tempfile_in(&folder)
+        .tempdir_in(&folder)
         .map_err(unwritten(&folder))?;
     save(image, job, made.path())?;
-    match made.persist_noclobber(&state) {
-        Ok(_) => {}
-        // Another process made the same state meanwhile.
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => {
-            return Err(LabError::Write {
-                path: state,
-                source: error.error,
-            });
-        }
-    }
+    cache::keep(made, &state)?;
     cache::forget_oldest(&folder, MAX_STATES)?;
     Ok(state)
 }
@@ -76,7 +80,7 @@ pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
 fn key(job: &Job) -> Result<String, LabError> {
     // Paths are no part of the machine, and the paths in the temporary folder differ in each run.
     let nowhere = Path::new("");
-    let machine = machine(nowhere, job, nowhere, nowhere, nowhere);
+    let machine = machine(nowhere, job, nowhere, nowhere, nowhere, nowhere);
     let mut lines = vec![format!("{machine:?} {:?}", job.setting())];
     let qemu = find(&[QEMU])?.remove(0).1;
     for path in job.programs.iter().chain([&qemu]) {
@@ -88,13 +92,14 @@ fn key(job: &Job) -> Result<String, LabError> {
     Ok(format!("{checksum:016x}"))
 }
 
-/// Boots a machine and writes its state to a file when it is ready.
+/// Boots a machine and writes its state to an empty folder when it is ready.
 fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
     let place = Place::new()?;
     let root = place.folder().join("root.cpio");
     write_root(image, job, Orders::Follow, &root)?;
     let verdict = place.folder().join("verdict");
-    let arguments = machine(&image.kernel, job, &root, &verdict, place.folder());
+    let memory = memory(state);
+    let arguments = machine(&image.kernel, job, &root, &memory, &verdict, place.folder());
     let (mut process, mut monitor) = Process::monitored(place, arguments)?;
     // The machine's output is shown only if it fails.
     let console = process.machine.stderr.take();
@@ -105,7 +110,7 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
         said
     });
     let stopped = monitor.greet().and_then(|()| stop(&mut monitor));
-    let written = stopped.and_then(|()| write(&mut monitor, state));
+    let written = stopped.and_then(|()| write(&mut monitor, &devices(state)));
     // The thread ends when the machine closes its console, so the machine ends first.
     drop(process.machine.kill());
     let said = said.join().unwrap_or_default();
@@ -120,6 +125,7 @@ fn machine(
     kernel: &Path,
     job: &Job,
     root: &Path,
+    memory: &Path,
     verdict: &Path,
     out: &Path,
 ) -> Vec<std::ffi::OsString> {
@@ -129,7 +135,7 @@ fn machine(
         out,
         memory_mib: job.memory_mib,
         seed: Job::FIRST_SEED,
-        begin: Begin::BootAndStop { root },
+        begin: Begin::BootAndStop { root, memory },
     }
     .arguments()
 }
@@ -154,8 +160,9 @@ fn stop(monitor: &mut Monitor) -> io::Result<()> {
     }
 }
 
-fn write(monitor: &mut Monitor, state: &Path) -> io::Result<()> {
-    let shell = format!("exec:cat > {}", quote(&state.to_string_lossy()));
+fn write(monitor: &mut Monitor, devices: &Path) -> io::Result<()> {
+    leave_memory_in_file(monitor)?;
+    let shell = format!("exec:cat > {}", quote(&devices.to_string_lossy()));
     // Without a bandwidth limit, as the state goes to a file.
     monitor.execute("migrate-set-parameters", &json!({ "max-bandwidth": 0 }))?;
     monitor.execute("migrate", &json!({ "uri": shell }))?;
@@ -174,9 +181,20 @@ fn write(monitor: &mut Monitor, state: &Path) -> io::Result<()> {
     }
 }
 
-/// Resumes a machine after its state was read.
-pub(crate) fn go_on(monitor: &mut Monitor) -> io::Result<()> {
+fn leave_memory_in_file(monitor: &mut Monitor) -> io::Result<()> {
+    let capability = json!({ "capability": MEMORY_IN_FILE, "state": true });
+    let capabilities = json!({ "capabilities": [capability] });
+    monitor
+        .execute("migrate-set-capabilities", &capabilities)
+        .map(drop)
+}
+
+/// Loads a state into a machine, and resumes the machine.
+pub(crate) fn go_on(monitor: &mut Monitor, state: &Path) -> io::Result<()> {
     monitor.greet()?;
+    leave_memory_in_file(monitor)?;
+    let shell = format!("exec:cat {}", quote(&devices(state).to_string_lossy()));
+    monitor.execute("migrate-incoming", &json!({ "uri": shell }))?;
     while monitor.execute("query-status", &json!({}))?["status"] == "inmigrate" {
         thread::sleep(Duration::from_millis(5));
     }

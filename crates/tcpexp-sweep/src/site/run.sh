@@ -307,13 +307,18 @@ drain() {
         tries=$((tries + 1))
         signal "$request" "$1"
         sleep 0.1
-        # tcpdump: 12 packets captured, 14 packets received by filter, 2 packets dropped by kernel
-        counts=$(sed -n 's/^tcpdump: \([0-9]*\) .* captured, \([0-9]*\) .* filter, \([0-9]*\) .* kernel.*/\1 \2 \3/p' \
-            "$dir/out/logs/$1.err" | tail -n 1)
-        # shellcheck disable=SC2086
-        set -- "$1" $counts
-        [ -z "${4:-}" ] || [ "$2" -lt "$(($3 - $4))" ] || return 0
+        read_counts "$dir/out/logs/$1.err"
+        [ -z "$dropped" ] || [ "$captured" -lt "$((received - dropped))" ] || return 0
     done
+}
+
+# read_counts FILE: sets $captured, $received and $dropped to what tcpdump reported last, or to nothing
+read_counts() {
+    captured='' received='' dropped=''
+    # tcpdump: 12 packets captured, 14 packets received by filter, 2 packets dropped by kernel
+    while read -r name first _ what second _ _ _ _ third _; do
+        [ "$name $what" != "tcpdump: captured," ] || captured=$first received=$second dropped=$third
+    done <"$1"
 }
 
 # await NAME TEXT FILE: until the process has said so
