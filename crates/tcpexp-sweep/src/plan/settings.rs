@@ -101,7 +101,7 @@ pub struct Calibrate {
     pub rtt_within: TimeDelta,
     /// Largest difference of the rate from the plan, in percent.
     pub rate_within_percent: u32,
-    /// Duration of the overload that measures the rate.
+    /// Duration of the overload that measures the rate; longer on slow paths, for 200 packets.
     #[schemars(with = "Text<TimeDelta>")]
     pub load: TimeDelta,
 }
@@ -112,7 +112,7 @@ impl Default for Calibrate {
             enabled: true,
             rtt_within: TimeDelta::from_millis(1),
             rate_within_percent: 2,
-            load: TimeDelta::from_millis(1_000),
+            load: TimeDelta::from_millis(500),
         }
     }
 }
