@@ -83,7 +83,7 @@ fn dry_run_of_the_baseline_example_prints_its_commands() {
     let text = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_snapshot!(lines[..2].join("\n"), @r"
-    126 cells x 1 = 126 runs, about 3 h 20 min
+    126 cells x 1 = 126 runs, about 3 h 19 min
     varies: delay_ms, rate_mbps, buffer_packets, cc
     ");
     let runs: Vec<_> = lines.iter().filter(|line| line.contains(" cc=")).collect();
