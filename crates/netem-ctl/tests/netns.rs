@@ -350,7 +350,9 @@ fn a_host_is_entered_by_the_namespaces_of_its_process() {
         assert_eq!(fs::read_to_string(&down).unwrap(), "text\n");
         fs::write(&up, "back\n").unwrap();
         local.upload(&up, "/tmp/tcpexp-file", soon).unwrap();
-        let output = local.run_ok(&Script::new("cat /tmp/tcpexp-file\n")).unwrap();
+        let output = local
+            .run_ok(&Script::new("cat /tmp/tcpexp-file\n"))
+            .unwrap();
         assert_eq!(output.text(), "back\n");
     } else {
         tcpexp_testkit::skip("needs the right to make namespaces");
