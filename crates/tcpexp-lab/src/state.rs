@@ -15,6 +15,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use rustix::fs::statvfs;
+use rustix::io::Errno;
 use serde_json::json;
 
 use tcpexp_host::quote;
@@ -114,8 +116,13 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
     // The thread ends when the machine closes its console, so the machine ends first.
     drop(process.machine.kill());
     let said = said.join().unwrap_or_default();
-    written.map_err(|error| LabError::Guest {
-        what: one_line(&format!("{said}\n{error}")),
+    written.map_err(|error| {
+        // A signal ends QEMU when there is no room for the next page of the memory, and QEMU says nothing.
+        if statvfs(state).is_ok_and(|room| room.f_bavail == 0) {
+            return unwritten(&memory)(Errno::NOSPC.into());
+        }
+        let what = one_line(&format!("{said}\n{error}"));
+        LabError::Guest { what }
     })
 }
 
