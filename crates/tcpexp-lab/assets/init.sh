@@ -36,7 +36,7 @@ while read -r name addresses; do
     # shellcheck disable=SC2086
     ip netns exec "$name" unshare --uts sh /lab/host "$name" $addresses ||
         finish "failed: $name has no sshd"
-    # It writes its number after its start has succeeded.
+    # sshd writes its process number once it has started.
     tries=0
     until [ -s "/lab/pids/$name" ]; do
         tries=$((tries + 1))

@@ -1,4 +1,4 @@
-//! What a process in a guest knows of it.
+//! Facts about a guest, for processes that run in it.
 
 use std::fs;
 use std::path::Path;

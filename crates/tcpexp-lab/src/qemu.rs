@@ -25,7 +25,7 @@ pub(crate) enum Begin<'a> {
     Boot { root: &'a Path },
     /// Boots with its memory in a file, and stops when it is ready for orders.
     BootAndStop { root: &'a Path, memory: &'a Path },
-    /// Resumes from a saved state, of which `memory` is the file of the memory. The file is not written.
+    /// Resumes from a saved state. Maps its memory file, and does not write to it.
     GoOn { memory: &'a Path, orders: &'a Path },
 }
 
@@ -118,7 +118,7 @@ impl Machine<'_> {
                 orders,
             } => {
                 pair("-object", memory("off", path));
-                // The monitor says from where.
+                // A monitor command names the file later.
                 pair("-incoming", "defer".into());
                 pair("-fw_cfg", with_path("name=opt/tcpexp/orders,file=", orders));
             }

@@ -1,6 +1,5 @@
 //! Runs scripts on this machine, or in namespaces of it.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,8 +42,8 @@ impl Local {
         Self { place }
     }
 
-    /// Runs scripts in the network, the mounts and with the host name of the process `pid` (`nsenter`); `host` is
-    /// the name in messages. Needs root.
+    /// Runs scripts in the network, mount and UTS namespaces of the process `pid` (`nsenter`). `host` is the name
+    /// in messages. Needs root.
     ///
     /// Many hosts can thus share a machine: with mounts of its own, each has its own `/tmp`.
     pub fn in_namespaces_of(pid: u32, host: impl Into<String>) -> Self {
@@ -71,8 +70,10 @@ impl Local {
                 command
             }
         };
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = [path.as_os_str(), OsStr::new(shell::SBIN)].join(OsStr::new(":"));
+        let mut path = std::env::var_os("PATH").unwrap_or_default();
+        path.push(":");
+        path.push(shell::SBIN);
+        // The C locale keeps the text of the tools in the form that the parsers read.
         command.env("PATH", path).env("LC_ALL", "C");
         command
     }

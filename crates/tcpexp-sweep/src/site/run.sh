@@ -13,7 +13,7 @@ begin() {
     umask 077
     lease_take "$1" ''
     mkdir -p "$dir/undo.d" "$dir/pids" "$dir/out/captures" "$dir/out/logs" "$dir/out/status"
-    # Those who come later need not find out what system this is.
+    # Later scripts need not detect the system again.
     { echo "system=$system" && library; } >"$dir/run.sh"
     for body in process clear; do
         echo "dir='$dir' lease='$dir'; . '$dir/run.sh'; ${body}_body \"\$@\"" >"$dir/$body.sh"
