@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use tcpexp::{Grouped, Selection, Tables};
+use tcpexp::{FlowName, Grouped, Selection, Tables};
 use tcpexp_chart::{Levels, Quantity};
 use tcpexp_table::{Filter, Frame};
 
@@ -32,6 +32,10 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "COLUMN=VALUE", help_heading = "Rows and columns")]
     pub(crate) filter: Vec<Filter>,
 
+    /// Draw only these flows: a number or port, or a part of "address:port > address:port"
+    #[arg(long, value_name = "FLOW", help_heading = "Rows and columns")]
+    pub(crate) flow: Vec<FlowName>,
+
     /// Print no warnings
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -46,7 +50,8 @@ impl DataArgs {
         let tables = Tables::find(&fetched::all_local(&self.data)?)?;
         self.warn_of_runs(&tables.left_out.iter().collect::<Vec<_>>());
         let selection = Selection::of(tables).table(self.table.clone());
-        Ok(selection.filters(self.filter.clone()))
+        let selection = selection.filters(self.filter.clone());
+        Ok(selection.flows(self.flow.clone()))
     }
 
     /// Warns about runs without numbers.

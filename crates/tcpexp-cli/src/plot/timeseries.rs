@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tcpexp::{Counted, FlowName, Selection};
+use tcpexp::{Counted, Selection};
 use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TIMES, TimePanel, column_panel, losses, rebinned,
     timeseries_figure, window_panel,
@@ -48,10 +48,6 @@ pub(super) struct TimeseriesArgs {
         help_heading = "Rows and columns"
     )]
     panel: Vec<PanelKind>,
-
-    /// Draw only these flows: a number or port, or a part of "address:port > address:port"
-    #[arg(long, value_name = "FLOW", help_heading = "Rows and columns")]
-    flow: Vec<FlowName>,
 
     /// Name lines by the values of these columns instead of addresses, and omit flows that send
     /// almost nothing
@@ -104,8 +100,7 @@ struct Source<'a> {
 
 impl ChartKind for TimeseriesArgs {
     fn draw(&self) -> anyhow::Result<()> {
-        let data = self.data.open()?.flows(self.flow.clone());
-        let data = data.pooled(self.pool.pooling());
+        let data = self.data.open()?.pooled(self.pool.pooling());
         let kinds = kinds(self, &data);
         let further = u32::try_from(kinds.len().saturating_sub(1)).unwrap_or(0);
         let mut figure = self

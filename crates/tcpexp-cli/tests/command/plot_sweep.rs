@@ -5,7 +5,7 @@ use serde_json::json;
 use tcpexp_testkit::{Scenario, TcpLoad, simulate};
 use tcpexp_units::TimeDelta;
 
-use crate::desk::{Desk, fixture, reason};
+use crate::desk::{Desk, fixture, reason, text};
 use crate::plot::{drawn, texts};
 
 /// Adds a run with two uploads to the sweep on the desk: its dataset and its record.
@@ -109,4 +109,40 @@ fn a_dataset_of_a_real_transfer_has_its_flow_over_time() {
     assert_ne!(points("--panel rtt"), points("--panel rtt --flows all"));
     assert_snapshot!(drawn(&desk, "timeseries run --flow 1"), @r"cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | lost | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | selected flows, direction with more payload, rates in bins of 100 ms");
     assert_snapshot!(drawn(&desk, "timeseries run --flow 1 --panel queue,owd,flight_size --direction both"), @r"queue out | queue back | 172.16.10.3:54058 &gt; 172.16.11.2:5201 | 172.16.10.3:54058 &gt; 172.16.11.2:5201 (reverse) | 0 | 200 | max queueing delay (ms) | lost | 0 | 200 | one-way delay (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 100 | time (s) | flight size (kB) | selected flows, both directions");
+}
+
+#[test]
+fn a_flow_is_named_to_charts_as_to_other_commands() {
+    let desk = sweep();
+    let run = "sweep/runs/r1/data";
+    for (kind, of_sweep) in [
+        ("ecdf", ""),
+        ("box", ""),
+        ("violin", ""),
+        ("throughput-delay", ""),
+        ("timeseries", ""),
+        ("bar", "--x delay"),
+        ("heatmap", "--x cc --y delay"),
+    ] {
+        let [data, by] = match of_sweep {
+            "" => [run, ""],
+            by => ["sweep", by],
+        };
+        let charts = ["10000", ":10000", "#0", "10.1.0.1:10000"].map(|flow| {
+            desk.text(&format!(
+                "plot {kind} {data} {by} --flow {flow} -o chart.svg"
+            ));
+            text(&desk.get("chart.svg"))
+        });
+        assert!(charts.iter().all(|chart| *chart == charts[0]), "{kind}");
+        assert!(charts[0].contains("selected flows"), "{kind}");
+        desk.text(&format!("plot {kind} {data} {by} -o chart.svg"));
+        assert_ne!(text(&desk.get("chart.svg")), charts[0], "{kind}");
+        let failure = desk.failure(&format!("plot {kind} {data} {by} --flow :9 -o chart.svg"));
+        assert!(failure.ends_with("meets --flow :9"), "{kind}: {failure}");
+    }
+    // Fairness is of all flows of a run, so no table has it for one.
+    let failure = desk.failure("plot fairness sweep --x delay --flow 0 -o chart.svg");
+    let reason = "no table has the column jain: ";
+    assert!(failure.starts_with(reason), "{failure}");
 }

@@ -83,7 +83,13 @@ impl Selection {
     ) -> Result<Grouped, Error> {
         let asked = groups.iter().flat_map(|(columns, _)| columns.iter());
         let asked: Vec<&str> = asked.map(String::as_str).collect();
-        let wanted = [&[column], asked.as_slice()].concat();
+        // Flows are selected in a table that has them.
+        let number: &[&str] = if self.flows.is_empty() {
+            &[]
+        } else {
+            &[FLOW_ID]
+        };
+        let wanted = [&[column], asked.as_slice(), number].concat();
         let (table, required) = self.resolve(&wanted, usual)?;
         // `resolve` keeps the order of `wanted`: first the column, then the columns of each
         // grouping.

@@ -34,8 +34,8 @@ impl Selection {
     /// Returns what `tcpexp compare --runs` has for the sweeps and datasets of this selection: the row of
     /// the class that counts in each run.
     ///
-    /// `None` if a path is a single table, or if the pooling asks for flows that no class has. `columns`
-    /// are those of the groups.
+    /// `None` if a path is a single table, or if the selection or the pooling asks for flows that no class
+    /// has. `columns` are those of the groups.
     pub fn run_numbers(
         &self,
         columns: &[String],
@@ -45,7 +45,8 @@ impl Selection {
             return Ok(None);
         };
         let folders = self.tables.compared.as_ref();
-        let Some(folders) = folders.filter(|_| self.table.is_none()) else {
+        let is_of_runs = self.table.is_none() && self.flows.is_empty();
+        let Some(folders) = folders.filter(|_| is_of_runs) else {
             return Ok(None);
         };
         let mut frame = Frame::default();
