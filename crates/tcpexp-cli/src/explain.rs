@@ -24,7 +24,7 @@ use crate::warnings;
 /// Prints one line per packet of the flow: retransmissions and their causes, duplicate and selective
 /// ACKs, zero windows, round-trip times, and the state of the sender that each ACK reaches. An output
 /// FILE.pcapng is a capture of these packets with the inferences as comments, which Wireshark shows.
-/// `tcpexp` computes the same rows from the capture of a whole flow as from the original.
+/// For one capture, `tcpexp` computes the same rows from the cut of a whole flow as from the original.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp explain src.pcap --flow 1 --at 12.5s\n\

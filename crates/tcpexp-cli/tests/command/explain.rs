@@ -1,49 +1,124 @@
 //! `tcpexp explain`.
 
-use crate::desk::{Desk, fixture};
+use std::collections::BTreeSet;
 
-/// Captures, each with one of its flows.
-fn captures() -> Vec<(String, &'static str)> {
+use crate::desk::{Desk, fixture, fixtures, text};
+use crate::shards::shared_captures;
+
+/// Captures with the flows of a cut: the packets of QUIC connections that change their addresses are
+/// two flows.
+fn captures() -> Vec<(String, Vec<usize>)> {
     [
-        ("reno-2mbit-40ms-50p/src.pcap.gz", "#0"),
-        ("reno-2mbit-40ms-50p/dst.pcap.gz", "#1"),
-        ("short-reno-without-sack/snd.pcap.gz", "#0"),
-        ("cubic-tso-split-10mbit/src.pcap.gz", "#1"),
+        ("reno-2mbit-40ms-50p/src.pcap.gz", vec![0]),
+        ("reno-2mbit-40ms-50p/dst.pcap.gz", vec![1]),
+        ("short-reno-without-sack/snd.pcap.gz", vec![0]),
+        ("short-cubic-15-percent-loss/rcv.pcap.gz", vec![0]),
+        ("cubic-tso-split-10mbit/src.pcap.gz", vec![1]),
+        ("adsl-udp-upload/dst.pcap.gz", vec![0]),
+        ("quic-v2-10mbit-40ms/mid.pcap.gz", vec![0, 1]),
     ]
-    .map(|(capture, flow)| (fixture(capture), flow))
+    .map(|(capture, flows)| (fixture(capture), flows))
     .to_vec()
 }
 
-/// The rows of a table without the columns that name the flow and the file.
+/// What a command line prints, and the tables that it writes beside. Some commands refuse captures
+/// without what they measure, in the cut as in the whole.
+fn tables(desk: &Desk, line: &str) -> Vec<String> {
+    let beside: &[&str] = match line.split(' ').next() {
+        Some("cwnd") => &["--events", "--control-table"],
+        _ => &[],
+    };
+    let options = beside
+        .iter()
+        .map(|option| format!(" {option} {option}.csv"));
+    let output = desk.run(&format!("{line}{}", options.collect::<String>()));
+    let mut all = vec![text(&output.stdout)];
+    if output.status.success() {
+        let beside = beside.iter().map(|option| format!("{option}.csv"));
+        all.extend(beside.map(|name| text(&desk.get(&name))));
+    }
+    all
+}
+
+/// The rows about flows, without the columns that depend on other packets: the numbers of flow and
+/// packet, the name of the file, and how much of a bin the capture covers.
 fn rows(table: &str) -> Vec<String> {
     let cells = |row: &str| -> Vec<String> { row.split(',').map(str::to_owned).collect() };
     let mut lines = table.lines();
-    let header = cells(lines.next().unwrap());
-    let is_kept = |name: &str| !["flow_id", "capture", "packet"].contains(&name);
-    lines
-        .map(|row| {
-            let kept = header.iter().zip(cells(row));
-            let kept = kept.filter(|(name, _)| is_kept(name));
-            kept.map(|(_, cell)| cell).collect::<Vec<_>>().join(",")
-        })
-        .collect()
+    let header = cells(lines.next().unwrap_or_default());
+    let is_of_bins = header.iter().any(|name| name == "covered_ns");
+    let of_others = ["flow_id", "quic_first_flow_id", "capture", "packet"];
+    let is_kept = |name: &str| {
+        let is_of_cover = name == "covered_ns" || name.ends_with("_bps");
+        !(of_others.contains(&name) || is_of_bins && is_of_cover)
+    };
+    let rows = lines.filter(|row| !(is_of_bins && row.starts_with(',')));
+    rows.map(|row| {
+        let kept = header.iter().zip(cells(row));
+        let kept = kept.filter(|(name, _)| is_kept(name));
+        kept.map(|(_, cell)| cell).collect::<Vec<_>>().join(",")
+    })
+    .collect()
+}
+
+/// Checks that the cut of flows has the rows that these flows have in the whole capture.
+fn assert_cut(capture: &str, flows: &[usize]) {
+    let desk = Desk::empty();
+    let select = |flows: &[usize]| -> String {
+        let flows = flows.iter().map(|flow| format!(" --flow #{flow}"));
+        flows.collect()
+    };
+    let chosen = select(flows);
+    let all = select(&(0..flows.len()).collect::<Vec<_>>());
+    desk.run(&format!("explain {capture}{chosen} -q -o cut.pcapng"));
+    let mut count = 0;
+    for command in [
+        "flows",
+        "rtt",
+        "cwnd",
+        "why",
+        "explain",
+        "throughput --origin 0",
+    ] {
+        let place = format!("{command} of{chosen} in {capture}");
+        let of_cut = tables(&desk, &format!("{command} cut.pcapng{all} --format csv -q"));
+        let of_whole = format!("{command} {capture}{chosen} --format csv -q");
+        let of_whole = tables(&desk, &of_whole);
+        assert_eq!(of_cut.len(), of_whole.len(), "{place}");
+        for (of_cut, of_whole) in of_cut.iter().zip(&of_whole) {
+            let (of_cut, of_whole) = (rows(of_cut), rows(of_whole));
+            assert_eq!(of_cut.len(), of_whole.len(), "{place}");
+            for (of_cut, of_whole) in of_cut.iter().zip(&of_whole) {
+                assert_eq!(of_cut, of_whole, "{place}");
+            }
+            count += of_cut.len();
+        }
+    }
+    assert!(count > 10, "{count} rows of{chosen} in {capture}");
 }
 
 #[test]
 fn the_cut_of_a_flow_gives_the_rows_of_that_flow() {
-    for (capture, flow) in captures() {
-        let desk = Desk::empty();
-        desk.text(&format!("explain {capture} --flow {flow} -q -o cut.pcapng"));
-        for command in ["cwnd", "rtt", "flows", "explain"] {
-            let all = if command == "explain" {
-                "--flow #0"
-            } else {
-                ""
-            };
-            let of_cut = desk.text(&format!("{command} cut.pcapng {all} --format csv"));
-            let of_whole = desk.text(&format!("{command} {capture} --flow {flow} --format csv"));
-            let place = format!("{command} of flow {flow} in {capture}");
-            assert_eq!(rows(&of_cut), rows(&of_whole), "{place}");
+    for (capture, flows) in captures() {
+        assert_cut(&capture, &flows);
+    }
+}
+
+/// All flows of all real captures, with those beside the repository where they are.
+#[test]
+#[ignore = "takes minutes"]
+fn the_cut_of_every_flow_of_real_captures_gives_the_rows_of_that_flow() {
+    for capture in fixtures().into_iter().chain(shared_captures()).flatten() {
+        let table = Desk::empty().run(&format!("flows {capture} --format csv -q"));
+        let table = text(&table.stdout);
+        let place = |name: &str| name == "flow_id";
+        let place = table.split(',').position(place).unwrap();
+        // Packets without a flow have no number.
+        let number = |row: &str| row.split(',').nth(place)?.parse().ok();
+        let flows: BTreeSet<usize> = table.lines().filter_map(number).collect();
+        assert!(!flows.is_empty(), "{capture}");
+        for flow in flows {
+            assert_cut(&capture, &[flow]);
         }
     }
 }
