@@ -27,8 +27,8 @@ fn a_dry_run_prints_the_commands_for_the_router() {
     assert!(script.contains("ipfw -q delete set 17"), "{script}");
 }
 
-/// Every bottleneck with golden commands, over sshd: applied twice, read back, changed, and cleared
-/// twice.
+/// Every bottleneck with golden commands, over sshd or in the router's namespace: applied, read back,
+/// changed, and cleared.
 #[test]
 fn every_bottleneck_is_created_in_the_lab() {
     if !tcpexp_testkit::has_minutes() {
