@@ -50,7 +50,7 @@ pub(super) struct TimeseriesArgs {
     panel: Vec<PanelKind>,
 
     /// Name lines by the values of these columns instead of addresses, and omit flows that send
-    /// almost nothing
+    /// almost nothing [default: the parameters that differ, if there are several runs]
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -108,9 +108,10 @@ impl ChartKind for TimeseriesArgs {
             .create(HEIGHTS_MM[0] + further * HEIGHTS_MM[1])?;
         figure.style.labels = self.labels;
         let mut flows = Flows::default();
+        let group = self.group(&data);
         let source = Source {
             data: &data,
-            group: &self.group,
+            group: &group,
             bin: self.bin,
         };
         let has_rates = kinds.iter().any(|kind| is_rate(kind, &data));
@@ -127,7 +128,7 @@ impl ChartKind for TimeseriesArgs {
         if let (Some(first), Some(lost)) = (panels.first_mut(), lost) {
             first.lost = lost;
         }
-        if !self.group.is_empty() && !flows.is_one() {
+        if !group.is_empty() && !flows.is_one() {
             // With several flows, the owner of a span or a loss would be unclear.
             for panel in &mut panels {
                 panel.spans.clear();
@@ -142,6 +143,14 @@ impl ChartKind for TimeseriesArgs {
 }
 
 impl TimeseriesArgs {
+    /// The columns that name lines. Addresses do not tell runs apart, which may all have the same.
+    fn group(&self, data: &Selection) -> Vec<String> {
+        if !self.group.is_empty() || data.tables().are_of_one_run() {
+            return self.group.clone();
+        }
+        data.tables().varied.clone()
+    }
+
     /// The flows that count, and the width of the bins of rates: `rates in bins of 100 ms`.
     fn note(&self, drawn: &[Drawn]) -> Option<String> {
         // The panels of a run count the same flows.

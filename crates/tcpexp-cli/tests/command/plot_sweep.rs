@@ -61,6 +61,10 @@ fn a_sweep_is_grouped_by_its_varied_parameters() {
     assert_snapshot!(drawn(&desk, "bar sweep --filter direction=forward"), @r"10 | 40 | 10 | 40 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | plain | sack | delay (ms) | goodput of flows (Mbit/s) | one run each, median over flows, flows with at least 1 % of the payload, | forward");
     assert_snapshot!(drawn(&desk, "fairness sweep --x delay --colour cc"), @r"plain | sack | 10 | 15 | 20 | 25 | 30 | 35 | 40 | 0.0 | 0.5 | 1.0 | delay (ms) | Jain&apos;s index | one run each, flows with at least 1 % of the payload, direction with more | payload");
     assert_snapshot!(drawn(&desk, "throughput-delay sweep --group cc"), @r"plain | sack | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s) | one point per flow and run, flows with at least 1 % of the payload, | direction with more payload");
+    let by_default = drawn(&desk, "timeseries sweep --panel rtt");
+    let named = "timeseries sweep --panel rtt --group cc,delay_ms";
+    assert_eq!(by_default, drawn(&desk, named));
+    assert!(by_default.contains("sack, delay 10 ms | "), "{by_default}");
     assert_snapshot!(drawn(&desk, "timeseries sweep/runs/r1"), @r"10.1.0.1:10000 &gt; 203.0.113.1:5001 | 10.1.0.1:10001 &gt; 203.0.113.1:5001 | 0 | 20 | 40 | cwnd (segments) | lost | 0 | 50 | 100 | RTT (ms) | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | 3.0 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | flows with at least 1 % of the payload, direction with more payload, | rates in bins of 100 ms");
 }
 
