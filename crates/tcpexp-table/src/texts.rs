@@ -12,17 +12,41 @@ const REMEMBERED: usize = 256;
 
 /// Encodes text cells as a dictionary, in order of first appearance.
 pub(crate) fn texts<'a>(cells: impl ExactSizeIterator<Item = Option<&'a str>>) -> ArrayRef {
-    let mut names = Names::default();
-    let mut keys = Vec::with_capacity(cells.len());
-    let mut nulls = NullBufferBuilder::new(cells.len());
+    let mut texts = Texts::with_capacity(cells.len());
     for cell in cells {
-        keys.push(cell.map_or(0, |text| names.key(text)));
-        nulls.append(cell.is_some());
+        texts.push(cell);
     }
-    let keys = Int32Array::new(keys.into(), nulls.finish());
-    let names = StringArray::from_iter_values(names.texts);
-    let array = DictionaryArray::try_new(keys, Arc::new(names));
-    Arc::new(array.expect("each key is the place of a text"))
+    texts.finish()
+}
+
+/// The cells so far.
+// Separate from `texts`, which is compiled once for each column: this is compiled once.
+struct Texts<'a> {
+    names: Names<'a>,
+    keys: Vec<i32>,
+    nulls: NullBufferBuilder,
+}
+
+impl<'a> Texts<'a> {
+    fn with_capacity(cells: usize) -> Self {
+        Self {
+            names: Names::default(),
+            keys: Vec::with_capacity(cells),
+            nulls: NullBufferBuilder::new(cells),
+        }
+    }
+
+    fn push(&mut self, cell: Option<&'a str>) {
+        self.keys.push(cell.map_or(0, |text| self.names.key(text)));
+        self.nulls.append(cell.is_some());
+    }
+
+    fn finish(mut self) -> ArrayRef {
+        let keys = Int32Array::new(self.keys.into(), self.nulls.finish());
+        let names = StringArray::from_iter_values(self.names.texts);
+        let array = DictionaryArray::try_new(keys, Arc::new(names));
+        Arc::new(array.expect("each key is the place of a text"))
+    }
 }
 
 /// Different texts, each with its place as its key.
