@@ -18,7 +18,11 @@ pub struct LeastDelay {
 }
 
 /// Returns the smaller of two delays, or the one that is known.
+#[inline]
 pub(crate) fn lesser(a: Option<LeastDelay>, b: Option<LeastDelay>) -> Option<LeastDelay> {
     // `Option::min` would prefer `None`.
-    a.into_iter().chain(b).min()
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (known, None) | (None, known) => known,
+    }
 }
