@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
+use std::sync::LazyLock;
 
 use arrow::array::{ArrayRef, AsArray};
 use serde_json::Value;
@@ -82,14 +83,18 @@ impl Bench {
     }
 }
 
+/// What the first guest lacks on this machine, if it does not boot.
+static MISSING: LazyLock<Option<String>> = LazyLock::new(|| {
+    let output = Bench::new().tcpexp("lab run -- true");
+    (!output.status.success()).then(|| said(&output))
+});
+
 /// True if guests can boot on this machine; otherwise skips the running test.
 pub(crate) fn has_lab() -> bool {
-    let output = Bench::new().tcpexp("lab run -- true");
-    if output.status.success() {
-        return true;
+    if let Some(missing) = &*MISSING {
+        tcpexp_testkit::skip(missing);
     }
-    tcpexp_testkit::skip(&said(&output));
-    false
+    MISSING.is_none()
 }
 
 /// Returns the standard error of a command.
