@@ -143,7 +143,7 @@ impl ChartKind for TimeseriesArgs {
 }
 
 impl TimeseriesArgs {
-    /// The columns that name lines. Addresses do not tell runs apart, which may all have the same.
+    /// The columns that name lines. All runs may have the same addresses.
     fn group(&self, data: &Selection) -> Vec<String> {
         if !self.group.is_empty() || data.tables().are_of_one_run() {
             return self.group.clone();
