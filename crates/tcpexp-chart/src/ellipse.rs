@@ -5,6 +5,10 @@ use crate::clip::Point;
 /// Number of corners of a drawn ellipse.
 const CORNERS: u32 = 72;
 
+/// Number of points from which on their spread is drawn: the ellipse of two points is a line through
+/// both, which looks like a trend.
+const MIN_POINTS: usize = 3;
+
 /// The mean and the covariance of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scatter {
@@ -12,6 +16,7 @@ pub struct Scatter {
     pub middle: Point,
     variance: (f64, f64),
     covariance: f64,
+    points: usize,
 }
 
 impl Scatter {
@@ -32,11 +37,16 @@ impl Scatter {
                 around(&|point| (point.1 - middle.1).powi(2)),
             ),
             covariance: around(&|point| (point.0 - middle.0) * (point.1 - middle.1)),
+            points: points.len(),
         })
     }
 
-    /// The ellipse of the points at a Mahalanobis distance of one from the mean.
-    pub fn ellipse(&self) -> Vec<Point> {
+    /// The ellipse of the points at a Mahalanobis distance of one from the mean; `None` for fewer than
+    /// three points.
+    pub fn ellipse(&self) -> Option<Vec<Point>> {
+        if self.points < MIN_POINTS {
+            return None;
+        }
         let [major, minor] = self.axes();
         let corner = |corner: u32| {
             let angle = f64::from(corner) * std::f64::consts::TAU / f64::from(CORNERS);
@@ -46,7 +56,7 @@ impl Scatter {
                 self.middle.1 + cos * major.1 + sin * minor.1,
             )
         };
-        (0..CORNERS).map(corner).collect()
+        Some((0..CORNERS).map(corner).collect())
     }
 
     /// Eigenvectors of the covariance, with the square roots of their eigenvalues as lengths.
@@ -74,10 +84,16 @@ mod tests {
     fn points_on_a_slope_have_a_flat_ellipse_along_it() {
         let scatter = Scatter::of(&[(0.0, 0.0), (2.0, 4.0), (4.0, 8.0)]).unwrap();
         assert!((scatter.middle.0 - 2.0).abs() < 1e-12);
-        for (x, y) in scatter.ellipse() {
+        for (x, y) in scatter.ellipse().unwrap() {
             assert!((y - 2.0 * x).abs() < 1e-6, "{x} {y}");
         }
         assert_eq!(Scatter::of(&[]), None);
+    }
+
+    #[test]
+    fn two_points_have_no_ellipse() {
+        let scatter = Scatter::of(&[(0.0, 0.0), (2.0, 4.0)]).unwrap();
+        assert_eq!((scatter.middle, scatter.ellipse()), ((1.0, 2.0), None));
     }
 
     proptest! {
@@ -89,7 +105,7 @@ mod tests {
             let (a, b, c) = (scatter.variance.0, scatter.covariance, scatter.variance.1);
             let determinant = a * c - b * b;
             prop_assume!(determinant > 1e-3 * a * c);
-            for (x, y) in scatter.ellipse() {
+            for (x, y) in scatter.ellipse().unwrap() {
                 let (x, y) = (x - scatter.middle.0, y - scatter.middle.1);
                 // The Mahalanobis distance.
                 let distance = (c * x * x - 2.0 * b * x * y + a * y * y) / determinant;

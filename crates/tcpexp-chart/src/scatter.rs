@@ -21,8 +21,8 @@ const MIDDLE: u32 = 9;
 
 /// Draws the column `y` against the column `x`, one point per row, coloured by `groups`.
 ///
-/// Each group also has a larger marker at its mean and the ellipse of one standard deviation around
-/// it.
+/// Each group also has a larger marker at its mean and, from three points on, the ellipse of one
+/// standard deviation around it.
 pub fn scatter_figure(
     frame: &Frame,
     (x, x_quantity): (&str, &Quantity),
@@ -36,13 +36,17 @@ pub fn scatter_figure(
         .map(|facet| clouds(&facet.rows, (x, y), &facet.groups[0]))
         .collect();
     let of_facets = clouds?;
-    let of = |part: fn(&Point) -> f64| {
-        let values = of_facets.iter().flatten().flatten().map(part);
-        let least = values.clone().reduce(f64::min)?;
-        Some((least, values.fold(least, f64::max)))
+    // Ellipses extend past their points.
+    let outlines = of_facets.iter().flatten();
+    let outlines = outlines.filter_map(|cloud| Scatter::of(cloud)?.ellipse());
+    let outlines: Vec<Point> = outlines.flatten().collect();
+    let ends_of = |part: fn(&Point) -> f64, log: bool| {
+        let points: Vec<f64> = of_facets.iter().flatten().flatten().map(part).collect();
+        let around: Vec<f64> = outlines.iter().map(part).collect();
+        ends_with(&points, &around, log).ok_or(Error::Nothing)
     };
-    let x_ends = of(|point| point.0).ok_or(Error::Nothing)?;
-    let y_ends = of(|point| point.1).ok_or(Error::Nothing)?;
+    let x_ends = ends_of(|point| point.0, style.x.log)?;
+    let y_ends = ends_of(|point| point.1, style.y.log)?;
     let x_shown = x_quantity.shown(x_ends.0, x_ends.1);
     let y_shown = y_quantity.shown(y_ends.0, y_ends.1);
     let ends = |(least, most): (f64, f64), log: bool| {
@@ -80,9 +84,10 @@ pub fn scatter_figure(
             let marker = Marker::of_series(group + group / SERIES);
             plot.layers
                 .push(Layer::Points(cloud, marker, Ink::Pale(group), POINT));
-            let mut outline = scatter.ellipse();
-            outline.extend(outline.first().copied());
-            ellipses.push(Layer::Line(outline, Stroke::of_series(group, 4)));
+            if let Some(mut outline) = scatter.ellipse() {
+                outline.extend(outline.first().copied());
+                ellipses.push(Layer::Line(outline, Stroke::of_series(group, 4)));
+            }
             middles.push(Layer::Points(vec![scatter.middle], marker, ink, MIDDLE));
             keys.insert(group, Key::marker(groups.label(group), None, marker, ink));
         }
@@ -101,6 +106,23 @@ pub fn scatter_figure(
         rows: arranged(plots, style.size),
     }
     .draw(style)
+}
+
+/// The least and the greatest value of points and of the ellipses around them.
+fn ends_with(points: &[f64], around: &[f64], log: bool) -> Option<(f64, f64)> {
+    let least = points.iter().copied().reduce(f64::min)?;
+    let most = points.iter().copied().fold(least, f64::max);
+    // A logarithmic axis cannot show where an ellipse reaches zero.
+    if log {
+        return Some((least, most));
+    }
+    // Where no point is negative, the axis shows no negative values.
+    let floor = if least < 0.0 { f64::MIN } else { 0.0 };
+    let around = around.iter().map(|value| value.max(floor));
+    Some((
+        around.clone().fold(least, f64::min),
+        around.fold(most, f64::max),
+    ))
 }
 
 /// The points of each group.
@@ -126,19 +148,36 @@ mod tests {
     use crate::FigureSize;
 
     #[test]
+    fn a_linear_axis_has_room_for_ellipses() {
+        let ends = |least, log| ends_with(&[least, 9.0], &[-2.0, 11.0], log);
+        assert_eq!(ends(5.0, false), Some((0.0, 11.0)));
+        assert_eq!(ends(-1.0, false), Some((-2.0, 11.0)));
+        assert_eq!(ends(5.0, true), Some((5.0, 9.0)));
+        assert_eq!(ends_with(&[], &[], false), None);
+    }
+
+    #[test]
     fn a_group_has_points_a_centre_and_an_ellipse() {
         let frame = Frame::of(vec![
             (
                 "cc".into(),
-                Series::texts(["cdg", "cdg", "reno", "reno"].map(Some)),
+                Series::texts(["cdg", "cdg", "cdg", "reno", "reno", "reno"].map(Some)),
             ),
             (
                 "rtt_median_ns".into(),
-                Series::Whole([42, 44, 90, 110].map(|ms| Some(ms * 1_000_000)).to_vec()),
+                Series::Whole(
+                    [42, 44, 43, 90, 110, 90]
+                        .map(|ms| Some(ms * 1_000_000))
+                        .to_vec(),
+                ),
             ),
             (
                 "goodput_bps".into(),
-                Series::Whole([8, 9, 9, 10].map(|mbit| Some(mbit * 1_000_000)).to_vec()),
+                Series::Whole(
+                    [8, 9, 9, 9, 10, 9]
+                        .map(|mbit| Some(mbit * 1_000_000))
+                        .to_vec(),
+                ),
             ),
         ]);
         let groups = Levels::of(&frame, &["cc".into()]);
@@ -157,7 +196,7 @@ mod tests {
         );
         let drawn = drawn.unwrap();
         assert_snapshot!(drawn.texts(), @r"cdg | reno | 0 | 20 | 40 | 60 | 80 | 100 | 8.0 | 8.5 | 9.0 | 9.5 | 10.0 | median RTT (ms) | goodput (Mbit/s)");
-        // The markers are two points, their mean, and one in the legend.
-        assert_eq!(drawn.as_str().matches("<circle").count(), 4);
+        // The markers are three points, their mean, and one in the legend.
+        assert_eq!(drawn.as_str().matches("<circle").count(), 5);
     }
 }
