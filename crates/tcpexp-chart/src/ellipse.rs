@@ -5,7 +5,7 @@ use crate::clip::Point;
 /// Number of corners of a drawn ellipse.
 const CORNERS: u32 = 72;
 
-/// Number of points from which on their spread is drawn: the ellipse of two points is a line through
+/// The fewest points whose spread is drawn: the ellipse of two points is a line through
 /// both, which looks like a trend.
 const MIN_POINTS: usize = 3;
 
