@@ -2,6 +2,7 @@
 
 use std::hint::spin_loop;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 
 /// Number of polls for a stage before its thread blocks: waking a thread takes longer than most
 /// stages.
@@ -9,19 +10,45 @@ const LOOKS: u32 = 1_000;
 
 /// One thread's handle of a stage. The threads of the ring run the stage in turn.
 ///
-/// One thread at a time owns the stage's state, so the number of threads does not change the result,
-/// although the threads may run different stages at the same time.
+/// One thread at a time has the turn, so the number of threads does not change the result, although the
+/// threads may run different stages at the same time.
 pub(crate) struct Stage<S> {
-    from: Receiver<S>,
-    to: SyncSender<S>,
+    /// Nobody waits for the lock: only the thread that has the turn takes it.
+    state: Arc<Mutex<S>>,
+    turn: Turn,
+}
+
+/// Receives the turn of a stage and passes it on. The turn is apart from the state, because a channel of
+/// states would be compiled for each stage of each caller.
+struct Turn {
+    from: Receiver<()>,
+    to: SyncSender<()>,
 }
 
 impl<S> Stage<S> {
     /// The handles of `threads` threads; the stage starts at the first.
     pub(crate) fn ring(threads: usize, state: S) -> impl Iterator<Item = Self> {
+        let state = Arc::new(Mutex::new(state));
+        Turn::ring(threads).map(move |turn| Self {
+            state: Arc::clone(&state),
+            turn,
+        })
+    }
+
+    /// Runs `work` when it is this thread's turn; `None` if another thread ended within the stage.
+    pub(crate) fn turn<T>(&self, work: impl FnOnce(&mut S) -> T) -> Option<T> {
+        self.turn.wait()?;
+        let result = work(&mut *self.state.lock().ok()?);
+        self.turn.pass();
+        Some(result)
+    }
+}
+
+impl Turn {
+    fn ring(threads: usize) -> impl Iterator<Item = Self> {
         let (mut senders, receivers): (Vec<_>, Vec<_>) =
             (0..threads.max(1)).map(|_| sync_channel(1)).unzip();
-        let _ = senders[0].send(state);
+        let _ = senders[0].send(());
         senders.rotate_left(1);
         receivers
             .into_iter()
@@ -29,23 +56,19 @@ impl<S> Stage<S> {
             .map(|(from, to)| Self { from, to })
     }
 
-    /// Runs `work` when it is this thread's turn; `None` if another thread ended within the stage.
-    pub(crate) fn turn<T>(&self, work: impl FnOnce(&mut S) -> T) -> Option<T> {
-        let mut state = self.wait()?;
-        let result = work(&mut state);
-        // The next thread may have ended.
-        let _ = self.to.send(state);
-        Some(result)
-    }
-
-    fn wait(&self) -> Option<S> {
+    fn wait(&self) -> Option<()> {
         for _ in 0..LOOKS {
             match self.from.try_recv() {
-                Ok(state) => return Some(state),
+                Ok(()) => return Some(()),
                 Err(_) => spin_loop(),
             }
         }
         self.from.recv().ok()
+    }
+
+    fn pass(&self) {
+        // The next thread may have ended.
+        let _ = self.to.send(());
     }
 }
 
