@@ -228,7 +228,27 @@ fn bins(passages: &[Passage], point: Point) -> Vec<Bin> {
     if delays.iter().all(|delays| delays.len() >= AT_END) {
         bins.extend(first.map(|from| Bin::of(from, &mut delays)));
     }
+    show_ends(&mut bins, passages);
     bins
+}
+
+/// Extends the first and the last bin by the smallest delay before and after a step within them, which
+/// no neighbour shows. `ends` covers fewer delays.
+fn show_ends(bins: &mut [Bin], passages: &[Passage]) {
+    for path_direction in PathDirection::BOTH {
+        let of_way = passages
+            .iter()
+            .filter(|passage| passage.path_direction == path_direction);
+        let owds_ns = of_way.map(|passage| passage.owd_ns);
+        let way = path_direction.index();
+        let show = |bin: Option<&mut Bin>, least: Option<i64>| {
+            if let (Some(bin), Some(least)) = (bin, least) {
+                bin.high_ns[way] = bin.high_ns[way].max(least);
+            }
+        };
+        show(bins.first_mut(), owds_ns.clone().take(AT_END).min());
+        show(bins.last_mut(), owds_ns.rev().take(AT_END).min());
+    }
 }
 
 impl Bin {
@@ -371,4 +391,47 @@ fn at_step(jump: &Jump, crossings: &[Crossing], readers: &[TimelineReader; 2]) -
         spans: [span; 2],
         size: jump.size.abs(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP_NS: i64 = 300_000;
+
+    /// Both ways alternate; the clock steps before the last `after` passages.
+    fn passages(count: i64, after: i64) -> Vec<Passage> {
+        let passage = |number: i64| {
+            let path_direction = PathDirection::BOTH[usize::from(number % 2 == 1)];
+            let stepped = if number < count - after { 0 } else { STEP_NS };
+            let owd_ns = match path_direction {
+                PathDirection::Out => 20_000_000 + stepped,
+                PathDirection::Back => 20_000_000 - stepped,
+            };
+            Passage {
+                at: [Timestamp::from_nanos(number * 10_000_000); 2],
+                path_direction,
+                owd_ns,
+            }
+        };
+        (0..count).map(passage).collect()
+    }
+
+    #[test]
+    fn step_within_the_last_bin_is_part_of_its_spread() {
+        for after in [6, 8, 10] {
+            let bins = around(&bins(&passages(64, after), Point::Src));
+            let last = bins.last().unwrap();
+            assert!(last.spread(last) >= STEP_NS, "{after}: {last:?}");
+        }
+    }
+
+    #[test]
+    fn step_within_the_first_bin_is_part_of_its_spread() {
+        for before in [6, 8, 10] {
+            let bins = around(&bins(&passages(64, 64 - before), Point::Src));
+            let first = &bins[0];
+            assert!(first.spread(first) >= STEP_NS, "{before}: {first:?}");
+        }
+    }
 }
