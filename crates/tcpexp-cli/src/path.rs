@@ -211,7 +211,7 @@ fn delay_errors(report: &PathReport) -> String {
         Some(error) => format!(
             "{one_way}; queueing delays are off by up to {error}, and by more next to clock steps and at the captures' ends"
         ),
-        None => one_way,
+        None => format!("{one_way}; the error of queueing delays is unknown for the same reason"),
     }
 }
 
@@ -221,6 +221,6 @@ fn unbounded(report: &PathReport) -> &'static str {
     if ways.iter().all(|way| way.one_way_delay.is_some()) {
         "the fastest packets of the two directions contradict each other about the clocks' offset"
     } else {
-        "packets in one direction do not bound the clocks' offset"
+        "packets in one direction do not bound the clocks' offset and its changes"
     }
 }

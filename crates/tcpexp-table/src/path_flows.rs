@@ -89,7 +89,7 @@ fn flow_columns<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builde
     )
     .maybe_span("one_way_delay_error_ns", "Maximum error of these one-way delays, in nanoseconds: the largest of the packets, except of the few for which a clock step next to them cannot be excluded, at the ends of the captures above all. Null if there is none, and if the clocks' offset has no bound: all packets of the run went one way, or the fastest packets contradict each other.", |row| of(row).path().one_way_delay_error);
     delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| of(row).path().queueing_delay)
-        .maybe_span("queueing_delay_error_ns", "Maximum error of these queueing delays, in nanoseconds: the largest of the packets, except of the few for which a clock step next to them cannot be excluded, at the ends of the captures above all. Null if there is none.", |row| of(row).path().queueing_delay_error)
+        .maybe_span("queueing_delay_error_ns", "Maximum error of these queueing delays, in nanoseconds: the largest of the packets, except of the few for which a clock step next to them cannot be excluded, at the ends of the captures above all. Null if there is none, and if the clocks' offset has no bound: nothing then shows how they moved.", |row| of(row).path().queueing_delay_error)
         .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second; from the spacing of queued packets. Null if too few packets queued, if the rates disagree, or if part of the traffic is not recognised.", |row| of(row).path().bottleneck_bps)
 }
 

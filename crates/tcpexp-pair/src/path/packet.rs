@@ -46,7 +46,8 @@ pub struct PathPacket {
     /// Maximum error of the one-way delay; `None` without a delay, or if the offset of the clocks has
     /// no bound.
     pub one_way_delay_error: Option<TimeDelta>,
-    /// Maximum error of the queueing delay; `None` without a delay.
+    /// Maximum error of the queueing delay; `None` without a delay, or if the offset of the clocks has
+    /// no bound.
     pub queueing_delay_error: Option<TimeDelta>,
     /// True if the packet left without the codepoint CE and arrived with it (RFC 3168, section 5):
     /// a queue between the points marked it. `None` if the packet was not captured at both points.

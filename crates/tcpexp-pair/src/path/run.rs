@@ -74,7 +74,8 @@ impl PathTotals {
         out.one_way_delay_error.max(back.one_way_delay_error)
     }
 
-    /// The largest error of queueing delays, as in [`PathSummary`]; `None` without delays.
+    /// The largest error of queueing delays, as in [`PathSummary`]; `None` without delays, or if
+    /// the offset of the clocks has no bound.
     pub fn queueing_delay_error(&self) -> Option<TimeDelta> {
         let [out, back] = &self.path_directions;
         out.queueing_delay_error.max(back.queueing_delay_error)

@@ -13,7 +13,8 @@ use crate::spp::point::Point;
 pub(crate) struct DelayErrors {
     /// Of the one-way delay; `None` if the offset has no bound.
     pub(crate) one_way: Option<TimeDelta>,
-    /// Of the queueing delay; `None` if no packet of its way has a delay.
+    /// Of the queueing delay; `None` if the offset has no bound, since nothing then shows how the
+    /// clocks moved.
     pub(crate) queueing: Option<TimeDelta>,
     /// True if a clock step that is unknown or misplaced may falsify the delay of this packet alone.
     pub(crate) is_beside_step: bool,
@@ -27,6 +28,10 @@ pub(crate) struct DelayErrors {
 ///
 /// A queueing delay is the difference of two one-way delays of one way. The offset cancels. What
 /// remains are the ticks and the movement.
+///
+/// The packets of both ways that a step of one clock falsifies are those after the step at the point
+/// of this clock. At the other point the step seems to be at two times, because some of these packets
+/// are in flight. Which clock moves is unknown, so the movement is the larger one of both points.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayBounds {
     offset_error: Option<TimeDelta>,
@@ -40,7 +45,8 @@ pub(crate) struct DelayBounds {
 /// The packet with the smallest delay of a way.
 #[derive(Clone, Copy, Debug)]
 struct Least {
-    at_src: Timestamp,
+    /// By [`Point::index`].
+    times: [Timestamp; 2],
     /// Maximum error of its delay because of a clock step nearby.
     stepped: TimeDelta,
 }
@@ -51,7 +57,7 @@ impl DelayBounds {
         let wander = clock.wander().clone();
         let least = least.map(|least| {
             least.map(|least| Least {
-                at_src: least.times[Point::Src.index()],
+                times: least.times,
                 stepped: wander.beside(least.times),
             })
         });
@@ -68,10 +74,13 @@ impl DelayBounds {
     /// the timeline of the matching.
     pub(crate) fn of(&self, path_direction: PathDirection, times: [Timestamp; 2]) -> DelayErrors {
         let stepped = self.wander.beside(times);
-        let at_src = times[Point::Src.index()];
         let moved = self.least.map(|least| {
             least.map(|least| {
-                self.wander.change(Point::Src, [least.at_src, at_src]) + least.stepped + stepped
+                let change = |point: Point| {
+                    let at = point.index();
+                    self.wander.change(point, [least.times[at], times[at]])
+                };
+                change(Point::Src).max(change(Point::Dst)) + least.stepped + stepped
             })
         });
         let [out, back] = moved;
@@ -79,7 +88,10 @@ impl DelayBounds {
         let queueing = moved[path_direction.index()];
         DelayErrors {
             one_way: self.offset_error.map(|error| error + self.ticks + most),
-            queueing: queueing.map(|moved| self.ticks + self.drift + moved),
+            queueing: self
+                .offset_error
+                .and(queueing)
+                .map(|moved| self.ticks + self.drift + moved),
             is_beside_step: stepped > TimeDelta::ZERO,
         }
     }

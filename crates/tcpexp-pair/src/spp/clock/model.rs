@@ -261,9 +261,9 @@ mod tests {
     use tcpexp_units::Timestamp;
 
     use super::*;
-    use crate::spp::clock::LeastDelay;
     use crate::spp::clock::offset::fewest_mistaken;
     use crate::spp::clock::seams::seen_at;
+    use crate::spp::clock::{DelayBounds, LeastDelay};
     use crate::spp::crossing::PathDirection;
 
     /// Clocks with nanosecond resolution.
@@ -518,16 +518,51 @@ mod tests {
 
     #[test]
     fn corrections_of_a_saw_tooth_clock_are_part_of_the_error_of_a_round_trip_time() {
-        let scene = Scene {
-            skew_ppm: 100,
-            set: (1..30)
-                .map(|second| (Point::Dst, second * SECOND, -100_000))
-                .collect(),
-            ..Scene::default()
-        };
+        let scene = saw_tooth(100);
         for second in 3..27 {
             let error = rtt_error_at(&scene, second * SECOND, queue_out);
             assert!(error >= TimeDelta::from_micros(95), "{second} s: {error}");
+        }
+    }
+
+    /// A clock at the destination that gains `ppm` and is set back each second.
+    fn saw_tooth(ppm: i64) -> Scene {
+        Scene {
+            skew_ppm: ppm,
+            set: (1..30)
+                .map(|second| (Point::Dst, second * SECOND, -ppm * 1_000))
+                .collect(),
+            ..Scene::default()
+        }
+    }
+
+    #[test]
+    fn queueing_delays_under_a_saw_tooth_clock_are_within_their_errors() {
+        for (rate, ppm) in [(100, 100), (100, 500), (50, -500), (400, 50)] {
+            let scene = Scene {
+                rates: [rate; 2],
+                ..saw_tooth(ppm)
+            };
+            let (crossings, times) = scene.run(clean);
+            let model = ClockModel::estimate(&crossings, FINE).unwrap();
+            let least = least_delays(&model, &crossings);
+            let bounds = DelayBounds::new(&model.settled(least, false), least);
+            let true_owds = times.iter().map(|[src, dst]| (dst - src).abs());
+            for (crossing, true_owd) in crossings.iter().zip(true_owds) {
+                let Some(placed) = placed(&model, crossing) else {
+                    continue;
+                };
+                let way = crossing.path_direction;
+                let queueing = placed.raw_owd() - least[way.index()].unwrap().delay;
+                let off = (queueing - TimeDelta::from_nanos(true_owd - 20 * MS)).abs();
+                let error = bounds.of(way, [placed.src_time, placed.dst_time]).queueing;
+                // Rounding of the times, and the true smallest delay.
+                let allowed = error.unwrap() + TimeDelta::from_micros(3);
+                assert!(
+                    off <= allowed,
+                    "{rate} {ppm} ppm, {crossing:?}: {off} {error:?}"
+                );
+            }
         }
     }
 
@@ -617,23 +652,30 @@ mod tests {
     }
 
     /// Smallest delay of each way on the timeline of the model.
+    /// The crossing on the timeline of the model; `None` if a step is between its times.
+    fn placed(model: &ClockModel, crossing: &Crossing) -> Option<Crossing> {
+        let src = model
+            .reader(Point::Src)
+            .place(crossing.src_record, crossing.src_time);
+        let dst = model
+            .reader(Point::Dst)
+            .place(crossing.dst_record, crossing.dst_time);
+        (src.piece == dst.piece).then_some(Crossing {
+            src_time: src.at,
+            dst_time: dst.at,
+            ..*crossing
+        })
+    }
+
     fn least_delays(model: &ClockModel, crossings: &[Crossing]) -> LeastDelays {
-        let [src, dst] = Point::BOTH.map(|point| model.reader(point));
         PathDirection::BOTH.map(|path_direction| {
             let of_way = crossings
                 .iter()
                 .filter(|crossing| crossing.path_direction == path_direction);
-            let owds = of_way.map(|crossing| {
-                let times = [
-                    src.place(crossing.src_record, crossing.src_time).at,
-                    dst.place(crossing.dst_record, crossing.dst_time).at,
-                ];
-                let apart = times[1] - times[0];
-                let delay = match path_direction {
-                    PathDirection::Out => apart,
-                    PathDirection::Back => -apart,
-                };
-                LeastDelay { delay, times }
+            let placed = of_way.filter_map(|crossing| placed(model, crossing));
+            let owds = placed.map(|crossing| LeastDelay {
+                delay: crossing.raw_owd(),
+                times: [crossing.src_time, crossing.dst_time],
             });
             owds.min()
         })
