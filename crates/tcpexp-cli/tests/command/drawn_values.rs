@@ -13,7 +13,7 @@ use crate::desk::{Desk, data_of_page};
 /// The flow directions that carry the load of each run, with the parameters of the run.
 const LOAD: &str = "WITH load AS (
     SELECT r.parameters.cc AS cc, r.parameters.generators AS generators, f.*,
-        f.unique_bytes * 8e9 / f.duration_ns AS bps
+        f.arrived_unique_bytes * 8e9 / f.arrived_span_ns AS bps
     FROM read_json('runs/*/run.json') r JOIN 'runs/*/data/flows.parquet' f USING (run)
     WHERE f.traffic_class = 'bulk' AND f.direction = 'forward') ";
 

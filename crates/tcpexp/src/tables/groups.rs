@@ -10,6 +10,11 @@ use super::selection::FLOW_ID;
 use super::{FLOW_COLUMN, SOURCE_COLUMN, Selection};
 use crate::Error;
 
+/// Unique payload per time, at the capture of the flow's first point.
+const GOODPUT: &str = "goodput_bps";
+/// The same at the other point, where the payload arrives.
+const ARRIVED_GOODPUT: &str = "arrived_goodput_bps";
+
 /// Default for rows without requested groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsualGroups {
@@ -108,8 +113,14 @@ impl Selection {
         }
         let mut required = vec![column.clone()];
         required.extend(of_groups.iter().flatten().cloned());
-        let optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
-        let counted = self.counted(&table, &required, &optional, &asked)?;
+        let mut optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
+        if column == GOODPUT {
+            optional.push(ARRIVED_GOODPUT.to_owned());
+        }
+        let mut counted = self.counted(&table, &required, &optional, &asked)?;
+        if column == GOODPUT {
+            take_arrived(&mut counted.frame);
+        }
         Ok(Grouped {
             frame: counted.frame,
             table,
@@ -153,6 +164,17 @@ impl Selection {
             return vec![FLOW_COLUMN.to_owned()];
         }
         Vec::new()
+    }
+}
+
+/// Replaces the goodput of flows by the one where the payload arrives, if the rows have any: what was sent and
+/// never arrived is no goodput (RFC 2647, section 3.17), neither here nor in `tcpexp compare`.
+fn take_arrived(frame: &mut Frame) {
+    let arrived = frame.column(ARRIVED_GOODPUT).cloned();
+    if let Some(arrived) = arrived
+        && (0..frame.rows()).any(|row| arrived.number(row).is_some())
+    {
+        frame.set(GOODPUT, arrived);
     }
 }
 
@@ -218,6 +240,23 @@ mod tests {
     fn goodputs(frame: &Frame) -> Vec<Option<i64>> {
         let column = frame.column("goodput_bps").unwrap();
         (0..frame.rows()).map(|row| column.whole(row)).collect()
+    }
+
+    #[test]
+    fn goodput_is_that_of_the_payload_that_arrived_if_known() {
+        for (arrived, expected) in [
+            (["800", "0", ""], [Some(800), Some(0), None]),
+            (["", "", ""], [Some(900), Some(700), Some(50)]),
+        ] {
+            let [a, b, c] = arrived;
+            let flows = format!(
+                "flow_id,direction,goodput_bps,arrived_goodput_bps\n\
+                0,forward,900,{a}\n1,forward,700,{b}\n2,forward,50,{c}\n"
+            );
+            let (_dir, tables) = folder(&[("flows", &flows)]);
+            let rows = Selection::of(tables).grouped("goodput", &[], &[], &[]);
+            assert_eq!(goodputs(&rows.unwrap().frame), expected);
+        }
     }
 
     #[test]
