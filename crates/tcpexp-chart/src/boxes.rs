@@ -19,7 +19,7 @@ use crate::{Error, Levels, Quantity, Style, Svg};
 const OUTLINE: u32 = 2;
 const MEDIAN: u32 = 4;
 /// Radius of an outlier's dot.
-const OUTLIER: u32 = 2;
+const OUTLIER: u32 = 3;
 /// Radius of the dot at a violin's median.
 const DOT: u32 = 5;
 

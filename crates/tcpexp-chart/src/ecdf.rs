@@ -65,8 +65,6 @@ pub fn ecdf_figure(
             };
             keys.insert(number, Key::stroke(text, stroke));
         }
-        // The first group is drawn last, on top.
-        plot.layers.reverse();
         plot
     };
     let plots = panels.iter().map(&mut plot).collect();

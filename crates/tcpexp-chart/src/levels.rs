@@ -90,6 +90,12 @@ impl Levels {
         self.of_row[row]
     }
 
+    /// True if rows of one group of `others` are of one group here: all columns are among theirs.
+    pub(crate) fn are_determined_by(&self, others: &Self) -> bool {
+        let mut columns = self.columns.iter();
+        columns.all(|column| others.columns.contains(column))
+    }
+
     /// Name of a group: `cubic, delay 20 ms`. Text values appear without their column's name.
     pub fn label(&self, level: usize) -> String {
         let parts = self.columns.iter().zip(&self.values[level]);

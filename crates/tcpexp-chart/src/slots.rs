@@ -46,11 +46,16 @@ impl Place {
 impl SlotAxis<'_> {
     /// The place of a colour in a slot.
     pub fn place(&self, slot: usize, colour: usize) -> Place {
-        let number = self.colours.len().max(1) as f64;
+        // A slot has one colour if its own columns determine the colour.
+        let (number, place) = if self.colours.are_determined_by(self.slots) {
+            (1.0, 0.0)
+        } else {
+            (self.colours.len().max(1) as f64, colour as f64)
+        };
         let step = FILLED / number;
         Place {
             colour,
-            middle: slot as f64 + step * (colour as f64 - (number - 1.0) / 2.0),
+            middle: slot as f64 + step * (place - (number - 1.0) / 2.0),
             width: (step * 0.86).min(WIDEST),
         }
     }
@@ -123,5 +128,28 @@ impl<'a> Slots<'a> {
                 let (least, most) = found.unwrap_or((value, value));
                 Some((value.min(least), value.max(most)))
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_table::Series;
+
+    use super::*;
+
+    #[test]
+    fn boxes_are_side_by_side_only_if_a_slot_may_have_several_colours() {
+        let texts = |cells: [&'static str; 2]| Series::texts(cells.map(Some));
+        let frame = Frame::of(vec![
+            ("cc".into(), texts(["reno", "bbr"])),
+            ("delay".into(), texts(["10 ms", "40 ms"])),
+        ]);
+        let [cc, delay] = ["cc", "delay"].map(|column| Levels::of(&frame, &[column.to_owned()]));
+        let middles = |slots: &Levels, colours: &Levels| {
+            let axis = SlotAxis { slots, colours };
+            [0, 1].map(|number| axis.place(number, number).middle)
+        };
+        assert_eq!(middles(&delay, &delay), [0.0, 1.0]);
+        assert_eq!(middles(&delay, &cc), [-0.2, 1.2]);
     }
 }

@@ -1,7 +1,7 @@
 //! Line styles and markers.
 
 use crate::clip::At;
-use crate::theme::{Ink, SERIES, Theme};
+use crate::theme::{Ink, Theme};
 
 /// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +20,10 @@ pub struct Stroke {
 pub type Dash = &'static [i32];
 
 /// Dashes that distinguish series without colours: a sample of the legend shows each once as a whole.
-const DASHES: [Dash; 7] = [
+///
+/// There are more dashes than colours, and their numbers have no common divisor, so that series of the same
+/// colour, or of neighbouring greys, differ in their dashes.
+const DASHES: [Dash; 13] = [
     &[],
     &[24, 10],
     &[5, 8],
@@ -28,6 +31,12 @@ const DASHES: [Dash; 7] = [
     &[44, 12],
     &[12, 8],
     &[24, 6, 5, 6, 5, 6],
+    &[12, 20],
+    &[30, 7, 12, 7],
+    &[5, 18],
+    &[12, 7, 5, 7],
+    &[36, 7, 5, 7],
+    &[18, 6, 11, 6, 5, 6],
 ];
 
 impl Stroke {
@@ -48,9 +57,7 @@ impl Stroke {
 
     /// The line of a series, with its colour and dashes.
     pub const fn of_series(number: usize, width: u32) -> Self {
-        // Series of the same colour differ in their dashes.
-        let dash = DASHES[(number + number / SERIES) % DASHES.len()];
-        Self::dashed(Ink::Series(number), width, dash)
+        Self::dashed(Ink::Series(number), width, DASHES[number % DASHES.len()])
     }
 
     /// A line of many points: solid in its colour, and with the dashes of its series in themes without

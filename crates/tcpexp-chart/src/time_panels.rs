@@ -108,7 +108,10 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
     // Colours go to the first lines.
     if is_rate {
         lines.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
-        leave_out_unseen(&mut lines);
+        // Among more lines than colours, these are counted with the others.
+        if lines.len() <= SERIES {
+            leave_out_unseen(&mut lines);
+        }
         for line in &mut lines {
             line.end_bins(frame);
         }
