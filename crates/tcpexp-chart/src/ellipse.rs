@@ -3,11 +3,11 @@
 use crate::clip::Point;
 
 /// Number of corners of a drawn ellipse.
-const CORNERS: u32 = 72;
+const CORNERS: u32 = 180;
 
-/// The fewest points whose spread is drawn: the ellipse of two points is a line through
-/// both, which looks like a trend.
-const MIN_POINTS: usize = 3;
+/// The least share of the variance that the other coordinate does not explain, `1 − ρ²`. Points on a line, such
+/// as any two, have an ellipse without an area: a line, which looks like a trend.
+const MIN_UNEXPLAINED: f64 = 1e-6;
 
 /// The mean and the covariance of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +16,6 @@ pub struct Scatter {
     pub middle: Point,
     variance: (f64, f64),
     covariance: f64,
-    points: usize,
 }
 
 impl Scatter {
@@ -37,14 +36,16 @@ impl Scatter {
                 around(&|point| (point.1 - middle.1).powi(2)),
             ),
             covariance: around(&|point| (point.0 - middle.0) * (point.1 - middle.1)),
-            points: points.len(),
         })
     }
 
-    /// The ellipse of the points at a Mahalanobis distance of one from the mean; `None` for fewer than
-    /// three points.
+    /// The ellipse of the points at a Mahalanobis distance of one from the mean; `None` if all points are on
+    /// one line.
     pub fn ellipse(&self) -> Option<Vec<Point>> {
-        if self.points < MIN_POINTS {
+        let product = self.variance.0 * self.variance.1;
+        // Also false without a variance, which is 0 / 0.
+        let has_area = 1.0 - self.covariance.powi(2) / product > MIN_UNEXPLAINED;
+        if !has_area {
             return None;
         }
         let [major, minor] = self.axes();
@@ -81,19 +82,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_on_a_slope_have_a_flat_ellipse_along_it() {
-        let scatter = Scatter::of(&[(0.0, 0.0), (2.0, 4.0), (4.0, 8.0)]).unwrap();
-        assert!((scatter.middle.0 - 2.0).abs() < 1e-12);
-        for (x, y) in scatter.ellipse().unwrap() {
-            assert!((y - 2.0 * x).abs() < 1e-6, "{x} {y}");
+    fn points_on_one_line_have_a_mean_and_no_ellipse() {
+        for points in [
+            &[(0.0, 0.0), (2.0, 4.0), (4.0, 8.0)][..],
+            &[(0.0, 3.0), (5.0, 3.0), (4.0, 3.0)],
+            &[(0.0, 0.0), (2.0, 4.0)],
+            &[(1.0, 1.0)],
+        ] {
+            let scatter = Scatter::of(points).unwrap();
+            assert_eq!(scatter.ellipse(), None, "{points:?}");
         }
+        let middle = Scatter::of(&[(0.0, 0.0), (2.0, 4.0)]).unwrap().middle;
+        assert_eq!(middle, (1.0, 2.0));
         assert_eq!(Scatter::of(&[]), None);
-    }
-
-    #[test]
-    fn two_points_have_no_ellipse() {
-        let scatter = Scatter::of(&[(0.0, 0.0), (2.0, 4.0)]).unwrap();
-        assert_eq!((scatter.middle, scatter.ellipse()), ((1.0, 2.0), None));
     }
 
     proptest! {

@@ -21,7 +21,7 @@ const MIDDLE: u32 = 9;
 
 /// Draws the column `y` against the column `x`, one point per row, coloured by `groups`.
 ///
-/// Each group also has a larger marker at its mean and, from three points on, the ellipse of one
+/// Each group also has a larger marker at its mean and, unless its points are on one line, the ellipse of one
 /// standard deviation around it.
 pub fn scatter_figure(
     frame: &Frame,

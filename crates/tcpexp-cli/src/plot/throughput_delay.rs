@@ -110,10 +110,11 @@ impl ChartKind for ThroughputDelayArgs {
             Per::Flow => "one point per flow and run",
             Per::Bin => "one point per bin",
         };
+        let what = format!("{what}; large marks are means, ellipses one standard deviation");
         let note = rows
             .note
             .iter()
-            .fold(what.to_owned(), |what, pool| format!("{what}, {pool}"));
+            .fold(what, |what, pool| format!("{what}; {pool}"));
         figure
             .noting(Some(note))
             .finish(|style| scatter_figure(&rows.frame, x, y, (&groups, &facets), style))
