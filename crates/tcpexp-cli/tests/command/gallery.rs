@@ -51,7 +51,8 @@ const NAMES: [&str; 12] = [
     "scalable",
 ];
 
-fn captures(desk: &Desk, flows: usize, seed: u64) {
+/// Writes captures of a path with this delay, and a queue that grows with the seed.
+fn captures(desk: &Desk, flows: usize, seed: u64, delay_ms: i64) {
     let captures = simulate(&Scenario {
         seed,
         tcp: vec![TcpLoad {
@@ -60,8 +61,8 @@ fn captures(desk: &Desk, flows: usize, seed: u64) {
             ..TcpLoad::default()
         }],
         rate_bps: 4_000_000,
-        queue_bytes: 40_000,
-        delay: TimeDelta::from_millis(10),
+        queue_bytes: 15_000 + 5_000 * seed,
+        delay: TimeDelta::from_millis(delay_ms),
         max_time: Some(TimeDelta::from_seconds(1)),
         ..Scenario::default()
     });
@@ -71,9 +72,9 @@ fn captures(desk: &Desk, flows: usize, seed: u64) {
 
 /// Writes a sweep with each control at two delays, in the folder `all`.
 fn all_runs(desk: &Desk) {
-    captures(desk, 2, 1);
-    for cc in NAMES {
+    for (seed, cc) in (1..).zip(NAMES) {
         for delay in [10, 40] {
+            captures(desk, 2, seed, delay);
             let name = format!("{cc}{delay}");
             let run = desk.path(&format!("all/{name}"));
             fs::create_dir_all(&run).unwrap();
@@ -168,7 +169,7 @@ fn no_text_of_a_chart_overlaps_text_or_data() {
                 gallery.add(&desk, series, &format!("{kind} {data} {options}"));
             }
         }
-        captures(&desk, series, 7);
+        captures(&desk, series, 5, 10);
         desk.bytes("rtt a.pcap b.pcap -q -o rtt.parquet");
         desk.bytes("analyze a.pcap b.pcap -o data --quiet");
         for (kind, data, options) in OF_FLOWS {
