@@ -1,6 +1,6 @@
 //! Datasets of the user's own captures, as runs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,9 @@ pub struct NamedRun {
     pub t0_ns: Option<i64>,
 }
 
+/// The parameter that names a run, as the column of a sweep's tables does.
+const NAME: &str = "run";
+
 /// The records that a sweep would have for these datasets: complete runs, whose parameters are those
 /// of `tcpexp analyze --param`, and whose traffic no plan names.
 pub fn records_of_datasets(datasets: &[PathBuf]) -> Result<Vec<RunRecord>, RecordError> {
@@ -61,7 +64,8 @@ pub fn records_of_datasets(datasets: &[PathBuf]) -> Result<Vec<RunRecord>, Recor
 /// The records of complete runs without captures, logs and traffic, in the order of `runs`.
 ///
 /// Runs with the same parameters are repetitions of one cell. A parameter varies if the runs have
-/// different values of it.
+/// different values of it. A parameter `run` that no two runs share is a name: it varies only if no other
+/// one does.
 pub fn records_of_runs(runs: Vec<NamedRun>) -> Vec<RunRecord> {
     let names: BTreeSet<&String> = runs.iter().flat_map(|one| one.parameters.keys()).collect();
     let first = runs.first().map(|one| &one.parameters);
@@ -70,14 +74,17 @@ pub fn records_of_runs(runs: Vec<NamedRun>) -> Vec<RunRecord> {
         let mut others = runs.iter().map(|one| one.parameters.get(**name));
         others.any(|value| Some(value) != first.map(|run| run.get(**name)))
     };
-    let varied: Vec<String> = names
+    let mut varied: Vec<String> = names
         .iter()
         .filter(differs)
         .map(ToString::to_string)
         .collect();
+    let is_name = varied.len() > 1 && has_own_names(&runs);
+    varied.retain(|name| !(is_name && name == NAME));
     let mut repetitions: HashMap<String, u32> = HashMap::new();
     let record = |named: NamedRun| {
-        let cell = cell(&named.parameters);
+        let of_cell = named.parameters.iter();
+        let cell = cell(of_cell.filter(|(name, _)| !(is_name && *name == NAME)));
         let repetition = repetitions.entry(cell.clone()).or_default();
         *repetition += 1;
         RunRecord {
@@ -106,6 +113,16 @@ pub fn records_of_runs(runs: Vec<NamedRun>) -> Vec<RunRecord> {
         }
     };
     runs.into_iter().map(record).collect()
+}
+
+/// True if each run has a parameter `run` of its own.
+fn has_own_names(runs: &[NamedRun]) -> bool {
+    let names = runs.iter().map(|one| match one.parameters.get(NAME) {
+        Some(Some(Parameter::Text(name))) => Some(name),
+        _ => None,
+    });
+    let own: Option<HashSet<&String>> = names.collect();
+    own.is_some_and(|own| own.len() == runs.len())
 }
 
 /// True if the dataset joins those of many pairs of captures, so that its flows have equal numbers.
@@ -146,8 +163,8 @@ fn manifest(dataset: &Path) -> Result<Manifest, RecordError> {
 }
 
 /// The parameters in one line: `cc=reno rate_mbps=2`.
-fn cell(parameters: &BTreeMap<String, Option<Parameter>>) -> String {
-    let shown = parameters.iter().map(|(name, value)| match value {
+fn cell<'a>(parameters: impl Iterator<Item = (&'a String, &'a Option<Parameter>)>) -> String {
+    let shown = parameters.map(|(name, value)| match value {
         None => format!("{name}="),
         Some(Parameter::Flag(value)) => format!("{name}={value}"),
         Some(Parameter::Count(value)) => format!("{name}={value}"),
@@ -160,4 +177,52 @@ fn cell(parameters: &BTreeMap<String, Option<Parameter>>) -> String {
 fn name_of(dataset: &Path) -> String {
     let name = dataset.file_name().unwrap_or(dataset.as_os_str());
     name.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records of datasets with the parameters `cc` and `run`.
+    fn records(parameters: [[&str; 2]; 4]) -> Vec<RunRecord> {
+        let named = parameters.map(|[cc, run]| {
+            let text = |value: &str| Some(Parameter::Text(value.to_owned()));
+            NamedRun {
+                run: format!("{cc}-{run}"),
+                parameters: BTreeMap::from([
+                    ("cc".to_owned(), text(cc)),
+                    (NAME.to_owned(), text(run)),
+                ]),
+                t0_ns: None,
+            }
+        });
+        records_of_runs(named.into())
+    }
+
+    #[test]
+    fn runs_that_differ_by_their_name_alone_are_repetitions() {
+        let records = records([["bbr", "a"], ["bbr", "b"], ["reno", "c"], ["reno", "d"]]);
+        assert_eq!(records[0].varied, ["cc"]);
+        let repetitions: Vec<u32> = records.iter().map(|record| record.repetition).collect();
+        assert_eq!(repetitions, [1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn a_parameter_run_with_the_same_value_in_several_datasets_varies() {
+        let records = records([
+            ["bbr", "old"],
+            ["bbr", "new"],
+            ["reno", "old"],
+            ["reno", "new"],
+        ]);
+        assert_eq!(records[0].varied, ["cc", "run"]);
+        assert!(records.iter().all(|record| record.repetition == 1));
+    }
+
+    #[test]
+    fn a_parameter_run_that_alone_differs_varies() {
+        let records = records([["bbr", "a"], ["bbr", "b"], ["bbr", "c"], ["bbr", "d"]]);
+        assert_eq!(records[0].varied, ["run"]);
+        assert!(records.iter().all(|record| record.repetition == 1));
+    }
 }
