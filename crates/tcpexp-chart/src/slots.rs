@@ -145,11 +145,15 @@ mod tests {
             ("delay".into(), texts(["10 ms", "40 ms"])),
         ]);
         let [cc, delay] = ["cc", "delay"].map(|column| Levels::of(&frame, &[column.to_owned()]));
-        let middles = |slots: &Levels, colours: &Levels| {
-            let axis = SlotAxis { slots, colours };
-            [0, 1].map(|number| axis.place(number, number).middle)
-        };
-        assert_eq!(middles(&delay, &delay), [0.0, 1.0]);
-        assert_eq!(middles(&delay, &cc), [-0.2, 1.2]);
+        for (colours, expected) in [(&delay, [0.0, 1.0]), (&cc, [-0.2, 1.2])] {
+            let axis = SlotAxis {
+                slots: &delay,
+                colours,
+            };
+            for (number, expected) in expected.into_iter().enumerate() {
+                let off = axis.place(number, number).middle - expected;
+                assert!(off.abs() < 1e-9, "{number}: {off}");
+            }
+        }
     }
 }
