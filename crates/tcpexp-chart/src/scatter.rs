@@ -83,7 +83,7 @@ pub fn scatter_figure(
             // Series of the same colour differ in their markers.
             let marker = Marker::of_series(group + group / SERIES);
             plot.layers
-                .push(Layer::Points(cloud, marker, Ink::Pale(group), POINT));
+                .push(Layer::Points(cloud, marker, Ink::Soft(group), POINT));
             if let Some(mut outline) = scatter.ellipse() {
                 outline.extend(outline.first().copied());
                 ellipses.push(Layer::Line(outline, Stroke::of_series(group, 4)));
