@@ -117,11 +117,8 @@ pub fn records_of_runs(runs: Vec<NamedRun>) -> Vec<RunRecord> {
 
 /// True if each run has a parameter `run` of its own.
 fn has_own_names(runs: &[NamedRun]) -> bool {
-    let names = runs.iter().map(|one| match one.parameters.get(NAME) {
-        Some(Some(Parameter::Text(name))) => Some(name),
-        _ => None,
-    });
-    let own: Option<HashSet<&String>> = names.collect();
+    let name = |one: &NamedRun| Some(one.parameters.get(NAME)?.as_ref()?.to_string());
+    let own: Option<HashSet<String>> = runs.iter().map(name).collect();
     own.is_some_and(|own| own.len() == runs.len())
 }
 
@@ -166,10 +163,7 @@ fn manifest(dataset: &Path) -> Result<Manifest, RecordError> {
 fn cell<'a>(parameters: impl Iterator<Item = (&'a String, &'a Option<Parameter>)>) -> String {
     let shown = parameters.map(|(name, value)| match value {
         None => format!("{name}="),
-        Some(Parameter::Flag(value)) => format!("{name}={value}"),
-        Some(Parameter::Count(value)) => format!("{name}={value}"),
-        Some(Parameter::Number(value)) => format!("{name}={value}"),
-        Some(Parameter::Text(value)) => format!("{name}={value}"),
+        Some(value) => format!("{name}={value}"),
     });
     shown.collect::<Vec<_>>().join(" ")
 }
