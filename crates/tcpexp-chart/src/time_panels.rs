@@ -108,7 +108,7 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
     // Colours go to the first lines.
     if is_rate {
         lines.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
-        // Among more lines than colours, these are counted with the others.
+        // With more lines than colours, the unseen ones count among the others.
         if lines.len() <= SERIES {
             leave_out_unseen(&mut lines);
         }

@@ -221,6 +221,6 @@ fn unbounded(report: &PathReport) -> &'static str {
     if ways.iter().all(|way| way.one_way_delay.is_some()) {
         "the fastest packets of the two directions contradict each other about the clocks' offset"
     } else {
-        "packets in one direction do not bound the clocks' offset and its changes"
+        "packets in one direction do not bound the clocks' offset or its changes"
     }
 }

@@ -29,9 +29,9 @@ pub(crate) struct DelayErrors {
 /// A queueing delay is the difference of two one-way delays of one way. The offset cancels. What
 /// remains are the ticks and the movement.
 ///
-/// The packets of both ways that a step of one clock falsifies are those after the step at the point
-/// of this clock. At the other point the step seems to be at two times, because some of these packets
-/// are in flight. Which clock moves is unknown, so the movement is the larger one of both points.
+/// A step of one clock falsifies the packets of both ways that pass the point of this clock after it.
+/// Seen from the other point, the two ways show the step at different times, because packets are in
+/// flight. Which clock moved is unknown, so the larger movement of the two points counts.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayBounds {
     offset_error: Option<TimeDelta>,

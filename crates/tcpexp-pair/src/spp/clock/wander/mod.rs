@@ -232,8 +232,8 @@ fn bins(passages: &[Passage], point: Point) -> Vec<Bin> {
     bins
 }
 
-/// Extends the first and the last bin by the smallest delay before and after a step within them, which
-/// no neighbour shows. `ends` covers fewer delays.
+/// Extends the first bin by the delays at the start, and the last bin by those at the end: no neighbour shows
+/// the outer side of a step within these bins. `ends` covers fewer delays.
 fn show_ends(bins: &mut [Bin], passages: &[Passage]) {
     for path_direction in PathDirection::BOTH {
         let of_way = passages
