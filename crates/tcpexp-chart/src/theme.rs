@@ -85,7 +85,7 @@ impl Theme {
             Ink::Other(0) => rgb(self.pick([0xAA_AA_AA, 0x8A_8A_8A, 0xAA_AA_AA])),
             Ink::Other(_) => rgb(self.pick([0xD5_D5_D5, 0x5A_5A_5A, 0xD5_D5_D5])),
             Ink::Pale(number) => mixed(self.series(number), self.colour(Ink::Paper), 0.62),
-            Ink::Soft(number) => mixed(self.series(number), self.colour(Ink::Paper), 0.3),
+            Ink::Soft(number) => mixed(self.series(number), self.colour(Ink::Paper), 0.45),
             Ink::Shade(0) => rgb(self.pick([0xF6_E4_EF, 0x3B_2A_35, 0xEE_EE_EE])),
             Ink::Shade(_) => rgb(self.pick([0xE3_B4_CF, 0x66_44_58, 0xD0_D0_D0])),
             Ink::Heat(share) if self == Self::Grey => between(&GREY_HEAT, share),
