@@ -29,6 +29,7 @@ mod import_runs;
 mod info;
 #[cfg(target_os = "linux")]
 mod lab;
+mod layouts;
 mod netem;
 mod one_capture;
 mod one_value;
