@@ -90,6 +90,18 @@ impl AxisSpec {
         }
     }
 
+    /// The names of the slots.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.slots.iter().map(String::as_str)
+    }
+
+    /// Replaces the names of the slots.
+    pub(crate) fn rename(&mut self, new: impl Fn(&str) -> String) {
+        for slot in &mut self.slots {
+            *slot = new(slot);
+        }
+    }
+
     /// Number of slots; 0 for an axis of values.
     pub(crate) fn slot_count(&self) -> i32 {
         i32::try_from(self.slots.len()).unwrap_or(i32::MAX)

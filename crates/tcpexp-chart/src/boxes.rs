@@ -14,10 +14,12 @@ use crate::slots::{Place, SlotAxis, Slots};
 use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
 use crate::tukey::Tukey;
-use crate::{Error, Levels, Quantity, Style, Svg};
+use crate::{Error, Levels, Quantity, Style, Svg, Theme};
 
 const OUTLINE: u32 = 2;
 const MEDIAN: u32 = 4;
+/// Width of the bright line below a median, where hatches are as dark as medians.
+const MEDIAN_GROUND: u32 = 12;
 /// Radius of an outlier's dot.
 const OUTLIER: u32 = 3;
 /// Radius of the dot at a violin's median.
@@ -64,7 +66,7 @@ pub fn distribution_figure(
         let mut plot = facet.titled(Plot::new(axis.spec(&style.x), y.clone()));
         for (place, values) in slots.places() {
             let layers = match shape {
-                Shape::Box => boxed(place, values, &shown),
+                Shape::Box => boxed(place, values, &shown, style.theme),
                 Shape::Violin => violin(place, values, &shown),
             };
             plot.layers.extend(layers);
@@ -79,7 +81,7 @@ pub fn distribution_figure(
     .draw(style)
 }
 
-fn boxed(place: Place, values: &[f64], shown: &Shown) -> Vec<Layer> {
+fn boxed(place: Place, values: &[f64], shown: &Shown, theme: Theme) -> Vec<Layer> {
     let Some(tukey) = Tukey::of(values) else {
         return Vec::new();
     };
@@ -96,7 +98,7 @@ fn boxed(place: Place, values: &[f64], shown: &Shown) -> Vec<Layer> {
     let cap = width / 4.0;
     let across = |y: f64, half: f64| ((middle - half, y), (middle + half, y));
     let outliers = tukey.outliers.iter().map(|y| (middle, shown.value(*y)));
-    vec![
+    let mut layers = vec![
         Layer::Points(outliers.collect(), Marker::Circle, ink, OUTLIER),
         Layer::Segments(
             vec![
@@ -107,17 +109,31 @@ fn boxed(place: Place, values: &[f64], shown: &Shown) -> Vec<Layer> {
             ],
             Stroke::solid(ink, OUTLINE),
         ),
-        Layer::Area(
-            vec![(left, bottom), (right, bottom), (right, top), (left, top)],
-            Ink::Pale(colour),
-            Some(Stroke::solid(ink, OUTLINE)),
-        ),
-        Layer::Segments(
-            // The line is shorter than the box by the round ends of its stroke.
-            vec![across(median, width * 0.47)],
-            Stroke::solid(ink, MEDIAN),
-        ),
-    ]
+    ];
+    let corners = vec![(left, bottom), (right, bottom), (right, top), (left, top)];
+    let outline = Stroke::solid(ink, OUTLINE);
+    // The line is shorter than the box by the round ends of its stroke.
+    let median = vec![across(median, width * 0.47)];
+    layers.extend(match theme {
+        Theme::Grey => vec![
+            Layer::Area(corners.clone(), Ink::Pale(colour), None),
+            Layer::Segments(median.clone(), Stroke::solid(Ink::Paper, MEDIAN_GROUND)),
+            // Above the ground of the median, which is as wide as the box.
+            Layer::Segments(sides(&corners), outline),
+            Layer::Segments(median, Stroke::solid(Ink::Black, MEDIAN)),
+        ],
+        Theme::Paper | Theme::Dark => vec![
+            Layer::Area(corners, Ink::Pale(colour), Some(outline)),
+            Layer::Segments(median, Stroke::solid(ink, MEDIAN)),
+        ],
+    });
+    layers
+}
+
+/// The sides of an area with these corners.
+fn sides(corners: &[Point]) -> Vec<(Point, Point)> {
+    let next = corners.iter().cycle().skip(1);
+    corners.iter().copied().zip(next.copied()).collect()
 }
 
 fn violin(place: Place, values: &[f64], shown: &Shown) -> Vec<Layer> {

@@ -25,6 +25,7 @@ pub(crate) struct FlowLine {
     pub(crate) name: String,
     /// Rows of the first and the last point; each identifies the flow.
     rows: [usize; 2],
+    /// Points in order of time; a value that holds is NaN where it is unknown.
     pub(crate) points: Vec<(Timestamp, f64)>,
 }
 
@@ -66,6 +67,11 @@ impl FlowLine {
     }
 }
 
+/// True if the values of a column hold until they change: a sender's window and threshold.
+pub(crate) fn is_held(column: &str) -> bool {
+    column.starts_with("cwnd") || column.starts_with("ssthresh")
+}
+
 pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Error> {
     let values = numbers(frame, column)?;
     let times = time_column(frame).ok_or_else(|| Error::NoColumn {
@@ -73,7 +79,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
     })?;
     let columns = flow_columns(frame);
     let by = Levels::of(frame, &columns);
-    let has_ways = columns.iter().any(|column| column == "direction");
+    let directions = frame.column("direction");
     let ids = frame.column("flow_id");
     let has_interfaces = frame.column("interface").is_some();
     let queues = has_interfaces.then(|| queue_rows(frame));
@@ -86,15 +92,25 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
         if queues.as_ref().is_some_and(|queues| !queues[row]) {
             continue;
         }
-        if let (Some(time), Some(value)) = (times.whole(row), values.number(row)) {
+        let unknown = is_held(column).then_some(f64::NAN);
+        if let (Some(time), Some(value)) = (times.whole(row), values.number(row).or(unknown)) {
             of_lines[by.of_row(row)].push((Timestamp::from_nanos(time), value, row));
         }
     }
     let lines = of_lines.into_iter().filter_map(|mut points| {
         points.sort_by_key(|point| point.0);
+        points.dedup_by(|next, before| next.1.is_nan() && before.1.is_nan());
+        if points.first()?.1.is_nan() {
+            points.remove(0);
+        }
         let rows = [points.first()?.2, points.last()?.2];
+        // The rows of packet pairs are of both directions, or of that of the payload.
+        let is_reverse = directions.is_some_and(|directions| {
+            let mut rows = points.iter().map(|point| point.2);
+            rows.all(|row| directions.cell(row) == Cell::Text("reverse"))
+        });
         Some(FlowLine {
-            name: flow_name(frame, rows[0], has_ways),
+            name: flow_name(frame, rows[0], is_reverse),
             rows,
             points: points
                 .into_iter()
@@ -136,7 +152,7 @@ pub(crate) fn flow_columns(frame: &Frame) -> Vec<String> {
         .collect()
 }
 
-fn flow_name(frame: &Frame, row: usize, has_ways: bool) -> String {
+fn flow_name(frame: &Frame, row: usize, is_reverse: bool) -> String {
     let text = |column: &str| match frame.column(column)?.cell(row) {
         Cell::Text(text) => Some(text.to_owned()),
         Cell::Whole(number) => Some(number.to_string()),
@@ -151,10 +167,9 @@ fn flow_name(frame: &Frame, row: usize, has_ways: bool) -> String {
         .collect();
     let name = name.or_else(|| (!queue.is_empty()).then(|| format!("queue {}", queue.join(" "))));
     let name = name.or_else(|| text("file")).unwrap_or_default();
-    match text("direction") {
-        Some(direction) if direction == "reverse" && has_ways => {
-            format!("{name} (reverse)")
-        }
-        _ => name,
+    if is_reverse {
+        format!("{name} (reverse)")
+    } else {
+        name
     }
 }

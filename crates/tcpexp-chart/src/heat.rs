@@ -1,7 +1,7 @@
 //! The colour scale of a heat map.
 
 use crate::Error;
-use crate::axis::AxisSpec;
+use crate::axis::{Axis, AxisSpec};
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::panel::Frame;
 use crate::stroke::Stroke;
@@ -21,6 +21,8 @@ const STEPS: i32 = 64;
 pub struct HeatScale {
     /// The scale's axis, which maps values to colours.
     pub axis: AxisSpec,
+    /// The only value and its text, if all values are equal: they have one colour, and no scale.
+    pub only: Option<(f64, String)>,
 }
 
 impl HeatScale {
@@ -42,11 +44,14 @@ impl HeatScale {
         let right = left + WIDTH;
         for step in (0..STEPS).rev() {
             let top = panel.bottom - height * (step + 1) / STEPS;
-            let ink = Ink::Heat(f64::from(step) / f64::from(STEPS - 1));
+            let ink = match &self.only {
+                Some((value, _)) => self.ink(*value),
+                None => Ink::Heat(f64::from(step) / f64::from(STEPS - 1)),
+            };
             // Each area reaches the bottom: the background would be visible between adjacent areas.
             canvas.area((left, top), (right, panel.bottom), ink)?;
         }
-        let axis = self.axis.axis(most_ticks(height));
+        let axis = self.ticked(height);
         for (value, label) in &axis.ticks {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -66,8 +71,20 @@ impl HeatScale {
         )
     }
 
-    fn labels(&self, canvas: &Canvas<'_>, height: i32) -> i32 {
+    /// The axis with the ticks of a scale of this height.
+    fn ticked(&self, height: i32) -> Axis {
         let axis = self.axis.axis(most_ticks(height));
+        match &self.only {
+            Some(only) => Axis {
+                ticks: vec![only.clone()],
+                ..axis
+            },
+            None => axis,
+        }
+    }
+
+    fn labels(&self, canvas: &Canvas<'_>, height: i32) -> i32 {
+        let axis = self.ticked(height);
         let widths = axis.ticks.iter().map(|(_, label)| canvas.text_width(label));
         widths.max().unwrap_or(0)
     }

@@ -38,12 +38,16 @@ pub fn heatmap_figure(
         other => format!("{} {}", other.name(), quantity.on_axis(&shown)),
     };
     let mut scale_range = (shown.value(least), shown.value(most));
+    let mut only = None;
     // Equal values have no range; a unit on both sides puts them in the middle of the scale.
     if scale_range.0 >= scale_range.1 {
+        only = Some((scale_range.0, shown.digits(most)));
         scale_range = (scale_range.0 - 1.0, scale_range.1 + 1.0);
     }
     let scale = HeatScale {
         axis: AxisSpec::values(name, scale_range, limits),
+        // With limits the reader has chosen a scale.
+        only: only.filter(|_| limits.low.is_none() && limits.high.is_none()),
     };
     let mut plot = Plot::new(slots(x, &style.x), slots(y, &style.y));
     for (column, rows) in medians.iter().enumerate() {

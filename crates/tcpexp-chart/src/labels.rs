@@ -40,7 +40,8 @@ impl Labels {
             };
         }
         let fits = |text: &str| canvas.text_width(text) <= each;
-        let wrapped: Option<Vec<Vec<String>>> = names().map(|name| wrapped(name, fits)).collect();
+        let wrapped: Option<Vec<Vec<String>>> =
+            names().map(|name| wrapped(name, MAX_LINES, fits)).collect();
         if let Some(lines) = wrapped {
             let most = lines.iter().map(Vec::len).max().unwrap_or(1);
             let more = i32::try_from(most).unwrap_or(1) - 1;
@@ -95,9 +96,9 @@ fn slot_width(axis: &Axis, width: i32) -> i32 {
     width / slots
 }
 
-/// Wraps `text` into at most [`MAX_LINES`] lines that fit; `None` if a word is too long or the
-/// text needs more lines.
-pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
+/// Wraps `text` into at most `most` lines that fit; `None` if a word is too long or the text needs more
+/// lines.
+pub(crate) fn wrapped(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         let longer = lines.last().map(|line| format!("{line} {word}"));
@@ -107,7 +108,7 @@ pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<Str
             None => return None,
         }
     }
-    (lines.len() <= MAX_LINES).then_some(lines)
+    (lines.len() <= most).then_some(lines)
 }
 
 /// Width of the widest tick label.

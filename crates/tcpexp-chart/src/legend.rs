@@ -69,9 +69,19 @@ impl Key {
             sample,
         }
     }
+
+    /// The text of the entry.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The entry with another text.
+    pub(crate) fn with_text(self, text: String) -> Self {
+        Self { text, ..self }
+    }
 }
 
-/// Legend entries, arranged in rows.
+/// Legend entries, arranged in rows and columns.
 pub(crate) struct Legend {
     rows: Vec<Vec<Entry>>,
 }
@@ -82,35 +92,35 @@ struct Entry {
 }
 
 impl Legend {
-    /// Arranges the keys in the fewest rows between `left` and `right`.
+    /// Arranges the keys in rows between `left` and `right`, in columns where these take no more rows.
     pub(crate) fn new(
         canvas: &Canvas<'_>,
         keys: impl IntoIterator<Item = Key>,
         (left, right): (i32, i32),
     ) -> Self {
-        let mut rows: Vec<Vec<Entry>> = vec![Vec::new()];
-        let mut next = left;
         // A series without a name is the only one, and needs no key.
-        for key in keys.into_iter().filter(|key| !key.text.is_empty()) {
-            let text = shortened(&key.text, |text| {
-                canvas.text_width(text) <= right - left - SAMPLE_LENGTH - GAP
-            });
-            let width = SAMPLE_LENGTH + GAP + canvas.text_width(&text);
-            // The first key of a row never wraps: it would leave an empty row.
-            if next > left && next + width > right {
-                next = left;
-                rows.push(Vec::new());
-            }
-            let entry = Entry {
-                key: Key { text, ..key },
-                left: next,
+        let keys = keys.into_iter().filter(|key| !key.text.is_empty());
+        let most = right - left - SAMPLE_LENGTH - GAP;
+        let keys = keys.map(|key| {
+            let text = shortened(&key.text, |text| canvas.text_width(text) <= most);
+            Key { text, ..key }
+        });
+        let keys: Vec<Key> = keys.collect();
+        let width = |key: &Key| SAMPLE_LENGTH + GAP + canvas.text_width(&key.text);
+        let widths: Vec<i32> = keys.iter().map(width).collect();
+        let mut keys = keys.into_iter();
+        let rows = row_starts(&widths, right.saturating_sub(left)).into_iter();
+        let rows = rows.map(|starts| {
+            let entries = starts.into_iter().zip(keys.by_ref());
+            let entry = |(start, key)| Entry {
+                key,
+                left: left + start,
             };
-            next += width + SPACE;
-            rows.last_mut()
-                .expect("a row was pushed before")
-                .push(entry);
+            entries.map(entry).collect()
+        });
+        Self {
+            rows: rows.collect(),
         }
-        Self { rows }
     }
 
     pub(crate) fn height(&self) -> i32 {
@@ -159,6 +169,44 @@ impl Sample {
     }
 }
 
+/// Where entries of these widths start in each row: in columns, unless that takes more rows than entries
+/// one after the other.
+fn row_starts(entries: &[i32], room: i32) -> Vec<Vec<i32>> {
+    let mut packed: Vec<Vec<i32>> = Vec::new();
+    let mut next = 0_i32;
+    for width in entries {
+        let starts_row = packed.is_empty() || next.saturating_add(*width) > room;
+        if starts_row {
+            next = 0;
+            packed.push(Vec::new());
+        }
+        packed
+            .last_mut()
+            .expect("a row was pushed before")
+            .push(next);
+        next = next.saturating_add(width.saturating_add(SPACE));
+    }
+    let in_columns = |number: usize| -> Option<Vec<Vec<i32>>> {
+        let of_column = |first: usize| entries.iter().skip(first).step_by(number).max();
+        let mut next = 0_i32;
+        let starts = (0..number).filter_map(of_column).map(|width| {
+            let start = next;
+            next = next.saturating_add(width.saturating_add(SPACE));
+            start
+        });
+        let starts: Vec<i32> = starts.collect();
+        let rows = entries
+            .chunks(number)
+            .map(|row| starts[..row.len()].to_vec());
+        (next.saturating_sub(SPACE) <= room).then(|| rows.collect())
+    };
+    let mut numbers = (1..=entries.len()).rev().filter_map(in_columns);
+    numbers
+        .next()
+        .filter(|rows| rows.len() <= packed.len())
+        .unwrap_or(packed)
+}
+
 /// The longest beginning of `text` that fits, followed by an ellipsis if anything is cut.
 pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(text) {
@@ -173,4 +221,27 @@ pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
         .into_iter()
         .find(|start| fits(start))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_a_legend_stand_in_columns_unless_that_takes_more_rows() {
+        let (wide, narrow) = (300, 100);
+        let second = narrow + SPACE;
+        let third = second + wide + SPACE;
+        let entries = [narrow, wide, narrow, narrow, narrow];
+        let room = third + narrow;
+        assert_eq!(
+            row_starts(&entries, room),
+            [vec![0, second, third], vec![0, second]]
+        );
+        // In two columns, which take three rows, the wide entry leaves room for nothing.
+        let packed = [vec![0, second], vec![0, second, 2 * second]];
+        assert_eq!(row_starts(&entries, room - 1), packed);
+        assert_eq!(row_starts(&[narrow; 3], -1), [[0], [0], [0]]);
+        assert!(row_starts(&[], room).is_empty());
+    }
 }

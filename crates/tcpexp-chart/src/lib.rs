@@ -45,6 +45,7 @@ mod ellipse;
 mod error;
 mod facet;
 mod flow_line;
+mod flow_names;
 mod font;
 mod group;
 mod hatch;

@@ -7,10 +7,13 @@ use crate::clip::{At, Point};
 use crate::labels::GAP;
 use crate::panel::{Frame, Panel};
 use crate::stroke::Stroke;
-use crate::theme::Ink;
 
-/// Length of the rule from the end of a line to its name.
+/// Length of the rule from the end of a line towards its name.
 const END_RULE: i32 = 26;
+/// Length and width of the sample of the line before its name: two dashes or more of most lines.
+const SAMPLE: (i32, u32) = (40, 5);
+/// Room between the panel and a name.
+const BEFORE_NAME: i32 = END_RULE + SAMPLE.0 + GAP;
 
 /// Names take at most this part of the width: a third.
 const MOST_OF_WIDTH: i32 = 3;
@@ -22,8 +25,8 @@ pub struct LineEnd {
     pub at: Point,
     /// Name of the line.
     pub name: String,
-    /// Ink of the line.
-    pub ink: Ink,
+    /// Stroke of the line.
+    pub stroke: Stroke,
 }
 
 impl LineEnd {
@@ -31,11 +34,12 @@ impl LineEnd {
     pub(crate) fn room(canvas: &Canvas<'_>, ends: &[Self], outer_width: i32) -> i32 {
         let widths = ends.iter().map(|end| canvas.text_width(&end.name));
         let most = outer_width / MOST_OF_WIDTH;
-        let room = |width: i32| (END_RULE + GAP + width).min(most);
+        let room = |width: i32| (BEFORE_NAME + width).min(most);
         widths.max().map_or(0, room)
     }
 
-    /// Draws the names of lines right of the frame, each joined to the end of its line.
+    /// Draws the names of lines right of the frame, each joined to the end of its line by a rule and a
+    /// sample of the line.
     ///
     /// Names that would overlap move apart, in the order of their lines.
     pub(crate) fn draw(canvas: &Canvas<'_>, panel: &Panel, ends: &[Self]) -> Result<(), Error> {
@@ -53,14 +57,23 @@ impl LineEnd {
         let mut ends: Vec<(At, &Self)> = ends.iter().map(|end| (place(end), end)).collect();
         ends.sort_by_key(|((_, y), _)| *y);
         let wanted: Vec<i32> = ends.iter().map(|((_, y), _)| *y).collect();
-        let start = right + END_RULE + GAP;
+        let start = right + BEFORE_NAME;
         let names: Vec<&str> = ends.iter().map(|(_, end)| end.name.as_str()).collect();
         let room = panel.outer_right - start;
         let names = abbreviated(&names, |text| canvas.text_width(text) <= room);
         let heights = apart(&wanted, (top, bottom));
         for (((at, end), name), y) in ends.iter().zip(&names).zip(heights) {
             let rule = [*at, (right, at.1), (right + END_RULE, y)];
-            canvas.line(&rule, Stroke::solid(end.ink, 1))?;
+            canvas.line(&rule, Stroke::solid(end.stroke.ink, 1))?;
+            let (length, width) = SAMPLE;
+            let sample = [(right + END_RULE, y), (right + END_RULE + length, y)];
+            canvas.line(
+                &sample,
+                Stroke {
+                    width,
+                    ..end.stroke
+                },
+            )?;
             canvas.text(name, (start, y), Align::Left)?;
         }
         Ok(())

@@ -14,6 +14,10 @@ const RULE: Stroke = Stroke::solid(Ink::Black, 2);
 const TICK_LENGTH: i32 = 8;
 /// Room of a tick with its label, along a horizontal and along a vertical axis.
 const TICK_ROOM: (i32, i32) = (110, 70);
+/// The same along a vertical axis with few ticks: two of them hardly show a scale.
+const CLOSE_TICK_ROOM: i32 = TEXT_HEIGHT + 2 * GAP;
+/// Number of steps between ticks up to which they may be that close.
+const FEW_STEPS: i32 = 4;
 
 /// Largest share of a panel's width for the names of slots on the vertical axis, in fifths: at column
 /// width, 12 slots on the horizontal axis of a heat map are then as wide as a line of text.
@@ -284,7 +288,8 @@ impl Panel {
 
 /// The vertical axis of a panel of about this width and height.
 fn vertical(canvas: &Canvas<'_>, y: &AxisSpec, (width, height): (i32, i32)) -> Axis {
-    let mut axis = y.axis(ticks(height, TICK_ROOM.1));
+    let close = (height / CLOSE_TICK_ROOM).min(FEW_STEPS);
+    let mut axis = y.axis(ticks(height, TICK_ROOM.1).max(close.max(1).unsigned_abs()));
     if axis.scale == Scale::Slots {
         let most = width * BESIDE_FIFTHS / 5;
         shorten_beside(canvas, &mut axis, (most, height));

@@ -2,6 +2,7 @@
 
 use crate::axis::AxisSpec;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT, UNITS_PER_MM};
+use crate::flow_names::CommonParts;
 use crate::heat::HeatScale;
 use crate::labels::{ROW, wrapped};
 use crate::layer::Layer;
@@ -27,6 +28,8 @@ const MIN_INSIDE: i32 = 120;
 const GOOD_INSIDE: (i32, i32) = (300, 200);
 /// Height of a line of the note below the panels.
 const NOTE_ROW: i32 = TEXT_HEIGHT + 4;
+/// Maximum number of these lines; a note that needs more is shortened to one.
+const NOTE_ROWS: usize = 8;
 const NOTE_STEP: usize = NOTE_ROW.unsigned_abs() as usize;
 
 /// A figure: rows of panels below a legend.
@@ -116,7 +119,47 @@ impl Row {
 
 impl Scene {
     /// Draws the figure in this style.
+    ///
+    /// Names of flows are shortened to the hosts and ports in which the flows of the figure differ.
     pub fn draw(&self, style: &Style) -> Result<Svg, Error> {
+        let Some(common) = CommonParts::of(self.texts()) else {
+            return self.draw_named(style);
+        };
+        let mut scene = self.clone();
+        scene.rename(|text| common.shortened(text));
+        let notes = style.note.iter().cloned().chain([common.note()]);
+        let notes: Vec<String> = notes.collect();
+        scene.draw_named(&style.noting(notes.join(", ")))
+    }
+
+    /// The names of series and slots.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let plots = self.rows.iter().flat_map(|row| &row.plots);
+        let of_plots = plots.flat_map(|(_, plot)| {
+            let slots = [&plot.x, &plot.y].into_iter().flat_map(AxisSpec::names);
+            let ends = plot.ends.iter().map(|end| end.name.as_str());
+            slots.chain(ends).chain(plot.title.as_deref())
+        });
+        self.keys.iter().map(Key::text).chain(of_plots)
+    }
+
+    /// Replaces the names of series and slots.
+    fn rename(&mut self, new: impl Fn(&str) -> String) {
+        for key in &mut self.keys {
+            let text = new(key.text());
+            *key = key.clone().with_text(text);
+        }
+        for (_, plot) in self.rows.iter_mut().flat_map(|row| &mut row.plots) {
+            plot.x.rename(&new);
+            plot.y.rename(&new);
+            for end in &mut plot.ends {
+                end.name = new(&end.name);
+            }
+            plot.title = plot.title.as_deref().map(&new);
+        }
+    }
+
+    fn draw_named(&self, style: &Style) -> Result<Svg, Error> {
         let mut style = style.clone();
         if style.may_grow {
             let mut missing = 0;
@@ -160,7 +203,7 @@ impl Scene {
         let top = legend_top.saturating_add(legend.height() + MARGIN);
         let note = style.note.as_deref().map_or(Vec::new(), |note| {
             let fits = |text: &str| canvas.text_width(text) <= sides.1 - sides.0;
-            wrapped(note, fits).unwrap_or_else(|| vec![shortened(note, fits)])
+            wrapped(note, NOTE_ROWS, fits).unwrap_or_else(|| vec![shortened(note, fits)])
         });
         let note_height = i32::try_from(note.len()).unwrap_or(0) * NOTE_ROW;
         let inside = Frame {

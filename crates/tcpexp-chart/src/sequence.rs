@@ -20,9 +20,9 @@ const SELECTED: Stroke = Stroke::solid(Ink::Series(3), 4);
 const ACKNOWLEDGED: Stroke = Stroke::solid(Ink::Series(2), 3);
 const WINDOW: Stroke = Stroke::dashed(Ink::Other(0), 3, &[16, 10]);
 
-/// The same in grey, a light and a medium one, as data is black.
+/// The same in grey: a light line, and a dark line of dots, as data is black.
 const SELECTED_GREY: Stroke = Stroke::solid(Ink::Series(6), 4);
-const ACKNOWLEDGED_GREY: Stroke = Stroke::solid(Ink::Series(1), 3);
+const ACKNOWLEDGED_GREY: Stroke = Stroke::dashed(Ink::Series(2), 3, &[5, 6]);
 /// In grey, a cross marks retransmitted segments: their lines are short, and one more grey does not show.
 const MARKER: Marker = Marker::Cross;
 const RADIUS: u32 = 9;
@@ -230,7 +230,7 @@ mod tests {
             ),
             (50, sent(1460, true)),
         ]);
-        assert_snapshot!(drawn.unwrap().texts(), @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 0.00 | 0.01 | 0.02 | 0.03 | 0.04 | 0.05 | 0 | 2 | time (s) | sequence number (kB)");
+        assert_snapshot!(drawn.unwrap().texts(), @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 0.00 | 0.01 | 0.02 | 0.03 | 0.04 | 0.05 | 0 | 1 | 2 | 3 | time (s) | sequence number (kB)");
         assert_snapshot!(figure(&[(0, sent(0, false)), (9, sent(1460, false))]).unwrap().texts(), @r"data | 0.000 | 0.002 | 0.004 | 0.006 | 0.008 | 0 | 1 | 2 | 3 | time (s) | sequence number (kB)");
     }
 

@@ -67,11 +67,9 @@ impl SlotAxis<'_> {
         AxisSpec::slots(self.slots.axis_name(), labels.collect(), bands, style)
     }
 
-    /// Legend entries of the colours; none for a single colour.
+    /// Legend entries of the colours. Without columns, the only colour has an empty name, which the legend
+    /// leaves out.
     pub fn keys(&self) -> Vec<Key> {
-        if self.colours.len() < 2 {
-            return Vec::new();
-        }
         let key = |colour| {
             let label = self.colours.label(colour);
             Key::outlined(label, Ink::Pale(colour), Ink::Series(colour))

@@ -1,11 +1,12 @@
 //! Panels over time, built from tables.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use tcpexp_table::{Cell, Frame, Series};
 use tcpexp_units::Timestamp;
 
-use crate::flow_line::{FlowLine, MIN_SHARE_DIVISOR, lines_of, time_column};
+use crate::flow_line::{FlowLine, MIN_SHARE_DIVISOR, is_held, lines_of, time_column};
 use crate::theme::SERIES;
 use crate::{Error, LineKind, PanelKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
@@ -19,28 +20,52 @@ const MIN_LOAD: f64 = 0.01;
 /// own.
 const BESIDE_WINDOW: [usize; SERIES] = [0, 1, 3, 4, 6, 7, 8];
 
-/// The drawn lines by name, with the same number in all panels.
+/// The lines by name, with the same number in all panels.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
     names: Vec<String>,
+    /// Numbers of the lines that some panel has.
+    drawn: BTreeSet<usize>,
 }
 
 impl Flows {
-    /// The number of a line; `None` if all colours are in use.
+    /// Numbers the flows of a table, those with the largest sum of `column` first.
+    ///
+    /// With these numbers a flow has the same colour in each figure of the same flows, whatever its panels.
+    pub fn by_size(frame: &Frame, column: &str) -> Result<Self, Error> {
+        let mut sizes: Vec<(String, f64)> = Vec::new();
+        for line in lines_of(frame, column)? {
+            let size = sum(&line);
+            match sizes.iter_mut().find(|(name, _)| *name == line.name) {
+                Some((_, known)) => *known += size,
+                None => sizes.push((line.name, size)),
+            }
+        }
+        sizes.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let names = sizes.into_iter().map(|(name, _)| name);
+        Ok(Self {
+            names: names.take(SERIES).collect(),
+            drawn: BTreeSet::new(),
+        })
+    }
+
+    /// The number of a line that is drawn; `None` if all colours are in use.
     fn number(&mut self, name: &str) -> Option<usize> {
         let known = self.names.iter().position(|known| known == name);
-        known.or_else(|| {
+        let number = known.or_else(|| {
             if self.names.len() == SERIES {
                 return None;
             }
             self.names.push(name.to_owned());
             Some(self.names.len() - 1)
-        })
+        });
+        self.drawn.extend(number);
+        number
     }
 
     /// True if there is at most one line, which needs no name in the legend.
     pub fn is_one(&self) -> bool {
-        self.names.len() < 2
+        self.drawn.len() < 2
     }
 
     /// Removes the labels if there is only one line. With several, gives each flow one name and one
@@ -119,12 +144,11 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
         lines.sort_by_key(|line| Reverse(line.points.len()));
     }
     // A window or threshold holds until the sender changes it; other samples hold at one time.
-    let is_step = column.starts_with("cwnd") || column.starts_with("ssthresh");
     for line in lines {
         panel.add(line, flows, |number| {
             if is_rate {
                 LineKind::Bins(number)
-            } else if is_step {
+            } else if is_held(column) {
                 LineKind::Steps(number)
             } else {
                 LineKind::Samples(number)

@@ -27,6 +27,8 @@ const MIN_JOINED: usize = 30;
 const OTHERS: Ink = Ink::Other(1);
 /// Number of steps of that band over the time axis: at column width a step is about half a millimetre.
 const BAND_STEPS: usize = 120;
+/// Maximum number of bins that are the steps of the band: at column width a bin is then a line wide.
+const MAX_BAND_BINS: usize = 1_000;
 /// Ends of that band, as shares of the values in a step.
 const BAND: [f64; 2] = [0.05, 0.95];
 
@@ -63,7 +65,7 @@ pub struct TimeLine {
 pub enum LineKind {
     /// Samples of the series with this number.
     Samples(usize),
-    /// Values that hold until the next, of the series with this number.
+    /// Values that hold until the next, of the series with this number; NaN where the value is unknown.
     Steps(usize),
     /// Values of adjacent bins, of the series with this number; the last point ends the last bin.
     Bins(usize),
@@ -143,16 +145,6 @@ fn key_of_others(panels: &[TimePanel]) -> Option<Key> {
     let names: BTreeSet<_> = others.map(|line| &line.label).collect();
     let text = format!("{} others, 5 % to 95 %", names.len());
     (!names.is_empty()).then(|| Key::area(text, OTHERS))
-}
-
-/// The step of the band at a position counted in steps.
-fn step_of(position: f64) -> usize {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates, and is limited to the last step"
-    )]
-    (position as usize).min(BAND_STEPS - 1)
 }
 
 /// Time zero and duration of the axis.
@@ -235,12 +227,13 @@ impl TimePanel {
         lines.sort_by_key(|line| line.kind.depth());
         for line in lines {
             plot.layers.extend(line.layers(axis, &shown));
-            let end = line.points.iter().rfind(|(time, _)| is_within(time));
+            let mut points = line.points.iter();
+            let end = points.rfind(|(time, value)| is_within(time) && value.is_finite());
             if let (true, Some(name), Some((time, value))) = (style.labels, &line.label, end) {
                 plot.ends.push(LineEnd {
                     at: (axis.at(*time), shown.value(*value)),
                     name: name.clone(),
-                    ink: line.kind.stroke().ink,
+                    stroke: line.kind.stroke(),
                 });
             }
         }
@@ -255,20 +248,28 @@ impl TimePanel {
     /// Areas between two quantiles of the values of the other lines, one per span of time that has
     /// values.
     fn band(&self, axis: &TimeAxis, shown: &Shown) -> Vec<Layer> {
-        let width = axis.seconds / BAND_STEPS as f64;
-        let mut steps: Vec<Vec<f64>> = vec![Vec::new(); BAND_STEPS];
+        let edges = &self.band_edges(axis);
+        let last = edges.len().saturating_sub(2);
+        let step_of = |time: &Timestamp| {
+            let before = edges.partition_point(|edge| *edge <= axis.at(*time));
+            before.saturating_sub(1).min(last)
+        };
+        let mut steps: Vec<Vec<f64>> = vec![Vec::new(); last + 1];
         for line in &self.others {
             let samples = matches!(line.kind, LineKind::Samples(_));
             let is_bins = matches!(line.kind, LineKind::Bins(_));
             // The last point of bins ends the last bin, and has no value of its own.
             let points = &line.points[..line.points.len().saturating_sub(usize::from(is_bins))];
-            for (place, &(time, value)) in points.iter().enumerate() {
-                let from = step_of(axis.at(time) / width);
+            for (place, (time, value)) in points.iter().enumerate() {
+                let from = step_of(time);
                 // Values that are no samples hold until the next.
                 let next = line.points.get(place + 1).filter(|_| !samples);
-                let end = next.map_or(from, |(next, _)| step_of(axis.at(*next) / width));
-                for step in &mut steps[from..end.max(from + 1).min(BAND_STEPS)] {
-                    step.push(shown.value(value));
+                // The end of the last bin is no step, so that bin reaches over the last step.
+                let is_end =
+                    |next: &Timestamp| edges.last().is_some_and(|end| axis.at(*next) >= *end);
+                let end = next.map_or(from, |(next, _)| step_of(next) + usize::from(is_end(next)));
+                for step in &mut steps[from..end.max(from + 1)] {
+                    step.push(shown.value(*value));
                 }
             }
         }
@@ -281,7 +282,7 @@ impl TimePanel {
         let areas = ends.chunk_by(|a, b| a.0 + 1 == b.0).map(|part| {
             let side = |of: fn(&(f64, f64)) -> f64| {
                 part.iter().flat_map(move |(place, ends)| {
-                    [*place, place + 1].map(|edge| (edge as f64 * width, of(ends)))
+                    [*place, place + 1].map(|edge| (edges[edge], of(ends)))
                 })
             };
             let above: Vec<Point> = side(|ends| ends.1).collect();
@@ -290,6 +291,24 @@ impl TimePanel {
             Layer::Area(corners.collect(), OTHERS, None)
         });
         areas.collect()
+    }
+
+    /// Edges of the steps of the band: those of the bins, as a step across bins mixes their values; else
+    /// equal parts of the axis.
+    fn band_edges(&self, axis: &TimeAxis) -> Vec<f64> {
+        if self
+            .others
+            .iter()
+            .all(|line| matches!(line.kind, LineKind::Bins(_)))
+        {
+            let points = self.others.iter().flat_map(|line| &line.points);
+            let times: BTreeSet<Timestamp> = points.map(|(time, _)| *time).collect();
+            if times.len() <= MAX_BAND_BINS {
+                return times.iter().map(|time| axis.at(*time)).collect();
+            }
+        }
+        let width = axis.seconds / BAND_STEPS as f64;
+        (0..=BAND_STEPS).map(|step| step as f64 * width).collect()
     }
 
     /// The vertical range; rates and windows compare by height, so their axis starts at zero.
@@ -312,8 +331,8 @@ impl TimeLine {
         let join = match self.kind {
             LineKind::Samples(_) if points.len() < MIN_JOINED => Join::Never,
             LineKind::Samples(_) => Join::Straight,
-            LineKind::Bins(_) => Join::Bins,
-            _ => Join::Steps,
+            LineKind::FlightSize | LineKind::Measured => Join::Steps,
+            _ => Join::Held,
         };
         over_time(&points, axis.seconds, join, self.kind.stroke())
     }

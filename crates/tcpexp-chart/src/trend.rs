@@ -78,9 +78,11 @@ pub fn trend_figure(
             let marker = Marker::of_series(colour + colour / SERIES);
             plot.layers.extend(line.layers(stroke, marker));
             let (name, ink) = (colours.label(colour), stroke.ink);
-            if colours.len() > 1 && style.labels {
-                plot.ends.push(LineEnd { at, name, ink });
-            } else if colours.len() > 1 {
+            if name.is_empty() {
+                // Without columns there is one line, and nothing to name.
+            } else if style.labels {
+                plot.ends.push(LineEnd { at, name, stroke });
+            } else {
                 keys.insert(colour, Key::marker(name, Some(stroke), marker, ink));
             }
         }

@@ -79,7 +79,16 @@ impl ChartKind for SequenceArgs {
                 shown_names(&self.flow)
             );
         };
-        figure.finish(|style| sequence_figure(&rows, style))
+        let note = rows.first().map(|row| {
+            let (from, to) = match row.direction {
+                Direction::Forward => (row.initiator, row.responder),
+                Direction::Reverse => (row.responder, row.initiator),
+            };
+            format!("data from {from} to {to}")
+        });
+        figure
+            .noting(note)
+            .finish(|style| sequence_figure(&rows, style))
     }
 }
 

@@ -107,7 +107,6 @@ impl ChartKind for TimeseriesArgs {
             .figure
             .create(HEIGHTS_MM[0] + further * HEIGHTS_MM[1])?;
         figure.style.labels = self.labels;
-        let mut flows = Flows::default();
         let group = self.group(&data);
         let source = Source {
             data: &data,
@@ -120,6 +119,7 @@ impl ChartKind for TimeseriesArgs {
                 "--bin is for panels of rates, such as throughput",
             ));
         }
+        let mut flows = source.flows()?;
         let drawn = source.panels(&kinds, !self.panel.is_empty(), &mut flows)?;
         let note = self.note(&drawn);
         let origin = drawn.first().and_then(|first| origin(&first.rows.frame));
@@ -233,6 +233,15 @@ fn is_rate(kind: &PanelKind, data: &Selection) -> bool {
 }
 
 impl Source<'_> {
+    /// The flows of the dataset, the largest first; none of single tables, whose flows have numbers in the
+    /// order of their panels.
+    fn flows(&self) -> anyhow::Result<Flows> {
+        const SIZE: &str = "payload_bytes";
+        let flows = self.table("flows", SIZE);
+        let flows = flows.map(|flows| Flows::by_size(&flows.frame, SIZE));
+        Ok(flows.transpose()?.unwrap_or_default())
+    }
+
     /// Draws the panels. Of default panels, which nobody asked for, those without values are left out.
     fn panels(
         &self,

@@ -63,12 +63,24 @@ fn captures(desk: &Desk, flows: usize, seed: u64, delay_ms: i64) {
     desk.put("b.pcap", &captures.dst);
 }
 
+/// Number of runs of each cell of a control: several of the first two controls, so that charts have both
+/// intervals and single runs.
+fn repetitions(number: u64) -> u64 {
+    if number <= 2 { 3 } else { 1 }
+}
+
+/// Names of the runs of a control at a delay, with their repetitions.
+fn runs(number: u64, cc: &str, delay: i64) -> impl Iterator<Item = (u64, String)> {
+    let runs = 1..=repetitions(number);
+    runs.map(move |repetition| (repetition, format!("{cc}{delay}r{repetition}")))
+}
+
 /// Writes a sweep with each control at two delays, in the folder `all`.
 fn all_runs(desk: &Desk) {
-    for (seed, cc) in (1..).zip(NAMES) {
-        for delay in [10, 40] {
-            captures(desk, 2, seed, delay);
-            let name = format!("{cc}{delay}");
+    let cells = (1..).zip(NAMES).flat_map(|cell| [(cell, 10), (cell, 40)]);
+    for ((number, cc), delay) in cells {
+        for (repetition, name) in runs(number, cc, delay) {
+            captures(desk, 2, number + 3 * (repetition - 1), delay);
             let run = desk.path(&format!("all/{name}"));
             fs::create_dir_all(&run).unwrap();
             desk.bytes(&format!(
@@ -76,7 +88,7 @@ fn all_runs(desk: &Desk) {
                  --param cc={cc} --param delay_ms={delay}"
             ));
             let record = json!({
-                "schema": 1, "run": name, "cell": name, "repetition": 1, "seed": 7,
+                "schema": 1, "run": name, "cell": format!("{cc}{delay}"), "repetition": repetition, "seed": 7,
                 "plan_hash": "ab", "status": "complete", "reason": null,
                 "parameters": {"cc": cc, "delay_ms": delay}, "varied": ["cc", "delay_ms"],
                 "t0_ns": 1_700_000_000_000_000_000_i64, "bottleneck": {}, "calibration": null, "queue": null,
@@ -89,16 +101,16 @@ fn all_runs(desk: &Desk) {
 
 /// Copies the first controls to the desk: as the sweep `sweep` and as datasets in `folder`.
 fn take_runs(desk: &Desk, all: &Desk, series: usize) {
-    for cc in &NAMES[..series] {
-        for delay in [10, 40] {
-            let run = all.path(&format!("all/{cc}{delay}"));
-            let as_run = desk.path(&format!("sweep/runs/{cc}{delay}"));
+    for (number, cc) in (1..).zip(&NAMES[..series]) {
+        let names = [10, 40]
+            .into_iter()
+            .flat_map(|delay| runs(number, cc, delay));
+        for (_, name) in names {
+            let run = all.path(&format!("all/{name}"));
+            let as_run = desk.path(&format!("sweep/runs/{name}"));
             copy(&run.join("data"), &as_run.join("data"));
             fs::copy(run.join("run.json"), as_run.join("run.json")).unwrap();
-            copy(
-                &run.join("data"),
-                &desk.path(&format!("folder/{cc}{delay}")),
-            );
+            copy(&run.join("data"), &desk.path(&format!("folder/{name}")));
         }
     }
 }

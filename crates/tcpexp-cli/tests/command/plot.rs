@@ -91,12 +91,12 @@ fn parameters_are_axes_of_bars_heat_maps_and_trends() {
 fn sender_state_is_plotted_from_a_capture() {
     let desk = Desk::new();
     let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
-    assert_snapshot!(drawn(&desk, &format!("sequence {src} --x-limits 9:11")), @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 9.0 | 9.5 | 10.0 | 10.5 | 11.0 | 2.2 | 2.3 | 2.4 | 2.5 | 2.6 | time (s) | sequence number (MB)");
+    assert_snapshot!(drawn(&desk, &format!("sequence {src} --x-limits 9:11")), @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 9.0 | 9.5 | 10.0 | 10.5 | 11.0 | 2.2 | 2.3 | 2.4 | 2.5 | 2.6 | time (s) | sequence number (MB) | data from 172.16.10.3:54058 to 172.16.11.2:5201");
     let back = drawn(
         &desk,
         &format!("sequence {src} --flow 0 --direction reverse"),
     );
-    assert_snapshot!(back, @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | time (s) | sequence number (bytes)");
+    assert_snapshot!(back, @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | time (s) | sequence number (bytes) | data from 172.16.11.2:5201 to 172.16.10.3:54048");
     let failure = desk.failure(&format!("plot sequence {src} --flow nowhere -o chart.svg"));
     assert!(failure.ends_with("matches nowhere"), "{failure}");
 }
