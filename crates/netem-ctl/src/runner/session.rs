@@ -323,7 +323,7 @@ mod tests {
     fn a_session_that_ended_begins_anew() {
         let mut local = Local::default();
         // Its parent is `timeout`, and the parent of that is the session.
-        let kill = "echo before; kill -s KILL \"$(ps -o ppid= -p $PPID | tr -d ' ')\"; sleep 600\n";
+        let kill = "echo before; kill -s KILL \"$(cut -d ' ' -f 4 /proc/$PPID/stat)\"; sleep 600\n";
         let output = local.run(&Script::new(kill).within(Duration::from_secs(2)));
         assert_eq!((output.text().as_str(), output.code), ("before\n", 137));
         assert_eq!(local.run(&Script::new("echo on\n")).text(), "on\n");
