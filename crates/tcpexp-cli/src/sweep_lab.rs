@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use netem_ctl::Local;
 use tcpexp_lab::{Guest, Image, Job, KernelSource, Shape, process_of};
-use tcpexp_runs::folders::RUNS;
+use tcpexp_runs::folders::run_dirs;
 use tcpexp_runs::record::RunRecord;
 use tcpexp_sweep::plan::{Lab, Plan};
 use tcpexp_sweep::schedule::Planned;
@@ -56,12 +56,12 @@ impl Testbeds {
 
     /// An error if a run in the results `dir` had another kernel: the results would mix two kernels.
     pub(crate) fn refuse_other_kernels(&self, dir: &Path) -> anyhow::Result<()> {
-        let Ok(runs) = fs::read_dir(dir.join(RUNS)) else {
+        let Ok(runs) = run_dirs(dir) else {
             return Ok(());
         };
         let ours = &self.image.release;
         for run in runs {
-            let Ok(record) = RunRecord::read(&run?.path()) else {
+            let Ok(record) = RunRecord::read(&run) else {
                 continue;
             };
             // Records of earlier versions name no kernel.

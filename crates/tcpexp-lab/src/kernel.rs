@@ -164,6 +164,7 @@ fn modules_in(folder: &Path, release: Option<&str>) -> Result<PathBuf, LabError>
             found.push(entry.map_err(unread(&installed))?.path());
         }
         found.retain(|path| path.join(INDEX).is_file());
+        found.sort_unstable();
     }
     if let Some(same) = found.iter().find(|path| Some(&*name_of(path)) == release) {
         return Ok(same.clone());

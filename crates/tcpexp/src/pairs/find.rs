@@ -1,6 +1,6 @@
 //! Finds the capture files of two points.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -158,11 +158,14 @@ fn parent(path: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).to_owned()
 }
 
-/// Collects the files in a folder and in the folders below it, without hidden ones. Links to folders
-/// are not followed: they may lead back.
+/// Collects the files in a folder and in the folders below it in the order of their names, without
+/// hidden ones. Links to folders are not followed: they may lead back.
 fn all_below(folder: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
+    let entries: io::Result<Vec<DirEntry>> = fs::read_dir(folder)?.collect();
+    let mut entries = entries?;
+    // `read_dir` has no defined order, and which file a message names must not depend on the file system.
+    entries.sort_by_key(DirEntry::file_name);
+    for entry in entries {
         if entry.file_name().to_string_lossy().starts_with('.') {
             continue;
         }
@@ -200,4 +203,24 @@ fn look(file: Listed, stores: &StoreOptions) -> Result<Found, Error> {
         bytes: recording.file_bytes(),
         contents,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_in_the_order_of_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("m")).unwrap();
+        let names: Vec<String> = ('a'..='l').rev().map(|name| name.to_string()).collect();
+        for name in &names {
+            fs::write(folder.path().join(name), "").unwrap();
+            fs::write(folder.path().join("m").join(name), "").unwrap();
+        }
+        let mut found = Vec::new();
+        all_below(folder.path(), &mut found).unwrap();
+        assert_eq!(found.len(), 2 * names.len());
+        assert!(found.is_sorted(), "{found:?}");
+    }
 }
