@@ -68,6 +68,15 @@ impl Flows {
         self.drawn.len() < 2
     }
 
+    /// The name of the only line; `None` with several or none.
+    pub fn only(&self) -> Option<&str> {
+        let mut drawn = self.drawn.iter();
+        match (drawn.next(), drawn.next()) {
+            (Some(number), None) => Some(&self.names[*number]),
+            _ => None,
+        }
+    }
+
     /// Removes the labels if there is only one line. With several, gives each flow one name and one
     /// colour in all panels, also for its window.
     pub fn name_lines(&self, panels: &mut [TimePanel]) {

@@ -121,7 +121,7 @@ impl ChartKind for TimeseriesArgs {
         }
         let mut flows = source.flows()?;
         let drawn = source.panels(&kinds, !self.panel.is_empty(), &mut flows)?;
-        let note = self.note(&drawn);
+        let note = self.note(&drawn, flows.only());
         let origin = drawn.first().and_then(|first| origin(&first.rows.frame));
         let mut panels: Vec<TimePanel> = drawn.into_iter().map(|drawn| drawn.panel).collect();
         let lost = source.table("loss", "time").map(|lost| losses(&lost.frame));
@@ -151,8 +151,9 @@ impl TimeseriesArgs {
         data.tables().varied.clone()
     }
 
-    /// The flows that count, and the width of the bins of rates: `rates in bins of 100 ms`.
-    fn note(&self, drawn: &[Drawn]) -> Option<String> {
+    /// The flows that count, the width of the bins of rates, `rates in bins of 100 ms`, and the only line,
+    /// which the legend does not name.
+    fn note(&self, drawn: &[Drawn], only: Option<&str>) -> Option<String> {
         // The panels of a run count the same flows.
         let is_pooled = |drawn: &&Drawn| drawn.rows.is_pooled;
         let pooled = drawn.iter().find(is_pooled);
@@ -181,6 +182,7 @@ impl TimeseriesArgs {
             let widths: Vec<String> = widths.collect();
             notes.push(format!("rates in bins of {}", widths.join(" or ")));
         }
+        notes.extend(only.map(str::to_owned));
         (!notes.is_empty()).then(|| notes.join(", "))
     }
 }
