@@ -43,6 +43,11 @@ impl FlowLine {
         other.filtered(&(0..other.rows()).map(is_of).collect::<Vec<_>>())
     }
 
+    /// Sum of all values.
+    pub(crate) fn sum(&self) -> f64 {
+        self.points.iter().map(|point| point.1).sum()
+    }
+
     /// Makes a line of bins begin and end with the part of its first and its last bin that the capture
     /// covers, which is the part that the rates are of.
     pub(crate) fn end_bins(&mut self, frame: &Frame) {

@@ -1,110 +1,19 @@
 //! Panels over time, built from tables.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use tcpexp_table::{Cell, Frame, Series};
 use tcpexp_units::Timestamp;
 
 use crate::flow_line::{FlowLine, MIN_SHARE_DIVISOR, is_held, lines_of, time_column};
 use crate::theme::SERIES;
-use crate::{Error, LineKind, PanelKind, Quantity, TimeLine, TimePanel, TimeSpan};
+use crate::{Error, Flows, LineKind, PanelKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
 /// Lines whose peak is below 1/50 of the panel's peak are omitted, as they coincide with the axis.
 const MIN_SEEN: f64 = 50.0;
 /// Share of the sum of all rates from which such lines are drawn: the share of the payload that makes a
 /// flow a load in charts of distributions.
 const MIN_LOAD: f64 = 0.01;
-
-/// Numbers of flows beside the threshold and the flight size of a sender, which have colours of their
-/// own.
-const BESIDE_WINDOW: [usize; SERIES] = [0, 1, 3, 4, 6, 7, 8];
-
-/// The lines by name, with the same number in all panels.
-#[derive(Clone, Debug, Default)]
-pub struct Flows {
-    names: Vec<String>,
-    /// Numbers of the lines that some panel has.
-    drawn: BTreeSet<usize>,
-}
-
-impl Flows {
-    /// Numbers the flows of a table, those with the largest sum of `column` first.
-    ///
-    /// With these numbers a flow has the same colour in each figure of the same flows, whatever its panels.
-    pub fn by_size(frame: &Frame, column: &str) -> Result<Self, Error> {
-        let mut sizes: Vec<(String, f64)> = Vec::new();
-        for line in lines_of(frame, column)? {
-            let size = sum(&line);
-            match sizes.iter_mut().find(|(name, _)| *name == line.name) {
-                Some((_, known)) => *known += size,
-                None => sizes.push((line.name, size)),
-            }
-        }
-        sizes.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let names = sizes.into_iter().map(|(name, _)| name);
-        Ok(Self {
-            names: names.take(SERIES).collect(),
-            drawn: BTreeSet::new(),
-        })
-    }
-
-    /// The number of a line that is drawn; `None` if all colours are in use.
-    fn number(&mut self, name: &str) -> Option<usize> {
-        let known = self.names.iter().position(|known| known == name);
-        let number = known.or_else(|| {
-            if self.names.len() == SERIES {
-                return None;
-            }
-            self.names.push(name.to_owned());
-            Some(self.names.len() - 1)
-        });
-        self.drawn.extend(number);
-        number
-    }
-
-    /// True if there is at most one line, which needs no name in the legend.
-    pub fn is_one(&self) -> bool {
-        self.drawn.len() < 2
-    }
-
-    /// The name of the only line; `None` with several or none.
-    pub fn only(&self) -> Option<&str> {
-        let mut drawn = self.drawn.iter();
-        match (drawn.next(), drawn.next()) {
-            (Some(number), None) => Some(&self.names[*number]),
-            _ => None,
-        }
-    }
-
-    /// Removes the labels if there is only one line. With several, gives each flow one name and one
-    /// colour in all panels, also for its window.
-    pub fn name_lines(&self, panels: &mut [TimePanel]) {
-        let has_window = panels.iter().any(|panel| panel.sender.is_some());
-        for panel in panels {
-            for line in &mut panel.lines {
-                match (&mut line.kind, panel.sender) {
-                    (LineKind::Samples(_) | LineKind::Steps(_) | LineKind::Bins(_), _)
-                        if self.is_one() =>
-                    {
-                        line.label = None;
-                    }
-                    (
-                        LineKind::Samples(number)
-                        | LineKind::Steps(number)
-                        | LineKind::Bins(number),
-                        _,
-                    ) if has_window => *number = BESIDE_WINDOW[*number],
-                    (LineKind::Estimate, Some(number)) if !self.is_one() => {
-                        line.kind = LineKind::Steps(BESIDE_WINDOW[number]);
-                        line.label = Some(self.names[number].clone());
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
-}
 
 impl TimePanel {
     fn of(column: &str) -> Self {
@@ -141,7 +50,7 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
     let mut panel = TimePanel::of(column);
     // Colours go to the first lines.
     if is_rate {
-        lines.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
+        lines.sort_by(|a, b| b.sum().total_cmp(&a.sum()));
         // With more lines than colours, the unseen ones count among the others.
         if lines.len() <= SERIES {
             leave_out_unseen(&mut lines);
@@ -167,18 +76,14 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
     Ok(panel)
 }
 
-fn sum(line: &FlowLine) -> f64 {
-    line.points.iter().map(|point| point.1).sum()
-}
-
 /// Removes lines of rates that would coincide with the axis, unless together they carry a load.
 fn leave_out_unseen(lines: &mut Vec<FlowLine>) {
     let highest = |line: &FlowLine| line.points.iter().map(|point| point.1).fold(0.0, f64::max);
     let most = lines.iter().map(highest).fold(0.0, f64::max);
     let is_seen = |line: &FlowLine| highest(line) >= most / MIN_SEEN;
-    let all: f64 = lines.iter().map(sum).sum();
+    let all: f64 = lines.iter().map(FlowLine::sum).sum();
     let unseen = lines.iter().filter(|line| !is_seen(line));
-    if unseen.map(sum).sum::<f64>() < all * MIN_LOAD {
+    if unseen.map(FlowLine::sum).sum::<f64>() < all * MIN_LOAD {
         lines.retain(is_seen);
     }
 }
