@@ -1,6 +1,6 @@
 //! Numbers of flows: a flow has the same colour and name in all panels of a figure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tcpexp_table::Frame;
 
@@ -25,14 +25,12 @@ impl Flows {
     ///
     /// With these numbers a flow has the same colour in each figure of the same flows, whatever its panels.
     pub fn by_size(frame: &Frame, column: &str) -> Result<Self, Error> {
-        let mut sizes: Vec<(String, f64)> = Vec::new();
+        let mut sizes: BTreeMap<String, f64> = BTreeMap::new();
         for line in lines_of(frame, column)? {
-            let size = line.sum();
-            match sizes.iter_mut().find(|(name, _)| *name == line.name) {
-                Some((_, known)) => *known += size,
-                None => sizes.push((line.name, size)),
-            }
+            *sizes.entry(line.name.clone()).or_default() += line.sum();
         }
+        let mut sizes: Vec<(String, f64)> = sizes.into_iter().collect();
+        // The sort is stable: flows of the same size are in the order of their names.
         sizes.sort_by(|a, b| b.1.total_cmp(&a.1));
         let names = sizes.into_iter().map(|(name, _)| name);
         Ok(Self {

@@ -56,7 +56,7 @@ pub struct TimeLine {
     pub label: Option<String>,
     /// Kind of the line, which determines its style.
     pub kind: LineKind,
-    /// Points in order of time.
+    /// Points in order of time. NaN ends a value that holds until the next: it is unknown from there on.
     pub points: Vec<(Timestamp, f64)>,
 }
 
@@ -65,7 +65,7 @@ pub struct TimeLine {
 pub enum LineKind {
     /// Samples of the series with this number.
     Samples(usize),
-    /// Values that hold until the next, of the series with this number; NaN where the value is unknown.
+    /// Values that hold until the next, of the series with this number.
     Steps(usize),
     /// Values of adjacent bins, of the series with this number; the last point ends the last bin.
     Bins(usize),
