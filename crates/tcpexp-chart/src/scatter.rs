@@ -98,11 +98,7 @@ pub fn scatter_figure(
     };
     let plots = facets.iter().zip(&of_facets).map(&mut plot).collect();
     Scene {
-        keys: if groups.len() > 1 {
-            keys.into_values().collect()
-        } else {
-            Vec::new()
-        },
+        keys: keys.into_values().collect(),
         rows: arranged(plots, style.size),
     }
     .draw(style)

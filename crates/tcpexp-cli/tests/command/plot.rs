@@ -108,7 +108,7 @@ fn throughput_against_delay_is_drawn_per_flow_or_bin() {
         &desk,
         "throughput-delay throughput.json rtt.parquet --group flow",
     );
-    assert_snapshot!(of_bins, @r"0 | 100 | 200 | 300 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | RTT (ms) | goodput (Mbit/s) | one point per bin; large marks are means, ellipses one standard | deviation");
+    assert_snapshot!(of_bins, @r"172.16.10.3:54058 &gt; 172.16.11.2:5201 | 0 | 100 | 200 | 300 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | RTT (ms) | goodput (Mbit/s) | one point per bin; large marks are means, ellipses one standard | deviation");
     let of_flows = "throughput-delay sweep.csv --x rtt --group cc,delay --per flow";
     assert_snapshot!(drawn(&sweep(), of_flows), @r"cubic, delay 20 ms | cubic, delay 100 ms | reno, delay 20 ms | reno, delay 100 ms | vegas, delay 20 ms | vegas, delay 100 ms | 0 | 50 | 100 | 150 | 200 | 4.0 | 4.5 | 5.0 | RTT (ms) | goodput (Mbit/s) | one point per flow and run; large marks are means, ellipses one | standard deviation");
 }
