@@ -249,10 +249,10 @@ impl TimePanel {
     /// values.
     fn band(&self, axis: &TimeAxis, shown: &Shown) -> Vec<Layer> {
         let edges = &self.band_edges(axis);
-        let last = edges.len().saturating_sub(2);
-        let step_of = |time: &Timestamp| {
+        let last = edges.len() - 2;
+        let place_of = |time: &Timestamp| {
             let before = edges.partition_point(|edge| *edge <= axis.at(*time));
-            before.saturating_sub(1).min(last)
+            before.saturating_sub(1)
         };
         let mut steps: Vec<Vec<f64>> = vec![Vec::new(); last + 1];
         for line in &self.others {
@@ -261,13 +261,10 @@ impl TimePanel {
             // The last point of bins ends the last bin, and has no value of its own.
             let points = &line.points[..line.points.len().saturating_sub(usize::from(is_bins))];
             for (place, (time, value)) in points.iter().enumerate() {
-                let from = step_of(time);
+                let from = place_of(time).min(last);
                 // Values that are no samples hold until the next.
                 let next = line.points.get(place + 1).filter(|_| !samples);
-                // The end of the last bin is no step, so that bin reaches over the last step.
-                let is_end =
-                    |next: &Timestamp| edges.last().is_some_and(|end| axis.at(*next) >= *end);
-                let end = next.map_or(from, |(next, _)| step_of(next) + usize::from(is_end(next)));
+                let end = next.map_or(from, |(next, _)| place_of(next));
                 for step in &mut steps[from..end.max(from + 1)] {
                     step.push(shown.value(*value));
                 }
@@ -293,8 +290,8 @@ impl TimePanel {
         areas.collect()
     }
 
-    /// Edges of the steps of the band: those of the bins, as a step across bins mixes their values; else
-    /// equal parts of the axis.
+    /// Edges of the steps of the band, at least two: those of the bins, as a step across bins mixes their
+    /// values; else equal parts of the axis.
     fn band_edges(&self, axis: &TimeAxis) -> Vec<f64> {
         if self
             .others
@@ -303,7 +300,8 @@ impl TimePanel {
         {
             let points = self.others.iter().flat_map(|line| &line.points);
             let times: BTreeSet<Timestamp> = points.map(|(time, _)| *time).collect();
-            if times.len() <= MAX_BAND_BINS {
+            // Bins without a width are all at one time, which is one edge of no step.
+            if (2..=MAX_BAND_BINS).contains(&times.len()) {
                 return times.iter().map(|time| axis.at(*time)).collect();
             }
         }
@@ -484,6 +482,19 @@ mod tests {
             texts.starts_with("most | 21 others, 5 % to 95 % |"),
             "{texts}"
         );
+    }
+
+    #[test]
+    fn other_lines_of_bins_without_a_width_are_drawn() {
+        let bin = |flow: i64| line(&format!("{flow}"), LineKind::Bins(7), [(0, 1e6), (0, 1e6)]);
+        let mut rates = panel(
+            "goodput_bps",
+            vec![line("most", LineKind::Bins(0), [(0, 2e6), (0, 2e6)])],
+        );
+        rates.others = (0..9).map(bin).collect();
+        let figure = timeseries_figure(&[rates], None, &SIZE.into()).unwrap();
+        let texts = figure.texts();
+        assert!(texts.contains("9 others"), "{texts}");
     }
 
     #[test]
