@@ -91,15 +91,8 @@ impl AxisSpec {
     }
 
     /// The names of the slots.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.slots.iter().map(String::as_str)
-    }
-
-    /// Replaces the names of the slots.
-    pub(crate) fn rename(&mut self, new: impl Fn(&str) -> String) {
-        for slot in &mut self.slots {
-            *slot = new(slot);
-        }
+    pub(crate) fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        self.slots.iter_mut()
     }
 
     /// Number of slots; 0 for an axis of values.

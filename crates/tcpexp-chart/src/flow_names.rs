@@ -1,6 +1,11 @@
 //! Short names of flows: the hosts and ports in which the flows of a figure differ.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use crate::axis::AxisSpec;
+use crate::legend::Key;
+use crate::scene::Scene;
 
 /// What stands for a host or a port in which the flows differ.
 const ANY: &str = "*";
@@ -21,7 +26,7 @@ struct Endpoint<'a> {
 
 /// The parts that all flows of a figure have in common. Names leave these out, and a note has them.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct CommonParts {
+struct CommonParts {
     initiator: Common,
     responder: Common,
 }
@@ -36,10 +41,38 @@ enum Common {
     Nothing,
 }
 
+impl Scene {
+    /// Shortens the names of flows to the hosts and ports in which they differ. Returns the note that
+    /// completes the names, if any are shortened.
+    ///
+    /// Names are read as text, because they come from tables of any origin.
+    pub(crate) fn shorten_flows(&mut self) -> Option<String> {
+        let mut names = self.names_mut();
+        let common = CommonParts::of(names.iter().map(|name| name.as_str()))?;
+        for name in &mut names {
+            **name = common.shortened(name);
+        }
+        Some(common.note())
+    }
+
+    /// The names of series, slots and panels.
+    fn names_mut(&mut self) -> Vec<&mut String> {
+        let keys = self.keys.iter_mut().map(Key::text_mut);
+        let plots = self.rows.iter_mut().flat_map(|row| &mut row.plots);
+        let of_plots = plots.flat_map(|(_, plot)| {
+            let slots = [&mut plot.x, &mut plot.y].into_iter();
+            let slots = slots.flat_map(AxisSpec::names_mut);
+            let ends = plot.ends.iter_mut().map(|end| &mut end.name);
+            slots.chain(ends).chain(plot.title.as_mut())
+        });
+        keys.chain(of_plots).collect()
+    }
+}
+
 impl CommonParts {
     /// The common parts of those texts that begin with the name of a flow. `None` if there are no two
     /// flows, or if they have no end or host in common.
-    pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Option<Self> {
+    fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Option<Self> {
         let flows: BTreeSet<(Endpoint<'a>, Endpoint<'a>)> = texts
             .filter_map(FlowText::of)
             .map(|flow| (flow.initiator, flow.responder))
@@ -58,7 +91,7 @@ impl CommonParts {
     }
 
     /// The text with a short name; texts without the name of a flow stay as they are.
-    pub(crate) fn shortened(&self, text: &str) -> String {
+    fn shortened(&self, text: &str) -> String {
         let Some(flow) = FlowText::of(text) else {
             return text.to_owned();
         };
@@ -73,7 +106,7 @@ impl CommonParts {
     }
 
     /// A note that completes the short names: `flows 10.0.0.1:* > 10.0.0.2:5201`.
-    pub(crate) fn note(&self) -> String {
+    fn note(&self) -> String {
         format!(
             "flows {} > {}",
             self.initiator.text(),
@@ -134,19 +167,12 @@ impl<'a> FlowText<'a> {
 impl<'a> Endpoint<'a> {
     /// Reads an endpoint at the beginning of a text, and returns it with what follows.
     fn of(text: &'a str) -> Option<(Self, &'a str)> {
-        // The address of an IPv6 endpoint is in brackets, and has colons.
-        let colon = match text.strip_prefix('[') {
-            Some(_) => text.find("]:")? + 1,
-            None => text.find(':')?,
-        };
-        let (host, after) = (&text[..colon], &text[colon + 1..]);
-        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-        let (port, rest) = after.split_at(digits);
-        let is_address = host
-            .trim_matches(['[', ']'])
-            .parse::<std::net::IpAddr>()
-            .is_ok();
-        (is_address && !port.is_empty()).then_some((Self { host, port }, rest))
+        let word = text.split(' ').next()?;
+        // The name of a group ends in a colon before its median.
+        let endpoint = word.trim_end_matches(':');
+        endpoint.parse::<SocketAddr>().ok()?;
+        let (host, port) = endpoint.rsplit_once(':')?;
+        Some((Self { host, port }, &text[endpoint.len()..]))
     }
 }
 

@@ -71,13 +71,8 @@ impl Key {
     }
 
     /// The text of the entry.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The entry with another text.
-    pub(crate) fn with_text(self, text: String) -> Self {
-        Self { text, ..self }
+    pub(crate) const fn text_mut(&mut self) -> &mut String {
+        &mut self.text
     }
 }
 

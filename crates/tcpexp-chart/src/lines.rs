@@ -27,7 +27,7 @@ pub enum Join {
 
 /// The samples over `seconds`, joined where they are close in time; isolated samples are dots.
 ///
-/// Samples most of which would be in short pieces of straight lines are all dots.
+/// If most samples would be in short pieces of lines, all samples are dots.
 pub fn over_time(points: &[Point], seconds: f64, join: Join, stroke: Stroke) -> Vec<Layer> {
     let apart = match join {
         // No distance between ordered samples is below zero, so each sample is alone.

@@ -2,7 +2,6 @@
 
 use crate::axis::AxisSpec;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT, UNITS_PER_MM};
-use crate::flow_names::CommonParts;
 use crate::heat::HeatScale;
 use crate::labels::{ROW, wrapped};
 use crate::layer::Layer;
@@ -121,46 +120,13 @@ impl Scene {
     /// Draws the figure in this style.
     ///
     /// Names of flows are shortened to the hosts and ports in which the flows of the figure differ.
-    pub fn draw(&self, style: &Style) -> Result<Svg, Error> {
-        let Some(common) = CommonParts::of(self.texts()) else {
-            return self.draw_named(style);
-        };
-        let mut scene = self.clone();
-        scene.rename(|text| common.shortened(text));
-        let notes = style.note.iter().cloned().chain([common.note()]);
-        let notes: Vec<String> = notes.collect();
-        scene.draw_named(&style.noting(notes.join(", ")))
-    }
-
-    /// The names of series and slots.
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        let plots = self.rows.iter().flat_map(|row| &row.plots);
-        let of_plots = plots.flat_map(|(_, plot)| {
-            let slots = [&plot.x, &plot.y].into_iter().flat_map(AxisSpec::names);
-            let ends = plot.ends.iter().map(|end| end.name.as_str());
-            slots.chain(ends).chain(plot.title.as_deref())
-        });
-        self.keys.iter().map(Key::text).chain(of_plots)
-    }
-
-    /// Replaces the names of series and slots.
-    fn rename(&mut self, new: impl Fn(&str) -> String) {
-        for key in &mut self.keys {
-            let text = new(key.text());
-            *key = key.clone().with_text(text);
-        }
-        for (_, plot) in self.rows.iter_mut().flat_map(|row| &mut row.plots) {
-            plot.x.rename(&new);
-            plot.y.rename(&new);
-            for end in &mut plot.ends {
-                end.name = new(&end.name);
-            }
-            plot.title = plot.title.as_deref().map(&new);
-        }
-    }
-
-    fn draw_named(&self, style: &Style) -> Result<Svg, Error> {
+    pub fn draw(mut self, style: &Style) -> Result<Svg, Error> {
         let mut style = style.clone();
+        let common = self.shorten_flows();
+        style.note = match (style.note, common) {
+            (Some(note), Some(common)) => Some(format!("{note}, {common}")),
+            (note, common) => note.or(common),
+        };
         if style.may_grow {
             let mut missing = 0;
             // The room for labels depends on text widths, which only a canvas measures, so the

@@ -78,9 +78,8 @@ pub fn trend_figure(
             let marker = Marker::of_series(colour + colour / SERIES);
             plot.layers.extend(line.layers(stroke, marker));
             let (name, ink) = (colours.label(colour), stroke.ink);
-            if name.is_empty() {
-                // Without columns there is one line, and nothing to name.
-            } else if style.labels {
+            // Without columns there is one line and nothing to name. The legend leaves it out.
+            if style.labels && !name.is_empty() {
                 plot.ends.push(LineEnd { at, name, stroke });
             } else {
                 keys.insert(colour, Key::marker(name, Some(stroke), marker, ink));
