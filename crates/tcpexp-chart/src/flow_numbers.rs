@@ -23,7 +23,8 @@ pub struct Flows {
 impl Flows {
     /// Numbers the flows of a table, those with the largest sum of `column` first.
     ///
-    /// With these numbers a flow has the same colour in each figure of the same flows, whatever its panels.
+    /// With these numbers a flow has the same colour in all time series of the same flows, whatever the
+    /// panels.
     pub fn by_size(frame: &Frame, column: &str) -> Result<Self, Error> {
         let mut sizes: BTreeMap<String, f64> = BTreeMap::new();
         for line in lines_of(frame, column)? {
