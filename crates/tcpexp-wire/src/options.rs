@@ -73,17 +73,26 @@ impl<'a> TcpOptions<'a> {
     /// `TSecr` is meaningful only if the ACK flag is set.
     #[inline]
     pub fn timestamps(&self) -> Option<(u32, u32)> {
-        self.lone_timestamps()
+        self.leading_timestamps()
             .or_else(|| self.find(TIMESTAMPS).map(|value| two_words(*value)))
+    }
+
+    /// Returns the timestamps if the option is the first one, in the layout of RFC 7323, appendix A.
+    #[inline]
+    fn leading_timestamps(&self) -> Option<(u32, u32)> {
+        let ([NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, value @ ..], _) =
+            self.raw.split_first_chunk::<12>()?
+        else {
+            return None;
+        };
+        Some(two_words(*value))
     }
 
     /// Returns the timestamps if the option is the only one, in the layout of RFC 7323, appendix A.
     /// Nearly every segment of a connection with timestamps has this layout.
     #[inline]
     pub fn lone_timestamps(&self) -> Option<(u32, u32)> {
-        let (head, value) = self.raw.split_first_chunk()?;
-        let value = <&[u8; 8]>::try_from(value).ok()?;
-        (*head == [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10]).then(|| two_words(*value))
+        self.leading_timestamps().filter(|_| self.raw.len() == 12)
     }
 
     /// Returns the maximum segment size in bytes (RFC 9293, section 3.7.1); on a SYN only.
@@ -109,8 +118,11 @@ impl<'a> TcpOptions<'a> {
     /// Blocks keep the order of the option; a D-SACK block comes first (RFC 2883).
     #[inline]
     pub fn sack_blocks(&self) -> impl Iterator<Item = (SeqNum, SeqNum)> + use<'a> {
-        let option = self.each().find(|(kind, _)| *kind == SACK);
-        blocks(option.map_or(&[], |(_, value)| value))
+        let value = || {
+            let option = self.each().find(|(kind, _)| *kind == SACK);
+            option.map_or(&[][..], |(_, value)| value)
+        };
+        blocks(self.lone_blocks().map_or_else(value, |lone| lone.sack))
     }
 
     /// Reads the options of an acknowledgment in one walk: separate calls take three.
