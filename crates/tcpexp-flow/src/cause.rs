@@ -105,13 +105,19 @@ const EARLIEST_PROBE_PERCENT: i64 = 180;
 /// errors of the replay.
 const LATEST_PROBE_PERCENT: i64 = 150;
 
+/// True if a sender that has been `idle` this long may send a tail loss probe.
+pub fn may_be_probe_after(idle: TimeDelta, srtt: TimeDelta) -> bool {
+    percent_of(idle, srtt) >= EARLIEST_PROBE_PERCENT
+}
+
+/// A capture may contain any time, so a span times 100 may exceed 64 bits.
+fn percent_of(span: TimeDelta, of: TimeDelta) -> i64 {
+    span.as_nanos().saturating_mul(100) / of.as_nanos().max(1)
+}
+
 impl Evidence {
     /// Returns the cause.
     pub fn cause(&self) -> Cause {
-        // A capture may contain any time, so a span times 100 may exceed 64 bits.
-        let percent_of = |span: TimeDelta, of: TimeDelta| {
-            span.as_nanos().saturating_mul(100) / of.as_nanos().max(1)
-        };
         let waited = percent_of(self.waited, self.rto);
         let is_expired = waited >= EARLIEST_TIMEOUT_PERCENT;
         let may_be_probe = self.is_tail && self.repair.is_none() && self.may_probe;
@@ -124,8 +130,7 @@ impl Evidence {
             return Cause::Timeout;
         }
         let srtt = self.srtt.unwrap_or_default();
-        let is_idle =
-            srtt <= TimeDelta::ZERO || percent_of(self.idle, srtt) >= EARLIEST_PROBE_PERCENT;
+        let is_idle = srtt <= TimeDelta::ZERO || may_be_probe_after(self.idle, srtt);
         let is_probe = may_be_probe && !self.is_answer && !self.is_loss_reported && is_idle;
         // Without an ACK that shows a loss, only a timer retransmits, and the reordering timer needs
         // such an ACK too: the sender's retransmission timeout is shorter than the replayed one.

@@ -49,7 +49,7 @@ mod laws;
 #[cfg(test)]
 mod trace;
 
-pub use cause::{Cause, Evidence, PathTimes, Repair, SHORTEST_TIMEOUT};
+pub use cause::{Cause, Evidence, PathTimes, Repair, SHORTEST_TIMEOUT, may_be_probe_after};
 pub use classify::{Behind, Class, Classifier};
 pub use coverage::Coverage;
 pub use ecn::{CeFeedback, EcnHandshake, EcnMode, ace};

@@ -47,6 +47,7 @@ mod fates;
 mod front;
 mod hindsight;
 mod hints;
+mod increase;
 mod lengths;
 mod limits;
 mod losses;

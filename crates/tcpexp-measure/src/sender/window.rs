@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::increase::Increase;
 use super::profile::{Growth, Profile};
 use super::sample::CwndSource;
 
@@ -46,6 +47,11 @@ pub(super) struct AckContext {
     /// True if the receiver's window has no room for a segment.
     pub(super) is_closed: bool,
     pub(super) reply: Reply,
+    /// True if the last data sent ends with a segment shorter than the SMSS: the application had no
+    /// more data.
+    pub(super) is_drained: bool,
+    /// True if a tail loss probe of new data was sent since the last ACK.
+    pub(super) has_probed: bool,
     pub(super) srtt: Option<TimeDelta>,
 }
 
@@ -66,8 +72,7 @@ pub(super) struct Window {
     pub(super) cwnd: u32,
     pub(super) ssthresh: Option<u32>,
     initial: u32,
-    /// Segments counted towards the next increase in congestion avoidance.
-    count: u32,
+    increase: Increase,
     usage: Usage,
     judged: VecDeque<(bool, u32)>,
     /// True if the sender sends several segments at a time (TSO or GSO), so it does not always fill
@@ -93,7 +98,7 @@ impl Window {
             cwnd: profile.initial_window_segments(),
             ssthresh: None,
             initial: profile.initial_window_segments(),
-            count: 0,
+            increase: Increase::default(),
             usage: Usage::default(),
             judged: VecDeque::with_capacity(JUDGED + 1),
             is_bursty,
@@ -104,11 +109,18 @@ impl Window {
 
     /// The estimate outside of recoveries.
     pub(super) fn open(&mut self, now: &AckContext) -> CwndEstimate {
+        // A probe may exceed the window by one segment (`tcp_send_loss_probe`).
+        let beyond = u32::from(now.has_probed && now.pipe > self.cwnd);
+        let now = &AckContext {
+            pipe: now.pipe - beyond,
+            ..*now
+        };
         self.is_filled = false;
         if now.is_closed {
             // The receiver's window holds the sender back, so this ACK counts as unfilled.
             self.judge(now);
             self.cover(now);
+            self.increase.pause();
             return CwndEstimate::Sure(self.cwnd, CwndSource::ReceiverLimited);
         }
         if self.is_filling() && !now.reply.has_sent() {
@@ -120,8 +132,10 @@ impl Window {
         if now.reply != Reply::NothingYet {
             self.judge(now);
         }
-        if !self.is_filling() || now.reply != Reply::AtOnce {
+        let is_drained = now.is_drained && now.pipe < self.cwnd;
+        if !self.is_filling() || now.reply != Reply::AtOnce || is_drained {
             self.cover(now);
+            self.increase.pause();
             return CwndEstimate::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
         self.is_filled = true;
@@ -134,6 +148,9 @@ impl Window {
             now.pipe
         };
         self.notice_slow_start_end(now);
+        if self.ssthresh.is_some_and(|ssthresh| self.cwnd >= ssthresh) {
+            self.increase.reach(self.cwnd);
+        }
         CwndEstimate::Sure(self.cwnd, CwndSource::Filled)
     }
 
@@ -235,11 +252,9 @@ impl Window {
         if counted == 0 {
             return;
         }
-        self.count += counted;
-        // RFC 5681, equation 3, in whole segments (`tcp_cong_avoid_ai`). The replica grows like
-        // this for CUBIC senders too.
-        if self.count >= self.cwnd {
-            self.count -= self.cwnd;
+        // RFC 5681, equation 3, in whole segments (`tcp_cong_avoid_ai`), unless the filled window
+        // grew faster.
+        if self.increase.deliver(counted, self.cwnd) {
             self.cwnd += 1;
         }
     }
@@ -282,8 +297,8 @@ impl Window {
     pub(super) fn settle(&mut self, pipe: u32) {
         self.cwnd = pipe.max(1);
         self.ssthresh = Some(self.cwnd);
-        self.count = 0;
         self.forget();
+        self.increase = Increase::default();
         // A sender that repairs losses has more data than the window allows.
         self.judged.extend([(true, self.cwnd); MIN_JUDGED]);
     }
@@ -298,7 +313,7 @@ impl Window {
     pub(super) fn settle_unfilled(&mut self, threshold: u32) {
         self.cwnd = threshold.max(1);
         self.ssthresh = Some(self.cwnd);
-        self.count = 0;
+        self.increase = Increase::default();
         // Unlike after `settle`, the following ACKs have to show that the sender fills its window.
         self.forget();
     }
@@ -312,6 +327,7 @@ impl Window {
     }
 
     fn forget(&mut self) {
+        self.increase.forget();
         self.judged.clear();
         self.round.clear();
     }

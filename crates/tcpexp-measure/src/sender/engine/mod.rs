@@ -147,6 +147,9 @@ impl<'a> Engine<'a> {
         let is_idle = self.board.is_empty();
         // A sender may repackage retransmitted bytes with new data, so one packet may be both.
         if sent.end > nxt {
+            // Data in flight that no ACK has answered for two round trips.
+            self.exchange.has_probed_anew |=
+                !is_idle && self.exchange.may_probe(sent.at, self.timer.srtt());
             self.send_new(sent.at, nxt, sent.end);
         }
         if sent.start < nxt {
@@ -162,6 +165,8 @@ impl<'a> Engine<'a> {
             model.send(sent.at, bytes, last, in_flight, is_idle);
         }
         self.exchange.send(sent.at);
+        let sent_bytes = sent.end.since(sent.start);
+        self.exchange.is_drained = sent_bytes % i64::from(self.subject.side.smss_bytes.max(1)) != 0;
         self.note_limit();
         self.ticks.send(sent.at, sent.stamp);
     }

@@ -134,6 +134,8 @@ impl Engine<'_> {
             nxt: stream.nxt,
             is_closed: stream.is_closed(self.subject.side.smss_bytes),
             reply: self.exchange.reply(at),
+            is_drained: self.exchange.is_drained,
+            has_probed: self.exchange.has_probed_anew,
             srtt: self.timer.srtt(),
         }
     }

@@ -1,6 +1,6 @@
 //! The sender's position in its stream, and which events answer which.
 
-use tcpexp_flow::StreamOffset;
+use tcpexp_flow::{StreamOffset, may_be_probe_after};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::sender::event::Acked;
@@ -119,6 +119,10 @@ pub(super) struct Exchange {
     advanced: Option<Timestamp>,
     /// True if a tail loss probe was sent since `snd_una` last advanced.
     pub(super) has_probed: bool,
+    /// True if the latest transmission ends with a segment shorter than the SMSS.
+    pub(super) is_drained: bool,
+    /// True if a tail loss probe of new data was sent since the latest ACK.
+    pub(super) has_probed_anew: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +142,8 @@ impl Exchange {
             reply: Reply::Nothing,
             advanced: None,
             has_probed: false,
+            is_drained: false,
+            has_probed_anew: false,
         }
     }
 
@@ -161,6 +167,16 @@ impl Exchange {
             has_data: !acked.is_bare,
         });
         self.reply = Reply::Nothing;
+        self.has_probed_anew = false;
+    }
+
+    /// True if a transmission at `at` may be a tail loss probe (RFC 8985, section 7).
+    pub(super) fn may_probe(&self, at: Timestamp, srtt: Option<TimeDelta>) -> bool {
+        let latest = self.sent.max(self.last_acked());
+        match (latest, srtt) {
+            (Some(latest), Some(srtt)) => may_be_probe_after(at - latest, srtt),
+            _ => false,
+        }
     }
 
     /// Records an ACK that advances `snd_una`.

@@ -1,0 +1,65 @@
+//! Data that does not show the window, although it follows an ACK that released some.
+
+use super::*;
+
+/// A sender whose window stays at five segments. It has sent all data before 10870, and all before
+/// 5930 is acknowledged.
+const FIVE_SEGMENTS: &str = "
+    0.041000 > 1:989(988) ts 41 900
+    0.041001 > 989:1977(988) ts 41 900
+    0.041002 > 1977:2965(988) ts 41 900
+    0.041003 > 2965:3953(988) ts 41 900
+    0.041004 > 3953:4941(988) ts 41 900
+    0.081000 < ack 989 ts 940 41
+    0.081010 > 4941:5929(988) ts 81 940
+    0.082000 < ack 1977 ts 941 41
+    0.082010 > 5929:6917(988) ts 82 941
+    0.083000 < ack 2965 ts 942 41
+    0.083010 > 6917:7905(988) ts 83 942
+    0.084000 < ack 3953 ts 943 41
+    0.084010 > 7905:8893(988) ts 84 943
+    0.122000 < ack 4941 ts 981 81
+    0.122010 > 8893:9881(988) ts 122 981
+    0.123000 < ack 5929 ts 982 82
+    0.123010 > 9881:10869(988) ts 123 982
+";
+
+#[test]
+fn tail_loss_probe_of_new_data_does_not_raise_the_window() {
+    let text = format!(
+        "{HANDSHAKE}{FIVE_SEGMENTS}
+        0.215000 > 10869:11857(988) ts 215 982
+        0.256000 < ack 5929 sack 10869:11857 ts 1115 215
+        "
+    );
+    assert_snapshot!(replay(&text), @r"
+    0+4940 pipe 5 cwnd 10 application_limited slow_start
+    988+4940 pipe 5 cwnd 10 application_limited slow_start
+    1976+4940 pipe 5 cwnd 10 application_limited slow_start
+    2964+4940 pipe 5 cwnd 5 filled slow_start
+    3952+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    4940+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    5928+5928 pipe 6 cwnd 5 filled congestion_avoidance
+    ");
+}
+
+#[test]
+fn last_data_of_the_application_does_not_lower_the_window() {
+    let text = format!(
+        "{HANDSHAKE}{FIVE_SEGMENTS}
+        0.124000 < ack 7905 ts 983 83
+        0.124010 > 10869:10900(31) ts 124 983
+        0.165000 < ack 10900 ts 1024 124
+        "
+    );
+    assert_snapshot!(replay(&text), @r"
+    0+4940 pipe 5 cwnd 10 application_limited slow_start
+    988+4940 pipe 5 cwnd 10 application_limited slow_start
+    1976+4940 pipe 5 cwnd 10 application_limited slow_start
+    2964+4940 pipe 5 cwnd 5 filled slow_start
+    3952+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    4940+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    5928+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    7904+2995 pipe 4 cwnd 5 application_limited congestion_avoidance
+    ");
+}
