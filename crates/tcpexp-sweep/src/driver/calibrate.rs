@@ -33,6 +33,14 @@ const LOAD_PAYLOAD: u64 = 1_470;
 const IPV6_EXCESS: u64 = 20;
 /// Number of load packets that the measurement needs: one packet more or less is 0.5 % of the rate.
 const LOAD_PACKETS: u64 = 200;
+/// Waits before the rate is measured again, if the load has not reached it: a lost SYN of the load's
+/// control connection is sent again after one second, and then after twice that time (RFC 6298,
+/// section 5.5).
+const LOAD_WAITS: [Duration; 3] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+];
 /// Port of the load.
 const LOAD_PORT: u16 = 5_199;
 
@@ -117,14 +125,25 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
     ))
 }
 
-fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibration) -> Verdict {
-    let path = run.cell.setup.path.resolved();
+/// The rate that the load can reach.
+fn planned_bps(setup: &Setup) -> f64 {
+    let path = setup.path.resolved();
     // A policer before the queue passes no more than its own rate.
     let rates = [path.forward.rate, path.forward.police];
     let planned = rates.into_iter().flatten().min();
-    let planned = planned.map_or(0.0, |rate| rate.as_bps() as f64);
-    // `load` measures only a path with a rate, so `planned` is not 0.
-    let off_percent = (rate_bps / planned - 1.0) * 100.0;
+    planned.map_or(0.0, |rate| rate.as_bps() as f64)
+}
+
+/// Percentage by which a rate is above the planned one.
+fn off_percent(setup: &Setup, rate_bps: f64) -> f64 {
+    // `load` measures only a path with a rate, so the planned one is not 0.
+    (rate_bps / planned_bps(setup) - 1.0) * 100.0
+}
+
+fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibration) -> Verdict {
+    let path = run.cell.setup.path.resolved();
+    let planned = planned_bps(&run.cell.setup);
+    let off_percent = off_percent(&run.cell.setup, rate_bps);
     if off_percent.abs() > f64::from(settings.rate_within_percent) {
         let (found, planned) = (rate_bps / 1e6, planned / 1e6);
         return Verdict::Invalid(format!(
@@ -175,7 +194,7 @@ type Load = (f64, std::collections::BTreeMap<String, u64>);
 
 /// Overloads the bottleneck and reads its rate from its counters.
 fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
-    let (router, host) = run.router()?;
+    let (_, host) = run.router()?;
     let path = run.cell.setup.path.resolved();
     let (Some(rate), Os::Linux) = (path.forward.rate, host.os) else {
         return Ok(None);
@@ -187,8 +206,9 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     let time = positive(settings.load).max(packets);
     // iperf3 negotiates for some round trips before it sends.
     let settle = positive(run.cell.setup.base_rtt()) * 6 + Duration::from_millis(250);
-    // The load must last beyond the second read of the counters; `forget` ends it.
-    let seconds = (time + settle + Duration::from_secs(2)).as_secs() + 1;
+    // The load must last beyond the last read of the counters; `forget` ends it.
+    let waits: Duration = LOAD_WAITS.iter().map(|wait| *wait + time).sum();
+    let seconds = (settle + time + waits + Duration::from_secs(2)).as_secs() + 1;
     // 1.5 times the rate of the bottleneck.
     // `-b` of iperf3 counts payload, the bottleneck counts frames.
     let payload = match address {
@@ -201,28 +221,46 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
         "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered} -l {payload} -t {seconds}\n"
     );
     run.crew.at(source, "load", &site::plain(source, &client))?;
+    let mut measured = None;
+    for wait in std::iter::once(settle).chain(LOAD_WAITS) {
+        measured = counted_load(run, wait, time)?;
+        let least_percent = -f64::from(settings.rate_within_percent);
+        let is_slow =
+            |(rate_bps, _): &Load| off_percent(&run.cell.setup, *rate_bps) < least_percent;
+        // Packets of the load or of its control connection may be lost.
+        if !measured.as_ref().is_some_and(is_slow) {
+            break;
+        }
+    }
+    run.crew.at(source, "load", &site::forget(source, "load"))?;
+    // Packets of the load that are still queued would delay the first packets of the traffic.
+    pause(run, drain(run))?;
+    Ok(measured)
+}
+
+/// The rate and the drops of the bottleneck, from its counters: after `wait`, and `time` later.
+fn counted_load(run: &Run<'_>, wait: Duration, time: Duration) -> Result<Option<Load>, Trouble> {
+    let (router, host) = run.router()?;
     let read = site::READ;
     // One script reads both times, because another connection in between takes an unknown time.
     let reads = format!(
         "sleep {:.3}\n{read}echo\nsleep {:.3}\n{read}",
-        settle.as_secs_f64(),
+        wait.as_secs_f64(),
         time.as_secs_f64()
     );
     let text = run.crew.at(router, "load", &site::plain(router, &reads))?;
-    run.crew.at(source, "load", &site::forget(source, "load"))?;
-    // Packets of the load that are still queued would delay the first packets of the traffic.
-    pause(run, drain(run))?;
     let Some((before, after)) = text.split_once("\n\n") else {
         return Ok(None);
     };
     let (Some(before), Some(after)) = (Counters::parse(before), Counters::parse(after)) else {
         return Ok(None);
     };
+    let path = run.cell.setup.path.resolved();
     let right = host.right.as_deref().unwrap_or_default();
     let rate = after.rate_bps(&before, right);
     // The counters of `cake` have Ethernet frames, however it counts bytes for its rate.
     let scale = if path.forward.queue == Some(Queue::Cake) {
-        load_bytes as f64 / LOAD_FRAME as f64
+        path.forward.link_bytes(LOAD_BYTES) as f64 / LOAD_FRAME as f64
     } else {
         1.0
     };
