@@ -45,7 +45,7 @@ impl Increase {
             Some(from) if cwnd > before => {
                 let grown = cwnd.saturating_sub(from);
                 if grown >= MIN_GROWN_SEGMENTS {
-                    self.measured = Some(self.delivered / grown);
+                    self.measured = Some(self.delivered.div_ceil(grown));
                     self.begin(cwnd);
                 }
             }

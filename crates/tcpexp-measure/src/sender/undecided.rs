@@ -1,5 +1,6 @@
 //! Holds samples back until the reason for the sender's silence is known.
 
+use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::row::SenderRow;
@@ -65,20 +66,31 @@ impl Undecided {
         (at - began < span && cwnd < before).then_some(began)
     }
 
-    /// Emits the samples once the sender answers an ACK, with `pipe` segments in the network.
-    /// Returns the new window if the sender reduced it.
-    pub(super) fn decide(&mut self, pipe: u32, rows: &mut impl Extend<SenderRow>) -> Option<u32> {
+    /// Emits the samples once the sender answers an ACK of `una`, with `pipe` segments in the network.
+    /// Returns the reduction if there was one.
+    pub(super) fn decide(
+        &mut self,
+        una: StreamOffset,
+        pipe: u32,
+        rows: &mut impl Extend<SenderRow>,
+    ) -> Option<Reduced> {
         let before = self.samples.first()?.cwnd_segments?;
         let is_cut = self.samples.len() >= CUT;
         let was_reduced = pipe + 1 < before;
         let began = self.samples.first().map(|sample| (sample.at, before));
         self.reducing = self.reducing.or(began).filter(|_| pipe < before);
+        let mut grown = if was_reduced && is_cut {
+            self.windows_of_a_cut(una, pipe)
+        } else {
+            Vec::new()
+        };
+        let ssthresh = grown.last().copied().unwrap_or(pipe);
         for mut sample in self.samples.drain(..) {
             let cwnd = match sample.pipe_segments {
                 _ if !was_reduced => before,
                 // A proportional reduction lowers the window ACK by ACK; a cut lowers it at once.
                 Some(own) if !is_cut => own,
-                _ => pipe,
+                _ => grown.pop().unwrap_or(pipe),
             };
             sample.cwnd_segments = Some(cwnd);
             sample.cwnd_bytes = sample
@@ -87,6 +99,41 @@ impl Undecided {
             sample.cwnd_source = CwndSource::Filled;
             rows.extend([SenderRow::Sample(sample)]);
         }
-        was_reduced.then_some(pipe)
+        was_reduced.then_some(Reduced {
+            cwnd: pipe,
+            ssthresh,
+        })
     }
+
+    /// The windows at the samples after a cut, the last sample's first. The window grows while the
+    /// sender waits (RFC 5681, equation 3), and is `pipe` when it sends again, at the ACK of `una`.
+    fn windows_of_a_cut(&self, una: StreamOffset, pipe: u32) -> Vec<u32> {
+        let mut cwnd = i64::from(pipe);
+        // The window may have grown just before the sender sends again, or be about to grow.
+        let mut left = cwnd / 2;
+        let mut next = Some(una);
+        let mut windows = Vec::with_capacity(self.samples.len());
+        for sample in self.samples.iter().rev() {
+            if let (Some(own), Some(after)) = (sample.snd_una, next) {
+                let smss = i64::from(sample.smss_bytes.unwrap_or(1).max(1));
+                left -= after.since(own) / smss;
+            }
+            next = sample.snd_una.or(next);
+            while left < 0 && cwnd > 1 {
+                cwnd -= 1;
+                left += cwnd;
+            }
+            windows.push(u32::try_from(cwnd).unwrap_or(pipe));
+        }
+        windows
+    }
+}
+
+/// A reduction of the window without a loss.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reduced {
+    /// The window when the sender sends again, in segments.
+    pub(super) cwnd: u32,
+    /// The window right after the reduction, in segments.
+    pub(super) ssthresh: u32,
 }

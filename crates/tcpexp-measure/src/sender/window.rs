@@ -8,6 +8,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::increase::Increase;
 use super::profile::{Growth, Profile};
 use super::sample::CwndSource;
+use super::undecided::Reduced;
 
 /// Number of latest ACKs that decide whether the sender fills its window. Chosen on captures whose
 /// senders' kernels logged cwnd.
@@ -176,9 +177,9 @@ impl Window {
     }
 
     /// Sets the window after a reduction without a loss.
-    pub(super) fn reduced(&mut self, cwnd: u32) {
+    pub(super) fn reduced(&mut self, Reduced { cwnd, ssthresh }: Reduced) {
         self.cwnd = cwnd;
-        self.ssthresh = Some(cwnd);
+        self.ssthresh = Some(ssthresh);
         // The pipes from before the reduction would raise the window of a bursty sender again.
         self.judged
             .iter_mut()

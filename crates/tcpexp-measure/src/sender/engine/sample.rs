@@ -35,7 +35,7 @@ impl Engine<'_> {
             CwndEstimate::Sure(cwnd, source) => {
                 // A window filled again shows whether the sender reduced it during its silence.
                 if source == CwndSource::Filled
-                    && let Some(reduced) = self.undecided.decide(now.pipe, rows)
+                    && let Some(reduced) = self.undecided.decide(now.una, now.pipe, rows)
                 {
                     self.window.reduced(reduced);
                 }

@@ -63,3 +63,50 @@ fn last_data_of_the_application_does_not_lower_the_window() {
     7904+2995 pipe 4 cwnd 5 application_limited congestion_avoidance
     ");
 }
+
+/// The sender fills twelve segments, cuts its window, and sends again once four are in flight.
+#[test]
+fn window_grows_from_a_cut_until_the_sender_sends_again() {
+    let segment = |at: &str, number: u32, echo: u32| {
+        let (from, to) = (1 + number * 988, 1 + (number + 1) * 988);
+        format!("{at} > {from}:{to}(988) ts 41 {echo}\n")
+    };
+    let ack = |at: &str, number: u32| format!("{at} < ack {} ts 940 41\n", 1 + number * 988);
+    let mut text = HANDSHAKE.to_owned();
+    for number in 0..12 {
+        text += &segment(&format!("0.0410{number:02}"), number, 900);
+    }
+    for number in 1..=8 {
+        text += &ack(&format!("0.08{number}000"), number);
+        text += &segment(&format!("0.08{number}010"), 11 + number, 940);
+    }
+    for number in 9..=17 {
+        text += &ack(&format!("0.1{number:02}000"), number);
+    }
+    text += &segment("0.117010", 20, 940);
+    text += &segment("0.117011", 21, 940);
+    text += &ack("0.158000", 18);
+    text += &segment("0.158010", 22, 940);
+    text += &ack("0.159000", 19);
+    assert_snapshot!(replay(&text), @r"
+    0+11856 pipe 12 cwnd 12 application_limited slow_start
+    988+11856 pipe 12 cwnd 13 application_limited slow_start
+    1976+11856 pipe 12 cwnd 14 application_limited slow_start
+    2964+11856 pipe 12 cwnd 12 filled slow_start
+    3952+11856 pipe 12 cwnd 12 filled slow_start
+    4940+11856 pipe 12 cwnd 12 filled slow_start
+    5928+11856 pipe 12 cwnd 12 filled slow_start
+    6916+11856 pipe 12 cwnd 12 filled slow_start
+    7904+11856 pipe 12 cwnd 12 filled slow_start
+    8892+10868 pipe 11 cwnd 3 filled slow_start
+    9880+9880 pipe 10 cwnd 3 filled slow_start
+    10868+8892 pipe 9 cwnd 4 filled slow_start
+    11856+7904 pipe 8 cwnd 4 filled slow_start
+    12844+6916 pipe 7 cwnd 4 filled slow_start
+    13832+5928 pipe 6 cwnd 4 filled slow_start
+    14820+4940 pipe 5 cwnd 5 filled slow_start
+    15808+3952 pipe 4 cwnd 5 filled slow_start
+    16796+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    17784+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    ");
+}
