@@ -4,7 +4,7 @@ use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::row::SenderRow;
-use super::sample::{CwndSource, SenderSample};
+use super::sample::{CwndSource, Phase, SenderSample};
 
 /// Consecutive unanswered ACKs that mean an immediate window cut. A proportional reduction (RFC
 /// 6937) lets the sender answer at least every third ACK for factors of 1/2 and above.
@@ -97,6 +97,11 @@ impl Undecided {
                 .smss_bytes
                 .map(|smss| u64::from(smss) * u64::from(cwnd));
             sample.cwnd_source = CwndSource::Filled;
+            if was_reduced && is_cut {
+                // The cut sets the threshold to the window that it leaves.
+                sample.ssthresh_segments = Some(ssthresh);
+                sample.phase = sample.phase.map(|_| Phase::CongestionAvoidance);
+            }
             rows.extend([SenderRow::Sample(sample)]);
         }
         was_reduced.then_some(Reduced {

@@ -98,14 +98,14 @@ fn window_grows_from_a_cut_until_the_sender_sends_again() {
     5928+11856 pipe 12 cwnd 12 filled slow_start
     6916+11856 pipe 12 cwnd 12 filled slow_start
     7904+11856 pipe 12 cwnd 12 filled slow_start
-    8892+10868 pipe 11 cwnd 3 filled slow_start
-    9880+9880 pipe 10 cwnd 3 filled slow_start
-    10868+8892 pipe 9 cwnd 4 filled slow_start
-    11856+7904 pipe 8 cwnd 4 filled slow_start
-    12844+6916 pipe 7 cwnd 4 filled slow_start
-    13832+5928 pipe 6 cwnd 4 filled slow_start
-    14820+4940 pipe 5 cwnd 5 filled slow_start
-    15808+3952 pipe 4 cwnd 5 filled slow_start
+    8892+10868 pipe 11 cwnd 3 filled congestion_avoidance
+    9880+9880 pipe 10 cwnd 3 filled congestion_avoidance
+    10868+8892 pipe 9 cwnd 4 filled congestion_avoidance
+    11856+7904 pipe 8 cwnd 4 filled congestion_avoidance
+    12844+6916 pipe 7 cwnd 4 filled congestion_avoidance
+    13832+5928 pipe 6 cwnd 4 filled congestion_avoidance
+    14820+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    15808+3952 pipe 4 cwnd 5 filled congestion_avoidance
     16796+4940 pipe 5 cwnd 5 filled congestion_avoidance
     17784+4940 pipe 5 cwnd 5 filled congestion_avoidance
     ");
