@@ -15,9 +15,11 @@ pub(super) struct Increase {
     count: u32,
     /// The window when the current measurement began, at an increase.
     from: Option<u32>,
+    /// The window at the latest ACK; 0 if the sender did not fill it.
     latest: u32,
-    /// Segments acknowledged since `from`.
+    /// Segments acknowledged since the current measurement began.
     delivered: u32,
+    /// Acknowledged segments per segment of growth, as last measured.
     measured: Option<u32>,
 }
 

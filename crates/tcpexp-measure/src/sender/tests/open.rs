@@ -24,41 +24,47 @@ const FIVE_SEGMENTS: &str = "
     0.123010 > 9881:10869(988) ts 123 982
 ";
 
+/// The rows that `rest` adds to those of [`FIVE_SEGMENTS`].
+fn rows_after_five_segments(rest: &str) -> String {
+    let before = replay(&format!("{HANDSHAKE}{FIVE_SEGMENTS}"));
+    let all = replay(&format!("{HANDSHAKE}{FIVE_SEGMENTS}{rest}"));
+    all.strip_prefix(&before).unwrap().to_owned()
+}
+
 #[test]
-fn tail_loss_probe_of_new_data_does_not_raise_the_window() {
-    let text = format!(
-        "{HANDSHAKE}{FIVE_SEGMENTS}
-        0.215000 > 10869:11857(988) ts 215 982
-        0.256000 < ack 5929 sack 10869:11857 ts 1115 215
-        "
-    );
-    assert_snapshot!(replay(&text), @r"
+fn window_of_five_segments_is_filled() {
+    let rows = replay(&format!("{HANDSHAKE}{FIVE_SEGMENTS}"));
+    assert_snapshot!(rows, @r"
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     988+4940 pipe 5 cwnd 10 application_limited slow_start
     1976+4940 pipe 5 cwnd 10 application_limited slow_start
     2964+4940 pipe 5 cwnd 5 filled slow_start
     3952+4940 pipe 5 cwnd 5 filled congestion_avoidance
     4940+4940 pipe 5 cwnd 5 filled congestion_avoidance
-    5928+5928 pipe 6 cwnd 5 filled congestion_avoidance
     ");
 }
 
 #[test]
+fn tail_loss_probe_of_new_data_does_not_raise_the_window() {
+    let rows = rows_after_five_segments(
+        "
+        0.215000 > 10869:11857(988) ts 215 982
+        0.256000 < ack 5929 sack 10869:11857 ts 1115 215
+        ",
+    );
+    assert_snapshot!(rows, @"5928+5928 pipe 6 cwnd 5 filled congestion_avoidance");
+}
+
+#[test]
 fn last_data_of_the_application_does_not_lower_the_window() {
-    let text = format!(
-        "{HANDSHAKE}{FIVE_SEGMENTS}
+    let rows = rows_after_five_segments(
+        "
         0.124000 < ack 7905 ts 983 83
         0.124010 > 10869:10900(31) ts 124 983
         0.165000 < ack 10900 ts 1024 124
-        "
+        ",
     );
-    assert_snapshot!(replay(&text), @r"
-    0+4940 pipe 5 cwnd 10 application_limited slow_start
-    988+4940 pipe 5 cwnd 10 application_limited slow_start
-    1976+4940 pipe 5 cwnd 10 application_limited slow_start
-    2964+4940 pipe 5 cwnd 5 filled slow_start
-    3952+4940 pipe 5 cwnd 5 filled congestion_avoidance
-    4940+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    assert_snapshot!(rows, @r"
     5928+4940 pipe 5 cwnd 5 filled congestion_avoidance
     7904+2995 pipe 4 cwnd 5 application_limited congestion_avoidance
     ");
