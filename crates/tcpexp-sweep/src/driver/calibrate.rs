@@ -221,12 +221,11 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
         "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered} -l {payload} -t {seconds}\n"
     );
     run.crew.at(source, "load", &site::plain(source, &client))?;
+    let least_percent = -f64::from(settings.rate_within_percent);
+    let is_slow = |(rate_bps, _): &Load| off_percent(&run.cell.setup, *rate_bps) < least_percent;
     let mut measured = None;
     for wait in std::iter::once(settle).chain(LOAD_WAITS) {
         measured = counted_load(run, wait, time)?;
-        let least_percent = -f64::from(settings.rate_within_percent);
-        let is_slow =
-            |(rate_bps, _): &Load| off_percent(&run.cell.setup, *rate_bps) < least_percent;
         // Packets of the load or of its control connection may be lost.
         if !measured.as_ref().is_some_and(is_slow) {
             break;
