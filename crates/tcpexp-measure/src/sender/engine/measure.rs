@@ -1,0 +1,72 @@
+//! Measurements from each ACK: round-trip time, delivery rate, and the model of BBR.
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::Timestamp;
+
+use super::{Engine, Order};
+use crate::sender::event::Acked;
+use crate::sender::model::{Delivery as ModelDelivery, Repairing};
+use crate::sender::progress::Progress;
+use crate::sender::recovery::RecoveryKind;
+
+impl Engine<'_> {
+    pub(super) fn update_model(
+        &mut self,
+        at: Timestamp,
+        progress: &Progress,
+        prior_in_flight: u32,
+        lost: u32,
+    ) {
+        let Some(model) = &mut self.model else {
+            return;
+        };
+        model.deliver(&ModelDelivery {
+            at,
+            segments: progress.delivered,
+            latest: progress.latest,
+            prior_in_flight,
+            in_flight: self.board.pipe(),
+            lost,
+            repairing: match self.state.kind() {
+                Some(RecoveryKind::Fast) => Repairing::Losses,
+                Some(RecoveryKind::Timeout) => Repairing::AfterTimeout,
+                Some(RecoveryKind::CongestionEcho) | None => Repairing::Nothing,
+            },
+            smss_bytes: self.subject.side.smss_bytes,
+        });
+    }
+
+    /// Samples the round-trip time as Linux does: once per ACK, never on retransmitted data.
+    pub(super) fn time(
+        &mut self,
+        acked: &Acked,
+        progress: &Progress,
+        syn: Option<Timestamp>,
+        nxt: StreamOffset,
+    ) {
+        let rtt = match syn.or_else(|| progress.timed()) {
+            Some(sent) => Some(acked.at - sent),
+            // A timestamp shows which copy of retransmitted data the ACK answers
+            // (`tcp_ack_update_rtt`).
+            None if progress.cumulative > 0 => self.ticks.rtt(acked.at, acked.echo),
+            None => None,
+        };
+        // Away from the sender, the handshake shows a part of the round-trip time.
+        if let (Some(model), Some(sent), Order::Seen) = (&mut self.model, syn, self.subject.order) {
+            model.open(acked.at, acked.at - sent);
+        }
+        if let Some(rtt) = rtt {
+            self.timer.sample(rtt, acked.ack, nxt);
+        }
+    }
+
+    pub(super) fn measure_delivery(&mut self, acked: &Acked) {
+        let delivery = &mut self.totals.delivery;
+        if self.state.is_open() && !self.board.has_sacked() {
+            delivery.acknowledge(acked.at, acked.ack, self.timer.srtt());
+        } else {
+            // The ACK fills a hole and covers data delivered earlier.
+            delivery.restart();
+        }
+    }
+}
