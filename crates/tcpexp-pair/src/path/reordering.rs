@@ -8,9 +8,11 @@ use tcpexp_units::{TimeDelta, Timestamp};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reordering {
     arrived: u64,
-    /// Packets that left after all packets that arrived before them, as runs of consecutive
-    /// numbers.
-    ahead: VecDeque<Stretch>,
+    /// The last packets that left after all packets that arrived before them, as a run of
+    /// consecutive numbers. Most flows have no other.
+    latest: Option<Stretch>,
+    /// The runs before `latest`.
+    earlier: VecDeque<Stretch>,
 }
 
 /// Consecutive packets that arrived consecutively.
@@ -56,36 +58,50 @@ impl Reordering {
     pub(super) fn arrive(&mut self, number: u64, left_at: Timestamp, longest: TimeDelta) -> Order {
         let position = self.arrived;
         self.arrived += 1;
-        let overtaken_by = self.ahead.partition_point(|stretch| stretch.last <= number);
-        if let Some(overtaking) = self.ahead.get(overtaken_by) {
+        if let Some(overtaking) = self.first_beyond(number) {
             let after = (number + 1).saturating_sub(overtaking.first);
             // e = i − j, where j is the first arrival of a later packet (RFC 4737, section 4.2).
             let extent_packets = position - (overtaking.position + after);
             return Order::Reordered { extent_packets };
         }
-        while let Some(oldest) = self.ahead.front()
-            && left_at - oldest.left_at > longest
-        {
-            self.ahead.pop_front();
+        let is_over = |stretch: &Stretch| left_at - stretch.left_at > longest;
+        while self.earlier.front().is_some_and(is_over) {
+            self.earlier.pop_front();
         }
-        match self.ahead.back_mut() {
+        let latest = self.latest.filter(|latest| !is_over(latest));
+        self.latest = Some(match latest {
             // Another part of a super-packet that arrived in part before.
-            Some(latest) if latest.last == number => {}
-            Some(latest)
-                if latest.last + 1 == number
-                    && latest.position + (number - latest.first) == position =>
-            {
-                latest.last = number;
-                latest.left_at = left_at;
-            }
-            _ => self.ahead.push_back(Stretch {
-                first: number,
+            Some(latest) if latest.last == number => latest,
+            Some(latest) if latest.is_continued_by(number, position) => Stretch {
                 last: number,
-                position,
                 left_at,
-            }),
-        }
+                ..latest
+            },
+            before => {
+                self.earlier.extend(before);
+                Stretch {
+                    first: number,
+                    last: number,
+                    position,
+                    left_at,
+                }
+            }
+        });
         Order::Kept
+    }
+
+    /// The first run with a later packet than `number`.
+    fn first_beyond(&self, number: u64) -> Option<&Stretch> {
+        let latest = self.latest.as_ref().filter(|run| run.last > number)?;
+        let before = self.earlier.partition_point(|run| run.last <= number);
+        Some(self.earlier.get(before).unwrap_or(latest))
+    }
+}
+
+impl Stretch {
+    /// True if packet `number` follows, and arrived after `position` packets without a gap.
+    fn is_continued_by(&self, number: u64, position: u64) -> bool {
+        self.last + 1 == number && self.position + (number - self.first) == position
     }
 }
 
@@ -132,13 +148,13 @@ mod tests {
             let number = number.cast_unsigned() * 2;
             assert_eq!(reordering.arrive(number, left_at, longest), Order::Kept);
         }
-        assert!(reordering.ahead.len() < 60);
+        assert!(reordering.earlier.len() < 60);
         let mut reordering = Reordering::default();
         for number in 0..10_000 {
             let left_at = Timestamp::from_nanos(number);
             reordering.arrive(number.cast_unsigned(), left_at, longest);
         }
-        assert_eq!(reordering.ahead.len(), 1);
+        assert!(reordering.earlier.is_empty());
     }
 
     proptest! {
