@@ -11,9 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use tcpexp_flow::StreamOffset;
 use tcpexp_wire::SeqNum;
 
-use super::answered::{Answered, overlaps};
+use super::answered::Answered;
 use super::departure::Departure;
 use super::echoes::Echoes;
+use super::seen::Seen;
 use super::unwrap::Unwrap;
 
 /// Number of recent holes and retransmissions remembered per direction: enough for a horizon of
@@ -44,8 +45,8 @@ pub(in crate::spp) enum Absence {
 pub(in crate::spp) struct Evidence {
     unwrap: Unwrap,
     echoes: Echoes,
-    /// The bytes captured downstream: disjoint ranges, end by start.
-    seen: BTreeMap<StreamOffset, StreamOffset>,
+    /// The bytes captured downstream.
+    seen: Seen,
     /// Ends of retransmissions by their start.
     retransmitted: BTreeMap<StreamOffset, StreamOffset>,
     /// End of the data that left.
@@ -95,43 +96,22 @@ impl Evidence {
 
     /// Adds data that arrived, in the record with this lower half of its number.
     pub(in crate::spp) fn arrive(&mut self, seq: SeqNum, bytes: u32, record: u32) {
-        let (mut start, mut end) = self.range(seq, bytes);
+        let (start, end) = self.range(seq, bytes);
         let is_repair = self.answered.is_some()
             && self.was_retransmitted(start, end)
-            && !overlaps(&self.seen, start, end);
+            && !self.seen.has_any(start, end);
         if is_repair && let Some(answered) = &mut self.answered {
             answered.arrive(record, start, end);
         }
-        // The usual case: the data continues the last range.
-        if let Some(mut last) = self.seen.last_entry()
-            && *last.key() <= start
-            && *last.get() >= start
-        {
-            *last.get_mut() = end.max(*last.get());
+        if self.seen.extend(start, end) {
             return;
         }
-        let is_late = self
-            .seen
-            .last_key_value()
-            .is_some_and(|(&from, _)| start < from);
         // Late data that left only once was overtaken on the path (RFC 4737, section 3).
+        let is_late = self.seen.is_before_last(start);
         self.reordered |= is_late && !self.was_retransmitted(start, end);
-        let before = self.seen.range(..=start).next_back();
-        if let Some((&from, &to)) = before
-            && to >= start
-        {
-            start = from;
-        }
-        // The inclusive end merges a range that starts where this data ends.
-        while let Some((&from, &to)) = self.seen.range(start..=end).next_back() {
-            end = end.max(to);
-            self.seen.remove(&from);
-        }
-        self.seen.insert(start, end);
-        while self.seen.len() > REMEMBERED {
-            let oldest = self.seen.pop_first();
-            self.forget(oldest.map(|(_, end)| end));
-        }
+        self.seen.add(start, end);
+        let forgotten = self.seen.limit(REMEMBERED);
+        self.forget(forgotten);
     }
 
     /// Adds the timestamp of a segment without data that left, in the record with this lower half of
@@ -215,8 +195,7 @@ impl Evidence {
         let unproven = Absence::unproven(misses);
         let start = self.unwrap.peek(seq);
         let end = start.plus(bytes);
-        let before = self.seen.range(..=start).next_back();
-        if before.is_some_and(|(_, &to)| to >= end) {
+        if self.seen.has_all(start, end) {
             // These bytes left only once, so either a retransmission left unseen, or this packet
             // arrived and a capture or the path changed it.
             if !self.was_retransmitted(start, end) {
@@ -361,16 +340,5 @@ mod tests {
         };
         assert_eq!(absence(1), (Absence::Lost, Absence::LostOrMissed));
         assert_eq!(absence(REPEATED), (Absence::Lost, Absence::Lost));
-    }
-
-    #[test]
-    fn ranges_merge_once_the_holes_are_filled() {
-        let evidence = evidence(&[], &[5, 1, 3, 2, 4, 9, 7], 1);
-        let seen: Vec<i64> = evidence
-            .seen
-            .iter()
-            .map(|(from, to)| to.since(*from))
-            .collect();
-        assert_eq!(seen, [5_000, 1_000, 1_000]);
     }
 }

@@ -11,6 +11,7 @@ mod outcome;
 mod piece;
 mod queue;
 mod ranges;
+mod seen;
 mod setting;
 mod spacing;
 mod strays;
