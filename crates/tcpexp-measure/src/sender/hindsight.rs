@@ -143,6 +143,6 @@ impl Hindsight {
     pub(super) fn side(&self, flow: FlowId, direction: Direction) -> Option<&Side> {
         let place = self.flows.binary_search_by_key(&flow, |(id, _)| *id);
         let (_, surveyed) = &self.flows[place.ok()?];
-        surveyed.sides[direction.index()].as_ref()
+        surveyed.sides[direction.index()].as_deref()
     }
 }

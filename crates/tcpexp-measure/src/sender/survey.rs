@@ -26,7 +26,8 @@ const MIN_DATA_SEGMENTS: u64 = 4;
 pub(super) struct Surveyed {
     pub(super) initiator: SocketAddr,
     pub(super) responder: SocketAddr,
-    pub(super) sides: [Option<Side>; 2],
+    /// `None` with hardly any data, as in most flows of a scan or a flood, which a box keeps small.
+    pub(super) sides: [Option<Box<Side>>; 2],
 }
 
 /// First-pass results for one direction's data and its sender.
@@ -157,8 +158,8 @@ impl Meter for FlowSurvey {
         }
         let vantage = self.vantage();
         let sides = [
-            self.side(Direction::Forward, vantage),
-            self.side(Direction::Reverse, vantage),
+            self.side(Direction::Forward, vantage).map(Box::new),
+            self.side(Direction::Reverse, vantage).map(Box::new),
         ];
         let surveyed = Surveyed {
             initiator: flow.initiator(),
