@@ -75,7 +75,8 @@ struct Handshake {
 #[derive(Default)]
 struct SideSurvey {
     data_segments: u64,
-    lengths: Lengths,
+    /// `None` without data: a flood has many such flows, and the counts are a third of this state.
+    lengths: Option<Box<Lengths>>,
     syn: Option<tcpexp_flow::SynOptions>,
     /// True if packets of this direction carry SACK blocks.
     has_blocks: bool,
@@ -289,7 +290,7 @@ impl SideSurvey {
         let bytes = segment.seen.payload_bytes;
         if bytes > 0 {
             self.data_segments += 1;
-            self.lengths.add(bytes);
+            self.lengths.get_or_insert_default().add(bytes);
         }
         match class {
             Class::Behind(behind) => {
@@ -333,6 +334,7 @@ impl SideSurvey {
     }
 
     fn side(&self, other: &Self, position: Option<Position>) -> Option<Side> {
+        let lengths = self.lengths.as_deref()?;
         if self.data_segments < MIN_DATA_SEGMENTS {
             return None;
         }
@@ -357,11 +359,11 @@ impl SideSurvey {
             }
             None => self.scale.found(),
         };
-        let smss_bytes = self.lengths.smss_bytes(mss);
+        let smss_bytes = lengths.smss_bytes(mss);
         Some(Side {
             smss_bytes,
             feedback: None,
-            is_bursty: self.lengths.is_above(smss_bytes),
+            is_bursty: lengths.is_above(smss_bytes),
             tick: self.ticks.found(),
             position,
             has_timestamps: timestamps.unwrap_or(self.has_stamps),
