@@ -26,7 +26,7 @@ const MIN_DATA_SEGMENTS: u64 = 4;
 pub(super) struct Surveyed {
     pub(super) initiator: SocketAddr,
     pub(super) responder: SocketAddr,
-    /// `None` with hardly any data, as in most flows of a scan or a flood, which a box keeps small.
+    /// `None` with hardly any data. Boxed, because most flows of a scan or a flood have none.
     pub(super) sides: [Option<Box<Side>>; 2],
 }
 
@@ -75,7 +75,8 @@ struct Handshake {
 #[derive(Default)]
 struct SideSurvey {
     data_segments: u64,
-    /// `None` without data: a flood has many such flows, and the counts are a third of this state.
+    /// `None` without data. Boxed, because the counts would be a third of this state, and most flows
+    /// of a flood have no data.
     lengths: Option<Box<Lengths>>,
     syn: Option<tcpexp_flow::SynOptions>,
     /// True if packets of this direction carry SACK blocks.

@@ -8,10 +8,10 @@ use tcpexp_units::{TimeDelta, Timestamp};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reordering {
     arrived: u64,
-    /// The last packets that left after all packets that arrived before them, as a run of
-    /// consecutive numbers. Most flows have no other.
+    /// Latest run of packets that left after all earlier arrivals. Most flows have no other, so it
+    /// is not in the queue, which allocates 128 bytes.
     latest: Option<Stretch>,
-    /// The runs before `latest`.
+    /// The runs before it, in order.
     earlier: VecDeque<Stretch>,
 }
 

@@ -8,8 +8,8 @@ use super::answered::overlaps;
 
 /// Disjoint ranges of bytes that one point captured.
 ///
-/// Most flows have a single range, so the last one is not in the map: the map's first node alone takes
-/// more memory than all else that is known of a flow of two packets.
+/// The last range is not in the map: most flows have no other, and the first node of a map takes 192
+/// bytes.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// Ends of the other ranges by their starts; all end before `last` starts.
