@@ -126,7 +126,7 @@ impl Linker {
     pub(in crate::spp) fn see(
         &mut self,
         point: Point,
-        sighting: Sighting,
+        sighting: &Sighting,
         out: &mut impl Listener,
     ) {
         match &self.flows[point.index()][sighting.slot.index()].state {
@@ -180,7 +180,7 @@ impl Linker {
         }
     }
 
-    fn wait(&mut self, point: Point, sighting: Sighting, out: &mut impl Listener) {
+    fn wait(&mut self, point: Point, sighting: &Sighting, out: &mut impl Listener) {
         let limit = if self.held < HELD_IN_ALL {
             HELD
         } else {
@@ -192,7 +192,7 @@ impl Linker {
             return;
         };
         waiting.packets += 1;
-        waiting.held.push_back(sighting);
+        waiting.held.push_back(*sighting);
         self.held += 1;
         let holders = &mut self.holders[point.index()];
         let is_only = self.translated && holders.hold(sighting.mark, slot);
@@ -216,7 +216,7 @@ impl Linker {
             return;
         }
         if packets <= STRAYS {
-            out.strayed(point, &sighting);
+            out.strayed(point, sighting);
         }
         if is_only {
             self.offer(point, sighting, out);
@@ -236,8 +236,8 @@ impl Linker {
 
     /// Searches for the counterpart of a flow by the mark of one packet, which no other flow of the
     /// point holds back.
-    fn offer(&mut self, point: Point, sighting: Sighting, out: &mut impl Listener) {
-        let Sighting { slot, mark, .. } = sighting;
+    fn offer(&mut self, point: Point, sighting: &Sighting, out: &mut impl Listener) {
+        let Sighting { slot, mark, .. } = *sighting;
         let other = point.opposite().index();
         let Some(partner) = self.holders[other].only(&mark) else {
             return;
@@ -318,7 +318,7 @@ impl Linker {
                 partner: Some(slots[point.opposite().index()]),
             };
             self.flows[point.index()][slots[point.index()].index()].state = State::Linked(linked);
-            for sighting in waiting.held {
+            for sighting in &waiting.held {
                 out.seen(point, linked.event(sighting));
             }
         }
@@ -414,7 +414,7 @@ mod tests {
                     direction: tracked.direction,
                     mark: marker.mark(sighted.packet, [0; 2]),
                 };
-                self.linker.see(point, sighting, &mut self.links);
+                self.linker.see(point, &sighting, &mut self.links);
             });
         }
     }

@@ -119,7 +119,7 @@ pub(in crate::spp) struct Linked {
 
 impl Linked {
     #[inline]
-    pub(in crate::spp) fn event(&self, sighting: Sighting) -> Event {
+    pub(in crate::spp) fn event(&self, sighting: &Sighting) -> Event {
         let direction = relative(sighting.direction, self.forward_is);
         let path_direction = match direction {
             Direction::Forward => self.path_direction,
@@ -129,7 +129,7 @@ impl Linked {
             flow: self.flow,
             direction,
             path_direction,
-            sighting,
+            sighting: *sighting,
         }
     }
 }

@@ -194,7 +194,7 @@ impl Chunk {
         listener: &mut impl Listener,
     ) {
         let ahead = linker.ahead(point);
-        while let Some(&sighting) = self.sightings.get(self.position) {
+        while let Some(sighting) = self.sightings.get(self.position) {
             if let Some(later) = self.sightings.get(self.position.saturating_add(ahead)) {
                 linker.expect(point, later.slot);
             }
