@@ -1,6 +1,6 @@
 //! The fates of a sender's packets on the path, from a second capture.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::FlowId;
@@ -14,7 +14,9 @@ use tcpexp_pair::spp::Fate;
 #[derive(Clone, Debug, Default)]
 pub struct DataFates {
     packets: HashMap<u64, RecordFate, FixedState>,
-    flows: HashSet<FlowId, FixedState>,
+    /// True for each flow found in both captures, by [`FlowId`]: there may be millions, with numbers
+    /// from zero on.
+    flows: Vec<bool>,
 }
 
 /// The fate of one record that was lost, reordered or ambiguous.
@@ -32,7 +34,11 @@ pub(super) struct RecordFate {
 impl DataFates {
     /// Adds a flow found in both captures, by its number in this capture.
     pub fn add_flow(&mut self, flow: FlowId) {
-        self.flows.insert(flow);
+        let place = flow.0 as usize;
+        if self.flows.len() <= place {
+            self.flows.resize(place + 1, false);
+        }
+        self.flows[place] = true;
     }
 
     /// Adds the fate of a packet that passed this capture first.
@@ -59,7 +65,7 @@ impl DataFates {
 
     /// True if the flow was found in both captures.
     pub(super) fn covers(&self, flow: FlowId) -> bool {
-        self.flows.contains(&flow)
+        self.flows.get(flow.0 as usize) == Some(&true)
     }
 
     /// The fate of a record; the default if the record arrived in order.
