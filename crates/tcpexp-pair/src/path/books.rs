@@ -63,24 +63,61 @@ pub(super) struct Books {
     path_directions: [WayBook; 2],
 }
 
-/// The books of the flows by number: 24 bytes per flow, ended flows included.
+/// Number of flows of a [`Page`].
+const PAGE: usize = 1_024;
+
+/// The books of the flows by number, in pages: there may be millions of flows, of which few are alive.
 #[derive(Default)]
-struct FlowBooks(Vec<FlowBook>);
+struct FlowBooks(Vec<Option<Box<Page>>>);
+
+/// The books of flows with consecutive numbers.
+struct Page {
+    books: [FlowBook; PAGE],
+    /// Number of flows that have not ended, those not found yet included.
+    open: usize,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self {
+            books: std::array::from_fn(|_| FlowBook::default()),
+            open: PAGE,
+        }
+    }
+}
 
 impl FlowBooks {
     fn of(&mut self, flow: FlowId) -> &mut FlowBook {
-        let place = flow.0 as usize;
+        &mut self.page(flow).books[flow.0 as usize % PAGE]
+    }
+
+    fn page(&mut self, flow: FlowId) -> &mut Page {
+        let place = flow.0 as usize / PAGE;
         if self.0.len() <= place {
-            self.0.resize_with(place + 1, FlowBook::default);
+            self.0.resize_with(place + 1, || None);
         }
-        &mut self.0[place]
+        self.0[place].get_or_insert_default()
+    }
+
+    /// Takes out the book of a flow that has ended, and frees the page of the last one.
+    fn close(&mut self, flow: FlowId) -> FlowBook {
+        let page = self.page(flow);
+        page.open -= 1;
+        let book = std::mem::take(&mut page.books[flow.0 as usize % PAGE]);
+        if page.open == 0 {
+            self.0[flow.0 as usize / PAGE] = None;
+        }
+        book
     }
 
     /// Prefetches the book of a direction.
     #[inline]
     fn expect(&self, flow: FlowId, direction: Direction) {
-        let book = self.0.get(flow.0 as usize);
-        if let Some(Some(direction)) = book.map(|book| &book.directions[direction.index()]) {
+        let page = self.0.get(flow.0 as usize / PAGE);
+        if let Some(Some(page)) = page
+            && let Some(direction) =
+                &page.books[flow.0 as usize % PAGE].directions[direction.index()]
+        {
             prefetch(&**direction);
         }
     }
@@ -236,7 +273,7 @@ impl Books {
     }
 
     fn close(&mut self, mut summary: FlowSummary) -> PathFlow {
-        let flow = std::mem::take(self.flows.of(summary.flow.flow));
+        let flow = self.flows.close(summary.flow.flow);
         let forward = flow.path_direction.unwrap_or(PathDirection::Out);
         let path_directions = [forward, forward.opposite()];
         let [there, back] = flow.directions;
@@ -281,5 +318,25 @@ impl Arrival {
             received_at: packet.received_at?,
             ip_bytes: packet.ip_bytes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_freed_with_its_last_flow() {
+        let mut books = FlowBooks::default();
+        let flows = || (0..).map(FlowId).take(PAGE + 1);
+        for flow in flows() {
+            books.of(flow).path_direction = Some(PathDirection::Back);
+        }
+        for flow in flows().take(PAGE) {
+            assert!(books.0[0].is_some());
+            let book = books.close(flow);
+            assert_eq!(book.path_direction, Some(PathDirection::Back));
+        }
+        assert!(books.0[0].is_none() && books.0[1].is_some());
     }
 }
