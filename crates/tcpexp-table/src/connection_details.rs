@@ -71,7 +71,7 @@ fn tcp(of: &DirectionSummary) -> Vec<(&'static str, String)> {
     if of.data_packets > 0 {
         remarks.push(("retransmits", retransmitted(of)));
         remarks.push(("order", order(of)));
-        remarks.extend(of.rtt.map(|rtt| {
+        remarks.extend(of.rtt.as_ref().map(|rtt| {
             let samples = count(rtt.samples, usize::MAX);
             let [min, median, p95, max] = [rtt.min, rtt.median, rtt.p95, rtt.max].map(millis);
             let what = format!(

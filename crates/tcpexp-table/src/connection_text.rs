@@ -39,7 +39,7 @@ const ORDERS: [Order<ConnectionSummary>; 6] = [
             "The larger median round-trip time of the two directions, longest first",
         ),
         key: |one| {
-            let rtts = one.directions.iter().filter_map(|d| d.rtt);
+            let rtts = one.directions.iter().filter_map(|d| d.rtt.as_ref());
             longest(rtts.map(|rtt| rtt.median))
         },
     },
@@ -87,7 +87,7 @@ fn table(shown: &[ConnectionSummary], rest: Rest, width: usize) -> String {
         return "no flows\n".to_owned();
     }
     let directions = shown.iter().flat_map(|summary| &summary.directions);
-    let rtts = directions.filter_map(|direction| direction.rtt);
+    let rtts = directions.filter_map(|direction| direction.rtt.as_ref());
     let coarse_tick = shown.iter().find_map(|summary| summary.coarse_tick);
     let unit = Unit::of(rtts.map(|rtt| (rtt.min, rtt.max))).measured_with(coarse_tick);
     let mut lines = Vec::new();
@@ -180,7 +180,8 @@ fn line(summary: &ConnectionSummary, direction: Direction, unit: &Unit) -> Optio
     };
     let goodput =
         rate_bps(of.unique_bytes, summary.duration).map_or(NO_VALUE.to_owned(), |bps| mega(bps, 8));
-    let rtt = of.rtt.map_or([NO_VALUE; 3].map(str::to_owned), |rtt| {
+    let rtt = of.rtt.as_ref();
+    let rtt = rtt.map_or([NO_VALUE; 3].map(str::to_owned), |rtt| {
         [rtt.min, rtt.median, rtt.p95].map(|span| unit.show(span))
     });
     Some(row(

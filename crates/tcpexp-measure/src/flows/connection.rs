@@ -96,7 +96,8 @@ impl Connection {
                 summary.ce_reported_packets = Some(0);
             }
             let observer = self.quic.as_mut();
-            summary.spin_rtt = observer.and_then(|observer| observer.spins(direction));
+            let spins = observer.and_then(|observer| observer.spins(direction));
+            summary.spin_rtt = spins.map(Box::new);
             summary
         };
         let directions = [of(Direction::Forward), of(Direction::Reverse)];

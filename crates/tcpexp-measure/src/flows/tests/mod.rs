@@ -104,7 +104,7 @@ fn counts(of: &DirectionSummary) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|(what, count)| format!("{count} {what}"))
         .collect();
-    if let Some(rtt) = of.rtt {
+    if let Some(rtt) = &of.rtt {
         parts.push(format!("RTT {:.0}..{:.0}", rtt.min, rtt.max));
     }
     parts.join(", ")
