@@ -5,19 +5,19 @@ use pcap_parser::pcapng::{
     SJE_MAGIC, SPB_MAGIC,
 };
 
-use crate::ByteOrder;
-use crate::pcapng_block::{
+use super::block::{
     OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, starts_section,
     unsupported_version,
 };
+use crate::ByteOrder;
 use crate::step::{LONGEST_IN_SEARCH, ROW, Row, Search, search};
 
 /// The properties that blocks of the current section share.
-pub(crate) struct BlockSearch {
+pub(super) struct BlockSearch {
     /// Byte order of the section; `None` if only a new section header is acceptable.
-    pub(crate) order: Option<ByteOrder>,
+    pub(super) order: Option<ByteOrder>,
     /// Number of interfaces described so far.
-    pub(crate) interfaces: u32,
+    pub(super) interfaces: u32,
 }
 
 /// The block at one offset.
@@ -29,7 +29,7 @@ enum Candidate {
 }
 
 impl BlockSearch {
-    pub(crate) fn run(&self, window: &[u8], at_end: bool) -> Search {
+    pub(super) fn run(&self, window: &[u8], at_end: bool) -> Search {
         search(window, at_end, SHORTEST_BLOCK as usize, |bytes| {
             self.row_at(bytes, at_end)
         })

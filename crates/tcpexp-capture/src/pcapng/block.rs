@@ -6,33 +6,33 @@ use crate::step::{LONGEST_RECORD, Step};
 use crate::{ByteOrder, Damage};
 
 /// The obsolete Packet Block (`pcapng` draft, appendix A).
-pub(crate) const OPB_MAGIC: u32 = 2;
+pub(super) const OPB_MAGIC: u32 = 2;
 
 /// Size of the frame: block type and two lengths.
-pub(crate) const SHORTEST_BLOCK: u32 = 12;
+pub(super) const SHORTEST_BLOCK: u32 = 12;
 
 /// Number of bytes before a block's body.
-pub(crate) const BODY: usize = 8;
+pub(super) const BODY: usize = 8;
 
 /// Length of the shortest section header.
-pub(crate) const SECTION_HEADER_BYTES: usize = 28;
+pub(super) const SECTION_HEADER_BYTES: usize = 28;
 
 /// True if `start` begins with the type of a section header, which is a palindrome.
-pub(crate) fn starts_section(start: &[u8]) -> bool {
+pub(super) fn starts_section(start: &[u8]) -> bool {
     start.starts_with(&SHB_MAGIC.to_be_bytes())
 }
 
 /// A complete block.
-pub(crate) struct Block<'w> {
-    pub(crate) kind: u32,
-    pub(crate) body: &'w [u8],
+pub(super) struct Block<'w> {
+    pub(super) kind: u32,
+    pub(super) body: &'w [u8],
     /// Total length, with frame and padding.
-    pub(crate) bytes: usize,
-    pub(crate) offset: u64,
+    pub(super) bytes: usize,
+    pub(super) offset: u64,
 }
 
 impl Block<'_> {
-    pub(crate) fn too_short_for(&self, claimed: u64) -> Damage {
+    pub(super) fn too_short_for(&self, claimed: u64) -> Damage {
         Damage::BlockContent {
             offset: self.offset,
             claimed,
@@ -41,7 +41,7 @@ impl Block<'_> {
     }
 
     #[cold]
-    pub(crate) fn cut_content(&self, claimed: u64) -> Step {
+    pub(super) fn cut_content(&self, claimed: u64) -> Step {
         Step::Skip(self.bytes, self.too_short_for(claimed))
     }
 }
@@ -51,7 +51,7 @@ impl Block<'_> {
 /// Some writers leave the padding out of the length, and some of these also omit the padding
 /// itself.
 #[inline]
-pub(crate) fn whole_block(
+pub(super) fn whole_block(
     window: &[u8],
     kind: u32,
     length: u32,
@@ -81,7 +81,7 @@ pub(crate) fn whole_block(
 }
 
 /// Returns true if the start of a truncated block is plausible, so that only its end is missing.
-pub(crate) fn sound_start(window: &[u8], kind: u32, length: u32, order: ByteOrder) -> bool {
+pub(super) fn sound_start(window: &[u8], kind: u32, length: u32, order: ByteOrder) -> bool {
     // Above the size of a packet's options: comments and hashes take some hundred bytes.
     const MUCH: u32 = 64 << 10;
     match kind {
@@ -104,7 +104,7 @@ pub(crate) fn sound_start(window: &[u8], kind: u32, length: u32, order: ByteOrde
 }
 
 /// Returns the byte order of the section whose header starts `block`.
-pub(crate) fn section_order(block: &[u8]) -> Option<ByteOrder> {
+pub(super) fn section_order(block: &[u8]) -> Option<ByteOrder> {
     match *block.get(8..)?.first_chunk()? {
         [0x4d, 0x3c, 0x2b, 0x1a] => Some(ByteOrder::Little),
         [0x1a, 0x2b, 0x3c, 0x4d] => Some(ByteOrder::Big),
@@ -113,12 +113,12 @@ pub(crate) fn section_order(block: &[u8]) -> Option<ByteOrder> {
 }
 
 /// Returns the version of the section whose header starts `block`, if it is unsupported.
-pub(crate) fn unsupported_version(block: &[u8], order: ByteOrder) -> Option<(u16, u16)> {
+pub(super) fn unsupported_version(block: &[u8], order: ByteOrder) -> Option<(u16, u16)> {
     let version = [order.u16_at(block, 12)?, order.u16_at(block, 14)?];
     (!supported(version)).then_some((version[0], version[1]))
 }
 
 /// Version 1.2 is identical to 1.0 and was written by some tools.
-pub(crate) fn supported(version: [u16; 2]) -> bool {
+pub(super) fn supported(version: [u16; 2]) -> bool {
     matches!(version, [1, 0 | 2])
 }

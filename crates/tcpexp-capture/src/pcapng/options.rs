@@ -18,7 +18,7 @@ const ISB_IFDROP: u16 = 5;
 const ISB_OSDROP: u16 = 7;
 
 /// Reads an Interface Description Block; `None` if the block is too short.
-pub(crate) fn interface(body: &[u8], order: ByteOrder) -> Option<Interface> {
+pub(super) fn interface(body: &[u8], order: ByteOrder) -> Option<Interface> {
     let link_type = order.u16_at(body, 0)?;
     let snaplen = order.u32_at(body, 4)?;
     let mut name = None;
@@ -45,7 +45,7 @@ pub(crate) fn interface(body: &[u8], order: ByteOrder) -> Option<Interface> {
 }
 
 /// Stores the counters of an Interface Statistics Block; absent counters keep their value.
-pub(crate) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Interface) {
+pub(super) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Interface) {
     let mut dropped = None;
     // Interface number and time come first.
     for (code, value) in options(body.get(12..).unwrap_or_default(), order) {

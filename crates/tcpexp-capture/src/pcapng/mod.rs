@@ -3,15 +3,19 @@
 //! Packet blocks are decoded here: `pcap-parser` allocates a list of options for every packet, and
 //! rejects blocks without padding, which some writers omit.
 
+mod block;
+mod options;
+mod search;
+
 use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
 
-use crate::part::{END_BLOCK, HEAD_BLOCK, PartEnd, PartHead};
-use crate::pcapng_block::{
+use self::block::{
     BODY, Block, OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, sound_start,
     starts_section, supported, unsupported_version, whole_block,
 };
-use crate::pcapng_options::{interface, read_statistics};
-use crate::pcapng_search::BlockSearch;
+use self::options::{interface, read_statistics};
+use self::search::BlockSearch;
+use crate::part::{END_BLOCK, HEAD_BLOCK, PartEnd, PartHead};
 use crate::step::{Found, LONGEST_RECORD, Peek, Search, Step};
 use crate::{ByteOrder, Damage, Error, Format, Interface, NoTime};
 
