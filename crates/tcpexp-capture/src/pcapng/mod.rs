@@ -1,10 +1,8 @@
 //! pcapng: sections of typed blocks, each framed by its length on both sides.
-//!
-//! Packet blocks are decoded here: `pcap-parser` allocates a list of options for every packet, and
-//! rejects blocks without padding, which some writers omit.
 
 mod block;
 mod options;
+mod packet;
 mod search;
 
 use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
@@ -14,10 +12,11 @@ use self::block::{
     starts_section, supported, unsupported_version, whole_block,
 };
 use self::options::{interface, read_statistics};
+use self::packet::PacketReader;
 use self::search::BlockSearch;
 use crate::part::{END_BLOCK, HEAD_BLOCK, PartEnd, PartHead};
-use crate::step::{Found, LONGEST_RECORD, Peek, Search, Step};
-use crate::{ByteOrder, Damage, Error, Format, Interface, NoTime};
+use crate::step::{LONGEST_RECORD, Peek, Search, Step};
+use crate::{ByteOrder, Damage, Error, Format, Interface};
 
 /// Length of the shortest block: the least number of bytes read of a block.
 const SHORTEST_BLOCK_BYTES: usize = SHORTEST_BLOCK as usize;
@@ -41,16 +40,6 @@ pub(crate) struct NgWalk {
     section_lost: bool,
     part_head: Option<PartHead>,
     part_end: Option<PartEnd>,
-}
-
-/// A packet block's fixed fields.
-struct Packet {
-    interface: u32,
-    time_units: Option<u64>,
-    captured: u32,
-    wire: u32,
-    /// Number of bytes of the body before the packet.
-    fixed_bytes: usize,
 }
 
 impl NgWalk {
@@ -121,7 +110,7 @@ impl NgWalk {
         {
             let length = order.u32([head[4], head[5], head[6], head[7]]);
             if let Some(block) = whole_block(window, EPB_MAGIC, length, order, offset) {
-                return self.enhanced_packet(&block);
+                return self.packets().enhanced(&block);
             }
         }
         self.other_block(window, at_end, offset)
@@ -147,8 +136,8 @@ impl NgWalk {
             };
         };
         let step = match kind {
-            EPB_MAGIC => self.enhanced_packet(&block),
-            OPB_MAGIC => self.old_packet(&block),
+            EPB_MAGIC => self.packets().enhanced(&block),
+            OPB_MAGIC => self.packets().obsolete(&block),
             // Blocks after a section header have other interfaces.
             SHB_MAGIC | IDB_MAGIC => return Peek::Unknown,
             _ => return Peek::Pass(block.bytes),
@@ -252,9 +241,9 @@ impl NgWalk {
 
     fn block(&mut self, block: &Block<'_>, order: ByteOrder) -> Step {
         match block.kind {
-            EPB_MAGIC => return self.enhanced_packet(block),
-            OPB_MAGIC => return self.old_packet(block),
-            SPB_MAGIC => return self.simple_packet(block),
+            EPB_MAGIC => return self.packets().enhanced(block),
+            OPB_MAGIC => return self.packets().obsolete(block),
+            SPB_MAGIC => return self.packets().simple(block),
             SHB_MAGIC => return self.section(block, order),
             IDB_MAGIC if self.interfaces.len() == MAX_INTERFACES => {
                 let damage = Damage::TooManyInterfaces {
@@ -311,90 +300,14 @@ impl NgWalk {
         }
     }
 
+    /// Reads the packet blocks of the current section.
     #[inline]
-    fn enhanced_packet(&self, block: &Block<'_>) -> Step {
-        let Some(fields) = block.body.first_chunk::<20>() else {
-            return block.cut_content(20);
-        };
-        let interface = self.order.u32([fields[0], fields[1], fields[2], fields[3]]);
-        self.timed_packet(block, interface, fields)
-    }
-
-    /// Decodes the obsolete Packet Block: like the Enhanced Packet Block, with a 16-bit interface
-    /// and a drop counter in one field.
-    fn old_packet(&self, block: &Block<'_>) -> Step {
-        let Some(fields) = block.body.first_chunk::<20>() else {
-            return block.cut_content(20);
-        };
-        let interface = self.order.u16([fields[0], fields[1]]);
-        self.timed_packet(block, interface.into(), fields)
-    }
-
-    #[inline]
-    fn timed_packet(&self, block: &Block<'_>, interface: u32, f: &[u8; 20]) -> Step {
-        let order = self.order;
-        let high = order.u32([f[4], f[5], f[6], f[7]]);
-        let low = order.u32([f[8], f[9], f[10], f[11]]);
-        let packet = Packet {
-            interface,
-            // The upper half comes first in both byte orders, so the time is not a 64-bit number in
-            // the file.
-            time_units: Some(u64::from(high) << 32 | u64::from(low)),
-            captured: order.u32([f[12], f[13], f[14], f[15]]),
-            wire: order.u32([f[16], f[17], f[18], f[19]]),
-            fixed_bytes: 20,
-        };
-        self.packet(block, &packet)
-    }
-
-    /// Decodes the Simple Packet Block: on the section's first interface, without a timestamp, cut
-    /// to the interface's snapshot length.
-    fn simple_packet(&self, block: &Block<'_>) -> Step {
-        let Some(wire) = self.order.u32_at(block.body, 0) else {
-            return block.cut_content(4);
-        };
-        let snaplen = self
-            .interfaces
-            .get(self.section_interfaces)
-            .and_then(|interface| interface.snaplen);
-        let packet = Packet {
-            interface: 0,
-            time_units: None,
-            captured: snaplen.map_or(wire, |snaplen| wire.min(snaplen)),
-            wire,
-            fixed_bytes: 4,
-        };
-        self.packet(block, &packet)
-    }
-
-    #[inline]
-    fn packet(&self, block: &Block<'_>, packet: &Packet) -> Step {
-        let index = self.section_interfaces + packet.interface as usize;
-        let Some(interface) = self.interfaces.get(index) else {
-            let damage = Damage::UnknownInterface {
-                offset: block.offset,
-                interface: packet.interface,
-            };
-            return Step::Skip(block.bytes, damage);
-        };
-        let captured_bytes = packet.captured as usize;
-        // No underflow: the callers have read the fixed fields from the body.
-        if captured_bytes > block.body.len() - packet.fixed_bytes {
-            return block.cut_content(packet.fixed_bytes as u64 + u64::from(packet.captured));
+    fn packets(&self) -> PacketReader<'_> {
+        PacketReader {
+            order: self.order,
+            interfaces: &self.interfaces,
+            first: self.section_interfaces,
         }
-        Step::Record(Found {
-            at: match packet.time_units {
-                Some(units) => interface.clock.at(units).ok_or(NoTime::OutOfRange),
-                None => Err(NoTime::Missing),
-            },
-            link_type: interface.link_type,
-            // Each interface took a block to describe, so no file has 2^32.
-            interface: u32::try_from(index).unwrap_or(u32::MAX),
-            wire_bytes: packet.wire,
-            captured_from: BODY + packet.fixed_bytes,
-            captured_bytes,
-            record_bytes: block.bytes,
-        })
     }
 
     #[cold]
