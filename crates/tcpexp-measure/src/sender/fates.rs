@@ -14,8 +14,8 @@ use tcpexp_pair::spp::Fate;
 #[derive(Clone, Debug, Default)]
 pub struct DataFates {
     packets: HashMap<u64, RecordFate, FixedState>,
-    /// True for each flow found in both captures, by [`FlowId`]: there may be millions, with numbers
-    /// from zero on.
+    /// True for each flow found in both captures, by [`FlowId`]. Flows are numbered from zero, so this
+    /// is smaller than a set: there may be millions.
     flows: Vec<bool>,
 }
 

@@ -66,7 +66,8 @@ pub(super) struct Books {
 /// Number of flows of a [`Page`].
 const PAGE: usize = 1_024;
 
-/// The books of the flows by number, in pages: there may be millions of flows, of which few are alive.
+/// The books of all flows, by flow number. They are in pages, so that those of ended flows can be freed:
+/// a capture may have millions of flows, most of them ended.
 #[derive(Default)]
 struct FlowBooks(Vec<Option<Box<Page>>>);
 
