@@ -69,39 +69,27 @@ impl<const KEPT: usize> Sketch<KEPT> {
     /// Sorts, drops duplicate records, keeps at most two packets per hash and only the smallest
     /// hashes.
     fn compact(&mut self) {
-        // Sort small keys and move each packet only once. One number per key, the hash above the
-        // place, is compared in fewer instructions than a pair.
-        let keyed = |(place, packet): (u128, &Sketched)| u128::from(packet.hash) << 64 | place;
-        let mut order: Vec<u128> = (0..).zip(&self.kept).map(keyed).collect();
-        // Nearly all kept packets are among the smallest hashes, so the others are rarely sorted.
-        let nearly_all = (KEPT + KEPT / 8).min(order.len());
-        if let Some(last) = nearly_all.checked_sub(1) {
-            order.select_nth_unstable(last);
-        }
-        let (smallest, others) = order.split_at_mut(nearly_all);
         let mut kept: Vec<Sketched> = Vec::with_capacity(2 * KEPT);
         let mut alike = 0;
-        'full: for part in [smallest, others] {
-            part.sort_unstable();
-            for &mut key in part {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "the place is the lower half"
-                )]
-                let packet = self.kept[key as u64 as usize];
-                let hash = packet.hash;
-                match kept.last().filter(|before| before.hash == hash) {
-                    // Two packets show that a hash is not unique; more would only take room.
-                    Some(before) if alike == 2 || packet.is_copy_of(before) => continue,
-                    Some(_) => alike += 1,
-                    None if kept.len() >= KEPT => {
-                        self.limit = hash - 1;
-                        break 'full;
-                    }
-                    None => alike = 1,
+        let hashes = self.kept.iter().map(|packet| packet.hash);
+        for key in keys_by_hash(hashes, self.limit) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the place is the lower half"
+            )]
+            let packet = self.kept[key as u64 as usize];
+            let hash = packet.hash;
+            match kept.last().filter(|before| before.hash == hash) {
+                // Two packets show that a hash is not unique; more would only take room.
+                Some(before) if alike == 2 || packet.is_copy_of(before) => continue,
+                Some(_) => alike += 1,
+                None if kept.len() >= KEPT => {
+                    self.limit = hash - 1;
+                    break;
                 }
-                kept.push(packet);
+                None => alike = 1,
             }
+            kept.push(packet);
         }
         self.kept = kept;
     }
@@ -137,6 +125,47 @@ impl<const KEPT: usize> Sketch<KEPT> {
         common.by_id.sort_by_cached_key(|(ours, _)| ours.record);
         common
     }
+}
+
+/// Keys of packets in order: the hash above the place of the packet. No hash exceeds `limit`.
+///
+/// Hashes are uniform, so buckets by hash, as many as packets, hold one or two packets each, and
+/// sorting the buckets takes a third of the instructions of sorting all keys.
+fn keys_by_hash(
+    hashes: impl ExactSizeIterator<Item = u64> + DoubleEndedIterator + Clone,
+    limit: u64,
+) -> Vec<u128> {
+    let packets = hashes.len();
+    // The largest hash, scaled, has its highest bit set.
+    let scale = (limit | 1).leading_zeros();
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "less than the number of packets"
+    )]
+    let bucket = |hash: u64| ((u128::from(hash << scale) * packets as u128) >> u64::BITS) as usize;
+    // First the number of packets in each bucket, then where it ends, at last where it starts.
+    let mut bounds = vec![0_usize; packets + 1];
+    for hash in hashes.clone() {
+        bounds[bucket(hash)] += 1;
+    }
+    let mut end = 0;
+    for bound in &mut bounds {
+        end += *bound;
+        *bound = end;
+    }
+    let mut keys = vec![0; packets];
+    for (place, hash) in hashes.enumerate().rev() {
+        let bound = &mut bounds[bucket(hash)];
+        *bound -= 1;
+        keys[*bound] = u128::from(hash) << u64::BITS | place as u128;
+    }
+    for bucket in bounds.windows(2) {
+        // Most buckets have one packet or none.
+        if bucket[1] - bucket[0] > 1 {
+            keys[bucket[0]..bucket[1]].sort_unstable();
+        }
+    }
+    keys
 }
 
 /// Pairs segments by an IP ID that occurs once in each sample: a retransmission has another IP ID.
@@ -182,5 +211,26 @@ impl Sketched {
         self.hash == earlier.hash
             && fields == earlier.fields
             && (self.fields.ip_id.is_some_and(|id| id != 0) || self.time - earlier.time < COPY_GAP)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::keys_by_hash;
+
+    proptest! {
+        #[test]
+        fn keys_are_in_order_of_hash_and_then_of_capture(
+            limit in any::<u64>(),
+            hashes in prop::collection::vec(prop_oneof![any::<u64>(), 0..9_u64], 0..200),
+        ) {
+            let hashes: Vec<u64> = hashes.iter().map(|hash| (*hash).min(limit)).collect();
+            let keyed = |(place, hash): (u128, &u64)| u128::from(*hash) << u64::BITS | place;
+            let mut expected: Vec<u128> = (0..).zip(&hashes).map(keyed).collect();
+            expected.sort_unstable();
+            prop_assert_eq!(keys_by_hash(hashes.iter().copied(), limit), expected);
+        }
     }
 }
