@@ -25,6 +25,7 @@ mod connection_text;
 mod connections;
 mod control_text;
 mod controls;
+mod csv_rows;
 mod cwnd_text;
 pub mod dataset;
 mod describe;

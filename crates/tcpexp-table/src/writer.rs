@@ -1,12 +1,11 @@
 //! Writes record batches in any format.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, StringBuilder, TimestampNanosecondArray};
 use arrow::compute::cast;
-use arrow::csv;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::writer::{FileWriter, StreamWriter};
@@ -20,6 +19,7 @@ use parquet::schema::types::ColumnPath;
 use tcpexp_units::Timestamp;
 
 use crate::Error;
+use crate::csv_rows;
 use crate::schema::{SCHEMA_NAME, with_types};
 use crate::validity::with_needed_nulls;
 
@@ -196,16 +196,13 @@ impl<W: Write + Send> Sink<W> {
 }
 
 impl TextFormat {
-    /// Encodes into memory first: arrow's CSV writer converts an I/O error of the output to text,
-    /// and a caller could not distinguish a closed pipe from a full disk.
+    /// Encodes into memory first: the encoders convert an I/O error of the output to text, and a
+    /// caller could not distinguish a closed pipe from a full disk.
     fn encode(self, batch: &RecordBatch, into: &mut Vec<u8>) -> Result<(), Error> {
         let batch = &with_written_times(batch)?;
         match self {
             Self::Csv => {
-                csv::WriterBuilder::new()
-                    .with_header(false)
-                    .build(into)
-                    .write(batch)?;
+                csv_rows::encode(batch, into)?;
             }
             Self::Json => {
                 let lines = json::WriterBuilder::new().with_explicit_nulls(true);
@@ -256,25 +253,14 @@ fn with_written_times(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 }
 
 fn written_times(times: &TimestampNanosecondArray) -> ArrayRef {
-    const SECOND: i64 = 1_000_000_000;
-    // Length of `2026-01-01T00:00:00.`, which is the same for all rows of a second.
-    const TO_THE_SECOND: usize = 20;
-    let mut second = None;
     let mut text = String::new();
     let mut written = StringBuilder::new();
     for time in times {
-        let Some(nanos) = time else {
-            written.append_null();
-            continue;
-        };
-        if second != Some(nanos.div_euclid(SECOND)) {
-            second = Some(nanos.div_euclid(SECOND));
-            text = Timestamp::from_nanos(nanos).rfc3339();
+        text.clear();
+        if let Some(nanos) = time {
+            Timestamp::from_nanos(nanos).push_rfc3339(&mut text);
         }
-        text.truncate(TO_THE_SECOND);
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{:09}Z", nanos.rem_euclid(SECOND));
-        written.append_value(&text);
+        written.append_option(time.map(|_| &text));
     }
     Arc::new(written.finish())
 }

@@ -6,6 +6,14 @@ impl Timestamp {
     /// Date and time in UTC with nine decimals, as RFC 3339 writes them:
     /// `2026-01-01T00:00:12.799459000Z`.
     pub fn rfc3339(self) -> String {
+        let mut text = String::new();
+        self.push_rfc3339(&mut text);
+        text
+    }
+
+    /// Appends [`rfc3339`](Self::rfc3339) to `text`, without formatting macros: they took a fifth of
+    /// the instructions of `tcpexp rtt -o rtt.csv`.
+    pub fn push_rfc3339(self, text: &mut String) {
         let nanos = self.as_nanos();
         let (seconds, nanos) = (
             nanos.div_euclid(1_000_000_000),
@@ -13,8 +21,16 @@ impl Timestamp {
         );
         let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
         let (year, month, day) = civil(days);
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}Z")
+        // The years of a `Timestamp` have four digits.
+        let mut written = *b"0000-00-00T00:00:00.000000000Z";
+        put(&mut written[0..4], year);
+        put(&mut written[5..7], month);
+        put(&mut written[8..10], day);
+        put(&mut written[11..13], second / 3600);
+        put(&mut written[14..16], second / 60 % 60);
+        put(&mut written[17..19], second % 60);
+        put(&mut written[20..29], nanos);
+        text.extend(written.map(char::from));
     }
 
     /// Reads a date and time of RFC 3339: `2026-01-31T10:00:00.5Z` or `2026-01-31 11:00:00.5+01:00`.
@@ -23,6 +39,15 @@ impl Timestamp {
     /// beyond the years 1677 to 2262.
     pub fn from_rfc3339(text: &str) -> Option<Self> {
         parsed(text)
+    }
+}
+
+/// Writes the last digits of a number that is not negative, with zeros before it.
+fn put(digits: &mut [u8], number: i64) {
+    let mut rest = number.unsigned_abs();
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
     }
 }
 
@@ -125,6 +150,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_time_is_written_with_nine_decimals() {
+        let written = |nanos| Timestamp::from_nanos(nanos).rfc3339();
+        assert_eq!(written(0), "1970-01-01T00:00:00.000000000Z");
+        assert_eq!(written(-1), "1969-12-31T23:59:59.999999999Z");
+        assert_eq!(
+            written(1_487_710_511_677_001_000),
+            "2017-02-21T20:55:11.677001000Z"
+        );
+        assert_eq!(written(i64::MAX), "2262-04-11T23:47:16.854775807Z");
+        assert_eq!(written(i64::MIN), "1677-09-21T00:12:43.145224192Z");
+    }
 
     #[test]
     fn a_date_has_a_zone_and_at_most_nine_decimals() {
