@@ -2,6 +2,7 @@
 //!
 //! To analyse captures in Rust, use the crate `tcpexp`.
 
+mod allocator;
 mod analyze;
 mod analyze_args;
 mod analyze_pairs;

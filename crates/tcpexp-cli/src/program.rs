@@ -14,9 +14,14 @@ pub(crate) fn is_interpreted() {
     IS_INTERPRETED.store(true, Ordering::Relaxed);
 }
 
+/// True if an interpreter runs the command.
+pub(crate) fn is_in_interpreter() -> bool {
+    IS_INTERPRETED.load(Ordering::Relaxed)
+}
+
 /// Path of the program of this process.
 pub(crate) fn itself() -> anyhow::Result<PathBuf> {
-    if IS_INTERPRETED.load(Ordering::Relaxed) {
+    if is_in_interpreter() {
         bail!(
             "the testbed copies the tcpexp program into its guests, and the command of the Python \
              package is none: install it with `cargo install --path crates/tcpexp-cli`"
