@@ -5,6 +5,8 @@
 //! 6.2, describes consistent sampling). A small capture is kept whole, a large capture yields a
 //! uniform sample, and memory is bounded.
 
+use std::mem;
+
 use super::fields::FieldValues;
 use tcpexp_flow::Sighted;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -17,6 +19,8 @@ pub(in crate::spp) const COPY_GAP: TimeDelta = TimeDelta::from_millis(1);
 #[derive(Debug)]
 pub(in crate::spp) struct Sketch<const KEPT: usize> {
     kept: Vec<Sketched>,
+    /// Empty memory for the next sorted packets: new memory would cost a page fault per page.
+    spare: Vec<Sketched>,
     /// The largest hash that is kept.
     limit: u64,
 }
@@ -25,6 +29,7 @@ impl<const KEPT: usize> Default for Sketch<KEPT> {
     fn default() -> Self {
         Self {
             kept: Vec::new(),
+            spare: Vec::new(),
             limit: u64::MAX,
         }
     }
@@ -69,7 +74,8 @@ impl<const KEPT: usize> Sketch<KEPT> {
     /// Sorts, drops duplicate records, keeps at most two packets per hash and only the smallest
     /// hashes.
     fn compact(&mut self) {
-        let mut kept: Vec<Sketched> = Vec::with_capacity(2 * KEPT);
+        let mut kept = mem::take(&mut self.spare);
+        kept.reserve(2 * KEPT);
         let mut alike = 0;
         let hashes = self.kept.iter().map(|packet| packet.hash);
         for key in keys_by_hash(hashes, self.limit) {
@@ -91,7 +97,8 @@ impl<const KEPT: usize> Sketch<KEPT> {
             }
             kept.push(packet);
         }
-        self.kept = kept;
+        self.spare = mem::replace(&mut self.kept, kept);
+        self.spare.clear();
     }
 
     /// The packets of the sample, after [`common`](Self::common) has compared it.
