@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tcpexp::{
     CaptureInfo, coarse_clock_warning, dropped_warning, given_up_warning, missed_warning,
 };
-use tcpexp_pair::spp::{Point, SequenceShift};
+use tcpexp_pair::spp::{Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
 use tcpexp_wire::Tally;
 
@@ -18,14 +18,12 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     for (point, tick) in Point::BOTH.into_iter().zip(report.clock.ticks()) {
         // A pcap file usually counts microseconds, which needs no remark.
         if tick > TimeDelta::from_micros(1) {
-            line(
-                &mut text,
-                "",
-                &format!(
-                    "the clock at {} advances in steps of {tick}",
-                    report.point(point).full
-                ),
+            let what = format!(
+                "the clock at {} advances in steps of {}",
+                report.point(point).full,
+                TickMeter::text(tick)
             );
+            line(&mut text, "", &what);
         }
     }
     let first = report.captures[Point::Src.index()].span;

@@ -3,6 +3,7 @@
 use tcpexp_flow::Direction;
 use tcpexp_measure::verdict::{Cause, Evidence, Opening, Verdict};
 use tcpexp_measure::{Position, SenderLabel};
+use tcpexp_pair::spp::TickMeter;
 use tcpexp_units::TimeDelta;
 
 use crate::cells::{NO_VALUE, count, mega, wrapped};
@@ -217,7 +218,8 @@ const fn unseen(position: Option<Position>) -> Option<&'static str> {
 fn unresolved(seen: &Evidence) -> Option<String> {
     let tick = seen.unresolved_by_tick?;
     Some(format!(
-        "the clock of the capture advances in steps of {tick}, too coarse for the round-trip times"
+        "the clock of the capture advances in steps of {}, too coarse for the round-trip times",
+        TickMeter::text(tick)
     ))
 }
 

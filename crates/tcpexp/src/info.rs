@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tcpexp_capture::{Compression, Format, Interface};
 use tcpexp_flow::Packets;
 use tcpexp_measure::MissedData;
+use tcpexp_pair::spp::TickMeter;
 use tcpexp_units::{TimeDelta, Timestamp, counted};
 use tcpexp_wire::{LinkType, Skipped, Tally};
 
@@ -90,7 +91,8 @@ pub fn coarse_clock_warning(
 ) -> Option<String> {
     let tick = coarse_tick?;
     Some(format!(
-        "{name}: the clock of the capture advances in steps of {tick}: times and round-trip times are no more exact, and time bins must be longer"
+        "{name}: the clock of the capture advances in steps of {}: times and round-trip times are no more exact, and time bins must be longer",
+        TickMeter::text(tick)
     ))
 }
 

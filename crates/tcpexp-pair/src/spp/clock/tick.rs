@@ -22,9 +22,9 @@ const STRETCH: i64 = 1_000;
 const MIN_STRETCHED: TimeDelta = TimeDelta::from_micros(100);
 /// At least one gap in this many is zero if a clock is too coarse for the traffic.
 const ZERO_GAPS: u64 = 8;
-/// More packets than this per distinct time prove a coarse clock: a host hands the 64 packets of
-/// one network card poll to the capture within some microseconds.
-const CROWD: u64 = 64;
+/// More packets than this per distinct time prove a coarse clock: a kernel takes at least some 0.1 µs to
+/// receive one, even where a network card hands over many at once.
+const CROWD: u64 = 10;
 /// One gap in this many may be no multiple of the tick, because of clock steps or records out of
 /// order.
 const ODD_GAPS: usize = 20;
@@ -41,6 +41,19 @@ pub struct TickMeter {
 }
 
 impl TickMeter {
+    /// The tick of a clock that shows one time for several packets. It is unknown, and no usual capture
+    /// format counts longer units than seconds.
+    pub const UNKNOWN_TICK: TimeDelta = TimeDelta::from_seconds(1);
+
+    /// Text of a tick: `4 ms`, or `up to 1 s` if the clock may not have advanced at all.
+    pub fn text(tick: TimeDelta) -> String {
+        if tick >= Self::UNKNOWN_TICK {
+            format!("up to {tick}")
+        } else {
+            tick.to_string()
+        }
+    }
+
     /// Adds the time of the capture's next packet.
     #[inline]
     pub fn observe(&mut self, at: Timestamp) {
@@ -74,6 +87,9 @@ impl TickMeter {
 
     /// Tick of the clock; not smaller than that of the file format as far as the gaps show it.
     pub fn tick(&self) -> TimeDelta {
+        if self.gaps_ns.is_empty() && self.zero_gaps > 0 {
+            return Self::UNKNOWN_TICK;
+        }
         // If all other packets of a capture show the same time, a single gap is no coincidence.
         let is_little = self.gaps_ns.len() < MIN_GAPS && !self.is_crowded();
         if is_little || self.is_periodic() || self.gaps_ns.is_empty() {
@@ -217,6 +233,24 @@ mod tests {
         assert_eq!(of_gaps(&[6, 9, 3, 27, 12, 15]), None);
         let tick = TimeDelta::from_millis(4);
         assert_eq!(of_gaps(&[8_000, 4_000, 12_000]), Some(tick));
+    }
+
+    #[test]
+    fn tick_of_a_clock_that_does_not_advance_is_unknown() {
+        let mut meter = TickMeter::default();
+        meter.observe(Timestamp::from_nanos(7_000));
+        assert_eq!(meter.tick(), TICK_OF_CAPTURES);
+        meter.observe(Timestamp::from_nanos(7_000));
+        assert_eq!(meter.tick(), TickMeter::UNKNOWN_TICK);
+    }
+
+    #[test]
+    fn many_packets_at_two_times_show_the_tick() {
+        let mut meter = TickMeter::default();
+        for packet in 0..40 {
+            meter.observe(Timestamp::from_nanos(packet / 20 * 100_000_000));
+        }
+        assert_eq!(meter.tick(), TimeDelta::from_millis(100));
     }
 
     #[test]
