@@ -75,7 +75,12 @@ pub struct Alignment {
     pub busiest_hosts: Option<[Ipv4Addr; 2]>,
     pub(in crate::spp) sides: Sides,
     pub(in crate::spp) spans: [(Timestamp, Timestamp); 2],
+    /// Largest sampled one-way delay of packets that arrived before the upstream capture ended, by
+    /// [`PathDirection::index`].
     pub(in crate::spp) max_owd: [Option<TimeDelta>; 2],
+    /// The same of all packets. An arrival after the end of the upstream capture may be an identical
+    /// later packet that this capture missed; its delay would be far too long.
+    pub(in crate::spp) max_owd_at_end: [Option<TimeDelta>; 2],
     pub(in crate::spp) doubles: [bool; 2],
     /// Flows with recurring datagrams, by [`Point::index`].
     pub(in crate::spp) recurrences: [Recurrences; 2],
@@ -170,16 +175,17 @@ impl Alignment {
             span(&src, &clock, Point::Src),
             span(&dst, &clock, Point::Dst),
         ];
-        let max_owd = longest_owds(&all, &clock, &spans);
+        let ends = spans.map(|(_, last)| last);
         Ok(Self {
             spaced: owds_of(&spaced, &sides, &clock),
+            max_owd: longest_owds(&all, &clock, ends),
+            max_owd_at_end: longest_owds(&all, &clock, [Timestamp::MAX; 2]),
             spans,
             identification,
             common_packets: all.len() as u64,
             busiest_hosts: busiest_hosts(&common, &sides),
             clock,
             sides,
-            max_owd,
             doubles: [src.doubles(), dst.doubles()],
             recurrences: [src.repeats.found, dst.repeats.found],
         })
@@ -279,11 +285,12 @@ fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
     })
 }
 
-/// The largest sampled one-way delay of each way on the common timeline; `None` without a sample.
+/// The largest sampled one-way delay of each way on the common timeline, of packets that arrived by
+/// the `ends` of the upstream captures; `None` without a sample.
 fn longest_owds(
     crossings: &[Crossing],
     clock: &ClockModel,
-    spans: &[(Timestamp, Timestamp); 2],
+    ends: [Timestamp; 2],
 ) -> [Option<TimeDelta>; 2] {
     let placed = on_timeline(crossings, clock);
     let of = |path_direction: PathDirection| {
@@ -291,10 +298,8 @@ fn longest_owds(
             .iter()
             .filter(move |crossing| crossing.path_direction == path_direction)
     };
-    // An arrival after the end of the upstream capture may be an identical later packet that this
-    // capture missed; its delay would be far too long.
     PathDirection::BOTH.map(|path_direction| {
-        let (_, last) = spans[path_direction.upstream().index()];
+        let last = ends[path_direction.upstream().index()];
         let in_time = of(path_direction).filter(|crossing| match path_direction {
             PathDirection::Out => crossing.dst_time <= last,
             PathDirection::Back => crossing.src_time <= last,

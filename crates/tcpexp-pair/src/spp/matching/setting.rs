@@ -38,6 +38,8 @@ pub(in crate::spp) struct Setting {
     /// Largest sampled one-way delay on the common timeline, by [`PathDirection::index`]; without samples,
     /// the longest delay allowed.
     pub(in crate::spp) max_owd: [TimeDelta; 2],
+    /// The same with packets that arrived after the upstream capture ended.
+    max_owd_at_end: [TimeDelta; 2],
     /// True if the capture records each packet twice, by [`Point::index`](Point::index).
     pub(in crate::spp) doubles: [bool; 2],
     /// True if the capture is known to miss packets, by [`Point::index`](Point::index).
@@ -85,6 +87,7 @@ impl Setting {
         let smallest_owd = round_trip.map_or(-LITTLE, |round_trip| {
             TimeDelta::from_nanos(round_trip.as_nanos() / 4)
         });
+        let max_owd = alignment.max_owd.map(|owd| owd.unwrap_or(longest));
         Self {
             clock: alignment.clock.clone(),
             coarseness,
@@ -92,7 +95,11 @@ impl Setting {
             smallest_owd: smallest_owd - coarseness,
             round_trip,
             spans: alignment.spans,
-            max_owd: alignment.max_owd.map(|owd| owd.unwrap_or(longest)),
+            max_owd,
+            max_owd_at_end: [0, 1].map(|path_direction| {
+                let at_end = alignment.max_owd_at_end[path_direction];
+                max_owd[path_direction].max(at_end.unwrap_or(longest).min(longest))
+            }),
             doubles: alignment.doubles,
             misses: [false; 2],
             weighs: false,
@@ -118,13 +125,16 @@ impl Setting {
         let (first, last) = self.spans[path_direction.upstream().opposite().index()];
         // A coarse clock may show the same time for earlier and later departures.
         let off = self.coarseness;
-        let longest = self.max_owd[path_direction.index()];
         // Packets overtake each other by at most the spread of their delays. The longest delay may
         // exceed the sample by as much: the packets that it delays are the first to arrive outside.
         let smallest = self.smallest_owd;
-        let spread = (longest - smallest - smallest).max(TimeDelta::ZERO);
-        let is_proven = |(from, to)| from + spread + off <= at && at + spread + off <= to;
-        let is_covered = first + off <= at && at + longest + spread + off <= last;
+        let spread = |longest: TimeDelta| (longest - smallest - smallest).max(TimeDelta::ZERO);
+        let overtakes = spread(self.max_owd[path_direction.index()]);
+        let is_proven = |(from, to)| from + overtakes + off <= at && at + overtakes + off <= to;
+        // A queue that fills may delay the last packets by more than those whose arrival the upstream
+        // capture still saw.
+        let longest = self.max_owd_at_end[path_direction.index()];
+        let is_covered = first + off <= at && at + longest + spread(longest) + off <= last;
         !is_covered && !self.proven[path_direction.index()].is_some_and(is_proven)
     }
 
