@@ -7,6 +7,7 @@
 /// (mallopt(3), `M_MMAP_THRESHOLD`). The large vectors of `analyze` then leave holes in the heap: of
 /// five million flows it took 1.9 GiB, and 1.6 GiB with this limit. The buffers of a chunk of packets
 /// are smaller, because a block that is taken and freed again and again should keep its pages.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 const OWN_PAGES_BYTES: i32 = 1 << 20;
 
 /// Gives large blocks their own pages, if the process is tcpexp's own.

@@ -22,8 +22,8 @@ const STRETCH: i64 = 1_000;
 const MIN_STRETCHED: TimeDelta = TimeDelta::from_micros(100);
 /// At least one gap in this many is zero if a clock is too coarse for the traffic.
 const ZERO_GAPS: u64 = 8;
-/// More packets than this per distinct time prove a coarse clock: a kernel takes at least some 0.1 µs to
-/// receive one, even where a network card hands over many at once.
+/// More packets than this per distinct time prove a coarse clock: a kernel takes at least 0.1 µs to
+/// receive a packet, even if the network card delivers many at once.
 const CROWD: u64 = 10;
 /// One gap in this many may be no multiple of the tick, because of clock steps or records out of
 /// order.
