@@ -1,5 +1,6 @@
 //! Tests of identical packets and their outcomes.
 
+mod ends;
 mod many_flows;
 mod missed;
 mod recurring;
@@ -325,98 +326,4 @@ fn segments_that_differ_only_in_ip_id_are_common() {
         }
     }
     assert_eq!(aligned(&text).unwrap().common_packets, 20);
-}
-
-#[test]
-fn packets_that_overtake_each_other_at_the_ends_of_a_capture_are_not_lost() {
-    // The destination captures arrivals from 1.4 s to 1.6 s. Each third packet takes 30 ms longer.
-    let mut text = String::new();
-    for number in 0..400_u32 {
-        let at = 1.3 + 0.000_987 * f64::from(number);
-        let (start, id) = (501 + 100 * number, 1 + number);
-        let (end, ack) = (start + 100, 701);
-        let late = if number % 3 == 0 { 0.030 } else { 0.0 };
-        writeln!(text, "src {at:.6} > {start}:{end}(100) ack {ack} id {id}").unwrap();
-        if (1.4..1.6).contains(&(at + 0.010 + late)) {
-            let at = at + 0.010 + late;
-            writeln!(text, "dst {at:.6} > {start}:{end}(100) ack {ack} id {id}").unwrap();
-        }
-        if (1.4..1.6).contains(&at) {
-            for (point, at) in [("dst", at), ("src", at + 0.010)] {
-                writeln!(text, "{point} {at:.6} < {ack}:{ack}(0) ack 501 id {id}").unwrap();
-            }
-        }
-    }
-    let fates = fates(&text);
-    assert!(fates.matches("delivered").count() > 300, "{fates}");
-    assert!(!fates.contains("lost"), "{fates}");
-}
-
-#[test]
-fn arrival_that_may_have_left_after_the_upstream_capture_ended_is_outside() {
-    // One-way delays of 1 ms; the capture at the source ends at 1.300 s.
-    let mut text = String::new();
-    for number in 0..40_u32 {
-        let at = 0.9 + 0.009_871 * f64::from(number);
-        let (start, id) = (501 + 100 * number, 1 + number);
-        let (end, ack) = (start + 100, 701);
-        for (point, at) in [("src", at), ("dst", at + 0.001)] {
-            writeln!(
-                text,
-                "{point} {at:.6} > {start}:{end}(100) ack {ack} id {id}"
-            )
-            .unwrap();
-        }
-        for (point, at) in [("dst", at + 0.002), ("src", at + 0.003)] {
-            writeln!(text, "{point} {at:.6} < {ack}:{ack}(0) ack {end} id {id}").unwrap();
-        }
-    }
-    text += "
-        src 1.3000 > 9001:9101(100) ack 701 id 99
-        dst 1.3002 > 9101:9201(100) ack 701 id 100
-        dst 1.3050 > 9201:9301(100) ack 701 id 101
-    ";
-    let fates = fates(&text);
-    assert!(fates.contains("unseen - 300.2"), "{fates}");
-    assert!(fates.contains("outside - 305.0"), "{fates}");
-}
-
-#[test]
-fn packets_queued_when_the_downstream_capture_ends_are_not_lost() {
-    // One-way delays of 10 ms. Then 20 segments leave at once and arrive 2 ms apart, and both captures
-    // end: the source's with the last segment, the destination's while segments wait in the queue.
-    let mut text = String::new();
-    let mut line = |line: String| writeln!(text, "{line}").unwrap();
-    for number in 0..30_u32 {
-        let at = 1.0 + 0.009_871 * f64::from(number);
-        let (start, id) = (501 + 100 * number, 1 + number);
-        let (end, ack) = (start + 100, 701);
-        for (point, at) in [("src", at), ("dst", at + 0.010)] {
-            line(format!(
-                "{point} {at:.6} > {start}:{end}(100) ack {ack} id {id}"
-            ));
-        }
-        for (point, at) in [("dst", at + 0.010_02), ("src", at + 0.020_02)] {
-            line(format!(
-                "{point} {at:.6} < {ack}:{ack}(0) ack {end} id {id}"
-            ));
-        }
-    }
-    for number in 0..20_u32 {
-        let (start, id) = (3501 + 100 * number, 31 + number);
-        let segment = format!("> {start}:{}(100) ack 701 id {id}", start + 100);
-        line(format!(
-            "src {:.6} {segment}",
-            1.4 + 0.000_01 * f64::from(number)
-        ));
-        if number < 15 {
-            line(format!(
-                "dst {:.6} {segment}",
-                1.41 + 0.002 * f64::from(number)
-            ));
-        }
-    }
-    let fates = fates(&text);
-    assert_eq!(fates.matches("delivered").count(), 75, "{fates}");
-    assert_eq!(fates.matches("outside").count(), 5, "{fates}");
 }
