@@ -157,7 +157,8 @@ impl<'a> TcpOptions<'a> {
         })
     }
 
-    #[inline(never)]
+    // Inlined: returned from a call, the options of all ACKs would pass through memory.
+    #[inline]
     fn walk_of_ack(&self) -> AckOptions<'a> {
         let mut timestamps = None;
         let mut sack = None;
