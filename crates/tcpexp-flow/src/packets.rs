@@ -28,7 +28,8 @@ impl Sighted<'_> {
     }
 
     /// Appends the packet to `arrivals`.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `Arrival::push`")]
     pub fn arrive(&self, arrivals: &mut Vec<Arrival>) {
         Arrival::push(arrivals, self.record, self.at, self.wire_bytes, self.packet);
     }
@@ -40,6 +41,11 @@ impl Sighted<'_> {
 pub trait Packets: Send {
     /// Calls `each` with the next `count` packets, or fewer at the end; returns their number.
     fn show(&mut self, count: usize, each: impl FnMut(&Sighted<'_>)) -> usize;
+
+    /// Appends the next `count` packets to `arrivals`, or fewer at the end; returns their number.
+    fn arrive(&mut self, count: usize, arrivals: &mut Vec<Arrival>) -> usize {
+        self.show(count, |sighted| sighted.arrive(arrivals))
+    }
 
     /// Upper bound on the live flows of a measurement of these packets. Beyond it, the least active
     /// flows end early.

@@ -106,10 +106,8 @@ impl<'a, P: Packets> Arrivals<'a, P> {
     pub(crate) fn read(&mut self, chunk: &mut Chunk) {
         chunk.clear();
         if !self.is_at_end {
-            let shown = self
-                .packets
-                .show(CHUNK, |sighted| sighted.arrive(&mut chunk.packets));
-            self.is_at_end = shown < CHUNK;
+            let arrived = self.packets.arrive(CHUNK, &mut chunk.packets);
+            self.is_at_end = arrived < CHUNK;
         }
         chunk.is_last = self.is_at_end;
     }

@@ -32,20 +32,41 @@ pub fn decode(
     wire_bytes: u32,
     tunnels: Tunnels,
 ) -> Result<Packet<'_>, Skipped> {
-    if link == LinkType::ETHERNET
-        && let Some(headers) = usual::headers(captured)
-    {
-        // Each packet is built where it is returned: to move it there takes a third of the
-        // instructions.
-        return match headers {
-            Usual::V4(headers) if headers.has_damaged_length(captured, wire_bytes) => {
-                any(link, captured, wire_bytes, tunnels)
-            }
-            Usual::V4(headers) => Ok(headers.packet_v4()),
-            Usual::V6(headers) => Ok(headers.packet_v6()),
-        };
+    // Each packet is built where it is returned: to move it there takes a third of the instructions.
+    match usual_headers(link, captured, wire_bytes) {
+        Some(Usual::V4(headers)) => Ok(headers.packet_v4()),
+        Some(Usual::V6(headers)) => Ok(headers.packet_v6()),
+        None => any(link, captured, wire_bytes, tunnels),
     }
-    any(link, captured, wire_bytes, tunnels)
+}
+
+/// Decodes a usual record: TCP in IP on Ethernet, with nothing between them. For any other record it
+/// returns `None`, also if the record has a packet.
+///
+/// A caller with code of its own for usual records is faster than with [`decode`]: where the packets of
+/// all records meet, each passes through memory.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "as for `decode`")]
+pub fn decode_usual(link: LinkType, captured: &[u8], wire_bytes: u32) -> Option<Packet<'_>> {
+    Some(match usual_headers(link, captured, wire_bytes)? {
+        Usual::V4(headers) => headers.packet_v4(),
+        Usual::V6(headers) => headers.packet_v6(),
+    })
+}
+
+/// Finds the headers of a usual record whose IP header has a valid length.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "as for `decode`")]
+fn usual_headers(link: LinkType, captured: &[u8], wire_bytes: u32) -> Option<Usual<'_>> {
+    if link != LinkType::ETHERNET {
+        return None;
+    }
+    let headers = usual::headers(captured)?;
+    let is_damaged = match &headers {
+        Usual::V4(headers) => headers.has_damaged_length(captured, wire_bytes),
+        Usual::V6(_) => false,
+    };
+    (!is_damaged).then_some(headers)
 }
 
 /// Decodes a record of any kind.

@@ -47,7 +47,7 @@ mod tunnel;
 mod unread;
 mod usual;
 
-pub use decode::decode;
+pub use decode::{decode, decode_usual};
 pub use filter::{Filter, FilterError, FilterProblem};
 pub use flags::TcpFlags;
 pub use link::{LinkType, ip_bytes};

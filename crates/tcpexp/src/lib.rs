@@ -99,6 +99,7 @@ mod survey;
 #[cfg(all(feature = "charts", feature = "runs"))]
 mod tables;
 mod throughput;
+mod timed;
 mod view;
 mod walk;
 mod why;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage};
-use tcpexp_flow::{FlowTable, MAX_FLOWS, Packets, Sighted};
+use tcpexp_flow::{Arrival, FlowTable, MAX_FLOWS, Packets, Sighted};
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
+use tcpexp_wire::{Skipped, Tally, Tunnels};
 
 use crate::Error;
 use crate::capture_set::CaptureSet;
@@ -17,6 +17,7 @@ use crate::described::Described;
 use crate::order::Window;
 use crate::part_marks::PartReader;
 use crate::selection::Selected;
+use crate::timed::Timed;
 
 /// Number of records read between two updates of the progress counter.
 pub(crate) const REPORT_RECORDS: u64 = 8192;
@@ -210,13 +211,41 @@ impl Walk<'_> {
 
 impl Packets for Walk<'_> {
     fn show(&mut self, count: usize, mut each: impl FnMut(&Sighted<'_>)) -> usize {
-        let mut shown = 0;
-        while shown < count {
+        self.each_record(count, |record, tally| record.show(tally, &mut each))
+    }
+
+    fn arrive(&mut self, count: usize, arrivals: &mut Vec<Arrival>) -> usize {
+        self.each_record(count, |record, tally| record.arrive(tally, arrivals))
+    }
+
+    fn max_flows(&self) -> NonZeroUsize {
+        self.max_flows
+    }
+
+    fn table(&mut self) -> FlowTable {
+        match &mut self.part {
+            Some(part) => part.table(),
+            None => FlowTable::default().with_max_flows(self.max_flows),
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// Passes the next records with a time to `take`, which counts them and returns true for a packet.
+    /// Ends after `count` packets, or earlier at the end of the capture; returns the number of packets.
+    #[inline]
+    fn each_record(
+        &mut self,
+        count: usize,
+        mut take: impl FnMut(Timed<'_>, &mut Tally) -> bool,
+    ) -> usize {
+        let tunnels = self.tunnels;
+        let mut taken = 0;
+        while taken < count {
             if self.window.is_some() {
                 self.sort_next();
             }
-            // Both sources of records share one call of `decode` and one of `each`, so that the
-            // compiler inlines both.
+            // Both sources of records share one call of `take`, so that the compiler inlines it.
             let next = match &self.window {
                 Some(window) => window.taken(),
                 None => self.capture.next_record().map(|record| {
@@ -247,48 +276,30 @@ impl Packets for Walk<'_> {
                 }
                 continue;
             }
-            let outcome = match record.at {
-                Ok(_) => {
-                    let link = LinkType(record.link_type);
-                    decode(link, record.captured, record.wire_bytes, self.tunnels)
-                }
-                Err(why) => Err(skipped(why)),
-            };
-            self.tally.observe(&outcome);
-            if let Ok(at) = record.at {
-                let is_late = at < self.latest;
-                self.latest = self.latest.max(at);
-                self.earliest = self.earliest.min(at);
-                if let Ok(packet) = &outcome {
-                    each(&Sighted {
-                        record: number,
+            match record.at {
+                Ok(at) => {
+                    let is_late = at < self.latest;
+                    self.latest = self.latest.max(at);
+                    self.earliest = self.earliest.min(at);
+                    let timed = Timed {
+                        number,
                         at,
-                        wire_bytes: record.wire_bytes,
-                        packet,
-                    });
-                    shown += 1;
+                        record,
+                        tunnels,
+                    };
+                    taken += usize::from(take(timed, &mut self.tally));
+                    // The late record itself has been taken: sorting begins with the record after it.
+                    if is_late {
+                        self.sort_from_here();
+                    }
                 }
-                // The late record itself has been shown: sorting begins with the record after it.
-                if is_late {
-                    self.sort_from_here();
-                }
+                Err(why) => self.tally.observe(&Err::<(), _>(skipped(why))),
             }
             if number.is_multiple_of(REPORT_RECORDS) {
                 self.report();
             }
         }
-        shown
-    }
-
-    fn max_flows(&self) -> NonZeroUsize {
-        self.max_flows
-    }
-
-    fn table(&mut self) -> FlowTable {
-        match &mut self.part {
-            Some(part) => part.table(),
-            None => FlowTable::default().with_max_flows(self.max_flows),
-        }
+        taken
     }
 }
 

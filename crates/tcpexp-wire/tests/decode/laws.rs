@@ -2,7 +2,7 @@
 
 use etherparse::{LaxNetSlice, LaxSlicedPacket, PacketBuilder, TcpHeader, TransportSlice};
 use proptest::prelude::*;
-use tcpexp_wire::{LinkType, Packet, Skipped, Transport, Tunnels, decode, ip_bytes};
+use tcpexp_wire::{LinkType, Packet, Skipped, Transport, Tunnels, decode, decode_usual, ip_bytes};
 
 use crate::build::{
     HELLO, IPV4, IPV6, UDP, ethernet, hello_v4, hello_v6, ipv4, ipv6, line, seen_of, stack, udp,
@@ -171,6 +171,15 @@ fn any_segment() -> impl Strategy<Value = (u16, Vec<u8>, u32)> {
     )
 }
 
+#[test]
+fn tcp_in_ip_on_ethernet_is_usual() {
+    for frame in [ethernet(IPV4, &hello_v4()), ethernet(IPV6, &hello_v6())] {
+        let wire_bytes = u32::try_from(frame.len()).unwrap();
+        assert!(decode_usual(LinkType::ETHERNET, &frame, wire_bytes).is_some());
+        assert!(decode_usual(LinkType::RAW, &frame[14..], wire_bytes - 14).is_none());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
@@ -182,6 +191,9 @@ proptest! {
         let on_ethernet = decode(LinkType::ETHERNET, &frame, wire_bytes, Tunnels::Closed);
         let alone = decode(raw, &frame[14..], wire_bytes - 14, Tunnels::Closed);
         prop_assert_eq!(format!("{on_ethernet:?}"), format!("{alone:?}"));
+        if let Some(usual) = decode_usual(LinkType::ETHERNET, &frame, wire_bytes) {
+            prop_assert_eq!(format!("{:?}", Ok::<_, Skipped>(usual)), format!("{alone:?}"));
+        }
     }
 
     #[test]
