@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::Timestamp;
 
-use super::{Scoreboard, Segment};
+use super::{KnownBlock, KnownBlocks, Scoreboard, Segment};
 use crate::sender::progress::Progress;
 
 /// An empty scoreboard keeps memory for this many segments, so that short answers allocate nothing.
@@ -44,11 +44,22 @@ impl Scoreboard {
         }
         // The sender's segments may have other boundaries than ours, so an ACK may end within a
         // segment.
-        if let Some(front) = self.segments.front_mut() {
-            front.start = front.start.max(ack);
+        if let Some(front) = self.segments.front_mut()
+            && front.start < ack
+        {
+            front.start = ack;
+            // The moved start may lie within a known block.
+            self.known = KnownBlocks::default();
         }
-        for (left, right) in blocks {
-            self.sack(at, left, right, &mut progress);
+        let mut known = KnownBlocks::default();
+        for (block, (left, right)) in blocks.enumerate() {
+            let behind = self.sack(at, left, right, &mut progress);
+            if let Some(place) = known.get_mut(block) {
+                *place = behind.map(|behind| KnownBlock { left, behind });
+            }
+        }
+        if known.iter().any(Option::is_some) {
+            self.known = known;
         }
         self.forget();
         self.rest();
@@ -63,17 +74,24 @@ impl Scoreboard {
         }
     }
 
+    /// Processes a SACK block; returns the number of the first segment behind those that it covers, if
+    /// a segment begins in or behind the block.
     fn sack(
         &mut self,
         at: Timestamp,
         left: StreamOffset,
         right: StreamOffset,
         progress: &mut Progress,
-    ) {
-        let Some(last) = self.segments.len().checked_sub(1) else {
-            return;
+    ) -> Option<u64> {
+        let last = self.segments.len().checked_sub(1)?;
+        // Receivers repeat each block in two more ACKs (RFC 2018, section 4), and extend it to the right:
+        // the segments from its left edge to its end in the ACK before are known.
+        let known = self.known.iter().flatten().find(|block| block.left == left);
+        let first = match known {
+            Some(block) => self.place(block.behind),
+            None => self.segments.partition_point(|s| s.start < left),
         };
-        let first = self.segments.partition_point(|s| s.start < left);
+        let is_known = known.is_some() || first <= last;
         let mut index = self.open_from(first);
         // A block that covers part of a segment leaves it missing: the sender must send the rest.
         while index <= last && self.segments[index].end <= right {
@@ -97,6 +115,7 @@ impl Scoreboard {
             progress.arrive(segment.transmission, segment.rtt(at));
             index = self.open_from(index);
         }
+        is_known.then_some(self.base + index as u64)
     }
 
     /// The first segment from `index` on that is not selectively acknowledged. Compresses the path

@@ -31,6 +31,20 @@ pub(super) struct Scoreboard {
     /// The latest transmission known to be received, and its round-trip time (RFC 8985).
     rack: Option<(u64, TimeDelta)>,
     least_rtt: Option<TimeDelta>,
+    /// SACK blocks of the latest ACK with any.
+    known: KnownBlocks,
+}
+
+/// SACK blocks of one ACK: at most four (RFC 2018, section 3).
+type KnownBlocks = [Option<KnownBlock>; 4];
+
+/// A SACK block that has been processed.
+#[derive(Clone, Copy, Debug)]
+struct KnownBlock {
+    left: StreamOffset,
+    /// Number of the first segment behind it: it covers all outstanding segments from its left edge to
+    /// this one.
+    behind: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -332,6 +346,11 @@ mod tests {
         )
     }
 
+    fn sacked(board: &Scoreboard) -> Vec<(StreamOffset, bool)> {
+        let segments = board.segments.iter();
+        segments.map(|s| (s.start, s.sacked)).collect()
+    }
+
     proptest! {
         #[test]
         fn counters_match_the_segments(steps in prop::collection::vec((0..5_u8, 0..40_u32, 1..8_u32), 1..200)) {
@@ -362,6 +381,40 @@ mod tests {
                 prop_assert_eq!(recount(&board), (board.sacked, board.lost, board.retransmitted));
                 prop_assert_eq!(board.outstanding(), nxt - una);
                 prop_assert!(board.pipe() <= board.outstanding() + board.retransmitted);
+            }
+        }
+
+        #[test]
+        fn known_blocks_change_no_result(
+            steps in prop::collection::vec(
+                (0..6_u8, 0..1_200_u32, prop::collection::vec((0..12_u32, 0..900_u32), 0..5)),
+                1..200,
+            ),
+        ) {
+            let [mut board, mut searching] = [Scoreboard::default(), Scoreboard::default()];
+            let byte = |bytes: u32| offset(0).plus(bytes);
+            let (mut una, mut nxt) = (0, 0);
+            for (millis, (kind, bytes, blocks)) in (0..).zip(steps) {
+                let at = Timestamp::from_nanos(millis * 1_000_000);
+                if kind == 0 {
+                    for board in [&mut board, &mut searching] {
+                        board.append(at, byte(nxt), byte(nxt + bytes), SMSS);
+                    }
+                    nxt += bytes;
+                } else {
+                    // An ACK may end within a segment, and may acknowledge nothing new.
+                    if kind == 1 {
+                        una = (una + bytes / 4).min(nxt);
+                    }
+                    // Few left edges, so that most are those of an earlier block.
+                    let left = |edge: u32| byte(una / 500 * 500 + edge * 50);
+                    let blocks = blocks.iter().map(|&(edge, length)| (left(edge), left(edge).plus(length)));
+                    searching.known = KnownBlocks::default();
+                    let found = searching.acknowledge(at, byte(una), blocks.clone());
+                    let known = board.acknowledge(at, byte(una), blocks);
+                    prop_assert_eq!(format!("{found:?}"), format!("{known:?}"));
+                }
+                prop_assert_eq!(sacked(&board), sacked(&searching));
             }
         }
     }
