@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::Position;
 use tcpexp_measure::naming::Named;
@@ -27,7 +28,7 @@ use crate::top::{Top, together};
 pub struct CwndTable {
     /// Capture position given by the user, for all captures.
     position: Option<Position>,
-    going_on: HashMap<(FlowId, Direction), Sender>,
+    going_on: HashMap<(FlowId, Direction), Sender, FixedState>,
     over: Top<Over>,
     acks: u64,
 }
@@ -100,7 +101,7 @@ impl CwndTable {
     pub fn new(most: usize, position: Option<Position>) -> Self {
         Self {
             position,
-            going_on: HashMap::new(),
+            going_on: HashMap::default(),
             over: Top::new(most, |over| (over.sender.acks, over.label.flow.0)),
             acks: 0,
         }
