@@ -299,8 +299,11 @@ fn losses_between_four_points_are_the_drops_of_the_queues() {
         let line = part
             .lines()
             .find_map(|line| line.trim().strip_prefix(segment));
-        let word = line.and_then(|line| line.split_whitespace().nth(index));
-        word.unwrap().parse().unwrap()
+        // One space separates thousands.
+        let cells = line.into_iter().flat_map(|line| line.split("  "));
+        let mut cells = cells.map(str::trim).filter(|cell| !cell.is_empty());
+        let digits = cells.nth(index).unwrap().replace(' ', "");
+        digits.parse().unwrap()
     };
     let segments = ["1 > 2", "2 > 3", "3 > 4", "2 > 1", "3 > 2", "4 > 3"];
     let lost = segments.map(|segment| column(parts[1], segment, 3));
