@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tcpexp_testkit::{CaptureWriter, Container, Endian, Interface, Prng, Resolution};
 
 use crate::clock::Clock;
-use crate::judge::{Fault, Rates, Verdict, judge};
+use crate::judge::judge;
 use crate::pair::{Pair, Side};
 use crate::torment::Torment;
+use crate::verdict::{Fault, Rates, Verdict};
 
 /// Snapshot length of the written files in bytes; frames are truncated before.
 const SNAPLEN: u32 = 262_144;

@@ -1,6 +1,6 @@
 //! The cases of the short test, and their expected faults.
 
-use crate::judge::Fault::{self, WrongRtt};
+use crate::verdict::Fault::{self, WrongRtt};
 
 /// Seeds of the cases in `cargo test`.
 pub(crate) const SEEDS: std::ops::Range<u64> = 0..60;

@@ -33,6 +33,7 @@ mod judge;
 mod pair;
 mod table;
 mod torment;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,8 +42,8 @@ use rayon::prelude::*;
 use tcpexp_testkit::Prng;
 
 use case::{Base, Case};
-use judge::Verdict;
 use torment::Torment;
+use verdict::Verdict;
 
 /// Parsed command line.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::case::{Base, Case};
-use crate::judge::{Fault, Verdict};
+use crate::verdict::{Fault, Verdict};
 
 /// Maximum number of faulty seeds in a table row.
 const NAMED: usize = 8;
