@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::{CwndOptions, Recording, flows, why};
+use tcpexp::{CwndOptions, LARGE_BYTES, Recording, flows, why};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_table::{
     ConnectionRow, FLOW_TABLE_WIDTH, Ordered, TopConnections, connection_columns,
@@ -105,13 +105,14 @@ fn one(
         .transpose()?
         .map(Arc::from);
     let mut table = TopConnections::new(args.select.limit).sorted_by(&args.sort);
-    let (mut found, mut latest) = (0_u64, None);
+    let (mut found, mut latest, mut has_large) = (0_u64, None, false);
     let progress = Progress::watch(&[recording], 1, args.output.quiet);
     let options = args.reading.capture_options().shard(args.part.shard);
     let info = flows(recording, &options, |connections| {
         for connection in &connections {
             if wants(args, connection) {
                 found += 1;
+                has_large |= is_large(connection);
                 if sheet.takes_rows() {
                     sheet.add(ConnectionRow::of(name.as_ref(), connection.clone()))?;
                 }
@@ -131,7 +132,8 @@ fn one(
     }
     let file = args.output.output.as_deref();
     let shows_text = !sheet.takes_rows() || file.is_some_and(|file| file.as_os_str() != "-");
-    if shows_text && !args.output.quiet {
+    // Verdicts take more passes, even if there is none.
+    if has_large && shows_text && !args.output.quiet {
         text += &verdicts(args, recording)?;
     }
     let skipped = report::skipped(&info.tally);
@@ -142,7 +144,13 @@ fn one(
     Ok((text, found))
 }
 
-/// One line per large flow that names what limited it. Empty if there is none.
+/// True if a direction has enough payload for a verdict.
+fn is_large(connection: &ConnectionSummary) -> bool {
+    let mut directions = connection.directions.iter();
+    directions.any(|of_it| of_it.unique_bytes >= LARGE_BYTES)
+}
+
+/// One line per large flow that names what limited it. Empty without a verdict.
 fn verdicts(args: &FlowsArgs, recording: &Recording) -> anyhow::Result<String> {
     if recording.file_bytes() > MOST_JUDGED_BYTES {
         return Ok("\n`tcpexp why` names what limited the large flows\n".to_owned());
