@@ -62,7 +62,7 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
         row.connection.duration
     });
     let columns = behind_their_place(columns, ConnectionRow::summary);
-    let columns = round_trips(columns, "rtt", |row| row.summary().rtt.as_deref());
+    let columns = round_trips(columns, "rtt", |row| row.summary().rtt.as_ref());
     spin_round_trips(columns, |row| row.summary().spin_rtt.as_deref()).done()
 }
 

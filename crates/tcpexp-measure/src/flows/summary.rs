@@ -131,10 +131,10 @@ pub struct DirectionSummary {
     /// [`CeFeedback::alpha`]: tcpexp_flow::CeFeedback::alpha
     pub alpha: Option<f64>,
     /// Round-trip times from the capture to this direction's receiver and back.
-    ///
-    /// In a box, as `spin_rtt`: programs keep summaries of many flows, and most directions have neither.
-    pub rtt: Option<Box<RttSummary>>,
+    pub rtt: Option<RttSummary>,
     /// Round-trip times from the capture to this direction's receiver and back, by the spin bit of QUIC.
+    ///
+    /// In a box, because programs keep summaries of many flows, and few have a spin bit.
     pub spin_rtt: Option<Box<RttSummary>>,
 }
 
@@ -154,7 +154,7 @@ impl DirectionSummary {
             largest_payload_bytes,
             ..
         } = half.counts;
-        let rtt = half.rtt.summary().map(Box::new);
+        let rtt = half.rtt.summary();
         let rare = half.rarities();
         let count = |of: fn(&Rare) -> u64| rare.map_or(0, of);
         let out_of_sequence = rare.map(|rare| &rare.out_of_sequence);

@@ -74,7 +74,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
     let columns = delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| row.path()?.queueing_delay)
         .maybe_span("queueing_delay_error_ns", "Maximum error of these queueing delays, in nanoseconds: the largest of the packets, except of the few for which a clock step next to them cannot be excluded, at the ends of the captures above all. Null if there is none, and if the clocks' offset has no bound: nothing then shows how they moved.", |row| row.path()?.queueing_delay_error)
         .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second. Null with one capture, if too few packets queued, if the rates disagree, or if part of the traffic is not recognised.", |row| row.path()?.bottleneck_bps);
-    let columns = round_trips(columns, "ack_rtt", |row| row.summary().rtt.as_deref());
+    let columns = round_trips(columns, "ack_rtt", |row| row.summary().rtt.as_ref());
     sender(columns).done()
 }
 
