@@ -223,6 +223,7 @@ impl Run {
             until,
             flows: &mut batch.flows,
             strays: Vec::new(),
+            is_at_end: false,
         };
         loop {
             let src_at = src.as_ref().and_then(|chunk| chunk.next_at(until));
@@ -245,7 +246,12 @@ impl Run {
             {
                 // The flow table reports ends per chunk and not by packet, so they follow the whole
                 // chunk.
+                dealer.is_at_end = false;
                 for slot in chunk.ended.drain(..) {
+                    linker.end(point, slot, &mut dealer);
+                }
+                dealer.is_at_end = true;
+                for slot in chunk.remaining.drain(..) {
                     linker.end(point, slot, &mut dealer);
                 }
             }
@@ -320,6 +326,9 @@ struct Dealer<'a> {
     flows: &'a mut Vec<PairedFlow>,
     /// Packets in flows of one point: the point, time and mark digest.
     strays: Vec<(Point, Timestamp, [u64; 2])>,
+    /// True if the flows that end now end with their capture: `finish` closes them, some thousand
+    /// at a time.
+    is_at_end: bool,
 }
 
 impl Dealer<'_> {
@@ -349,6 +358,9 @@ impl Listener for Dealer<'_> {
     }
 
     fn ended(&mut self, flow: FlowId) {
+        if self.is_at_end {
+            return;
+        }
         let (until, setting) = (self.until, self.setting);
         self.shard(flow).end(flow, until, setting);
     }

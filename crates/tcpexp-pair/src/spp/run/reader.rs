@@ -43,6 +43,8 @@ pub(in crate::spp) struct Chunk {
     /// New flows.
     began: Vec<Begins>,
     pub(in crate::spp) ended: Vec<Slot>,
+    /// Flows that end with the capture.
+    pub(in crate::spp) remaining: Vec<Slot>,
     /// Latest time in the chunk, on the timeline.
     pub(in crate::spp) until: Timestamp,
     /// Highest record number in the chunk.
@@ -133,11 +135,12 @@ impl<'a, P: Packets> Reader<'a, P> {
                 mark: marker.mark(sighted.packet, shift),
             });
         });
+        self.table.drain_ended(|slot, _| chunk.ended.push(slot));
         if shown < CHUNK {
             self.is_at_end = true;
             self.table.end_all();
+            self.table.drain_ended(|slot, _| chunk.remaining.push(slot));
         }
-        self.table.drain_ended(|slot, _| chunk.ended.push(slot));
         chunk.is_last = self.is_at_end;
         chunk
     }
