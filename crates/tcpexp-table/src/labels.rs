@@ -119,12 +119,12 @@ pub(crate) fn pair_columns<R: 'static>(
         .maybe_text(
             "initiator_at_dst",
             "Address and port of the initiator as seen at the destination point. Null if no address or port was translated on the path.",
-            move |row| Some(pair(row).translated?.0.to_string()),
+            move |row| Some(pair(row).translated.as_ref()?.0.to_string()),
         )
         .maybe_text(
             "responder_at_dst",
             "Address and port of the responder as seen at the destination point. Null if no address or port was translated on the path.",
-            move |row| Some(pair(row).translated?.1.to_string()),
+            move |row| Some(pair(row).translated.as_ref()?.1.to_string()),
         )
 }
 

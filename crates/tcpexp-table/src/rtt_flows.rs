@@ -94,8 +94,10 @@ mod tests {
     #[test]
     fn translated_endpoints_have_their_columns() {
         let mut summary = bulk(7);
-        summary.flow.translated =
-            Some((address("203.0.113.7:62001"), address("[2001:db8::2]:443")));
+        summary.flow.translated = Some(Box::new((
+            address("203.0.113.7:62001"),
+            address("[2001:db8::2]:443"),
+        )));
         let csv = written(Format::Csv, &summary);
         assert_snapshot!(String::from_utf8(csv).unwrap());
     }

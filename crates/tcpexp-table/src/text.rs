@@ -101,7 +101,7 @@ fn endpoints(summary: &FlowSummary, width: usize) -> Vec<String> {
         ],
         width,
     );
-    if let Some((initiator, responder)) = flow.translated {
+    if let Some((initiator, responder)) = flow.translated.as_deref() {
         let at_dst = [format!("  at dst {initiator}"), format!("> {responder}")];
         lines.extend(wrapped(&at_dst, width));
     }
@@ -216,7 +216,10 @@ mod tests {
     #[test]
     fn a_translated_flow_shows_both_pairs_of_endpoints() {
         let mut summary = bulk(0);
-        summary.flow.translated = Some((address("203.0.113.7:62001"), address("172.16.11.2:5201")));
+        summary.flow.translated = Some(Box::new((
+            address("203.0.113.7:62001"),
+            address("172.16.11.2:5201"),
+        )));
         summary.counts[0].outside = summary.counts[0].seen;
         assert_snapshot!(shown(&[summary]), @r"
         RTT in ms   samples    min     p5 median    p95    p99    max  matched  absent
@@ -307,7 +310,7 @@ mod tests {
                 summary.flow = flow(id, Protocol::Tcp, longest, longest);
             }
             let ends = (summary.flow.initiator, summary.flow.responder);
-            summary.flow.translated = translated.then_some(ends);
+            summary.flow.translated = translated.then(|| Box::new(ends));
             summary.duration = TimeDelta::from_nanos(duration);
             let [seen, matched, ambiguous, copies, lost, outside] = counts;
             summary.counts[0] =

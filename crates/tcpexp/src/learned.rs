@@ -181,7 +181,7 @@ impl Options {
 
 impl TranslatedFlow {
     pub(crate) fn of(flow: &PairedFlow) -> Option<Self> {
-        let (initiator, responder) = flow.translated?;
+        let (initiator, responder) = **flow.translated.as_ref()?;
         Some(Self {
             flow: flow.flow.0,
             protocol: flow.protocol.name().to_owned(),

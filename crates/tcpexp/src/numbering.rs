@@ -156,14 +156,14 @@ impl Renamed {
     }
 
     fn paired(self, flow: &PairedFlow) -> PairedFlow {
-        let (initiator, responder) = flow.translated.unwrap_or((flow.initiator, flow.responder));
+        let (initiator, responder) = flow.ends_at_dst();
         let [initiator, responder] = self.turned([initiator, responder]);
         let at_dst = (initiator, responder);
         PairedFlow {
             flow: self.flow,
             initiator: self.ends.0,
             responder: self.ends.1,
-            translated: (at_dst != self.ends).then_some(at_dst),
+            translated: (at_dst != self.ends).then(|| Box::new(at_dst)),
             local: flow.local.map(|local| LocalFlow {
                 forward_is: self.direction(local.forward_is),
                 ..local

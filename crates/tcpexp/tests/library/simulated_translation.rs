@@ -20,7 +20,7 @@ fn flows_are_matched_across_address_translation() {
                 .find(|truth| flow.initiator == truth.client.into())
                 .unwrap();
             let (client, server) = (truth.client_at_dst.into(), truth.server.into());
-            assert_eq!(flow.translated, Some((client, server)));
+            assert_eq!(flow.translated.as_deref(), Some(&(client, server)));
         }
     }
 }

@@ -293,7 +293,7 @@ impl Linker {
             protocol: locals[0].key.protocol(),
             initiator,
             responder,
-            translated: (endpoints[0] != endpoints[1]).then_some(endpoints[1]),
+            translated: (endpoints[0] != endpoints[1]).then(|| Box::new(endpoints[1])),
             local: Point::BOTH.map(|p| LocalFlow {
                 flow: locals[p.index()].flow,
                 forward_is: forward_is[p.index()],

@@ -17,9 +17,21 @@ pub struct PairedFlow {
     /// Address and port of the responder at the source point.
     pub responder: SocketAddr,
     /// Initiator and responder at the destination point; `None` if nothing is translated.
-    pub translated: Option<(SocketAddr, SocketAddr)>,
+    ///
+    /// In a box, because there may be a million flows, and few captures are translated.
+    pub translated: Option<Box<(SocketAddr, SocketAddr)>>,
     /// The flow in each capture, by [`Point::index`](crate::spp::Point::index).
     pub local: [LocalFlow; 2],
+}
+
+impl PairedFlow {
+    /// Initiator and responder at the destination point.
+    pub fn ends_at_dst(&self) -> (SocketAddr, SocketAddr) {
+        self.translated
+            .as_deref()
+            .copied()
+            .unwrap_or((self.initiator, self.responder))
+    }
 }
 
 /// A flow as numbered in one capture.

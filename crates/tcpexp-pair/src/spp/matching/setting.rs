@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 
 use super::spacing::Spacing;
 use super::strays::Strays;
-use super::stream::{Stream, UsualOwds};
+use super::stream::{LatestOwds, Repetition, Stream, UsualOwds};
 use crate::spp::alignment::{Alignment, Ends, Field, Recurrences, SpacedOwds, address_number};
 use crate::spp::clock::{ClockModel, DISORDER};
 use crate::spp::crossing::PathDirection;
@@ -197,9 +197,12 @@ impl Setting {
                 (true, true) => Timestamp::MIN,
                 (true, false) => self.spans[upstream].0 + longest + again,
             };
-            let period = self.period(&found.flow, direction);
-            let spaced = period.and_then(|_| self.spaced_owds(&found.flow, direction));
-            Stream::new(covered_from, is_tcp, period, spaced)
+            let repetition = if is_tcp {
+                Repetition::Retransmitted(LatestOwds::default())
+            } else {
+                self.recurrence(&found.flow, direction)
+            };
+            Stream::new(covered_from, repetition)
         })
     }
 
@@ -219,14 +222,19 @@ impl Setting {
             .then(|| self.spaced.get(&ends).copied())?
     }
 
-    /// Shortest time until a datagram recurs; `None` for TCP or without recurrence.
+    /// How the datagrams of a flow recur.
+    fn recurrence(&self, flow: &PairedFlow, direction: Direction) -> Repetition {
+        self.period(flow, direction)
+            .map_or(Repetition::None, |period| Repetition::Recurring {
+                period,
+                spaced: self.spaced_owds(flow, direction),
+            })
+    }
+
+    /// Shortest time until a datagram recurs; `None` without recurrence.
     fn period(&self, flow: &PairedFlow, direction: Direction) -> Option<TimeDelta> {
-        if flow.protocol == Protocol::Tcp {
-            return None;
-        }
         let at_src = (flow.initiator, flow.responder);
-        let at_both = [at_src, flow.translated.unwrap_or(at_src)];
-        let ends = at_both.map(|endpoints| ends(direction, endpoints));
+        let ends = [at_src, flow.ends_at_dst()].map(|endpoints| ends(direction, endpoints));
         let [src, dst] = &self.recurrences;
         Recurrences::period_between([src, dst], ends, self.keeps_checksums)
     }

@@ -4,38 +4,57 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::spp::alignment::SpacedOwds;
 
+/// Stands for no delay, and is shorter than any.
+const NO_OWD: TimeDelta = TimeDelta::from_nanos(i64::MIN);
+
 /// One direction of a flow: the state that distinguishes identical packets.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Stream {
     /// Time after which every arrival was captured upstream: the beginning if the upstream capture
     /// shows the SYN, never if the way is inferred.
     covered_from: Timestamp,
-    /// True for TCP, whose senders retransmit.
-    is_tcp: bool,
-    /// Shortest time until a datagram recurs; `None` if none recurs.
-    period: Option<TimeDelta>,
-    /// Delays of recurring datagrams that their spacing distinguishes.
-    spaced: Option<SpacedOwds>,
+    repetition: Repetition,
+}
+
+/// How identical packets come about in a stream.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spp) enum Repetition {
+    /// TCP: the sender retransmits.
+    Retransmitted(LatestOwds),
+    /// Equal datagrams follow each other.
+    Recurring {
+        /// Shortest time until a datagram recurs.
+        period: TimeDelta,
+        /// Delays of datagrams that their spacing distinguishes.
+        spaced: Option<SpacedOwds>,
+    },
+    /// No identical datagram is expected.
+    None,
+}
+
+/// The latest packets of a stream that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spp) struct LatestOwds {
     /// Latest departure time among matched packets.
-    latest_departure: Timestamp,
-    /// One-way delays of the last two arrivals.
-    last_owds: [Option<TimeDelta>; 2],
+    departure: Timestamp,
+    /// One-way delays of the last two arrivals; [`NO_OWD`] before them.
+    owds: [TimeDelta; 2],
+}
+
+impl Default for LatestOwds {
+    fn default() -> Self {
+        Self {
+            departure: Timestamp::MIN,
+            owds: [NO_OWD; 2],
+        }
+    }
 }
 
 impl Stream {
-    pub(in crate::spp) fn new(
-        covered_from: Timestamp,
-        is_tcp: bool,
-        period: Option<TimeDelta>,
-        spaced: Option<SpacedOwds>,
-    ) -> Self {
+    pub(in crate::spp) fn new(covered_from: Timestamp, repetition: Repetition) -> Self {
         Self {
             covered_from,
-            is_tcp,
-            period,
-            spaced,
-            latest_departure: Timestamp::MIN,
-            last_owds: [None; 2],
+            repetition,
         }
     }
 
@@ -43,18 +62,28 @@ impl Stream {
         self.covered_from
     }
 
+    /// Shortest time until a datagram recurs; `None` if none recurs.
     pub(in crate::spp) fn period(&self) -> Option<TimeDelta> {
-        self.period
+        match self.repetition {
+            Repetition::Recurring { period, .. } => Some(period),
+            Repetition::Retransmitted(_) | Repetition::None => None,
+        }
     }
 
+    /// Delays of recurring datagrams that their spacing distinguishes.
     pub(in crate::spp) fn spaced(&self) -> Option<SpacedOwds> {
-        self.spaced
+        match self.repetition {
+            Repetition::Recurring { spaced, .. } => spaced,
+            Repetition::Retransmitted(_) | Repetition::None => None,
+        }
     }
 
     /// Records a matched packet.
     #[inline]
     pub(in crate::spp) fn cross(&mut self, left: Timestamp, arrived: Timestamp) {
-        self.latest_departure = self.latest_departure.max(left);
+        if let Repetition::Retransmitted(latest) = &mut self.repetition {
+            latest.departure = latest.departure.max(left);
+        }
         self.resemble(left, arrived);
     }
 
@@ -62,7 +91,9 @@ impl Stream {
     /// show that the delay of the path has grown.
     #[inline]
     pub(in crate::spp) fn resemble(&mut self, left: Timestamp, arrived: Timestamp) {
-        self.last_owds = [Some(arrived - left), self.last_owds[0]];
+        if let Repetition::Retransmitted(latest) = &mut self.repetition {
+            latest.owds = [arrived - left, latest.owds[0]];
+        }
     }
 }
 
@@ -124,14 +155,13 @@ impl UsualOwds {
         smallest: TimeDelta,
         round_trip: TimeDelta,
     ) -> Self {
-        // Only TCP retransmits. `of_recurring` limits the delays of recurring datagrams.
-        if !stream.is_tcp {
+        // `of_recurring` limits the delays of recurring datagrams.
+        let Repetition::Retransmitted(latest) = stream.repetition else {
             return self;
-        }
-        let before = stream.last_owds.map(|owd| owd.unwrap_or(smallest));
+        };
         Self {
-            longest: before[0].min(before[1]).max(smallest) + round_trip,
-            not_before: stream.latest_departure,
+            longest: latest.owds[0].min(latest.owds[1]).max(smallest) + round_trip,
+            not_before: latest.departure,
             ..self
         }
     }

@@ -42,8 +42,8 @@ pub(in crate::spp) struct Pair {
     /// By [`Point::index`] of the point where the pairs start and end.
     pub(in crate::spp) pairings: [Pairing; 2],
     rtt: [Quantiles; 2],
-    /// Largest error of a sample.
-    rtt_error: [Option<TimeDelta>; 2],
+    /// Largest error of a sample; zero before the first.
+    rtt_error: [TimeDelta; 2],
     span: Option<(Timestamp, Timestamp)>,
     /// True if its packets are given up before their time: each may still arrive.
     pub(in crate::spp) is_hurried: bool,
@@ -79,7 +79,7 @@ impl Pair {
             spacings: Setting::spacings(&streams),
             pairings: Default::default(),
             rtt: Default::default(),
-            rtt_error: Default::default(),
+            rtt_error: [TimeDelta::ZERO; 2],
             span: None,
             is_hurried: false,
         }
@@ -281,7 +281,7 @@ impl Pair {
         }
         self.rtt[direction.index()].add(rtt);
         let largest = &mut self.rtt_error[direction.index()];
-        *largest = (*largest).max(Some(rtt_error));
+        *largest = (*largest).max(rtt_error);
         Some(RttSample {
             flow: self.flow.flow,
             direction,
@@ -341,11 +341,12 @@ impl Pair {
         let span = self
             .span
             .map_or(TimeDelta::ZERO, |(first, last)| last - first);
+        let rtt = self.rtt.each_mut().map(Quantiles::summary);
         FlowSummary {
             duration: span,
             counts: self.counts,
-            rtt: [0, 1].map(|direction| self.rtt[direction].summary()),
-            rtt_error: self.rtt_error,
+            rtt,
+            rtt_error: [0, 1].map(|index| rtt[index].map(|_| self.rtt_error[index])),
             flow: self.flow,
         }
     }
