@@ -10,7 +10,11 @@ const RFC_RTO_MIN: TimeDelta = TimeDelta::from_seconds(1);
 /// Maximum timeout: the lowest limit that RFC 6298, section 2.5, allows.
 const RFC_RTO_MAX: TimeDelta = TimeDelta::from_seconds(60);
 /// Linux's minimum of four times the deviation (`TCP_RTO_MIN`).
-const LINUX_VARIANCE_MIN_MICROS: i64 = 200_000;
+const LINUX_VARIANCE_MIN_MICROS: i32 = 200_000;
+/// Largest round-trip time, some 268 s: eight times as much fits into 32 bits.
+const LINUX_RTT_MAX_MICROS: i32 = i32::MAX >> 3;
+/// Timer tick of the kernel configuration of most distributions (`HZ=250`).
+const LINUX_JIFFY: TimeDelta = TimeDelta::from_millis(4);
 /// Linux's maximum timeout (`TCP_RTO_MAX`).
 const LINUX_RTO_MAX: TimeDelta = TimeDelta::from_seconds(120);
 
@@ -101,48 +105,32 @@ impl Rfc6298Rto {
 /// trip, at least 50 ms. The deviation falls only once per round trip. A falling round-trip time
 /// changes the deviation an eighth as much. The timeout is thus never less than SRTT + 200 ms.
 ///
-/// Assumes the kernel's default `rto_min`; a route may override it.
-#[derive(Clone, Copy, Debug)]
+/// Assumes the kernel's default `rto_min`, which a route may override, and timer ticks of 4 ms.
+/// Round-trip times above 268 s count as 268 s.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct LinuxRto {
-    jiffy: TimeDelta,
     state: Option<LinuxState>,
     /// Number of times that the timeout expired since the last sample.
     expiries: u32,
 }
 
-/// The kernel's fields, in microseconds.
+/// The kernel's fields, in microseconds. As in the kernel, they have 32 bits: there may be two of
+/// each for a million connections.
 #[derive(Clone, Copy, Debug)]
 struct LinuxState {
     /// Eight times the smoothed round-trip time.
-    srtt: i64,
+    srtt: i32,
     /// Four times the mean deviation.
-    mdev: i64,
+    mdev: i32,
     /// Maximum `mdev` of this round trip.
-    mdev_max: i64,
+    mdev_max: i32,
     /// Smoothed `mdev_max`: rises at once, falls once per round trip.
-    rttvar: i64,
+    rttvar: i32,
     /// End of this round trip: `snd_una` beyond this offset.
     rtt_seq: StreamOffset,
 }
 
-impl Default for LinuxRto {
-    /// Timer ticks of 4 ms, the kernel configuration of most distributions (`HZ=250`).
-    fn default() -> Self {
-        Self::new(TimeDelta::from_millis(4))
-    }
-}
-
 impl LinuxRto {
-    /// Creates an estimator for a kernel with timer ticks of `jiffy`; timeouts are rounded up to
-    /// ticks.
-    pub const fn new(jiffy: TimeDelta) -> Self {
-        Self {
-            jiffy,
-            state: None,
-            expiries: 0,
-        }
-    }
-
     /// Adds a round-trip time, truncated to microseconds as in the kernel.
     ///
     /// `snd_una` is the acknowledgment number of the sample's ACK, `snd_nxt` the end of the data
@@ -152,7 +140,9 @@ impl LinuxRto {
         if rtt < TimeDelta::ZERO {
             return;
         }
-        let micros = rtt.as_nanos() / 1_000;
+        let micros = i32::try_from(rtt.as_nanos() / 1_000).map_or(LINUX_RTT_MAX_MICROS, |micros| {
+            micros.min(LINUX_RTT_MAX_MICROS)
+        });
         match &mut self.state {
             None => self.state = Some(LinuxState::first(micros, snd_nxt)),
             Some(state) => state.update(micros, snd_una, snd_nxt),
@@ -168,7 +158,7 @@ impl LinuxRto {
     /// Smoothed round-trip time, `tcpi_rtt`; `None` before the first sample.
     pub fn srtt(&self) -> Option<TimeDelta> {
         self.state
-            .map(|state| TimeDelta::from_micros(state.srtt >> 3))
+            .map(|state| TimeDelta::from_micros(i64::from(state.srtt >> 3)))
     }
 
     /// Mean deviation of the round-trip time, `tcpi_rttvar`; `None` before the first sample.
@@ -176,7 +166,7 @@ impl LinuxRto {
     /// The kernel computes its timeout from the recent maximum, not from this value.
     pub fn rttvar(&self) -> Option<TimeDelta> {
         self.state
-            .map(|state| TimeDelta::from_micros(state.mdev >> 2))
+            .map(|state| TimeDelta::from_micros(i64::from(state.mdev >> 2)))
     }
 
     /// Retransmission timeout, `tcpi_rto`; one second before the first sample.
@@ -185,23 +175,22 @@ impl LinuxRto {
     pub fn rto(&self) -> TimeDelta {
         let rto = self.state.map_or(INITIAL_RTO, |state| {
             // `__tcp_set_rto`: `rttvar` contains the factor 4 of RFC 6298.
-            let rto = TimeDelta::from_micros((state.srtt >> 3) + state.rttvar);
-            self.in_jiffies(rto).min(LINUX_RTO_MAX)
+            let micros = i64::from(state.srtt >> 3) + i64::from(state.rttvar);
+            in_jiffies(TimeDelta::from_micros(micros)).min(LINUX_RTO_MAX)
         });
         let doubled = rto.as_nanos().saturating_mul(1 << self.expiries);
         TimeDelta::from_nanos(doubled).min(LINUX_RTO_MAX)
     }
+}
 
-    fn in_jiffies(&self, span: TimeDelta) -> TimeDelta {
-        let jiffy = self.jiffy.as_nanos().max(1);
-        // Like `usecs_to_jiffies`, round up.
-        let jiffies = span.as_nanos().saturating_add(jiffy - 1) / jiffy;
-        TimeDelta::from_nanos(jiffies.saturating_mul(jiffy))
-    }
+/// Rounds up to timer ticks, like `usecs_to_jiffies`.
+fn in_jiffies(span: TimeDelta) -> TimeDelta {
+    let jiffy = LINUX_JIFFY.as_nanos();
+    TimeDelta::from_nanos((span.as_nanos() + jiffy - 1) / jiffy * jiffy)
 }
 
 impl LinuxState {
-    fn first(rtt: i64, snd_nxt: StreamOffset) -> Self {
+    fn first(rtt: i32, snd_nxt: StreamOffset) -> Self {
         let mdev = rtt << 1;
         let rttvar = mdev.max(LINUX_VARIANCE_MIN_MICROS);
         Self {
@@ -214,7 +203,7 @@ impl LinuxState {
         }
     }
 
-    fn update(&mut self, rtt: i64, snd_una: StreamOffset, snd_nxt: StreamOffset) {
+    fn update(&mut self, rtt: i32, snd_una: StreamOffset, snd_nxt: StreamOffset) {
         let error = rtt - (self.srtt >> 3);
         self.srtt = (self.srtt + error).max(1);
         let mut step = error.abs() - (self.mdev >> 2);
