@@ -29,59 +29,58 @@ impl Retransmitted {
 
 /// Counts of out-of-order packets. The position of the capture is certain only at the end, so the
 /// counts serve both readings: at the sender and elsewhere.
+///
+/// A list of the kinds that occur, because there may be two for each of a million connections, and
+/// few of them have more than two kinds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OutOfSequence {
-    /// By order of sending (earlier, later, unknown), then by cause.
-    counts: [ByCause; 3],
-    /// The packets in `counts` that were completely acknowledged before.
-    acknowledged: [ByCause; 3],
+pub(super) struct OutOfSequence(Vec<(Kind, Retransmitted)>);
+
+/// What is known of an out-of-order packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kind {
+    sent: Order,
+    cause: Cause,
+    /// True if it was completely acknowledged before.
+    is_acknowledged: bool,
 }
 
 /// Retransmissions by [`Cause::index`].
 pub type ByCause = [Retransmitted; Cause::ALL.len()];
 
-const ORDERS: [Order; 3] = [Order::Earlier, Order::Later, Order::Unknown];
-
 impl OutOfSequence {
     pub(super) fn add(&mut self, behind: Behind, bytes: u64) {
-        let (sent, cause) = (behind.sent as usize, behind.cause.index());
-        self.counts[sent][cause].add(bytes);
-        if behind.is_acknowledged {
-            self.acknowledged[sent][cause].add(bytes);
+        let kind = Kind {
+            sent: behind.sent,
+            cause: behind.cause,
+            is_acknowledged: behind.is_acknowledged,
+        };
+        match self.0.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, count)) => count.add(bytes),
+            None => self.0.push((kind, Retransmitted { packets: 1, bytes })),
         }
     }
 
     /// Retransmissions by cause.
     ///
-    /// In a capture at the sender, the sender knew that acknowledged data had arrived. Elsewhere,
-    /// the ACK may have been in flight or lost.
+    /// In a capture at the sender, the sender knew that acknowledged data had arrived, so there was
+    /// no cause to retransmit it. Elsewhere, the ACK may have been in flight or lost.
     pub(super) fn retransmitted(&self, at_sender: bool) -> ByCause {
         let mut by_cause = ByCause::default();
-        let orders = ORDERS.into_iter();
-        for order in orders.filter(|order| is_retransmission(*order, at_sender)) {
-            for cause in Cause::ALL.map(Cause::index) {
-                let mut counted = self.counts[order as usize][cause];
-                if at_sender {
-                    // At its sender, data known to have arrived has no cause for a retransmission.
-                    let known = self.acknowledged[order as usize][cause];
-                    counted.packets -= known.packets;
-                    counted.bytes -= known.bytes;
-                    let spurious = &mut by_cause[Cause::Spurious.index()];
-                    *spurious = spurious.with(known);
-                }
-                by_cause[cause] = by_cause[cause].with(counted);
-            }
+        for (kind, count) in self.retransmissions(at_sender) {
+            let cause = if at_sender && kind.is_acknowledged {
+                Cause::Spurious
+            } else {
+                kind.cause
+            };
+            by_cause[cause.index()] = by_cause[cause.index()].with(*count);
         }
         by_cause
     }
 
     /// Number of retransmissions of acknowledged data.
     pub(super) fn spurious(&self, at_sender: bool) -> u64 {
-        let retransmitted = ORDERS
-            .into_iter()
-            .filter(|order| is_retransmission(*order, at_sender));
-        let of = |order: Order| packets(&self.acknowledged[order as usize]);
-        retransmitted.map(of).sum()
+        let retransmissions = self.retransmissions(at_sender);
+        packets(retransmissions.filter(|(kind, _)| kind.is_acknowledged))
     }
 
     /// Number of packets reordered on the path.
@@ -103,12 +102,17 @@ impl OutOfSequence {
     }
 
     fn packets(&self, order: Order) -> u64 {
-        packets(&self.counts[order as usize])
+        packets(self.0.iter().filter(|(kind, _)| kind.sent == order))
+    }
+
+    fn retransmissions(&self, at_sender: bool) -> impl Iterator<Item = &(Kind, Retransmitted)> {
+        let kinds = self.0.iter();
+        kinds.filter(move |(kind, _)| is_retransmission(kind.sent, at_sender))
     }
 }
 
-fn packets(by_cause: &ByCause) -> u64 {
-    by_cause.iter().map(|count| count.packets).sum()
+fn packets<'a>(kinds: impl Iterator<Item = &'a (Kind, Retransmitted)>) -> u64 {
+    kinds.map(|(_, count)| count.packets).sum()
 }
 
 /// True if an out-of-order packet is a retransmission. At the sender, every out-of-order packet is
