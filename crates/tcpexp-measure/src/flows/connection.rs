@@ -6,7 +6,7 @@ use tcpexp_units::TimeDelta;
 use super::ending::Closing;
 use super::half::Half;
 use super::handshake::Handshake;
-use super::summary::{ConnectionSummary, DirectionSummary, QuicConnection};
+use super::summary::{ConnectionSummary, DirectionSummary, Known, QuicConnection};
 use crate::quic::{QuicObserver, QuicSummary};
 use crate::{Meter, Vantage};
 
@@ -22,8 +22,6 @@ pub struct Connection {
     /// The minimum round-trip time from the capture to each direction's receiver and back, from the
     /// handshake or from ACKs of data.
     shortest: [Option<TimeDelta>; 2],
-    /// True if the ends negotiated to report no congestion marks.
-    is_without_ecn: bool,
     /// `None` unless the flow is QUIC.
     quic: Option<Box<QuicObserver>>,
 }
@@ -45,7 +43,6 @@ impl Connection {
             closing,
             halves,
             shortest,
-            is_without_ecn,
             quic: _,
         } = self;
         let direction = segment.seen.direction;
@@ -63,7 +60,6 @@ impl Connection {
             halves[opposite.index()].time(rtt + to_sender.unwrap_or_default(), una);
         }
         if segment.flags.syn() && segment.flags.ack() {
-            *is_without_ecn = handshake.ecn.mode() == Some(EcnMode::NotEcn);
             expect_feedback(handshake, halves, segment);
         }
         let half = &mut halves[direction.index()];
@@ -87,20 +83,17 @@ impl Connection {
     pub fn summary(&mut self, flow: &Flow) -> ConnectionSummary {
         let vantage = self.vantage();
         let quic = self.quic(flow);
+        let ecn = self.handshake.ecn.mode();
         let mut of = |direction: Direction| {
-            let position = vantage.map(|vantage| vantage.of(direction));
-            let offer = self.handshake.offers[direction.index()];
             let half = &mut self.halves[direction.index()];
-            let mut summary = DirectionSummary::of(half, position, offer);
-            if self.is_without_ecn {
-                summary.ce_reported_packets = Some(0);
-            }
-            let observer = self.quic.as_mut();
-            let spins = observer.and_then(|observer| observer.spins(direction));
-            summary.spin_rtt = spins.map(Box::new);
-            summary
+            let known = Known {
+                position: vantage.map(|vantage| vantage.of(direction)),
+                offer: self.handshake.offers[direction.index()],
+                reports_no_ce: ecn == Some(EcnMode::NotEcn),
+                spin_rtt: self.quic.as_mut().and_then(|quic| quic.spins(direction)),
+            };
+            DirectionSummary::of(half, known)
         };
-        let directions = [of(Direction::Forward), of(Direction::Reverse)];
         ConnectionSummary {
             flow: flow.id,
             protocol: flow.key.protocol(),
@@ -117,8 +110,8 @@ impl Connection {
             sack: self.handshake.agreed(|offer| offer.sack_permitted),
             timestamps: self.handshake.agreed(|offer| offer.timestamps),
             window_scaling: self.handshake.agreed(|offer| offer.window_scale.is_some()),
-            ecn: self.handshake.ecn.mode(),
-            directions,
+            ecn,
+            directions: [of(Direction::Forward), of(Direction::Reverse)],
             quic,
             coarse_tick: None,
         }

@@ -138,12 +138,24 @@ pub struct DirectionSummary {
     pub spin_rtt: Option<Box<RttSummary>>,
 }
 
+/// What the connection knows of one of its directions.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub(super) position: Option<Position>,
+    pub(super) offer: Option<SynOptions>,
+    /// True if the ends agreed to report no congestion marks.
+    pub(super) reports_no_ce: bool,
+    pub(super) spin_rtt: Option<RttSummary>,
+}
+
 impl DirectionSummary {
-    pub(super) fn of(
-        half: &mut Half,
-        position: Option<Position>,
-        offer: Option<SynOptions>,
-    ) -> Self {
+    pub(super) fn of(half: &mut Half, known: Known) -> Self {
+        let Known {
+            position,
+            offer,
+            reports_no_ce,
+            spin_rtt,
+        } = known;
         let at_sender = position == Some(Position::Sender);
         let Counts {
             packets,
@@ -186,10 +198,14 @@ impl DirectionSummary {
             duplicate_sack_packets: count(|rare| rare.duplicate_sacks),
             ce_packets: count(|rare| rare.ce_packets),
             ce_bytes: count(|rare| rare.ce_bytes),
-            ce_reported_packets: half.ce_reported_packets(),
+            ce_reported_packets: if reports_no_ce {
+                Some(0)
+            } else {
+                half.ce_reported_packets()
+            },
             alpha: half.alpha().filter(|_| at_sender),
             rtt,
-            spin_rtt: None,
+            spin_rtt: spin_rtt.map(Box::new),
         }
     }
 
