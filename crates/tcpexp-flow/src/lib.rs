@@ -63,11 +63,11 @@ pub use offset::StreamOffset;
 pub use packets::{Packets, Sighted};
 pub use prefetch::prefetch;
 pub use protocol::Protocol;
-pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment, SynOptions};
+pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment};
 pub use shard::{FlowShard, NoShard};
 pub use slot::{Slot, Tracked};
 pub use table::{FlowTable, MAX_FLOWS};
 pub use timeouts::Timeouts;
 
-// Re-exported because offsets are built from it.
-pub use tcpexp_wire::SeqNum;
+// Re-exported because segments contain them, and offsets are built from sequence numbers.
+pub use tcpexp_wire::{SeqNum, SynOptions};

@@ -1,7 +1,7 @@
 //! One TCP segment or datagram in its flow.
 
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{Packet, Quic, SeqNum, Tcp, TcpFlags, TcpOptions, Transport};
+use tcpexp_wire::{Packet, Quic, SeqNum, SynOptions, Tcp, TcpFlags, TcpOptions, Transport};
 
 use crate::flow::Numbers;
 use crate::key::hash;
@@ -76,19 +76,6 @@ pub struct Segment {
     /// sent.
     pub options_cut: bool,
     sack: SackBlocks,
-}
-
-/// Options of a SYN segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SynOptions {
-    /// Maximum segment size in bytes.
-    pub mss: Option<u16>,
-    /// Window scale shift.
-    pub window_scale: Option<u8>,
-    /// True if selective acknowledgments are permitted.
-    pub sack_permitted: bool,
-    /// True if the timestamps option is present.
-    pub timestamps: bool,
 }
 
 /// SACK blocks in the order sent, in bytes relative to the segment's acknowledgment number.
@@ -256,19 +243,17 @@ impl Segment {
     // By value, as in `push_datagram`.
     #[inline(never)]
     fn take_options(&mut self, options: TcpOptions<'_>, flags: TcpFlags, ack: SeqNum) {
-        let of_ack = options.of_ack();
-        self.timestamps = of_ack.timestamps;
-        if flags.syn() {
-            self.syn = Some(SynOptions {
-                mss: options.mss(),
-                window_scale: options.window_scale(),
-                sack_permitted: options.sack_permitted(),
-                timestamps: self.timestamps.is_some(),
-            });
+        let of_ack = if flags.syn() {
+            let (syn, of_ack) = options.of_syn();
+            self.syn = Some(syn);
+            of_ack
         } else {
+            let of_ack = options.of_ack();
             // `CeFeedback` uses no counter of a SYN.
             self.echoed_ce_bytes = of_ack.ce_bytes;
-        }
+            of_ack
+        };
+        self.timestamps = of_ack.timestamps;
         // The blocks are relative to the acknowledgment number, which is valid only with ACK.
         if flags.ack() {
             for (left, right) in of_ack.sack_blocks().take(MAX_SACK_BLOCKS) {

@@ -32,6 +32,19 @@ impl<'a> AckOptions<'a> {
     }
 }
 
+/// Options of a SYN segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Maximum segment size in bytes (RFC 9293, section 3.7.1).
+    pub mss: Option<u16>,
+    /// Window scale shift as sent. A shift above 14 counts as 14 (RFC 7323, section 2.3).
+    pub window_scale: Option<u8>,
+    /// True if selective acknowledgments are permitted (RFC 2018, section 2).
+    pub sack_permitted: bool,
+    /// True if the timestamps option is present (RFC 7323, section 3.2).
+    pub timestamps: bool,
+}
+
 /// The options of one TCP header, as far as they were captured.
 ///
 /// Options are parsed on access. An option beyond the end of the capture, or after an option with
@@ -74,7 +87,14 @@ impl<'a> TcpOptions<'a> {
     #[inline]
     pub fn timestamps(&self) -> Option<(u32, u32)> {
         self.leading_timestamps()
-            .or_else(|| self.find(TIMESTAMPS).map(|value| two_words(*value)))
+            .or_else(|| self.later_timestamps())
+    }
+
+    /// Returns the first timestamps option with a value of eight bytes.
+    #[inline(never)]
+    fn later_timestamps(&self) -> Option<(u32, u32)> {
+        let mut options = self.each().filter(|(kind, _)| *kind == TIMESTAMPS);
+        options.find_map(|(_, value)| Some(two_words(value.try_into().ok()?)))
     }
 
     /// Returns the timestamps if the option is the first one, in the layout of RFC 7323, appendix A.
@@ -95,21 +115,21 @@ impl<'a> TcpOptions<'a> {
         self.leading_timestamps().filter(|_| self.raw.len() == 12)
     }
 
-    /// Returns the maximum segment size in bytes (RFC 9293, section 3.7.1); on a SYN only.
-    pub fn mss(&self) -> Option<u16> {
-        self.find(MAXIMUM_SEGMENT_SIZE)
-            .map(|value| u16::from_be_bytes(*value))
-    }
-
-    /// Returns the window scale shift as sent; on a SYN only. A shift above 14 counts as 14 (RFC
-    /// 7323, section 2.3).
-    pub fn window_scale(&self) -> Option<u8> {
-        self.find(WINDOW_SCALE).map(|&[shift]| shift)
-    }
-
-    /// True if the sender of this SYN accepts selective acknowledgments (RFC 2018, section 2).
-    pub fn sack_permitted(&self) -> bool {
-        self.find::<0>(SACK_PERMITTED).is_some()
+    /// Reads the options of a SYN in one walk; a SYN-ACK may also have options of an acknowledgment.
+    pub fn of_syn(&self) -> (SynOptions, AckOptions<'a>) {
+        let mut syn = SynOptions::default();
+        let of_ack = self.walk(|kind, value| match (kind, value) {
+            (MAXIMUM_SEGMENT_SIZE, &[high, low]) if syn.mss.is_none() => {
+                syn.mss = Some(u16::from_be_bytes([high, low]));
+            }
+            (WINDOW_SCALE, &[shift]) if syn.window_scale.is_none() => {
+                syn.window_scale = Some(shift);
+            }
+            (SACK_PERMITTED, []) => syn.sack_permitted = true,
+            _ => {}
+        });
+        syn.timestamps = of_ack.timestamps.is_some();
+        (syn, of_ack)
     }
 
     /// Returns the blocks of the SACK option: first byte and the byte after the last (RFC 2018,
@@ -128,7 +148,7 @@ impl<'a> TcpOptions<'a> {
     /// Reads the options of an acknowledgment in one walk: separate calls take three.
     #[inline]
     pub fn of_ack(&self) -> AckOptions<'a> {
-        self.lone_blocks().unwrap_or_else(|| self.walk_of_ack())
+        self.lone_blocks().unwrap_or_else(|| self.walk(|_, _| {}))
     }
 
     /// Returns timestamps and SACK blocks if the header has no other options, in the layout that Linux
@@ -157,9 +177,10 @@ impl<'a> TcpOptions<'a> {
         })
     }
 
+    /// Reads the options of an acknowledgment; passes all others to `other`.
     // Inlined: returned from a call, the options of all ACKs would pass through memory.
     #[inline]
-    fn walk_of_ack(&self) -> AckOptions<'a> {
+    fn walk(&self, mut other: impl FnMut(u8, &[u8])) -> AckOptions<'a> {
         let mut timestamps = None;
         let mut sack = None;
         let mut counters = None;
@@ -168,7 +189,7 @@ impl<'a> TcpOptions<'a> {
                 TIMESTAMPS if timestamps.is_none() => timestamps = value.try_into().ok(),
                 SACK if sack.is_none() => sack = Some(value),
                 ACCURATE_ECN_0 | ACCURATE_ECN_1 if counters.is_none() => counters = Some(value),
-                _ => {}
+                _ => other(kind, value),
             }
         }
         AckOptions {
@@ -176,14 +197,6 @@ impl<'a> TcpOptions<'a> {
             ce_bytes: counters.and_then(ce_bytes),
             sack: sack.unwrap_or_default(),
         }
-    }
-
-    /// Returns the value of the first option of this kind with a value of `N` bytes.
-    #[inline(never)]
-    fn find<const N: usize>(&self, kind: u8) -> Option<&'a [u8; N]> {
-        self.each()
-            .filter(|(found, _)| *found == kind)
-            .find_map(|(_, value)| value.try_into().ok())
     }
 
     fn each(&self) -> Options<'a> {
@@ -258,20 +271,23 @@ mod tests {
 
     #[test]
     fn each_option_of_a_syn_is_read() {
-        let syn = TcpOptions::new(&SYN);
-        assert_eq!(syn.mss(), Some(1460));
-        assert_eq!(syn.window_scale(), Some(10));
-        assert!(syn.sack_permitted());
-        assert_eq!(syn.timestamps(), Some((7, 0)));
-        assert_eq!(blocks(syn), []);
+        let options = TcpOptions::new(&SYN);
+        let all = SynOptions {
+            mss: Some(1460),
+            window_scale: Some(10),
+            sack_permitted: true,
+            timestamps: true,
+        };
+        assert_eq!(options.of_syn().0, all);
+        assert_eq!(options.timestamps(), Some((7, 0)));
+        assert_eq!(options.of_syn().1.timestamps, Some((7, 0)));
+        assert_eq!(blocks(options), []);
     }
 
     #[test]
     fn a_header_without_options_has_none() {
         let none = TcpOptions::default();
-        assert_eq!(none.mss(), None);
-        assert_eq!(none.window_scale(), None);
-        assert!(!none.sack_permitted());
+        assert_eq!(none.of_syn().0, SynOptions::default());
         assert_eq!(none.timestamps(), None);
         assert_eq!(blocks(none), []);
         assert!(!none.is_cut());
@@ -308,10 +324,14 @@ mod tests {
     fn a_truncated_option_is_not_read() {
         for kept in 0..SYN.len() {
             let cut = TcpOptions::cut(&SYN[..kept]);
-            assert_eq!(cut.mss(), (kept >= 4).then_some(1460));
-            assert_eq!(cut.sack_permitted(), kept >= 6);
+            let read = SynOptions {
+                mss: (kept >= 4).then_some(1460),
+                window_scale: None,
+                sack_permitted: kept >= 6,
+                timestamps: kept >= 16,
+            };
+            assert_eq!(cut.of_syn().0, read);
             assert_eq!(cut.timestamps(), (kept >= 16).then_some((7, 0)));
-            assert_eq!(cut.window_scale(), None);
             assert!(cut.is_cut());
         }
         let usual = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
@@ -321,21 +341,25 @@ mod tests {
     #[test]
     fn options_after_an_impossible_length_are_not_read() {
         for length in [0, 1, 200] {
-            assert_eq!(
-                TcpOptions::new(&[254, length, 3, 3, 7]).window_scale(),
-                None
-            );
+            let options = [254, length, 3, 3, 7];
+            assert_eq!(TcpOptions::new(&options).of_syn().0, SynOptions::default());
         }
     }
 
     #[test]
     fn options_after_the_end_of_the_list_are_not_read() {
-        assert_eq!(TcpOptions::new(&[0, 3, 3, 7]).window_scale(), None);
+        assert_eq!(
+            TcpOptions::new(&[0, 3, 3, 7]).of_syn().0,
+            SynOptions::default()
+        );
     }
 
     #[test]
     fn an_option_of_the_wrong_length_is_ignored() {
-        assert_eq!(TcpOptions::new(&[2, 3, 5, 1]).mss(), None);
+        assert_eq!(
+            TcpOptions::new(&[2, 3, 5, 1]).of_syn().0,
+            SynOptions::default()
+        );
         assert_eq!(
             TcpOptions::new(&[8, 6, 0, 0, 0, 1, 1, 1]).timestamps(),
             None

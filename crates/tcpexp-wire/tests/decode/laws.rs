@@ -82,8 +82,8 @@ fn check(link: LinkType, captured: &[u8], wire_bytes: u32, tunnels: Tunnels) {
     assert!(packet.payload_bytes < packet.ip_bytes);
     if let Transport::Tcp(tcp) = packet.transport {
         let options = tcp.options;
-        let _ = (options.timestamps(), options.mss(), options.window_scale());
-        let _ = (options.sack_permitted(), options.sack_blocks().count());
+        let _ = (options.timestamps(), options.of_syn());
+        let _ = (options.of_ack(), options.sack_blocks().count());
         assert!(options.raw().len() <= 40);
         assert!(!options.is_cut() || packet.payload.is_empty());
     }
