@@ -42,9 +42,14 @@ impl FlowTable {
 
     /// Ends all flows, for the end of the capture.
     pub fn end_all(&mut self) {
-        let mut slots: Vec<Slot> = self.slots.drain().collect();
-        slots.sort_unstable();
-        self.ended.append(&mut slots);
+        // In the order of slots: that of the hash table has no meaning. With 100 000 flows, marking
+        // them takes a fraction of the instructions of sorting them.
+        let mut is_alive = vec![false; self.flows.len()];
+        for slot in self.slots.drain() {
+            is_alive[slot.index()] = true;
+        }
+        let slots = (0..).zip(is_alive).filter(|(_, is_alive)| *is_alive);
+        self.ended.extend(slots.map(|(slot, _)| Slot(slot)));
         self.recent = Recent::default();
     }
 
