@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::{CwndOptions, LARGE_BYTES, Recording, flows, why};
+use tcpexp::{CwndOptions, Recording, flows, is_large_sender, why};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_table::{
     ConnectionRow, FLOW_TABLE_WIDTH, Ordered, TopConnections, connection_columns,
@@ -112,7 +112,7 @@ fn one(
         for connection in &connections {
             if wants(args, connection) {
                 found += 1;
-                has_large |= is_large(connection);
+                has_large |= connection.directions.iter().any(is_large_sender);
                 if sheet.takes_rows() {
                     sheet.add(ConnectionRow::of(name.as_ref(), connection.clone()))?;
                 }
@@ -142,12 +142,6 @@ fn one(
         report::line(&mut text, "skipped", &skipped);
     }
     Ok((text, found))
-}
-
-/// True if a direction has enough payload for a verdict.
-fn is_large(connection: &ConnectionSummary) -> bool {
-    let mut directions = connection.directions.iter();
-    directions.any(|of_it| of_it.unique_bytes >= LARGE_BYTES)
 }
 
 /// One line per large flow that names what limited it. Empty without a verdict.

@@ -163,7 +163,7 @@ pub use tables::{
 };
 pub use throughput::{ThroughputReport, throughput};
 pub use walk::Walk;
-pub use why::{LARGE_BYTES, LabelledVerdict, WhyReport, why};
+pub use why::{LARGE_BYTES, LabelledVerdict, WhyReport, is_large_sender, why};
 
 // Types in the signatures of the functions above.
 pub use tcpexp_flow::{Direction, Flow, FlowId, FlowShard, MAX_FLOWS, NoShard, Protocol};

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId, Holes, Packets};
-use tcpexp_measure::flows::ConnectionSummary;
+use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_measure::sender::SenderRow;
 use tcpexp_measure::verdict::{Limits, Opening, OpeningMeter, Verdict};
 use tcpexp_measure::{Labelled, SenderLabel};
@@ -18,6 +18,11 @@ use crate::{CaptureInfo, CaptureOptions, CwndOptions, Error, Recording, cwnd, fl
 /// Minimum payload of a direction for a verdict, in bytes: two initial windows of ten segments
 /// (RFC 6928). The window of a shorter transfer has no time to meet a limit.
 pub const LARGE_BYTES: u64 = 30_000;
+
+/// True if the sender of this direction has sent enough payload for a verdict.
+pub fn is_large_sender(direction: &DirectionSummary) -> bool {
+    direction.unique_bytes >= LARGE_BYTES
+}
 
 /// Number of packets read at once for the openings of flows.
 const PACKETS_AT_ONCE: usize = 4_096;
@@ -133,12 +138,12 @@ impl Senders {
         let flow = connection.flow;
         for direction in Direction::BOTH {
             let of_it = &connection.directions[direction.index()];
-            let payload_bytes = of_it.unique_bytes;
-            if payload_bytes >= LARGE_BYTES {
+            if is_large_sender(of_it) {
                 if !of_it.missed.is_empty() {
                     self.missed.insert((flow, direction), of_it.missed.clone());
                 }
-                self.payload_bytes.insert((flow, direction), payload_bytes);
+                self.payload_bytes
+                    .insert((flow, direction), of_it.unique_bytes);
                 let ends = (connection.initiator, connection.responder);
                 let only = self.between.entry(ends).or_insert(Some(flow));
                 *only = only.filter(|only| *only == flow);
