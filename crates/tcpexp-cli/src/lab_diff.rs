@@ -110,6 +110,7 @@ fn carry_out(args: &DiffArgs, plan: &Plan, testbeds: &Testbeds, dir: &Path) -> a
     let options = Options {
         dir,
         resume: false,
+        repeat_invalid: false,
         only: only.as_deref(),
         task: None,
         on: On::Testbeds {

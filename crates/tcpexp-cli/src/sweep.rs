@@ -58,6 +58,13 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) resume: bool,
 
+    /// With --resume, repeat invalid runs, too
+    ///
+    /// Repeat runs whose captures missed packets when the machine was busy. A run that is invalid
+    /// because of its plan becomes invalid again.
+    #[arg(long, requires = "resume")]
+    pub(crate) repeat_invalid: bool,
+
     /// With --resume, continue although the cells of the plan have changed
     #[arg(long, requires = "resume")]
     pub(crate) yes: bool,
@@ -173,6 +180,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
         let options = Options {
             dir,
             resume: args.resume,
+            repeat_invalid: args.repeat_invalid,
             only: only.as_deref(),
             task: task.as_deref(),
             on,

@@ -17,6 +17,8 @@ pub struct Options<'a> {
     pub dir: &'a Path,
     /// Continue the sweep in the directory.
     pub resume: bool,
+    /// Carry out invalid runs again, as failed ones.
+    pub repeat_invalid: bool,
     /// Names of the runs to run; all runs of the plan if `None`.
     pub only: Option<&'a [String]>,
     /// Name of this task, if several processes carry out the plan in one directory, each some runs.

@@ -66,8 +66,9 @@ impl Place {
         })
     }
 
-    /// The records of completed and invalid runs, which are not repeated.
-    pub(super) fn done(&self) -> Result<Vec<RunRecord>, SweepError> {
+    /// The records of runs that are not repeated: complete runs, and invalid runs unless
+    /// `repeat_invalid` is true.
+    pub(super) fn done(&self, repeat_invalid: bool) -> Result<Vec<RunRecord>, SweepError> {
         let failed = |source| SweepError::File {
             path: self.runs.clone(),
             source,
@@ -76,7 +77,11 @@ impl Place {
         for entry in fs::read_dir(&self.runs).map_err(failed)? {
             // A run without a record was interrupted.
             if let Ok(record) = RunRecord::read(&entry.map_err(failed)?.path())
-                && record.status != Status::Failed
+                && match record.status {
+                    Status::Complete => true,
+                    Status::Invalid => !repeat_invalid,
+                    Status::Failed => false,
+                }
             {
                 done.push(record);
             }
@@ -112,7 +117,7 @@ impl Place {
             path: dir.clone(),
             source,
         };
-        // The directory of an interrupted or failed run may have files, which a repetition must not
+        // The directory of an interrupted, failed or invalid run may have files, which a repetition must not
         // mix with its own.
         if dir.exists() {
             fs::remove_dir_all(&dir).map_err(failed)?;

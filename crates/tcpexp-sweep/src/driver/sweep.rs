@@ -39,7 +39,7 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
     let place = Place::open(plan, options)?;
     let runs = schedule::runs(plan);
     let wanted = |run: &&Planned<'_>| options.only.is_none_or(|only| only.contains(&run.name()));
-    let mut done = place.done()?;
+    let mut done = place.done(options.repeat_invalid)?;
     if place.is_shared {
         // Other tasks analyse their own runs.
         done.retain(|record| runs.iter().filter(wanted).any(|run| is_of(record, run)));
@@ -330,4 +330,61 @@ fn run_time(run: &Planned<'_>) -> Duration {
     let traffic = ends.iter().filter_map(site::Generator::end).max();
     let overhead = Duration::from_secs(4) + positive(setup.calibration.load);
     traffic.map_or(Duration::ZERO, positive) + overhead + positive(setup.run.cooldown)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::driver::context;
+    use tcpexp_runs::folders::RUNS;
+
+    const PLAN: &str = "kind = \"lab\"\n[matrix]\ncc = [\"cubic\", \"reno\"]\n[path.forward]\n\
+        [[traffic]]\nname = \"a\"\ntool = \"iperf3\"\nduration = \"1s\"\n";
+
+    /// Carries out the plan on a testbed whose runs end with `status`. Returns the summary and the
+    /// number of runs that were carried out.
+    fn swept(dir: &Path, status: Status, resume: bool, repeat_invalid: bool) -> (Summary, usize) {
+        let plan = Plan::parse(Path::new("plan.toml"), PLAN).unwrap();
+        let carried = AtomicUsize::new(0);
+        let carry_out = |run: &Planned<'_>, out: &Path| {
+            carried.fetch_add(1, Ordering::Relaxed);
+            let mut record = context::blank(run, &plan.hash, &plan.varied);
+            record.status = status;
+            let dir = out.join(RUNS).join(run.name());
+            std::fs::create_dir_all(&dir).unwrap();
+            record.write(&dir).map_err(|error| error.to_string())
+        };
+        let options = Options {
+            dir,
+            resume,
+            repeat_invalid,
+            only: None,
+            task: None,
+            on: On::Testbeds {
+                jobs: 1,
+                carry_out: &carry_out,
+            },
+            interrupt: &|| false,
+            analyze: None,
+            on_event: &|_| {},
+        };
+        let summary = sweep(&plan, &options).unwrap();
+        (summary, carried.into_inner())
+    }
+
+    #[test]
+    fn a_resumed_sweep_repeats_invalid_runs_only_if_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let (summary, carried) = swept(dir.path(), Status::Invalid, false, false);
+        assert_eq!((summary.invalid, carried), (2, 2));
+        let (summary, carried) = swept(dir.path(), Status::Complete, true, false);
+        assert_eq!((summary.invalid, summary.complete, carried), (2, 0, 0));
+        let (summary, carried) = swept(dir.path(), Status::Complete, true, true);
+        assert_eq!((summary.invalid, summary.complete, carried), (0, 2, 2));
+        let (summary, carried) = swept(dir.path(), Status::Complete, true, true);
+        assert_eq!((summary.complete, carried), (2, 0));
+    }
 }
