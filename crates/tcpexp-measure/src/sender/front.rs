@@ -181,7 +181,8 @@ fn order(side: &Side, position: Option<Position>) -> Order {
     match position.or(side.position) {
         // Without evidence, assume a capture at the sender.
         None | Some(Position::Sender) => Order::Seen,
-        Some(_) if side.has_timestamps => Order::Replayed,
+        // Without any echo, the timestamps show nothing: a middlebox may have changed them.
+        Some(_) if side.has_timestamps && side.least_echo.is_some() => Order::Replayed,
         Some(_) => Order::NotSeen,
     }
 }

@@ -35,7 +35,8 @@ pub(super) struct Replay {
     departed: VecDeque<(u32, Acked)>,
     /// `None` if no data echoed an ACK.
     least_rtt: Option<TimeDelta>,
-    latest: Timestamp,
+    /// Time of the latest event at the sender; `None` before the first.
+    latest: Option<Timestamp>,
     /// Time at which the latest data arrived.
     arrived: Option<Timestamp>,
     /// The sender's timestamp clock, mapped to the capture's clock minus a round trip.
@@ -47,7 +48,7 @@ impl Replay {
         Self {
             departed: VecDeque::new(),
             least_rtt,
-            latest: Timestamp::MIN,
+            latest: None,
             arrived: None,
             ticks: Ticks::new(tick),
         }
@@ -82,9 +83,11 @@ impl Replay {
         {
             self.release(sent.record, engine, rows);
         }
-        engine.fill(self.latest, sent.record, rows);
-        if engine.is_again(&sent) {
-            engine.fill_burst(self.latest, sent.record, rows);
+        if let Some(latest) = self.latest {
+            engine.fill(latest, sent.record, rows);
+            if engine.is_again(&sent) {
+                engine.fill_burst(latest, sent.record, rows);
+            }
         }
         let mut at_most = sent.at - self.least_rtt.unwrap_or_default();
         self.ticks.send(at_most, sent.stamp);
@@ -96,10 +99,10 @@ impl Replay {
         let next = self.departed.front().map(|(_, acked)| acked.at);
         sent.at = match next {
             // The data does not echo the next ACK, so it left the sender before this ACK came.
-            Some(next) if next <= at_most => self.latest,
-            _ => self.latest.max(at_most),
+            Some(next) if next <= at_most => self.latest.unwrap_or(next),
+            _ => self.latest.map_or(at_most, |latest| latest.max(at_most)),
         };
-        self.latest = sent.at;
+        self.latest = Some(sent.at);
         engine.send(&sent, rows);
     }
 
@@ -108,7 +111,7 @@ impl Replay {
     fn drop_lost(&mut self, arrival: Timestamp, at_most: Timestamp) {
         let before = self.arrived.replace(arrival);
         let timeout = self.least_rtt.unwrap_or_default() + LEAST_TIMEOUT;
-        if before.is_none_or(|before| arrival - before < timeout) {
+        if before.is_some_and(|before| arrival - before < timeout) {
             return;
         }
         while let Some((_, acked)) = self.departed.front()
@@ -122,10 +125,12 @@ impl Replay {
         if let Some((_, mut acked)) = self.departed.pop_front() {
             // Retransmissions carry the record numbers of their arrival.
             acked.record = record;
-            engine.fill(self.latest, record, rows);
-            // The replayed clock must not run backwards.
-            acked.at = acked.at.max(self.latest);
-            self.latest = acked.at;
+            if let Some(latest) = self.latest {
+                engine.fill(latest, record, rows);
+                // The replayed clock must not run backwards.
+                acked.at = acked.at.max(latest);
+            }
+            self.latest = Some(acked.at);
             engine.on_ack(&acked, rows);
         }
     }

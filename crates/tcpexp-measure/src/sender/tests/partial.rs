@@ -199,3 +199,55 @@ fn at_a_receiver_timestamps_reveal_the_acks_known_to_the_sender() {
     1976+3952 pipe 4 cwnd 10 application_limited slow_start
     ");
 }
+
+#[test]
+fn at_a_receiver_timestamps_that_no_data_echoes_show_no_window() {
+    // A middlebox changes the timestamps of one direction.
+    let text = "
+        0.000000 > S 0 mss 1000 sackok ts 1 0
+        0.000010 < S. 0 ack 1 mss 1000 sackok ts 900 1
+        0.040000 > . 1 ack 1 ts 41 70900
+        0.041000 > 1:989(988) ts 41 70900
+        0.041001 > 989:1977(988) ts 41 70900
+        0.041002 > 1977:2965(988) ts 41 70900
+        0.041010 < ack 989 ts 941 41
+        0.042000 < ack 1977 ts 942 41
+        0.081010 > 2965:3953(988) ts 81 70941
+        0.081020 < ack 2965 ts 981 81
+    ";
+    let rendered = render(rows(text, SenderOptions::default()));
+    assert_snapshot!(rendered, @r"
+    0+2964 pipe - cwnd - not_seen -
+    988+1976 pipe - cwnd - not_seen -
+    1976+1976 pipe - cwnd - not_seen -
+    ");
+}
+
+#[test]
+fn at_a_receiver_data_before_the_first_ack_that_it_echoes_has_a_time() {
+    // The first data left before the first captured ACK came, and waited in a queue.
+    let text = "
+        0.000000 < ack 1001 ts 900 1
+        0.050000 > 1001:2001(1000) ts 41 800
+        0.050010 > 2001:3001(1000) ts 41 800
+        0.050020 > 3001:4001(1000) ts 41 800
+        0.050030 < ack 2001 ts 950 41
+        0.050040 < ack 3001 ts 950 41
+        0.090040 > 4001:5001(1000) ts 91 950
+        0.090050 < ack 4001 ts 990 91
+    ";
+    let options = SenderOptions {
+        position: Some(Position::Receiver),
+        ..SenderOptions::default()
+    };
+    let times = rows(text, options).into_iter().filter_map(|row| match row {
+        SenderRow::Sample(sample) => Some(sample.srtt?.as_nanos() / 1_000_000),
+        _ => None,
+    });
+    let times: Vec<_> = times.collect();
+    assert!(!times.is_empty());
+    assert!(
+        times.iter().all(|millis| (40..=50).contains(millis)),
+        "{times:?}"
+    );
+}
