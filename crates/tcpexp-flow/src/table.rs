@@ -6,13 +6,12 @@ mod marked;
 use std::num::NonZeroUsize;
 
 use hashbrown::HashTable;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, prefetch};
 use tcpexp_wire::{Packet, Quic, Transport};
 
 use crate::connection_ids::ConnectionIds;
 use crate::flow::Numbers;
 use crate::key::hash;
-use crate::prefetch::prefetch;
 use crate::recent::Recent;
 use crate::slot::{Slot, Tracked};
 use crate::{Arrival, End, Flow, FlowId, FlowKey, FlowPacket, Timeouts};

@@ -3,7 +3,8 @@
 use std::panic::resume_unwind;
 use std::thread;
 
-use tcpexp_flow::{Arrival, Flow, FlowPacket, FlowTable, Slot, prefetch};
+use tcpexp_flow::{Arrival, Flow, FlowPacket, FlowTable, Slot};
+use tcpexp_units::prefetch;
 
 use crate::metered::Metered;
 use crate::ring::{Stage, UntilError};

@@ -2,10 +2,9 @@
 
 use tcpexp_flow::{
     CeFeedback, Class, Classifier, Holes, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset,
-    prefetch,
 };
 use tcpexp_metrics::Quantiles;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, prefetch};
 use tcpexp_wire::is_congestion_experienced;
 
 use super::out_of_sequence::OutOfSequence;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_flow::{StreamOffset, prefetch};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::{TimeDelta, Timestamp, prefetch};
 
 /// Segments sent once and not acknowledged, oldest first.
 #[derive(Clone, Debug, Default)]

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use tcpexp_flow::{Arrival, Coverage, Direction, FlowId, FlowPacket, FlowTable, Slot, prefetch};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_flow::{Arrival, Coverage, Direction, FlowId, FlowPacket, FlowTable, Slot};
+use tcpexp_units::{TimeDelta, Timestamp, prefetch};
 use tcpexp_wire::is_congestion_experienced;
 
 use super::bin::{rated, utilisation_ppm};

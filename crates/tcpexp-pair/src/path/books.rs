@@ -1,7 +1,7 @@
 //! Turns the fate of each packet into rows and summaries.
 
-use tcpexp_flow::{Direction, FlowId, prefetch};
-use tcpexp_units::TimeDelta;
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_units::{TimeDelta, prefetch};
 
 use super::beyond::{Judged, SeenBeyond};
 use super::bottleneck::{Arrival, Resolution};

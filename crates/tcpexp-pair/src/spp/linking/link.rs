@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{Direction, Flow, FlowId, FlowKey, InitiatorKnown, Slot, prefetch};
+use tcpexp_flow::{Direction, Flow, FlowId, FlowKey, InitiatorKnown, Slot};
+use tcpexp_units::prefetch;
 
 use super::holders::Holders;
 use super::local::{Linked, Local, State, Waiting, names, relative, way_by_time};

@@ -1,7 +1,8 @@
 //! The pairs of one shard by flow number.
 
 use crate::spp::pairing::Pair;
-use tcpexp_flow::{FlowId, prefetch};
+use tcpexp_flow::FlowId;
+use tcpexp_units::prefetch;
 
 /// Number of shards that the flows are distributed to. It is fixed, so the result does not depend
 /// on the number of threads.
