@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tcpexp_units::Timestamp;
+use tcpexp_units::{Timestamp, prefetch};
 
 use crate::outlier::Progress;
 use crate::source::Source;
@@ -17,6 +17,14 @@ use crate::{
     ByteOrder, Compression, Damage, Format, Interface, NoTime, PacketOptions, PartEnd, PartHead,
     Record,
 };
+
+/// Distance at which short records are prefetched: the processor reads ahead by itself, but not
+/// beyond the end of a page.
+const AHEAD_BYTES: usize = 2_048;
+/// Longest record that counts as short. Behind a longer one, only the head of the next is read.
+const SHORT_BYTES: usize = 256;
+/// Number of bytes prefetched together: a record header and the headers of its packet.
+const HEAD_BYTES: usize = 128;
 
 /// An open capture, read record by record.
 pub struct Capture<'a> {
@@ -78,6 +86,7 @@ impl Capture<'_> {
             Some(found) if !self.finished => found,
             _ => self.find()?,
         };
+        expect_after(&found, self.source.window());
         if let Ok(at) = found.at
             && !self.progress.follows(at)
         {
@@ -317,6 +326,21 @@ fn taken<'a>(
             tail: &window[captured_to..record_bytes],
             order,
         },
+    }
+}
+
+/// Prefetches a record after the one at the start of the window. Without it, `flows` takes 1.2 times
+/// the processor time.
+#[inline]
+fn expect_after(found: &Found, window: &[u8]) {
+    let ahead = if found.record_bytes <= SHORT_BYTES {
+        AHEAD_BYTES
+    } else {
+        found.record_bytes
+    };
+    let head = window.get(ahead..).and_then(|rest| rest.first_chunk());
+    if let Some(head) = head {
+        prefetch::<[u8; HEAD_BYTES]>(head);
     }
 }
 
