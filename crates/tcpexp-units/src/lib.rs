@@ -23,6 +23,8 @@
 //! assert_eq!("90p".parse(), Ok(Buffer::Packets(90)));
 //! # Ok::<(), tcpexp_units::QuantityError>(())
 //! ```
+//!
+//! [`prefetch()`] has no unit; it is here because all crates that read captures may use this one.
 
 mod clock;
 mod counted;
