@@ -20,8 +20,6 @@ pub(super) struct Half {
     pub(super) rtt: Quantiles,
     /// The timer of this direction's sender.
     timer: LinuxRto,
-    /// Congestion marks reported by the other end; most connections have none.
-    feedback: Option<Box<CeFeedback>>,
     rare: Option<Box<Rare>>,
 }
 
@@ -51,6 +49,8 @@ pub(super) struct Rare {
     pub(super) duplicate_sacks: u64,
     pub(super) ce_packets: u64,
     pub(super) ce_bytes: u64,
+    /// Congestion marks reported by the other end.
+    feedback: Option<Box<CeFeedback>>,
 }
 
 impl Counts {
@@ -82,7 +82,7 @@ impl Half {
         let seen = &segment.seen;
         self.count(seen);
         if segment.flags.cwr()
-            && let Some(feedback) = &mut self.feedback
+            && let Some(feedback) = self.feedback_mut()
         {
             feedback.on_cwr(segment.start);
         }
@@ -162,17 +162,19 @@ impl Half {
     /// Sets the negotiated reporting of marks.
     #[cold]
     pub(super) fn expect_feedback(&mut self, feedback: Option<CeFeedback>) {
-        self.feedback = feedback.map(Box::new);
+        if feedback.is_some() || self.rare.is_some() {
+            self.rare().feedback = feedback.map(Box::new);
+        }
     }
 
     /// Number of packets that the other end reports as marked; `None` if unknown.
     pub(super) fn ce_reported_packets(&self) -> Option<u64> {
-        self.feedback.as_ref()?.packets()
+        self.rare.as_ref()?.feedback.as_ref()?.packets()
     }
 
     /// DCTCP's estimate α; `None` if unknown.
     pub(super) fn alpha(&self) -> Option<f64> {
-        self.feedback.as_ref()?.alpha()
+        self.rare.as_ref()?.feedback.as_ref()?.alpha()
     }
 
     /// The bytes that the capture missed.
@@ -185,6 +187,11 @@ impl Half {
         self.rare.as_deref()
     }
 
+    #[inline]
+    fn feedback_mut(&mut self) -> Option<&mut CeFeedback> {
+        self.rare.as_mut()?.feedback.as_deref_mut()
+    }
+
     fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
     }
@@ -193,9 +200,10 @@ impl Half {
     /// and whether it is a duplicate ACK.
     #[inline]
     pub(super) fn is_acknowledged(&mut self, segment: &Segment) -> (Option<TimeDelta>, bool) {
-        if let Some(feedback) = &mut self.feedback {
+        let nxt = self.classifier.nxt();
+        if let Some(feedback) = self.feedback_mut() {
             feedback.on_ack(segment);
-            if let Some(nxt) = self.classifier.nxt() {
+            if let Some(nxt) = nxt {
                 feedback.estimate(nxt);
             }
         }

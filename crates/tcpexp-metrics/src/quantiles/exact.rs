@@ -14,7 +14,7 @@ pub(super) enum Exact {
 }
 
 /// So many spans are written elsewhere together.
-const LATEST: usize = 7;
+const LATEST: usize = 5;
 
 /// Spans in nanoseconds, each of less than 2^32.
 #[derive(Clone, Debug, Default)]
