@@ -45,6 +45,9 @@ const OF_STEP: usize = 2;
 const GAP: i64 = 4;
 /// Movement of base delays that links and hosts without load cause.
 const IDLE_NS: i64 = 20_000;
+/// The clocks may have moved further than the base delays show, by this share of it (one in so many):
+/// the few packets of a bin seldom meet the extremes of a drifting clock with empty queues.
+const UNSHOWN_SHARE: i64 = 2;
 /// Number of crossings of each way, on each side of a step, that may be on its other side.
 const NEAR: usize = 4;
 /// Fewer crossings of a way than this before or after a clock step do not show it.
@@ -74,6 +77,15 @@ struct Bin {
     moved_ns: [i64; 2],
     /// Movement that is usual nearby.
     usual_ns: [i64; 2],
+}
+
+/// The bins that show a movement from one time to another.
+#[derive(Clone, Copy, Debug)]
+enum Bins {
+    /// Those of the two times.
+    Ends,
+    /// Those of the two times and all between them.
+    Between,
 }
 
 /// A stretch of time with a clock step of up to `size` at an unknown place.
@@ -119,7 +131,7 @@ impl Wander {
             let bins = around(&bins);
             // A step within a bin shows before it on one way and after it on the other, so the
             // neighbours count.
-            let widest_ns = bins.iter().map(|bin| bin.spread(bin)).max().unwrap_or(0);
+            let widest_ns = bins.iter().map(|bin| spread(&[*bin])).max().unwrap_or(0);
             moves |= widest_ns > idle_ns;
             drift_ns = drift_ns.max(change);
             with_doubts(bins, widest_ns)
@@ -143,7 +155,9 @@ impl Wander {
             from <= last && first <= to
         });
         let stepped: TimeDelta = zones.map(|zone| zone.size).sum();
-        stepped + self.change(point, times)
+        // Each way shows the clock of the other point at another time. If both clocks move between the
+        // two times, the first and the last bin may show less than those between them.
+        stepped + self.moved(point, times, Bins::Between)
     }
 
     /// Maximum error of the delay of a packet that passes the points at `times`, by
@@ -159,23 +173,32 @@ impl Wander {
     /// Maximum change of the clock difference from one time to another at `point`, both on the
     /// timeline, that the delays around both times show.
     pub(super) fn change(&self, point: Point, times: [Timestamp; 2]) -> TimeDelta {
+        self.moved(point, times, Bins::Ends)
+    }
+
+    fn moved(&self, point: Point, times: [Timestamp; 2], of: Bins) -> TimeDelta {
         if !self.moves && self.coarseness == TimeDelta::ZERO {
             return TimeDelta::ZERO;
         }
         let bins = &self.bins[point.index()];
-        let [first, last] = times.map(|time| {
+        let places = times.map(|time| {
             let after = bins.partition_point(|bin| bin.from <= time);
-            bins.get(after.saturating_sub(1))
+            after.saturating_sub(1)
         });
-        let Some((first, last)) = first.zip(last) else {
+        let [first, last] = [places[0].min(places[1]), places[0].max(places[1])];
+        let Some(between) = bins.get(first..=last) else {
             return TimeDelta::ZERO;
         };
-        let moved = TimeDelta::from_nanos(first.spread(last));
+        let spread_ns = match of {
+            Bins::Ends => spread(&[between[0], between[between.len() - 1]]),
+            Bins::Between => spread(between),
+        };
         if self.moves {
-            moved + self.coarseness
+            let unshown_ns = spread_ns / UNSHOWN_SHARE;
+            TimeDelta::from_nanos(spread_ns.saturating_add(unshown_ns)) + self.coarseness
         } else {
             // A step below the tick does not show as a movement.
-            moved
+            TimeDelta::from_nanos(spread_ns)
         }
     }
 
@@ -266,15 +289,21 @@ impl Bin {
             usual_ns: [0; 2],
         }
     }
+}
 
-    /// Spread of the base delays over two bins, on the way whose delays move less nearby: a moving
-    /// queue may hide a step.
-    fn spread(&self, other: &Self) -> i64 {
-        let moved = |way: usize| self.moved_ns[way].saturating_add(other.moved_ns[way]);
-        let way = usize::from(moved(1) < moved(0));
-        let high = self.high_ns[way].max(other.high_ns[way]);
-        high.saturating_sub(self.low_ns[way].min(other.low_ns[way]))
-    }
+/// Spread of the base delays over these bins, on the way whose delays move less near the first and the
+/// last of them: a moving queue may hide a step. Zero without bins.
+fn spread(bins: &[Bin]) -> i64 {
+    let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
+        return 0;
+    };
+    let moved = |way: usize| first.moved_ns[way].saturating_add(last.moved_ns[way]);
+    let way = usize::from(moved(1) < moved(0));
+    let bounds = bins.iter().map(|bin| (bin.low_ns[way], bin.high_ns[way]));
+    let (low, high) = bounds.fold((i64::MAX, i64::MIN), |all, bin| {
+        (all.0.min(bin.0), all.1.max(bin.1))
+    });
+    high.saturating_sub(low)
 }
 
 /// Change of the clock difference over the captures that the smallest delays of the sections allow,
@@ -422,7 +451,7 @@ mod tests {
         for after in [6, 8, 10] {
             let bins = around(&bins(&passages(64, after), Point::Src));
             let last = bins.last().unwrap();
-            assert!(last.spread(last) >= STEP_NS, "{after}: {last:?}");
+            assert!(spread(&[*last]) >= STEP_NS, "{after}: {last:?}");
         }
     }
 
@@ -431,7 +460,34 @@ mod tests {
         for before in [6, 8, 10] {
             let bins = around(&bins(&passages(64, 64 - before), Point::Src));
             let first = &bins[0];
-            assert!(first.spread(first) >= STEP_NS, "{before}: {first:?}");
+            assert!(spread(&[*first]) >= STEP_NS, "{before}: {first:?}");
         }
+    }
+
+    #[test]
+    fn opposite_movements_of_both_clocks_during_a_round_trip_add_up() {
+        let bin = |from: i64, level_ns: i64| Bin {
+            from: Timestamp::from_nanos(from),
+            low_ns: [level_ns; 2],
+            high_ns: [level_ns; 2],
+            moved_ns: [0; 2],
+            usual_ns: [0; 2],
+        };
+        let bins = vec![bin(0, 0), bin(10, 2_000), bin(20, 1_800)];
+        let wander = Wander {
+            bins: [bins.clone(), bins],
+            moves: true,
+            ..Wander::default()
+        };
+        let times = [5, 25].map(Timestamp::from_nanos);
+        let between = wander.between(Point::Src, times);
+        assert_eq!(between, TimeDelta::from_nanos(3_000));
+        assert_eq!(
+            wander.between(Point::Src, [times[1], times[0]]),
+            between,
+            "whichever comes first"
+        );
+        let change = wander.change(Point::Src, times);
+        assert_eq!(change, TimeDelta::from_nanos(2_700));
     }
 }
