@@ -54,6 +54,21 @@ struct MeasuredShift {
     drifts: TimeDelta,
 }
 
+impl MeasuredShift {
+    /// Maximum error of `longer`.
+    fn error(&self) -> TimeDelta {
+        self.varies + self.drifts
+    }
+
+    /// Increase of the destination clock minus the source clock.
+    fn difference(&self) -> TimeDelta {
+        match self.path_direction {
+            PathDirection::Out => self.longer,
+            PathDirection::Back => -self.longer,
+        }
+    }
+}
+
 impl Jump {
     /// Number of packets per way and side that the size is measured on: few if their delays are
     /// similar, so that drift matters less, and many if most packets queued.
@@ -83,26 +98,33 @@ impl Jump {
         };
         // In a full queue a few packets in a row can have similar delays too, so compare the ways
         // on many.
-        let path_directions = PathDirection::BOTH
-            .into_iter()
-            .filter_map(|path_direction| shift(path_direction, many));
-        let Some(calmer) = path_directions.min_by_key(|shift| shift.varies) else {
+        let ways = PathDirection::BOTH.map(|path_direction| shift(path_direction, many));
+        let Some(calmer) = ways.into_iter().flatten().min_by_key(|shift| shift.varies) else {
             return;
         };
-        let measured = [shift(calmer.path_direction, few).unwrap_or(calmer), calmer]
-            .into_iter()
-            .min_by_key(|shift| shift.varies + shift.drifts)
-            .unwrap_or(calmer);
-        // A jump forwards of the destination clock lengthens delays out. A jump forwards of the
-        // source clock lengthens delays back.
-        let forwards =
-            (measured.path_direction == PathDirection::Out) == (self.point == Point::Dst);
-        self.size = if forwards {
-            measured.longer
-        } else {
-            -measured.longer
+        let best = |many: MeasuredShift| {
+            [shift(many.path_direction, few).unwrap_or(many), many]
+                .into_iter()
+                .min_by_key(MeasuredShift::error)
+                .unwrap_or(many)
         };
-        self.error = measured.varies + measured.drifts;
+        let measured = best(calmer);
+        let other = ways[calmer.path_direction.opposite().index()].map(best);
+        // The destination clock minus the source clock; the clock of this point jumped.
+        self.size = match self.point {
+            Point::Src => -measured.difference(),
+            Point::Dst => measured.difference(),
+        };
+        // A step shifts both ways equally. If they contradict each other, a queue changed too, of the
+        // one way or of the other.
+        let apart = other.map_or(TimeDelta::ZERO, |other| {
+            let apart = (measured.difference() - other.difference()).abs();
+            // A queue that grows steadily grows further from one side to the other than within one.
+            let explained = measured.error() + other.error();
+            let is_explained = apart <= explained + explained;
+            if is_explained { TimeDelta::ZERO } else { apart }
+        });
+        self.error = measured.error() + apart;
     }
 
     /// Smallest delays of up to `count` packets of one way on one side.

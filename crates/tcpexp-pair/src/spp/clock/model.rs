@@ -793,6 +793,23 @@ mod tests {
     }
 
     #[test]
+    fn step_that_the_directions_measure_differently_is_suspected() {
+        /// One packet less in the queue towards the destination from 15 s on.
+        fn shorter_queue(path_direction: PathDirection, sent_ns: i64) -> i64 {
+            let is_queued = path_direction == PathDirection::Out && sent_ns < 15 * SECOND;
+            clean(path_direction, sent_ns) + if is_queued { 8 * MS / 10 } else { 0 }
+        }
+        let scene = Scene {
+            set: vec![(Point::Dst, 15 * SECOND, -MS)],
+            ..Scene::default()
+        };
+        let model = scene.model(shorter_queue);
+        assert_eq!(model.steps(), []);
+        assert_eq!(model.suspected_steps().len(), 1);
+        assert_eq!(scene.model(clean).steps().len(), 1);
+    }
+
+    #[test]
     fn longer_route_is_not_a_clock_step() {
         for path_directions in [
             &[PathDirection::Out][..],
