@@ -1,9 +1,11 @@
 //! Shifts of delays that the lengths of packets explain.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use tcpexp_units::TimeDelta;
 
+use super::jump::spread;
 use super::track::FINE;
 use crate::spp::crossing::Crossing;
 
@@ -16,8 +18,7 @@ const SLOWEST_BYTE: TimeDelta = TimeDelta::from_micros(8);
 /// True if the lengths of the packets before and after a place explain the `shift` of their clock
 /// difference: a link takes longer for longer packets.
 ///
-/// The packets of a length that is frequent on both sides do not show half of the shift. Without such a
-/// length, the longer packets are the later ones to arrive, and by no more than a slow link explains.
+/// Packets of one length on both sides do not show half of the shift. Without such a length, the longer packets are the later ones to arrive, and by no more than a slow link explains.
 pub(super) fn is_of_lengths(sides: &[Vec<&Crossing>; 2], shift: TimeDelta) -> bool {
     if let Some(alike) = shift_of_alike(sides, usize::MAX) {
         return alike.abs() + alike.abs() < shift.abs();
@@ -34,8 +35,8 @@ pub(super) fn is_of_lengths(sides: &[Vec<&Crossing>; 2], shift: TimeDelta) -> bo
     is_longer && shift.abs().as_nanos() <= longer_bytes.abs() * SLOWEST_BYTE.as_nanos()
 }
 
-/// True if the nearest packets of a length that is frequent on both sides show half of the `shift` of
-/// their clock difference; `None` without such a length.
+/// True if the nearest packets of one length on both sides show half of the `shift` of their clock
+/// difference; `None` without such a length.
 ///
 /// Only the nearest count: over many packets, a saw-tooth clock drifts by the size of its steps.
 pub(super) fn shows_in_alike(sides: &[Vec<&Crossing>; 2], shift: TimeDelta) -> Option<bool> {
@@ -52,7 +53,9 @@ fn mean_of(side: &[&Crossing], value: impl Fn(&Crossing) -> i64) -> i64 {
 }
 
 /// Shift of the clock difference between the nearest `most` packets before and after a place, of the
-/// length that is most frequent on both sides; `None` if no length has [`MIN_ALIKE`] packets on both.
+/// length whose differences vary least; `None` if no length has [`MIN_ALIKE`] packets on both sides.
+///
+/// Packets that queue hide a step, and show one where there is none.
 fn shift_of_alike(sides: &[Vec<&Crossing>; 2], most: usize) -> Option<TimeDelta> {
     let mut by_length: HashMap<u32, [Vec<i64>; 2]> = HashMap::new();
     for (side, crossings) in sides.iter().enumerate() {
@@ -61,21 +64,23 @@ fn shift_of_alike(sides: &[Vec<&Crossing>; 2], most: usize) -> Option<TimeDelta>
             alike[side].push(crossing.difference().as_nanos());
         }
     }
-    let fewer = |alike: &[Vec<i64>; 2]| alike[0].len().min(alike[1].len());
-    let (_, mut alike) = by_length
-        .into_iter()
-        .filter(|(_, alike)| fewer(alike) >= MIN_ALIKE)
-        .max_by_key(|(length, alike)| (fewer(alike), *length))?;
-    let [before, after] = &mut alike;
-    before.drain(..before.len().saturating_sub(most));
-    after.truncate(most);
-    let mut middle = |side: usize| {
-        let differences = &mut alike[side];
-        differences.sort_unstable();
-        differences[differences.len() / 2]
-    };
-    let before = middle(0);
-    Some(TimeDelta::from_nanos(middle(1).saturating_sub(before)))
+    let shifts = by_length.into_iter().filter_map(|(length, mut alike)| {
+        let count = alike[0].len().min(alike[1].len());
+        let [before, after] = &mut alike;
+        before.drain(..before.len().saturating_sub(most));
+        after.truncate(most);
+        for differences in &mut alike {
+            differences.sort_unstable();
+        }
+        let [before, after] = alike.each_ref().map(|differences| {
+            let middle = differences.get(differences.len() / 2);
+            (middle.copied().unwrap_or(0), spread(differences))
+        });
+        let shift = TimeDelta::from_nanos(after.0.saturating_sub(before.0));
+        let varies_ns = before.1.max(after.1);
+        (count >= MIN_ALIKE).then_some((varies_ns, Reverse(count), length, shift))
+    });
+    shifts.min().map(|(.., shift)| shift)
 }
 
 #[cfg(test)]
@@ -116,6 +121,18 @@ mod tests {
             (40, 105),
         ];
         assert_eq!(shift_ns(&short, &long), Some(0));
+    }
+
+    #[test]
+    fn packets_that_do_not_queue_show_whether_there_is_a_step() {
+        // Data queues, and acknowledgments do not.
+        let data = [900, 1_800, 2_700, 3_600, 4_500];
+        let packets = |queued: &[i64]| {
+            let data = queued.iter().map(|&ns| (1_448, ns));
+            data.chain([(0, 50), (0, 51), (0, 50)]).collect::<Vec<_>>()
+        };
+        let [before, after] = [packets(&data), packets(&data.map(|ns| ns + 3_000))];
+        assert_eq!(shift_ns(&before, &after), Some(0));
     }
 
     #[test]

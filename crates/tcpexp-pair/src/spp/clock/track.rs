@@ -21,6 +21,8 @@ pub(super) struct Track {
     pub(super) positions: Vec<usize>,
     /// Shift between the few crossings before and after each crossing.
     pub(super) fine: Vec<Option<Shift>>,
+    /// The same with as few crossings as possible.
+    pub(super) nearest: Vec<Option<Shift>>,
 }
 
 /// Change of the clock difference from one group of packets to the next.
@@ -47,6 +49,12 @@ impl Shift {
         // A queue may grow on one way at the time of the step, so the sizes need not be equal.
         same_sign && mine / 2 <= theirs && theirs / 2 <= mine
     }
+
+    /// True if this way's delays vary too little to hide the other way's shift.
+    pub(super) fn excludes(&self, other: &Self) -> bool {
+        let varies = self.spread + other.spread;
+        (self.size - other.size).abs() > varies + varies
+    }
 }
 
 impl Track {
@@ -70,24 +78,27 @@ impl Track {
             let middle = &crossings[order[positions[from.midpoint(to)]]];
             (sorted[sorted.len() / 2], spread(sorted), middle)
         };
-        let fine = (0..positions.len())
-            .map(|at| {
-                let end = (at + FINE).min(positions.len());
-                if at < LEAST || end - at < LEAST {
-                    return None;
-                }
-                let (before, after) = (group(at.saturating_sub(FINE), at), group(at, end));
-                Some(Shift {
-                    size: TimeDelta::from_nanos(after.0.saturating_sub(before.0)),
-                    spread: TimeDelta::from_nanos(before.1.max(after.1)),
-                    lag: lag(before.2, after.2),
-                })
+        let shift = |at: usize, most: usize| {
+            let end = (at + most).min(positions.len());
+            if at < LEAST || end - at < LEAST {
+                return None;
+            }
+            let (before, after) = (group(at.saturating_sub(most), at), group(at, end));
+            Some(Shift {
+                size: TimeDelta::from_nanos(after.0.saturating_sub(before.0)),
+                spread: TimeDelta::from_nanos(before.1.max(after.1)),
+                lag: lag(before.2, after.2),
             })
-            .collect();
+        };
+        let [fine, nearest] = [FINE, LEAST].map(|most| {
+            let shifts = (0..positions.len()).map(|at| shift(at, most));
+            shifts.collect()
+        });
         Self {
             path_direction,
             positions,
             fine,
+            nearest,
         }
     }
 
@@ -119,4 +130,22 @@ pub(super) fn lag(before: &Crossing, after: &Crossing) -> TimeDelta {
     let src = (after.src_time - before.src_time).abs();
     let dst = (after.dst_time - before.dst_time).abs();
     src.min(dst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steady_delays_exclude_a_shift_and_varying_delays_do_not() {
+        let shift = |size_us: i64, spread_us: i64| Shift {
+            size: TimeDelta::from_micros(size_us),
+            spread: TimeDelta::from_micros(spread_us),
+            lag: TimeDelta::ZERO,
+        };
+        let drained_queue = shift(-4_841, 1_219);
+        assert!(shift(-1, 1).excludes(&drained_queue));
+        assert!(!shift(-1, 5_001).excludes(&drained_queue));
+        assert!(!shift(-5_000, 1).excludes(&drained_queue));
+    }
 }

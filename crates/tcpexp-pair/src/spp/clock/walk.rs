@@ -19,6 +19,9 @@ pub(super) const REACH: usize = 4 * FINE;
 /// Maximum number of steps per clock.
 const MOST: usize = 16;
 
+/// Delays of packets vary by at least this much: the resolution of most captures.
+const FINEST_NS: i64 = 1_000;
+
 /// A step exceeds the next best candidate by at least this factor.
 const STANDS_OUT: i64 = 4;
 
@@ -171,8 +174,8 @@ impl<'a> Walk<'a> {
             }
             (Some(out), Some(back)) => match (is_clear(&out), is_clear(&back)) {
                 (true, true) => (out, back),
-                (true, false) => (out, self.coarse(PathDirection::Back, passed, &[])?),
-                (false, true) => (back, self.coarse(PathDirection::Out, passed, &[])?),
+                (true, false) => (out, self.other_of(&out, PathDirection::Back, passed)?),
+                (false, true) => (back, self.other_of(&back, PathDirection::Out, passed)?),
                 (false, false) => return None,
             },
             _ => return None,
@@ -184,6 +187,22 @@ impl<'a> Walk<'a> {
         }
         let is_hidden = other.spread >= clear.size.abs();
         is_hidden.then_some((clear.size.as_nanos(), Kind::Suspected))
+    }
+
+    /// Shift over many packets of the way that does not show the other way's `clear` shift; `None` if
+    /// its nearest packets exclude that shift, since many packets may show a step that is elsewhere.
+    fn other_of(
+        &self,
+        clear: &Shift,
+        path_direction: PathDirection,
+        passed: [usize; 2],
+    ) -> Option<Shift> {
+        let way = path_direction.index();
+        let nearest = self.tracks[way].nearest.get(passed[way]).copied().flatten();
+        if nearest.is_some_and(|nearest| nearest.excludes(clear)) {
+            return None;
+        }
+        self.coarse(path_direction, passed, &[])
     }
 
     /// Shift of a way's smaller delays over many packets, limited by the neighbouring steps at
@@ -287,14 +306,21 @@ impl<'a> Walk<'a> {
     /// Returns the first position after a step.
     ///
     /// Each packet of a way that shows the step clearly is closer either to the level before or to
-    /// the level after it. For packets of the other way in between, the largest leap of the clock's
-    /// own time decides.
+    /// the level after it, and counts the more, the less the delays of its way vary. For packets of the
+    /// other way in between, the largest leap of the clock's own time decides.
     fn place(&self, candidate: &Candidate, clear: &[&Track]) -> Option<usize> {
-        let levels: Vec<(PathDirection, [i64; 2])> = clear
+        let levels: Vec<(PathDirection, [i64; 2], i128)> = clear
             .iter()
             .map(|track| {
-                let sides = track.around(candidate.passed[track.path_direction.index()], FINE);
-                (track.path_direction, sides.map(|side| self.middle(side)))
+                let passed = candidate.passed[track.path_direction.index()];
+                let levels = track.around(passed, FINE).map(|side| self.middle(side));
+                let shift = track.fine.get(passed).copied().flatten();
+                let spread_ns = shift.map_or(0, |shift| shift.spread.as_nanos());
+                (
+                    track.path_direction,
+                    levels,
+                    spread_ns.max(FINEST_NS).into(),
+                )
             })
             .collect();
         let (mut from, mut to) = (candidate.position, candidate.position);
@@ -311,19 +337,19 @@ impl<'a> Walk<'a> {
                 .as_nanos()
                 .saturating_mul(self.own(candidate.size_ns).signum())
         };
-        // Misfit of a later position of the step relative to `from`.
+        // Misfit of a later position of the step relative to `from`, in thousandths of the variation.
         let mut misfit = 0_i128;
         let mut best: Option<(i128, Reverse<i64>, usize)> = None;
         for position in from + 1..=to {
             let moved = self.crossing(position - 1);
-            if let Some((_, [before, after])) = levels
+            if let Some((_, [before, after], spread_ns)) = levels
                 .iter()
-                .find(|(path_direction, _)| *path_direction == moved.path_direction)
+                .find(|(path_direction, ..)| *path_direction == moved.path_direction)
             {
                 let off = |level: i64| {
                     (i128::from(moved.difference().as_nanos()) - i128::from(level)).abs()
                 };
-                misfit += off(*before) - off(*after);
+                misfit += (off(*before) - off(*after)) * 1_000 / spread_ns;
             }
             let found = (misfit, Reverse(leap(position)), position);
             best = Some(best.map_or(found, |best| best.min(found)));
