@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tcpexp::{Error, PathOptions, PathReport, Recording, path};
-use tcpexp_pair::path::PathPacket;
+use tcpexp_pair::path::{CaptureLoss, PathPacket};
 use tcpexp_pair::spp::{Fate, Point, RttSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -57,6 +57,7 @@ pub(crate) fn judge(
                 for packet in &packets {
                     judge.packet(&mut verdict, packet);
                 }
+                judge.losses(&mut verdict, &packets);
                 judge.queueing(&mut verdict, &packets);
                 for sample in &samples {
                     judge.sample(&mut verdict, sample);
@@ -164,14 +165,8 @@ impl Judge<'_> {
         let upstream = packet.path_direction.upstream();
         let [sent, received] = self.records(packet);
         match (packet.fate, sent, received) {
-            (Fate::Lost, Some(sent), _) if self.pair.arrived(sent) => {
-                let there = &self.ids[upstream.opposite().index()];
-                let fault = if sent.ids.iter().all(|id| there.contains(id)) {
-                    Fault::FalseLoss
-                } else {
-                    Fault::CaptureLossCalledLoss
-                };
-                verdict.blame(fault, || {
+            (Fate::Lost, Some(sent), _) if self.is_captured(packet, sent) => {
+                verdict.blame(Fault::FalseLoss, || {
                     format!("record {:?} of {upstream}", packet.sent_record)
                 });
             }
@@ -197,6 +192,37 @@ impl Judge<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// True if all of a departure is in the capture of the point where it arrives.
+    fn is_captured(&self, packet: &PathPacket, sent: &Record) -> bool {
+        let there = &self.ids[packet.path_direction.upstream().opposite().index()];
+        self.pair.arrived(sent) && sent.ids.iter().all(|id| there.contains(id))
+    }
+
+    /// Compares the packets called lost that a capture missed with the bound of their number.
+    fn losses(&self, verdict: &mut Verdict, packets: &[PathPacket]) {
+        let bounds = CaptureLoss::of(&self.report.totals);
+        for bound in bounds {
+            let missed = packets.iter().filter(|packet| {
+                let is_towards = packet.path_direction.upstream() == bound.point.opposite();
+                let [sent, _] = self.records(packet);
+                let arrived = sent
+                    .is_some_and(|sent| self.pair.arrived(sent) && !self.is_captured(packet, sent));
+                is_towards && packet.fate == Fate::Lost && arrived
+            });
+            let count: u64 = missed.clone().map(|packet| packet.packets).sum();
+            verdict.missed_called_lost += count;
+            if count > bound.possibly_missed {
+                let first = missed.clone().next().and_then(|packet| packet.sent_record);
+                verdict.blame(Fault::CaptureLossBeyondBound, || {
+                    format!(
+                        "{count} packets towards {} where the bound is {}, the first in record {first:?}",
+                        bound.point, bound.possibly_missed
+                    )
+                });
+            }
         }
     }
 

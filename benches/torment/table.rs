@@ -84,6 +84,11 @@ pub(crate) fn summary(results: &[(Case, Verdict)], bases: &[Base]) -> String {
             sum.cases, sum.faulty, sum.refused, sum.samples
         );
     }
+    let _ = writeln!(
+        text,
+        "\n{} packets lost, {} of them missed by a capture alone",
+        all.lost, all.missed_called_lost
+    );
     text += "\nfault                       cases      count  first cases\n";
     for (fault, (count, seeds)) in &faults {
         let first: Vec<String> = seeds.iter().take(NAMED).map(ToString::to_string).collect();
@@ -104,6 +109,8 @@ struct Sum {
     refused: u64,
     samples: u64,
     clean: u64,
+    lost: u64,
+    missed_called_lost: u64,
 }
 
 impl Sum {
@@ -113,5 +120,7 @@ impl Sum {
         self.refused += u64::from(verdict.refusal.is_some());
         self.samples += verdict.samples;
         self.clean += clean;
+        self.lost += verdict.lost;
+        self.missed_called_lost += verdict.missed_called_lost;
     }
 }

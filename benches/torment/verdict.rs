@@ -12,8 +12,8 @@ pub(crate) enum Fault {
     FalseDuplicate,
     /// A packet in both captures is reported as lost.
     FalseLoss,
-    /// A packet that only a capture missed is reported as lost.
-    CaptureLossCalledLoss,
+    /// More packets that only a capture missed are reported as lost than the bound allows.
+    CaptureLossBeyondBound,
     /// A round-trip time combines packets that do not form a pair.
     FalseSample,
     /// A round-trip time combines the right packets but has a wrong value.
@@ -43,7 +43,7 @@ impl Fault {
             Self::FalseMatch => "false match",
             Self::FalseDuplicate => "false duplicate",
             Self::FalseLoss => "false loss",
-            Self::CaptureLossCalledLoss => "capture loss called loss",
+            Self::CaptureLossBeyondBound => "capture loss beyond bound",
             Self::FalseSample => "false sample",
             Self::WrongRtt => "wrong RTT",
             Self::DelayOutsideBound => "delay outside bound",
@@ -78,6 +78,8 @@ pub(crate) struct Verdict {
     pub(crate) delivered: u64,
     /// Number of packets reported as lost.
     pub(crate) lost: u64,
+    /// Of these, packets that only a capture missed.
+    pub(crate) missed_called_lost: u64,
     /// Number of packets with unknown fate.
     pub(crate) unknown: u64,
     /// Reason why nothing was measured.

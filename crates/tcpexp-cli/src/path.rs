@@ -163,6 +163,12 @@ impl Results {
         if !quiet {
             text += "\n";
             text += &report::remarks(&report.into(), &self.seen);
+            for loss in CaptureLoss::of(&report.totals) {
+                let doubt = loss.doubt();
+                doubt
+                    .into_iter()
+                    .for_each(|doubt| report::line(&mut text, "losses", &doubt));
+            }
             report::line(&mut text, "one-way delay", &delay_errors(report));
         }
         let flows = self.flows.map(SideTable::complete).transpose()?;
@@ -187,15 +193,19 @@ fn draw(chart: &mut Chart, packet: &PathPacket) {
     }
 }
 
-/// The note below the chart: losses that are only bounded have no mark, because the capture may have
-/// missed the packets. `None` if there are none.
+/// The note below the chart: losses have no mark if the capture is known to miss packets and may have
+/// missed these. `None` if all losses are certain.
 fn undrawn_losses(report: &PathReport) -> Option<String> {
-    let losses = CaptureLoss::of(&report.totals).into_iter();
-    let notes: Vec<String> = losses
-        .filter(CaptureLoss::is_shown)
-        .map(|loss| loss.to_string())
-        .collect();
-    (!notes.is_empty()).then(|| format!("marks show certain losses only: {}", notes.join("; ")))
+    let losses = CaptureLoss::of(&report.totals);
+    let shown = losses.iter().filter(|loss| loss.is_shown());
+    let shown: Vec<String> = shown.map(ToString::to_string).collect();
+    let undrawn = (!shown.is_empty())
+        .then(|| format!("marks show certain losses only: {}", shown.join("; ")));
+    let notes = undrawn
+        .into_iter()
+        .chain(losses.iter().filter_map(CaptureLoss::doubt));
+    let notes: Vec<String> = notes.collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// Describes the errors of the delays.

@@ -97,7 +97,8 @@ fn counts<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builder<R> {
     columns
         .count("sent_packets", "Packets of this direction at the point they pass first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside.", |row| of(row).path().sent())
         .count("delivered_packets", "Of sent_packets, those captured at the other point as well.", |row| of(row).path().delivered())
-        .count("lost_packets", "Of sent_packets, those never captured at the other point while that capture was running and is not known to have missed them: a lower bound of the loss on the path.", |row| of(row).path().lost())
+        .count("lost_packets", "Of sent_packets, those never captured at the other point while that capture was running and is not known to miss packets.", |row| of(row).path().lost())
+        .count("lost_unproven_packets", "Of lost_packets, those that nothing proves to be lost, such as datagrams and acknowledgments: the capture at the other point may have missed some of them. Zero if that capture is known to miss packets, which are then lost_or_missed_packets.", |row| of(row).path().lost_unproven())
         .count("missed_packets", "Of sent_packets, those that arrived, as their acknowledgments show, but that the capture there missed.", |row| of(row).path().missed())
         .count("lost_or_missed_packets", "Of sent_packets, those that the path lost or the capture at the other point missed: the path lost between lost_packets and the sum of both columns.", |row| of(row).path().lost_or_missed())
         .count("ambiguous_packets", "Of sent_packets, those equal to another packet in every identifying field, so their fate is unknown.", |row| of(row).path().counts.ambiguous)

@@ -121,6 +121,7 @@ impl Judged {
     /// Moves the packets to the counts of their fate.
     pub(super) fn correct(self, counts: &mut DirectionCounts) {
         counts.lost -= self.lost_to_missed + self.lost_to_unsure;
+        counts.lost_unproven = counts.lost_unproven.min(counts.lost);
         counts.lost_or_missed += self.lost_to_unsure;
         counts.lost_or_missed -= self.unsure_to_missed;
         counts.missed += self.lost_to_missed + self.unsure_to_missed;

@@ -77,11 +77,16 @@ impl PathSummary {
         self.counts.matched
     }
 
-    /// Number of packets that did not arrive although the downstream capture was running and, as
-    /// far as known, did not miss them. The path lost at least these packets, and at most
-    /// [`lost_or_missed`](Self::lost_or_missed) more.
+    /// Number of packets that did not arrive although the downstream capture was running and is not
+    /// known to miss packets. The path lost at most [`lost_or_missed`](Self::lost_or_missed) more.
     pub fn lost(&self) -> u64 {
         self.counts.lost
+    }
+
+    /// Of [`lost`](Self::lost), the packets that nothing proves to be lost: the downstream capture may
+    /// have missed some of them. [`CaptureLoss`](super::CaptureLoss) bounds their number.
+    pub fn lost_unproven(&self) -> u64 {
+        self.counts.lost_unproven
     }
 
     /// Number of acknowledged packets that the downstream capture missed.

@@ -134,7 +134,7 @@ fn span(summary: &DirectionSummary) -> Option<TimeDelta> {
 fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     const NULL: &str = "Null if the flow was not found in both captures.";
     type Count = fn(&PathSummary) -> u64;
-    let counts: [(&str, &str, Count); 10] = [
+    let counts: [(&str, &str, Count); 11] = [
         (
             "path_sent_packets",
             "Packets of this direction at the point they pass first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside",
@@ -147,8 +147,13 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         ),
         (
             "path_lost_packets",
-            "Of sent, those never seen at the other point though that capture was running and is not known to have missed them: the least that the path lost",
+            "Of sent, those never seen at the other point though that capture was running and is not known to miss packets",
             PathSummary::lost,
+        ),
+        (
+            "path_lost_unproven_packets",
+            "Of lost, those that nothing proves to be lost, such as datagrams and acknowledgments: the capture at the other point may have missed some of them",
+            PathSummary::lost_unproven,
         ),
         (
             "path_missed_packets",

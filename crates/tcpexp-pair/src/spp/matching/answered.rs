@@ -1,10 +1,11 @@
-//! Data that arrives after the receiver has acknowledged it.
+//! Data that arrives after the receiver has acknowledged it, or while the receiver waits for it.
 //!
 //! A receiver acknowledges only data that it has (RFC 9293, section 3.4). If a retransmission arrives
 //! after its bytes were acknowledged there, and the capture showed none of them before, it missed an
-//! earlier transmission.
+//! earlier transmission. If the receiver has acknowledged all data before them, and none of them, it
+//! still waits for them: the earlier transmission was lost.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tcpexp_flow::StreamOffset;
 
@@ -20,6 +21,8 @@ pub(super) struct Answered {
     acks: VecDeque<(u32, StreamOffset)>,
     /// Ends by their starts of the bytes that arrived after their acknowledgment only.
     late: BTreeMap<StreamOffset, StreamOffset>,
+    /// Bytes that the receiver waited for when they arrived for the first time.
+    awaited: BTreeSet<StreamOffset>,
 }
 
 impl Answered {
@@ -31,6 +34,7 @@ impl Answered {
             // Arrivals before it may follow.
             acks: last.into_iter().collect(),
             late: BTreeMap::new(),
+            awaited: BTreeSet::new(),
         }
     }
 
@@ -52,12 +56,25 @@ impl Answered {
             self.acked = Some(ack);
             self.acks.pop_front();
         }
-        if self.acked.is_some_and(|acked| end <= acked) {
+        let Some(acked) = self.acked else {
+            return;
+        };
+        if end <= acked {
             self.late.insert(start, end);
             if self.late.len() > REMEMBERED {
                 self.late.pop_first();
             }
+        } else if start <= acked {
+            self.awaited.insert(acked);
+            if self.awaited.len() > REMEMBERED {
+                self.awaited.pop_first();
+            }
         }
+    }
+
+    /// True if the receiver waited for one of these bytes when it arrived for the first time.
+    pub(super) fn was_awaited(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        self.awaited.range(start..end).next().is_some()
     }
 
     /// True if any of these bytes arrived after their acknowledgment only.
@@ -97,5 +114,18 @@ mod tests {
         let late = [(0, 50), (50, 51), (100, 101), (150, 250), (200, 300)];
         let late = late.map(|(start, end)| answered.has(at(start), at(end)));
         assert_eq!(late, [false, true, true, true, false]);
+    }
+
+    #[test]
+    fn receiver_waits_for_the_bytes_after_its_latest_acknowledgment() {
+        let at = |byte: u32| StreamOffset::first(SeqNum(0)).plus(byte);
+        let mut answered = Answered::since(Some((1, at(100))));
+        answered.arrive(3, at(200), at(300));
+        answered.arrive(5, at(100), at(200));
+        answered.acknowledge(6, at(300));
+        answered.arrive(7, at(200), at(350));
+        let awaited = [(0, 100), (100, 200), (200, 250), (250, 350)];
+        let awaited = awaited.map(|(start, end)| answered.was_awaited(at(start), at(end)));
+        assert_eq!(awaited, [false, true, false, true]);
     }
 }

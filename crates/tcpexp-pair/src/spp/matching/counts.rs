@@ -25,6 +25,9 @@ pub struct DirectionCounts {
     /// [`Options::outcomes`](crate::spp::Options::outcomes), no evidence is weighed, and this
     /// includes packets that the downstream capture missed: see [`not_found`](Self::not_found).
     pub lost: u64,
+    /// Packets of `lost` that nothing proves to be lost, such as datagrams and acknowledgments: the
+    /// downstream capture may have missed some of them, although it is not known to miss any.
+    pub lost_unproven: u64,
     /// Packets of `seen` that provably arrived, but that the downstream capture missed.
     pub missed: u64,
     /// Packets of `seen` that were lost, or that the downstream capture missed.
@@ -52,6 +55,7 @@ impl AddAssign for DirectionCounts {
         self.ambiguous += other.ambiguous;
         self.copies += other.copies;
         self.lost += other.lost;
+        self.lost_unproven += other.lost_unproven;
         self.missed += other.missed;
         self.lost_or_missed += other.lost_or_missed;
         self.outside += other.outside;
@@ -116,6 +120,10 @@ impl DirectionCounts {
         } else {
             let (count, fate) = match absence {
                 Absence::Lost => (&mut self.lost, Fate::Lost),
+                Absence::Unproven => {
+                    self.lost_unproven += missing;
+                    (&mut self.lost, Fate::Lost)
+                }
                 Absence::Missed => (&mut self.missed, Fate::Missed),
                 Absence::LostOrMissed => (&mut self.lost_or_missed, Fate::LostOrMissed),
             };

@@ -32,8 +32,10 @@ const CONTROLS: usize = 4;
 /// Reason why a packet was not captured downstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) enum Absence {
-    /// No evidence of its arrival, and the capture is not known to miss packets.
+    /// The receiver lacked it when later data had arrived.
     Lost,
+    /// No evidence of its arrival, and the capture is not known to miss packets.
+    Unproven,
     /// It arrived, but the capture missed it.
     Missed,
     /// Lost, or missed by the capture.
@@ -207,8 +209,13 @@ impl Evidence {
             }
             // A retransmission arrived, but a sender also retransmits data that arrived: all data
             // after a timeout, and data that is late (RFC 4653, section 2).
-            let is_lost = !misses || (!self.reordered && self.was_lacking(start, end));
-            return Absence::unproven(!is_lost);
+            let is_lost = if misses {
+                !self.reordered && self.was_lacking(start, end)
+            } else {
+                // With no acknowledgment missed, the receiver's last one suffices.
+                self.was_lacking(start, end) || self.was_awaited(start, end)
+            };
+            return if is_lost { Absence::Lost } else { unproven };
         }
         if self.acked.is_none_or(|acked| acked < end) {
             return unproven;
@@ -232,6 +239,12 @@ impl Evidence {
     fn was_answered(&self, start: StreamOffset, end: StreamOffset) -> bool {
         let answered = self.answered.as_ref();
         answered.is_some_and(|answered| answered.has(start, end))
+    }
+
+    /// True if the receiver waited for one of these bytes when its retransmission arrived.
+    fn was_awaited(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        let answered = self.answered.as_ref();
+        answered.is_some_and(|answered| answered.was_awaited(start, end))
     }
 
     /// True if the receiver waited for one of these bytes when later data had arrived.
@@ -264,7 +277,7 @@ impl Absence {
         if misses {
             Self::LostOrMissed
         } else {
-            Self::Lost
+            Self::Unproven
         }
     }
 }
@@ -299,9 +312,9 @@ mod tests {
     }
 
     #[test]
-    fn data_whose_retransmission_arrived_was_lost() {
+    fn data_whose_retransmission_arrived_is_lost_without_proof() {
         let evidence = evidence(&[1, 2, 3, 4, 3], &[1, 2, 4, 3], 5);
-        assert_eq!(of(&evidence, 3), Absence::Lost);
+        assert_eq!(of(&evidence, 3), Absence::Unproven);
     }
 
     #[test]
@@ -313,7 +326,7 @@ mod tests {
     #[test]
     fn unacknowledged_data_was_lost_unless_the_capture_is_known_to_miss_packets() {
         let evidence = evidence(&[1, 2, 3, 4], &[1, 2, 4], 3);
-        assert_eq!(of(&evidence, 3), Absence::Lost);
+        assert_eq!(of(&evidence, 3), Absence::Unproven);
         let by_a_bad_capture = evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, true);
         assert_eq!(by_a_bad_capture, Absence::LostOrMissed);
     }
@@ -338,7 +351,7 @@ mod tests {
                 [false, true].map(|misses| evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, misses));
             (good, bad)
         };
-        assert_eq!(absence(1), (Absence::Lost, Absence::LostOrMissed));
+        assert_eq!(absence(1), (Absence::Unproven, Absence::LostOrMissed));
         assert_eq!(absence(REPEATED), (Absence::Lost, Absence::Lost));
     }
 }

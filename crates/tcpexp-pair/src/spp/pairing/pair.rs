@@ -379,7 +379,9 @@ fn absence(
             })
     };
     match absence {
-        Absence::Lost if counts.shows_nothing() || may_have_arrived() => Absence::LostOrMissed,
+        Absence::Lost | Absence::Unproven if counts.shows_nothing() || may_have_arrived() => {
+            Absence::LostOrMissed
+        }
         absence => absence,
     }
 }
