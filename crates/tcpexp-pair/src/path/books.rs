@@ -256,7 +256,9 @@ impl Books {
                 .filter(|((before, this), _)| !misses || before.precedes(this))
                 .filter(|_| !self.hides_traffic)
                 .and_then(|((before, this), least)| {
-                    before.spacing_to(&this, least.delay, resolution)
+                    // A packet queued only if its queueing delay cannot be an error of the clocks.
+                    let most = least.delay + errors.queueing.unwrap_or_default();
+                    before.spacing_to(&this, most, resolution)
                 });
             for bottleneck in [
                 &mut direction.tally.bottleneck,

@@ -40,8 +40,8 @@ impl Arrival {
 
     /// The spacing to `next`, if the bottleneck sent only one packet of this size during it.
     ///
-    /// This holds if `next` was queued all the time: with the minimum delay `least_owd`, it would
-    /// have arrived before this packet. Both packets must have the same size: a serial link takes
+    /// This holds if `next` was queued all the time: with the minimum delay, which is at most
+    /// `least_owd`, it would have arrived before this packet. Both packets must have the same size: a serial link takes
     /// as long as the second packet is large, a token bucket as long as the first.
     ///
     /// `resolution` is the resolution of the clocks. With coarse clocks, two packets may arrive at
