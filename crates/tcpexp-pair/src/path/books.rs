@@ -256,16 +256,20 @@ impl Books {
                 .filter(|((before, this), _)| !misses || before.precedes(this))
                 .filter(|_| !self.hides_traffic)
                 .and_then(|((before, this), least)| {
-                    // A packet queued only if its queueing delay cannot be an error of the clocks.
+                    let spacing = before.spacing_to(&this, least.delay, resolution)?;
+                    // The queueing delay may be an error of the clocks.
                     let most = least.delay + errors.queueing.unwrap_or_default();
-                    before.spacing_to(&this, most, resolution)
+                    let is_sure = before.spacing_to(&this, most, resolution).is_some();
+                    Some((spacing, is_sure))
                 });
             for bottleneck in [
                 &mut direction.tally.bottleneck,
                 &mut path_direction.tally.bottleneck,
             ] {
                 match spacing {
-                    Some(spacing) => bottleneck.add(packet.ip_bytes, spacing, resolution.tick),
+                    Some((spacing, is_sure)) => {
+                        bottleneck.add(packet.ip_bytes, spacing, is_sure, resolution.tick);
+                    }
                     // With a microsecond clock, the error of each spacing is small.
                     None if resolution.coarseness > TimeDelta::ZERO => bottleneck.interrupt(),
                     None => {}

@@ -16,6 +16,8 @@ const MIN_TICKS: i64 = 10;
 /// The interquartile range is at most this fraction of the median; otherwise there is no single
 /// rate.
 const AGREED: i64 = 4;
+/// At most one spacing in this many is doubtful: the quartiles then are those of packets that queued.
+const DOUBTFUL: u64 = 4;
 /// Estimates are stored as the transmission time of this many bytes.
 const MEGABYTE: i128 = 1_000_000;
 
@@ -77,16 +79,27 @@ pub(super) struct Bottleneck {
     bytes: u64,
     time: TimeDelta,
     spacings: u32,
+    /// Number of all spacings, and of those whose packets may not have queued.
+    all_spacings: u64,
+    doubtful_spacings: u64,
     /// Transmission times of a megabyte.
     estimates: Quantiles,
 }
 
 impl Bottleneck {
     /// Adds a packet of `ip_bytes` that arrived `spacing` after another, on a clock with this
-    /// `tick`.
+    /// `tick`. `is_sure` is false if its queueing delay may be an error of the clocks.
     ///
     /// The sum of consecutive spacings has an error of one tick, as each spacing has.
-    pub(super) fn add(&mut self, ip_bytes: u64, spacing: TimeDelta, tick: TimeDelta) {
+    pub(super) fn add(
+        &mut self,
+        ip_bytes: u64,
+        spacing: TimeDelta,
+        is_sure: bool,
+        tick: TimeDelta,
+    ) {
+        self.all_spacings += 1;
+        self.doubtful_spacings += u64::from(!is_sure);
         self.bytes += ip_bytes;
         self.time += spacing;
         self.spacings += 1;
@@ -95,10 +108,7 @@ impl Bottleneck {
             let nanos = i128::from(self.time.as_nanos()) * MEGABYTE / i128::from(self.bytes.max(1));
             let nanos = i64::try_from(nanos).unwrap_or(i64::MAX);
             self.estimates.add(TimeDelta::from_nanos(nanos));
-            *self = Self {
-                estimates: std::mem::take(&mut self.estimates),
-                ..Self::default()
-            };
+            self.interrupt();
         }
     }
 
@@ -107,7 +117,8 @@ impl Bottleneck {
         (self.bytes, self.time, self.spacings) = (0, TimeDelta::ZERO, 0);
     }
 
-    /// The median of the estimates in bits per second; `None` if they are few or disagree.
+    /// The median of the estimates in bits per second; `None` if they are few or disagree, or if too
+    /// many of their packets may not have queued.
     pub(super) fn rate_bps(&mut self) -> Option<u64> {
         let [quarter, median, three_quarters] =
             [25, 50, 75].map(|percent| self.estimates.quantile(percent));
@@ -116,7 +127,8 @@ impl Bottleneck {
         // Estimates are nanoseconds per megabyte: rate in bit/s = 8 · 10⁶ · 10⁹ / estimate.
         let bits_and_nanos = 8 * MEGABYTE * 1_000_000_000;
         let rate = bits_and_nanos.checked_div(i128::from(median.as_nanos()))?;
-        let is_known = agrees && self.estimates.count() >= MIN_ESTIMATES;
+        let is_sure = self.doubtful_spacings <= self.all_spacings / DOUBTFUL;
+        let is_known = agrees && is_sure && self.estimates.count() >= MIN_ESTIMATES;
         u64::try_from(rate).ok().filter(|_| is_known)
     }
 }
@@ -189,10 +201,25 @@ mod tests {
             bottleneck.add(
                 1500,
                 TimeDelta::from_micros(*micros),
+                true,
                 TimeDelta::from_micros(1),
             );
         }
         bottleneck.rate_bps()
+    }
+
+    #[test]
+    fn packets_that_may_not_have_queued_yield_no_rate() {
+        let rate = |sure_in_ten: u32| {
+            let mut bottleneck = Bottleneck::default();
+            let [spacing, tick] = [6_000, 1].map(TimeDelta::from_micros);
+            for number in 0..1_000 {
+                bottleneck.add(1500, spacing, number % 10 < sure_in_ten, tick);
+            }
+            bottleneck.rate_bps()
+        };
+        assert_eq!(rate(8), Some(2_000_000));
+        assert_eq!(rate(7), None);
     }
 
     #[test]
@@ -225,7 +252,7 @@ mod tests {
         for packet in 0..10_000_i64 {
             let shown = |packet: i64| packet * 3 / 10 * 10;
             let spacing = TimeDelta::from_millis(shown(packet + 1) - shown(packet));
-            bottleneck.add(1500, spacing, tick);
+            bottleneck.add(1500, spacing, true, tick);
         }
         let rate = bottleneck.rate_bps().unwrap();
         assert!(rate.abs_diff(4_000_000) < 400_000, "{rate}");
@@ -238,7 +265,12 @@ mod tests {
             if packet % 20 == 0 {
                 bottleneck.interrupt();
             }
-            bottleneck.add(1500, TimeDelta::from_millis(1), TimeDelta::from_millis(10));
+            bottleneck.add(
+                1500,
+                TimeDelta::from_millis(1),
+                true,
+                TimeDelta::from_millis(10),
+            );
         }
         assert_eq!(bottleneck.rate_bps(), None);
     }

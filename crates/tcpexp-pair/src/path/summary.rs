@@ -51,8 +51,9 @@ pub struct PathSummary {
     /// Largest error of the queueing delays, with the same exception.
     pub queueing_delay_error: Option<TimeDelta>,
     /// Rate of the path's bottleneck in bits per second, counting packets from the IP header on.
-    /// `None` if too few packets queued, or the estimates disagree, or both captures have flows that
-    /// are not in the other: packets of these flows may have passed in between.
+    /// `None` if too few packets queued, or the estimates disagree, or the error of the queueing delays
+    /// hides which packets queued, or both captures have flows that are not in the other: packets of
+    /// these flows may have passed in between.
     pub bottleneck_bps: Option<u64>,
 }
 
