@@ -8,9 +8,7 @@ use super::beyond::SeenBeyond;
 use super::books::{Basis, PathBatch};
 use super::run::{FirstPass, PathTotals, matched_by, run};
 use super::timeline::Timeline;
-use crate::spp::{
-    self, Alignment, JointClocks, LeastDelay, LeastDelays, Options, PointTimeline, lesser,
-};
+use crate::spp::{self, Alignment, JointClocks, LeastDelay, LeastDelays, Options, PointTimeline};
 
 /// Two points of a path, by their numbers from 0 in the order along the path.
 ///
@@ -57,6 +55,7 @@ pub fn first_pass_along(
     options: Options,
 ) -> (FirstPass, LeastDelays) {
     let timeline = Timeline::Along(Box::new(timelines));
+    let clock = alignment.clock.clone();
     let mut least = LeastDelays::default();
     let options = Options {
         outcomes: true,
@@ -68,10 +67,10 @@ pub fn first_pass_along(
         matched += matched_by(&batch.ended);
         for outcome in batch.outcomes {
             let delay = timeline.settled(outcome).one_way_delay;
-            let delay = delay.zip(outcome.times());
-            let delay = delay.map(|(delay, times)| LeastDelay { delay, times });
-            let least = &mut least[outcome.path_direction.index()];
-            *least = lesser(*least, delay);
+            if let Some((delay, times)) = delay.zip(outcome.times()) {
+                let least = &mut least[outcome.path_direction.index()];
+                LeastDelay::add(least, LeastDelay::of(delay, times), &clock);
+            }
         }
         Ok::<(), std::convert::Infallible>(())
     });

@@ -146,6 +146,7 @@ fn moved_by([out, back]: LeastDelays, moved: TimeDelta) -> LeastDelays {
     // A larger offset makes delays out shorter and delays back longer by the same time.
     let by = |least: LeastDelay, time| LeastDelay {
         delay: least.delay + time,
+        away_from_steps: least.away_from_steps.map(|away| away + time),
         ..least
     };
     [

@@ -39,7 +39,7 @@ pub use clock::{
     ClockModel, ClockStep, JointClocks, LeastDelay, LeastDelays, Offset, PathClocks, Placed,
     PointTimeline, SkewEstimate, TickMeter, TimelineReader,
 };
-pub(crate) use clock::{DelayBounds, DelayErrors, lesser};
+pub(crate) use clock::{DelayBounds, DelayErrors};
 pub use crossing::{Crossing, PathDirection};
 pub use linking::{LocalFlow, PairedFlow, Unpaired};
 pub use matching::{DirectionCounts, Fate, PacketOutcome, Passing};

@@ -169,10 +169,7 @@ mod tests {
                         ..*c
                     }
                 })
-                .map(|c| LeastDelay {
-                    delay: c.raw_owd(),
-                    times: [c.src_time, c.dst_time],
-                })
+                .map(|c| LeastDelay::of(c.raw_owd(), [c.src_time, c.dst_time]))
                 .min()
         };
         let least = PathDirection::BOTH.map(owds);

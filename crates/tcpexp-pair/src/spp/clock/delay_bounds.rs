@@ -27,7 +27,8 @@ pub(crate) struct DelayErrors {
 /// Since then, the clocks may have moved.
 ///
 /// A queueing delay is the difference of two one-way delays of one way. The offset cancels. What
-/// remains are the ticks and the movement.
+/// remains are the ticks and the movement. If a step near the fastest packet may falsify its delay, the
+/// fastest packets elsewhere bound the error: they differ from it by at most as much.
 ///
 /// A step of one clock falsifies the packets of both ways that pass the point of this clock after it.
 /// Seen from the other point, the two ways show the step at different times, because packets are in
@@ -47,7 +48,7 @@ pub(crate) struct DelayBounds {
 struct Least {
     /// By [`Point::index`].
     times: [Timestamp; 2],
-    /// Maximum error of its delay because of a clock step nearby.
+    /// Maximum error of the smallest delay because of a clock step nearby.
     stepped: TimeDelta,
 }
 
@@ -56,9 +57,14 @@ impl DelayBounds {
     pub(crate) fn new(clock: &ClockModel, least: LeastDelays) -> Self {
         let wander = clock.wander().clone();
         let least = least.map(|least| {
-            least.map(|least| Least {
-                times: least.times,
-                stepped: wander.beside(least.times),
+            least.map(|least| {
+                let stepped = wander.beside(least.times);
+                // Other packets are nearly as fast where no step falsifies them.
+                let away = least.away_from_steps.map(|away| away - least.delay);
+                Least {
+                    times: least.times,
+                    stepped: away.map_or(stepped, |away| away.min(stepped)),
+                }
             })
         });
         Self {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::ClockModel;
+
 /// The smallest one-way delays, indexed by [`PathDirection::index`](crate::spp::PathDirection::index);
 /// `None` without packets.
 pub type LeastDelays = [Option<LeastDelay>; 2];
@@ -15,14 +17,78 @@ pub struct LeastDelay {
     /// Times of the packet at both points, on the timeline of the matching, by
     /// [`Point::index`](crate::spp::Point::index).
     pub times: [Timestamp; 2],
+    /// The smallest delay of the packets that no possible clock step falsifies; `None` without such
+    /// packets.
+    pub away_from_steps: Option<TimeDelta>,
+}
+
+impl LeastDelay {
+    /// The delay of a packet that passes the points at `times`.
+    pub(crate) fn of(delay: TimeDelta, times: [Timestamp; 2]) -> Self {
+        Self {
+            delay,
+            times,
+            away_from_steps: None,
+        }
+    }
+
+    /// Adds a packet to the smallest delays; `clock` knows where a step may falsify its delay.
+    #[inline]
+    pub(crate) fn add(least: &mut Option<Self>, packet: Self, clock: &ClockModel) {
+        let before = least.and_then(|least| least.away_from_steps);
+        // Few packets are the fastest so far, so few are compared with the steps.
+        let is_faster = before.is_none_or(|before| packet.delay < before);
+        let away_from_steps = if is_faster && !clock.is_beside_step(packet.times) {
+            Some(packet.delay)
+        } else {
+            None
+        };
+        *least = lesser(
+            *least,
+            Some(Self {
+                away_from_steps,
+                ..packet
+            }),
+        );
+    }
 }
 
 /// Returns the smaller of two delays, or the one that is known.
 #[inline]
 pub(crate) fn lesser(a: Option<LeastDelay>, b: Option<LeastDelay>) -> Option<LeastDelay> {
-    // `Option::min` would prefer `None`.
     match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
+        (Some(a), Some(b)) => {
+            let away = [a, b].map(|least| least.away_from_steps);
+            Some(LeastDelay {
+                away_from_steps: away.into_iter().flatten().min(),
+                ..a.min(b)
+            })
+        }
+        // `Option::min` would prefer `None`.
         (known, None) | (None, known) => known,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lesser_delay_keeps_the_smallest_one_away_from_steps() {
+        let least = |delay, away: Option<i64>| {
+            Some(LeastDelay {
+                away_from_steps: away.map(TimeDelta::from_nanos),
+                ..LeastDelay::of(
+                    TimeDelta::from_nanos(delay),
+                    [Timestamp::from_nanos(delay); 2],
+                )
+            })
+        };
+        assert_eq!(lesser(least(5, None), least(7, Some(7))), least(5, Some(7)));
+        assert_eq!(
+            lesser(least(9, Some(9)), least(7, Some(8))),
+            least(7, Some(8))
+        );
+        assert_eq!(lesser(None, least(7, None)), least(7, None));
     }
 }

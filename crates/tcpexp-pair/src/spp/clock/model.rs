@@ -194,6 +194,12 @@ impl ClockModel {
         self.delay_error.coarseness()
     }
 
+    /// True if a possible clock step may falsify the delay of a packet that passes the points at
+    /// `times`, by [`Point::index`].
+    pub(in crate::spp) fn is_beside_step(&self, times: [Timestamp; 2]) -> bool {
+        self.wander.beside(times) > TimeDelta::ZERO
+    }
+
     /// What the clocks may have done besides the model.
     pub(super) fn wander(&self) -> &Wander {
         &self.wander
@@ -673,9 +679,9 @@ mod tests {
                 .iter()
                 .filter(|crossing| crossing.path_direction == path_direction);
             let placed = of_way.filter_map(|crossing| placed(model, crossing));
-            let owds = placed.map(|crossing| LeastDelay {
-                delay: crossing.raw_owd(),
-                times: [crossing.src_time, crossing.dst_time],
+            let owds = placed.map(|crossing| {
+                let times = [crossing.src_time, crossing.dst_time];
+                LeastDelay::of(crossing.raw_owd(), times)
             });
             owds.min()
         })

@@ -6,7 +6,7 @@ use super::pairs::Pairs;
 use super::recent::Recent;
 use super::yields::Yield;
 use crate::spp::alignment::COPY_GAP;
-use crate::spp::clock::{LeastDelay, lesser};
+use crate::spp::clock::LeastDelay;
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found};
 use crate::spp::matching::{Departure, Fate, InFlight, Outcome, PacketOutcome, Setting, widen};
@@ -224,11 +224,11 @@ impl Shard {
                 continue;
             }
             let least = &mut self.yields.least_delays[path_direction.index()];
-            let delay = LeastDelay {
-                delay: event.sighting.at - departure.at,
-                times: path_direction.by_point(departure.at, event.sighting.at),
-            };
-            *least = lesser(*least, Some(delay));
+            let delay = LeastDelay::of(
+                event.sighting.at - departure.at,
+                path_direction.by_point(departure.at, event.sighting.at),
+            );
+            LeastDelay::add(least, delay, &setting.clock);
             if !self.with_samples {
                 continue;
             }
