@@ -163,11 +163,9 @@ impl Results {
         if !quiet {
             text += "\n";
             text += &report::remarks(&report.into(), &self.seen);
-            for loss in CaptureLoss::of(&report.totals) {
-                let doubt = loss.doubt();
-                doubt
-                    .into_iter()
-                    .for_each(|doubt| report::line(&mut text, "losses", &doubt));
+            let losses = CaptureLoss::of(&report.totals);
+            for doubt in losses.iter().filter_map(CaptureLoss::doubt) {
+                report::line(&mut text, "losses", &doubt);
             }
             report::line(&mut text, "one-way delay", &delay_errors(report));
         }

@@ -12,7 +12,8 @@
 //! difference changes by δ between bins `i` and `j`, each way shows the change, unless a queue
 //! changed by δ at the same time. So |δ| is at most the spread of the base delays over both bins on
 //! the way that varies less. The neighbours of both bins are included, since a change within a bin
-//! may show only before or after it.
+//! may show only before or after it, and for a round-trip time all bins between them. Half of the
+//! spread is added for the extremes that the few packets of a bin do not meet.
 
 mod ends;
 
