@@ -69,7 +69,8 @@ pub fn first_pass_along(
             let delay = timeline.settled(outcome).one_way_delay;
             if let Some((delay, times)) = delay.zip(outcome.times()) {
                 let least = &mut least[outcome.path_direction.index()];
-                LeastDelay::add(least, LeastDelay::of(delay, times), &clock);
+                let delay = LeastDelay::of(delay, times);
+                LeastDelay::add(least, delay, |times| clock.is_beside_step(times));
             }
         }
         Ok::<(), std::convert::Infallible>(())

@@ -3,8 +3,6 @@
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::ClockModel;
-
 /// The smallest one-way delays, indexed by [`PathDirection::index`](crate::spp::PathDirection::index);
 /// `None` without packets.
 pub type LeastDelays = [Option<LeastDelay>; 2];
@@ -32,13 +30,18 @@ impl LeastDelay {
         }
     }
 
-    /// Adds a packet to the smallest delays; `clock` knows where a step may falsify its delay.
+    /// Adds a packet to the smallest delays; `is_beside_step` is true for the times of packets whose
+    /// delays a possible clock step may falsify.
     #[inline]
-    pub(crate) fn add(least: &mut Option<Self>, packet: Self, clock: &ClockModel) {
+    pub(crate) fn add(
+        least: &mut Option<Self>,
+        packet: Self,
+        is_beside_step: impl Fn([Timestamp; 2]) -> bool,
+    ) {
         let before = least.and_then(|least| least.away_from_steps);
         // Few packets are the fastest so far, so few are compared with the steps.
         let is_faster = before.is_none_or(|before| packet.delay < before);
-        let away_from_steps = if is_faster && !clock.is_beside_step(packet.times) {
+        let away_from_steps = if is_faster && !is_beside_step(packet.times) {
             Some(packet.delay)
         } else {
             None

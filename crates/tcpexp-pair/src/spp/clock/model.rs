@@ -196,7 +196,7 @@ impl ClockModel {
 
     /// True if a possible clock step may falsify the delay of a packet that passes the points at
     /// `times`, by [`Point::index`].
-    pub(in crate::spp) fn is_beside_step(&self, times: [Timestamp; 2]) -> bool {
+    pub(crate) fn is_beside_step(&self, times: [Timestamp; 2]) -> bool {
         self.wander.beside(times) > TimeDelta::ZERO
     }
 

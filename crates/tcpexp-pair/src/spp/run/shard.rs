@@ -228,7 +228,7 @@ impl Shard {
                 event.sighting.at - departure.at,
                 path_direction.by_point(departure.at, event.sighting.at),
             );
-            LeastDelay::add(least, delay, &setting.clock);
+            LeastDelay::add(least, delay, |times| setting.clock.is_beside_step(times));
             if !self.with_samples {
                 continue;
             }
