@@ -21,8 +21,8 @@ pub(super) struct Track {
     pub(super) positions: Vec<usize>,
     /// Shift between the few crossings before and after each crossing.
     pub(super) fine: Vec<Option<Shift>>,
-    /// The same with as few crossings as possible.
-    pub(super) nearest: Vec<Option<Shift>>,
+    /// Clock differences of the crossings, in nanoseconds.
+    differences_ns: Vec<i64>,
 }
 
 /// Change of the clock difference from one group of packets to the next.
@@ -49,12 +49,6 @@ impl Shift {
         // A queue may grow on one way at the time of the step, so the sizes need not be equal.
         same_sign && mine / 2 <= theirs && theirs / 2 <= mine
     }
-
-    /// True if this way's delays vary too little to hide the other way's shift.
-    pub(super) fn excludes(&self, other: &Self) -> bool {
-        let varies = self.spread + other.spread;
-        (self.size - other.size).abs() > varies + varies
-    }
 }
 
 impl Track {
@@ -66,40 +60,63 @@ impl Track {
         let positions: Vec<usize> = (0..order.len())
             .filter(|&position| crossings[order[position]].path_direction == path_direction)
             .collect();
-        let differences: Vec<i64> = positions
+        let differences_ns: Vec<i64> = positions
             .iter()
             .map(|&position| crossings[order[position]].difference().as_nanos())
             .collect();
         let group = |from: usize, to: usize| {
             let mut sorted = [0; FINE];
             let sorted = &mut sorted[..to - from];
-            sorted.copy_from_slice(&differences[from..to]);
+            sorted.copy_from_slice(&differences_ns[from..to]);
             sorted.sort_unstable();
             let middle = &crossings[order[positions[from.midpoint(to)]]];
             (sorted[sorted.len() / 2], spread(sorted), middle)
         };
-        let shift = |at: usize, most: usize| {
-            let end = (at + most).min(positions.len());
-            if at < LEAST || end - at < LEAST {
-                return None;
-            }
-            let (before, after) = (group(at.saturating_sub(most), at), group(at, end));
-            Some(Shift {
-                size: TimeDelta::from_nanos(after.0.saturating_sub(before.0)),
-                spread: TimeDelta::from_nanos(before.1.max(after.1)),
-                lag: lag(before.2, after.2),
+        let fine = (0..positions.len())
+            .map(|at| {
+                let end = (at + FINE).min(positions.len());
+                if at < LEAST || end - at < LEAST {
+                    return None;
+                }
+                let (before, after) = (group(at.saturating_sub(FINE), at), group(at, end));
+                Some(Shift {
+                    size: TimeDelta::from_nanos(after.0.saturating_sub(before.0)),
+                    spread: TimeDelta::from_nanos(before.1.max(after.1)),
+                    lag: lag(before.2, after.2),
+                })
             })
-        };
-        let [fine, nearest] = [FINE, LEAST].map(|most| {
-            let shifts = (0..positions.len()).map(|at| shift(at, most));
-            shifts.collect()
-        });
+            .collect();
         Self {
             path_direction,
             positions,
             fine,
-            nearest,
+            differences_ns,
         }
+    }
+
+    /// True if the nearest crossings before and after the first `passed` ones vary too little to hide
+    /// the `shift` of the other way.
+    pub(super) fn excludes(&self, passed: usize, shift: &Shift) -> bool {
+        let Some((before, after)) = self.differences_ns.split_at_checked(passed) else {
+            return false;
+        };
+        let (Some(before), Some(after)) = (before.last_chunk(), after.first_chunk()) else {
+            return false;
+        };
+        let [before, after] = [before, after].map(|nearest: &[i64; LEAST]| {
+            let mut sorted = *nearest;
+            sorted.sort_unstable();
+            (sorted[LEAST / 2], spread(&sorted))
+        });
+        let own_ns = after.0.saturating_sub(before.0);
+        let apart_ns = own_ns
+            .saturating_sub(shift.size.as_nanos())
+            .saturating_abs();
+        let varies_ns = before
+            .1
+            .max(after.1)
+            .saturating_add(shift.spread.as_nanos());
+        apart_ns / 2 > varies_ns
     }
 
     /// Number of this way's crossings before a position of the walk.
@@ -138,14 +155,23 @@ mod tests {
 
     #[test]
     fn steady_delays_exclude_a_shift_and_varying_delays_do_not() {
-        let shift = |size_us: i64, spread_us: i64| Shift {
-            size: TimeDelta::from_micros(size_us),
-            spread: TimeDelta::from_micros(spread_us),
+        let drained_queue = Shift {
+            size: TimeDelta::from_micros(-4_841),
+            spread: TimeDelta::from_micros(1_219),
             lag: TimeDelta::ZERO,
         };
-        let drained_queue = shift(-4_841, 1_219);
-        assert!(shift(-1, 1).excludes(&drained_queue));
-        assert!(!shift(-1, 5_001).excludes(&drained_queue));
-        assert!(!shift(-5_000, 1).excludes(&drained_queue));
+        let excludes = |micros: &[i64]| {
+            let track = Track {
+                path_direction: PathDirection::Back,
+                positions: Vec::new(),
+                fine: Vec::new(),
+                differences_ns: micros.iter().map(|micros| micros * 1_000).collect(),
+            };
+            track.excludes(3, &drained_queue)
+        };
+        assert!(excludes(&[0, 1, 0, 0, -1, 0]));
+        assert!(!excludes(&[0, 1, 0, -5_000, -5_001, -5_000]));
+        assert!(!excludes(&[0, 1, -5_000, -5_000, -5_000, -5_001]));
+        assert!(!excludes(&[0, 1, 0, 0, 1]), "too few");
     }
 }

@@ -198,8 +198,7 @@ impl<'a> Walk<'a> {
         passed: [usize; 2],
     ) -> Option<Shift> {
         let way = path_direction.index();
-        let nearest = self.tracks[way].nearest.get(passed[way]).copied().flatten();
-        if nearest.is_some_and(|nearest| nearest.excludes(clear)) {
+        if self.tracks[way].excludes(passed[way], clear) {
             return None;
         }
         self.coarse(path_direction, passed, &[])
