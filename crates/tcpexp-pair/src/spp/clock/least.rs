@@ -38,21 +38,21 @@ impl LeastDelay {
         packet: Self,
         is_beside_step: impl Fn([Timestamp; 2]) -> bool,
     ) {
-        let before = least.and_then(|least| least.away_from_steps);
-        // Few packets are the fastest so far, so few are compared with the steps.
-        let is_faster = before.is_none_or(|before| packet.delay < before);
-        let away_from_steps = if is_faster && !is_beside_step(packet.times) {
-            Some(packet.delay)
-        } else {
-            None
+        // Most packets are slower than others before them.
+        if let Some(least) = least
+            && packet.delay > least.delay
+            && least
+                .away_from_steps
+                .is_some_and(|away| packet.delay >= away)
+        {
+            return;
+        }
+        let away_from_steps = (!is_beside_step(packet.times)).then_some(packet.delay);
+        let packet = Self {
+            away_from_steps,
+            ..packet
         };
-        *least = lesser(
-            *least,
-            Some(Self {
-                away_from_steps,
-                ..packet
-            }),
-        );
+        *least = lesser(*least, Some(packet));
     }
 }
 
