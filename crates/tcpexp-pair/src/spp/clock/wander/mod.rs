@@ -46,7 +46,7 @@ const OF_STEP: usize = 2;
 const GAP: i64 = 4;
 /// Movement of base delays that links and hosts without load cause.
 const IDLE_NS: i64 = 20_000;
-/// The clocks may have moved further than the base delays show, by this share of it (one in so many):
+/// The clocks may have moved further than the base delays show, by the shown movement divided by this:
 /// the few packets of a bin seldom meet the extremes of a drifting clock with empty queues.
 const UNSHOWN_SHARE: i64 = 2;
 /// Number of crossings of each way, on each side of a step, that may be on its other side.
