@@ -9,3 +9,6 @@ pub(crate) use counters::{Counters, READ, is_delay_stage};
 pub(crate) use generator::{Generator, generators};
 pub(crate) use phases::*;
 pub(crate) use preflight::{VERSIONS, preflight};
+
+#[cfg(test)]
+mod tests;

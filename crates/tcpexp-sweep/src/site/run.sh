@@ -167,7 +167,8 @@ gather() {
 forget() {
     stop "$1"
     await_status "$1"
-    rm -f "$dir/out/status/$1" "$dir/out/logs/$1".*
+    # A process that had to be killed did not remove its pid, and `ended` would report it.
+    rm -f "$dir/pids/$1" "$dir/out/status/$1" "$dir/out/logs/$1".*
 }
 
 # await_status NAME: until the process left its status, for a second at most
