@@ -275,12 +275,14 @@ fn unbroken(text: &str) -> String {
 
 /// Appends the counts of packets outside any pair, by reason.
 fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
+    let sheds = report.totals.flows_shed != [0, 0];
+    let ambiguous = if sheds {
+        " equal to another one in all of these fields, or in a flow that ended early"
+    } else {
+        " equal to another one in all of these fields"
+    };
     let reasons = [
-        (
-            seen.ambiguous,
-            "packet",
-            " equal to another one in all of these fields",
-        ),
+        (seen.ambiguous, "packet", ambiguous),
         (seen.copies, "duplicate record", " of a packet"),
         (
             seen.outside,

@@ -75,6 +75,7 @@ pub struct Flow {
     pub continues: Option<FlowId>,
     pub(crate) streams: [Stream; 2],
     pub(crate) reset: bool,
+    pub(crate) shed: bool,
 }
 
 /// One direction of a TCP connection.
@@ -117,6 +118,12 @@ impl Flow {
     /// True if both ends sent a FIN, or either sent a RST.
     pub fn is_closed(&self) -> bool {
         self.reset || self.streams.iter().all(|stream| stream.finished)
+    }
+
+    /// True if the flow ended early, because too many were alive: its later packets are in another
+    /// flow.
+    pub fn was_shed(&self) -> bool {
+        self.shed
     }
 
     /// True if at most one end has sent.

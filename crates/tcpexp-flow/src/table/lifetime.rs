@@ -104,6 +104,7 @@ impl FlowTable {
             continues: None,
             streams: [Stream::default(); 2],
             reset: false,
+            shed: false,
         };
         self.next_id = FlowId(self.next_id.0.wrapping_add(1));
         let slot = if let Some(slot) = self.free.pop() {
@@ -138,6 +139,7 @@ impl FlowTable {
         alive.sort_unstable();
         self.flows_shed += u32::try_from(shed).unwrap_or(u32::MAX);
         for (.., slot) in alive {
+            self.flows[slot.index()].shed = true;
             self.end(slot);
         }
     }

@@ -45,6 +45,8 @@ pub(in crate::spp) trait Listener {
     /// A packet passed `point` in a flow that the other point has not shown yet, and that had few
     /// packets before it.
     fn strayed(&mut self, point: Point, sighting: &Sighting);
+    /// A flow table shed a part of a linked flow: its packets may be in another flow.
+    fn broken(&mut self, flow: FlowId);
     /// A linked flow ended at both points.
     fn ended(&mut self, flow: FlowId);
 }
@@ -59,6 +61,8 @@ pub(in crate::spp) struct Linker {
     /// Flows that hold back packets, if addresses are translated.
     holders: [Holders; 2],
     held: usize,
+    /// True if a flow table has shed flows.
+    sheds: bool,
     next: FlowId,
     unpaired: [Unpaired; 2],
 }
@@ -72,6 +76,7 @@ impl Linker {
             by_key: Default::default(),
             holders: Default::default(),
             held: 0,
+            sheds: false,
             next: FlowId(0),
             unpaired: Default::default(),
         }
@@ -88,12 +93,24 @@ impl Linker {
     }
 
     /// Adds a flow that began at `point`; `shift` is that of the sequence numbers of each end.
-    pub(in crate::spp) fn begin(&mut self, point: Point, slot: Slot, flow: &Flow, shift: [u32; 2]) {
+    /// `may_resume` is true if the flow may be the rest of one that the flow table shed.
+    pub(in crate::spp) fn begin(
+        &mut self,
+        point: Point,
+        slot: Slot,
+        flow: &Flow,
+        shift: [u32; 2],
+        may_resume: bool,
+        out: &mut impl Listener,
+    ) {
         // The endpoints are in use again, so the earlier flow must not keep its counterpart.
         if let Some(before) = self.by_key[point.index()].insert(flow.key, slot) {
+            if may_resume {
+                self.shed(point, before, out);
+            }
             self.part(point, before);
         }
-        let local = Local::of(flow, shift);
+        let local = Local::of(flow, shift, may_resume);
         let locals = &mut self.flows[point.index()];
         match locals.get_mut(slot.index()) {
             Some(place) => *place = local,
@@ -134,6 +151,14 @@ impl Linker {
             State::Linked(linked) => out.seen(point, linked.event(sighting)),
             State::Waiting(_) => self.wait(point, sighting, out),
             State::Free => {}
+        }
+    }
+
+    /// Notes that the flow table of `point` shed the flow in `slot`.
+    pub(in crate::spp) fn shed(&mut self, point: Point, slot: Slot, out: &mut impl Listener) {
+        self.sheds = true;
+        if let State::Linked(linked) = self.flows[point.index()][slot.index()].state {
+            out.broken(linked.flow);
         }
     }
 
@@ -275,6 +300,10 @@ impl Linker {
             Point::Src => [slot, partner],
             Point::Dst => [partner, slot],
         };
+        let is_linked = |state: &State| matches!(state, State::Linked(_));
+        let was_linked = Point::BOTH
+            .iter()
+            .any(|p| is_linked(&self.flows[p.index()][slots[p.index()].index()].state));
         let waiting = Point::BOTH.map(|point| self.stop_waiting(point, slots[point.index()], out));
         let locals = Point::BOTH.map(|p| &self.flows[p.index()][slots[p.index()].index()]);
         let forward_is = names(locals, same_initiator);
@@ -286,6 +315,7 @@ impl Linker {
         );
         // The sample of the first pass may include no packet of these hosts.
         let path_direction = known.unwrap_or_else(|| way_by_time(&waiting, forward_is));
+        let is_partial = self.sheds && was_linked || locals.iter().any(|local| local.may_resume);
         let began = locals.map(|local| local.initiator_known == InitiatorKnown::Syn);
         let flow = self.next;
         self.next = FlowId(flow.0 + 1);
@@ -309,6 +339,7 @@ impl Linker {
             path_direction,
             way_is_known: known.is_some(),
             began,
+            is_partial,
             dropped,
         });
         for (point, waiting) in Point::BOTH.into_iter().zip(waiting) {
@@ -370,6 +401,7 @@ mod tests {
         }
         fn seen(&mut self, _: Point, _: Event) {}
         fn strayed(&mut self, _: Point, _: &Sighting) {}
+        fn broken(&mut self, _: FlowId) {}
         fn ended(&mut self, _: FlowId) {}
     }
 
@@ -402,7 +434,8 @@ mod tests {
                 let tracked = table.track(sighted.at, sighted.packet);
                 if tracked.is_first {
                     let flow = *table.flow(tracked.slot);
-                    self.linker.begin(point, tracked.slot, &flow, [0; 2]);
+                    self.linker
+                        .begin(point, tracked.slot, &flow, [0; 2], false, &mut self.links);
                 }
                 let sighting = Sighting {
                     at: sighted.at,

@@ -18,14 +18,17 @@ pub(in crate::spp) struct Local {
     pub(in crate::spp) key: FlowKey,
     pub(in crate::spp) initiator: End,
     pub(in crate::spp) initiator_known: InitiatorKnown,
+    /// True if it may be the rest of a flow that the flow table shed.
+    pub(in crate::spp) may_resume: bool,
     /// Initial sequence numbers known at the first packet, by [`End`].
     pub(in crate::spp) isn: [Option<SeqNum>; 2],
     pub(in crate::spp) state: State,
 }
 
 impl Local {
-    /// `shift` is that of the sequence numbers of each end at this point.
-    pub(in crate::spp) fn of(flow: &Flow, shift: [u32; 2]) -> Self {
+    /// `shift` is that of the sequence numbers of each end at this point; `may_resume` is true if the
+    /// flow may be the rest of another one.
+    pub(in crate::spp) fn of(flow: &Flow, shift: [u32; 2], may_resume: bool) -> Self {
         let unshifted = |end: End| {
             let isn = flow.isn(end)?;
             Some(SeqNum(isn.0.wrapping_sub(shift[end as usize])))
@@ -35,6 +38,7 @@ impl Local {
             key: flow.key,
             initiator: flow.initiator,
             initiator_known: flow.initiator_known,
+            may_resume,
             isn: [End::Low, End::High].map(unshifted),
             state: State::Waiting(Box::default()),
         }

@@ -38,7 +38,8 @@ pub struct DirectionCounts {
     pub arrived: u64,
     /// Packets of `arrived` that were matched upstream.
     pub arrivals_matched: u64,
-    /// Packets of `arrived` that are indistinguishable from another packet; not used.
+    /// Packets of `arrived` that are indistinguishable from another packet, or that may have left in
+    /// another flow, because a flow table shed a part of this one; not used.
     pub arrivals_ambiguous: u64,
     /// Packets of `arrived` that are second captures or network duplicates.
     pub arrivals_copies: u64,

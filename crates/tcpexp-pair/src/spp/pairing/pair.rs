@@ -45,8 +45,9 @@ pub(in crate::spp) struct Pair {
     /// Largest error of a sample; zero before the first.
     rtt_error: [TimeDelta; 2],
     span: Option<(Timestamp, Timestamp)>,
-    /// True if its packets are given up before their time: each may still arrive.
-    pub(in crate::spp) is_hurried: bool,
+    /// True if packets may be in another flow, because a flow table shed a part of this one, or may
+    /// still arrive, because they are given up before their time.
+    pub(in crate::spp) is_partial: bool,
 }
 
 impl Pair {
@@ -81,7 +82,7 @@ impl Pair {
             rtt: Default::default(),
             rtt_error: [TimeDelta::ZERO; 2],
             span: None,
-            is_hurried: false,
+            is_partial: found.is_partial,
         }
     }
 
@@ -193,10 +194,11 @@ impl Pair {
     /// True if the downstream capture provably missed a packet, for which this departure without an
     /// arrival is the sign.
     pub(in crate::spp) fn proves_miss(&self, departure: &Departure, setting: &Setting) -> bool {
-        self.evidence.as_ref().is_some_and(|evidence| {
-            evidence[departure.direction.index()].proves_miss(departure)
-                && !setting.may_be_outside(departure.path_direction, departure.at)
-        })
+        !self.is_partial
+            && self.evidence.as_ref().is_some_and(|evidence| {
+                evidence[departure.direction.index()].proves_miss(departure)
+                    && !setting.may_be_outside(departure.path_direction, departure.at)
+            })
     }
 
     /// Reason why a packet was not captured downstream.
@@ -208,7 +210,7 @@ impl Pair {
             departure,
             has_strayed,
             setting,
-            self.is_hurried,
+            self.is_partial,
         )
     }
 
@@ -319,7 +321,7 @@ impl Pair {
                     departure,
                     setting.has_strayed(departure.path_direction, digest),
                     setting,
-                    self.is_hurried,
+                    self.is_partial,
                 );
                 missing += settled.missing;
                 let fate = counts.settle_missing(settled, outside, absence);
@@ -353,7 +355,8 @@ impl Pair {
 }
 
 /// Reason why a packet was not captured downstream. `has_strayed` is true if a packet with its mark
-/// arrived in another flow; `is_hurried` is true if it was given up early.
+/// arrived in another flow; `is_partial` is true if the packet may be in another flow, or may still
+/// arrive.
 fn absence(
     evidence: Option<&[Evidence; 2]>,
     unexplained: Option<&[Unexplained; 2]>,
@@ -361,10 +364,10 @@ fn absence(
     departure: &Departure,
     has_strayed: bool,
     setting: &Setting,
-    is_hurried: bool,
+    is_partial: bool,
 ) -> Absence {
     let downstream = departure.path_direction.upstream().opposite().index();
-    let misses = setting.misses[downstream] || is_hurried;
+    let misses = setting.misses[downstream] || is_partial;
     let absence = evidence.map_or(Absence::unproven(misses), |evidence| {
         evidence[departure.direction.index()].absence_of(departure, misses)
     });
@@ -382,6 +385,8 @@ fn absence(
         Absence::Lost | Absence::Unproven if counts.shows_nothing() || may_have_arrived() => {
             Absence::LostOrMissed
         }
+        // The packet itself, or bytes that the receiver acknowledged, may be in another flow.
+        Absence::Missed if is_partial => Absence::LostOrMissed,
         absence => absence,
     }
 }

@@ -247,7 +247,10 @@ impl Run {
                 // The flow table reports ends per chunk and not by packet, so they follow the whole
                 // chunk.
                 dealer.is_at_end = false;
-                for slot in chunk.ended.drain(..) {
+                for (slot, was_shed) in chunk.ended.drain(..) {
+                    if was_shed {
+                        linker.shed(point, slot, &mut dealer);
+                    }
                     linker.end(point, slot, &mut dealer);
                 }
                 dealer.is_at_end = true;
@@ -355,6 +358,10 @@ impl Listener for Dealer<'_> {
             let stray = (point, sighting.at, sighting.mark.digest);
             self.strays.push(stray);
         }
+    }
+
+    fn broken(&mut self, flow: FlowId) {
+        self.shard(flow).break_off(flow);
     }
 
     fn ended(&mut self, flow: FlowId) {

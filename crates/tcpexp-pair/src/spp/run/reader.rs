@@ -1,6 +1,6 @@
 //! Converts the packets of one capture to sightings.
 
-use tcpexp_flow::{End, Flow, FlowTable, Slot};
+use tcpexp_flow::{End, Flow, FlowTable, InitiatorKnown, Slot};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{Ecn, Packet};
 
@@ -34,6 +34,8 @@ pub(in crate::spp) struct Begins {
     pub(in crate::spp) flow: Flow,
     /// Shift of the sequence numbers of each end at this point, by [`End`].
     pub(in crate::spp) shift: [u32; 2],
+    /// True if it may be the rest of a flow that the flow table shed.
+    pub(in crate::spp) may_resume: bool,
 }
 
 /// Up to [`CHUNK`] sightings of one point.
@@ -42,7 +44,8 @@ pub(in crate::spp) struct Chunk {
     sightings: Vec<Sighting>,
     /// New flows.
     began: Vec<Begins>,
-    pub(in crate::spp) ended: Vec<Slot>,
+    /// Flows that ended, and whether the flow table shed them.
+    pub(in crate::spp) ended: Vec<(Slot, bool)>,
     /// Flows that end with the capture.
     pub(in crate::spp) remaining: Vec<Slot>,
     /// Latest time in the chunk, on the timeline.
@@ -105,6 +108,9 @@ impl<'a, P: Packets> Reader<'a, P> {
                     slot: tracked.slot,
                     flow,
                     shift: shift_of(&flow, shifts),
+                    // A SYN begins a connection, or repeats the only packet before it.
+                    may_resume: table.flows_shed() > 0
+                        && flow.initiator_known != InitiatorKnown::Syn,
                 };
                 if !shifts.is_empty() {
                     // Zero is noted too: the slot may hold the shift of an earlier flow.
@@ -135,7 +141,8 @@ impl<'a, P: Packets> Reader<'a, P> {
                 mark: marker.mark(sighted.packet, shift),
             });
         });
-        self.table.drain_ended(|slot, _| chunk.ended.push(slot));
+        self.table
+            .drain_ended(|slot, flow| chunk.ended.push((slot, flow.was_shed())));
         if shown < CHUNK {
             self.is_at_end = true;
             self.table.end_all();
@@ -204,7 +211,10 @@ impl Chunk {
             while let Some(begins) = self.began.get(self.flows_begun)
                 && begins.place == self.position
             {
-                linker.begin(point, begins.slot, &begins.flow, begins.shift);
+                let Begins {
+                    slot, flow, shift, ..
+                } = begins;
+                linker.begin(point, *slot, flow, *shift, begins.may_resume, listener);
                 self.flows_begun += 1;
             }
             self.position += 1;

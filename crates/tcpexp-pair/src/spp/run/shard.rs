@@ -66,6 +66,13 @@ impl Shard {
             .insert(found.flow.flow, Pair::new(found, setting));
     }
 
+    /// Notes that packets of a flow may be in another one.
+    pub(in crate::spp) fn break_off(&mut self, flow: FlowId) {
+        if let Some(pair) = self.pairs.get(flow) {
+            pair.is_partial = true;
+        }
+    }
+
     #[inline]
     pub(in crate::spp) fn see(&mut self, point: Point, event: Event) {
         if event.path_direction.upstream() == point {
@@ -324,6 +331,11 @@ impl Shard {
                 pair.unexplained(event.direction)
                     .add(sighting.at, sighting.mark.seq());
                 Fate::Outside
+            }
+            // It may have left in another flow, or have been given up.
+            Outcome::Unknown if pair.is_partial => {
+                counts.arrivals_ambiguous += packets;
+                Fate::Ambiguous
             }
             Outcome::Unknown => {
                 counts.unseen_upstream += packets;

@@ -132,7 +132,7 @@ impl Shard {
                 |expired| {
                     if let Some(pair) = pairs.get(expired.flow) {
                         yields.given_up_early += expired.packets;
-                        pair.is_hurried = true;
+                        pair.is_partial = true;
                         settle(pair, path_direction, &expired, setting, outcomes.as_mut());
                     }
                 },
@@ -143,7 +143,7 @@ impl Shard {
         ended.sort_unstable();
         for flow in ended {
             if let Some(pair) = pairs.get(flow) {
-                pair.is_hurried = true;
+                pair.is_partial = true;
                 yields.given_up_early += pair.give_up(Timestamp::MAX, setting, outcomes);
             }
             yields.ended.extend(pairs.remove(flow).map(Pair::close));

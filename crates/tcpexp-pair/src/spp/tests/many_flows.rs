@@ -2,6 +2,11 @@
 
 use super::*;
 
+/// Sequence number of the SYN of a flow.
+fn isn(flow: u32) -> u32 {
+    flow.wrapping_mul(0x9E37_79B1)
+}
+
 /// The SYN of one flow, with this IP ID.
 fn syn(flow: u32, ip_id: u16) -> Vec<u8> {
     let frame = FrameSpec {
@@ -9,13 +14,34 @@ fn syn(flow: u32, ip_id: u16) -> Vec<u8> {
         src_port: 1024 + (flow % 50_000) as u16,
         ip_id,
         transport: Transport::Tcp {
-            seq: flow.wrapping_mul(0x9E37_79B1),
+            seq: isn(flow),
             ack: 0,
             flags: flag::SYN,
             window: 65_535,
             options: TcpOptions::NONE,
         },
         ..FrameSpec::default()
+    };
+    frame.to_bytes()
+}
+
+/// The answer to the SYN of one flow.
+fn syn_ack(flow: u32) -> Vec<u8> {
+    let usual = FrameSpec::default();
+    let frame = FrameSpec {
+        src: usual.dst,
+        src_port: usual.dst_port,
+        dst: Ipv4Addr::from(0x0a00_0001 + flow / 50_000).into(),
+        dst_port: 1024 + (flow % 50_000) as u16,
+        ip_id: (flow % 0xFFFF) as u16,
+        transport: Transport::Tcp {
+            seq: isn(flow) ^ 0xFFFF,
+            ack: isn(flow).wrapping_add(1),
+            flags: flag::SYN | flag::ACK,
+            window: 65_535,
+            options: TcpOptions::NONE,
+        },
+        ..usual
     };
     frame.to_bytes()
 }
@@ -95,4 +121,58 @@ fn packets_of_too_many_ended_flows_are_given_up_without_being_called_lost() {
     assert_eq!(counts.seen, u64::from(2 * FLOWS));
     assert_eq!(counts.matched, u64::from(FLOWS));
     assert_eq!(counts.lost_or_missed, given_up);
+}
+
+/// The SYN and SYN-ACK of `flows` connections, captured at one end of a path with 20 ms each way: the
+/// client's, or the server's.
+fn handshakes(flows: u32, at_client: bool, max_flows: usize) -> Scripted {
+    let frames = (0..flows).flat_map(|flow| {
+        let start = Timestamp::from_nanos(i64::from(flow) * 10_000);
+        let [syn_ms, answer_ms] = if at_client { [0, 40] } else { [20, 20] };
+        let ip_id = (flow % 0xFFFF) as u16;
+        [
+            (start + TimeDelta::from_millis(syn_ms), syn(flow, ip_id)),
+            (start + TimeDelta::from_millis(answer_ms), syn_ack(flow)),
+        ]
+    });
+    let mut frames: Vec<_> = frames.collect();
+    frames.sort_by_key(|(at, _)| *at);
+    Scripted::of(frames).with_max_flows(max_flows)
+}
+
+#[test]
+fn packets_of_flows_in_pieces_are_neither_lost_nor_missed() {
+    const FLOWS: u32 = 20_000;
+    const MAX_FLOWS: usize = 1_000;
+    let captures = || [true, false].map(|at_client| handshakes(FLOWS, at_client, MAX_FLOWS));
+    let alignment = {
+        let [src, dst] = captures();
+        Alignment::between(survey(src), survey(dst)).unwrap()
+    };
+    let [mut src, mut dst] = captures();
+    let mut counts = [DirectionCounts::default(); 2];
+    let options = Options {
+        outcomes: true,
+        ..Options::default()
+    };
+    let Ok(totals) = measure(&mut src, &mut dst, alignment, options, |batch| {
+        for flow in &batch.ended {
+            for (counts, of_flow) in counts.iter_mut().zip(flow.counts) {
+                *counts += of_flow;
+            }
+        }
+        Ok::<(), Infallible>(())
+    });
+    assert!(totals.flows_shed.iter().all(|&shed| shed > 3_000));
+    assert_eq!(totals.unseen, [0, 0]);
+    for counts in counts {
+        let DirectionCounts {
+            lost,
+            missed,
+            unseen_upstream,
+            ..
+        } = counts;
+        assert_eq!([lost, missed, unseen_upstream], [0; 3], "{counts:?}");
+        assert!(counts.seen > 0, "{counts:?}");
+    }
 }
