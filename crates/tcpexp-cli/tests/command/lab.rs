@@ -115,9 +115,13 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 /// Transfers of 2 MB over a queue that marks: with each kind of ECN that the kernel has. Prints the
-/// name, the marks of the queue, and the marks that the sender's kernel knew of near the end.
+/// name, the marks of the queue, the marks that the sender's kernel knew of near the end, and how often
+/// it entered a reduction after echoes (`TCP_CA_CWR`).
 const MARKED_TRANSFERS: &str = r"
     on() { ip netns exec $@; }
+    trace=/sys/kernel/tracing
+    [ -d $trace/events ] || mount -t tracefs tracefs $trace
+    echo 1 >$trace/events/tcp/tcp_cong_state_set/enable
     transfer() {
         name=$1 ecn=$2 cc=$3; shift 3
         for host in src1 dst1; do on $host sysctl -qw net.ipv4.tcp_ecn=$ecn; done
@@ -132,6 +136,7 @@ const MARKED_TRANSFERS: &str = r"
         sleep 1
         while sleep 0.1; do on src1 ss -tinOH; done >/tmp/ss 2>/dev/null &
         logger=$!
+        echo >$trace/trace
         on src1 iperf3 -c 172.16.11.2 -n 2000000 -C $cc >/dev/null
         sleep 1
         kill $logger
@@ -139,7 +144,8 @@ const MARKED_TRANSFERS: &str = r"
         sleep 0.5
         marks=$(on rtr tc -s qdisc show dev right | grep -o '_mark [0-9]*' | cut -d' ' -f2)
         known=$(grep -o 'delivered_ce:[0-9]*' /tmp/ss | cut -d: -f2 | sort -n | tail -n 1)
-        echo $name $(($(echo $marks | tr ' ' +))) ${known:-0}
+        reductions=$(grep -c 'dport=5201 .*cong_state=2' $trace/trace)
+        echo $name $(($(echo $marks | tr ' ' +))) ${known:-0} $reductions
         on rtr tc qdisc del dev right root
         on rtr tc qdisc del dev left root
     }
@@ -163,8 +169,17 @@ fn marks(desk: &Desk, capture: &str) -> (u64, u64) {
     (sum("ce_packets"), sum("ce_reported_packets"))
 }
 
+/// Reductions after congestion echoes in a capture, all flows together.
+fn reductions(desk: &Desk, capture: &str) -> u64 {
+    let text = desk.text(&format!("cwnd {capture} --quiet"));
+    let mut before: Vec<&str> = text.split(" after congestion echoes").collect();
+    before.pop();
+    let number = |text: &str| text.split(' ').next_back()?.parse::<u64>().ok();
+    before.into_iter().map(|text| number(text).unwrap()).sum()
+}
+
 /// Runs the transfers on a kernel; compares the marks in the captures with those of the queue and of
-/// the sender's kernel.
+/// the sender's kernel, and the reductions with the kernel's.
 fn compare_marks(kernel: Option<&str>, transfers: usize) {
     let desk = Desk::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tcpexp"));
@@ -181,8 +196,13 @@ fn compare_marks(kernel: Option<&str>, transfers: usize) {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |at: usize| words[at].parse::<u64>().unwrap();
         let (name, marked, known) = (words[0], number(1), number(2));
-        let (none, at_source) = marks(&desk, &format!("marked/{name}-src1.pcap"));
-        let (seen, at_sink) = marks(&desk, &format!("marked/{name}-dst1.pcap"));
+        let [at_src, at_dst] = ["src1", "dst1"].map(|host| format!("marked/{name}-{host}.pcap"));
+        let (none, at_source) = marks(&desk, &at_src);
+        let (seen, at_sink) = marks(&desk, &at_dst);
+        let of_kernel = number(3);
+        assert!(of_kernel > 0, "{line}");
+        let found = [at_src, at_dst].map(|capture| reductions(&desk, &capture));
+        assert_eq!(found, [of_kernel; 2], "{line}");
         assert!(marked > 0, "{line}");
         assert_eq!((none, seen), (0, marked), "{line}");
         assert_eq!(at_source, at_sink, "{line}");
@@ -200,16 +220,17 @@ fn compare_marks(kernel: Option<&str>, transfers: usize) {
 }
 
 #[test]
-fn marks_in_captures_are_those_of_the_queue_and_of_the_kernel() {
+fn marks_and_reductions_in_captures_are_those_of_the_queue_and_of_the_kernel() {
     if tcpexp_testkit::has_minutes() && has_lab() {
         compare_marks(None, 2);
     }
 }
 
 #[test]
-#[ignore = "takes minutes, and downloads a kernel that Debian replaces from time to time"]
-fn marks_of_accurate_ecn_are_those_of_the_queue_and_of_the_kernel() {
+#[ignore = "takes minutes, and downloads kernels that Debian replaces from time to time"]
+fn marks_and_reductions_on_other_kernels_are_those_of_the_queue_and_of_the_kernel() {
     if has_lab() {
+        compare_marks(Some("6.12"), 2);
         compare_marks(Some("7.2"), 4);
     }
 }
