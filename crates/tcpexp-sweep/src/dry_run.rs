@@ -29,15 +29,18 @@ pub fn dry_run(plan: &Plan, only: Option<&[String]>) -> Result<String, DryRunErr
     let minutes = estimate(&runs).as_secs().div_ceil(60);
     let _ = writeln!(
         text,
-        "{} x {} = {}{}, about {} h {:02} min\nvaries: {}\n",
+        "{} x {} = {}{}, about {} h {:02} min",
         counted(plan.cells.len(), "cell"),
         plan.run.repetitions,
         counted(all, "run"),
         only.map_or_else(String::new, |_| format!(", of which {}", runs.len())),
         minutes / 60,
         minutes % 60,
-        plan.varied.join(", "),
     );
+    if !plan.varied.is_empty() {
+        let _ = writeln!(text, "varies: {}", plan.varied.join(", "));
+    }
+    text.push('\n');
     for warning in &plan.warnings {
         let _ = writeln!(text, "warning: {warning}\n");
     }

@@ -99,6 +99,13 @@ duration = "1s"
 "#;
 
 #[test]
+fn a_plan_without_a_matrix_varies_nothing() {
+    let text = dry_run_of(KINDS);
+    let first: Vec<&str> = text.lines().take(2).collect();
+    assert_eq!(first, ["1 cell x 1 = 1 run, about 0 h 01 min", ""]);
+}
+
+#[test]
 fn each_kind_of_traffic_has_its_commands() {
     let text = dry_run_of(KINDS);
     assert_snapshot!(part(&text, "dst1: servers"), @"
