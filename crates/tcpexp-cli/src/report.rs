@@ -169,7 +169,11 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
             capture.flows_left_out
         ));
     }
-    warnings.extend(missed_warning(name.display(), capture.missed.bytes));
+    warnings.extend(missed_warning(
+        name.display(),
+        capture.missed.bytes,
+        capture.missed.possible_bytes,
+    ));
     warnings.extend(coarse_clock_warning(name.display(), capture.coarse_tick));
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     warnings.extend(dropped_warning(name.display(), dropped));

@@ -62,6 +62,8 @@ pub struct Classifier {
     sent: Option<Sent>,
     acked: Option<Acked>,
     identity: Identity,
+    /// True if the first segment was a SYN.
+    is_whole: bool,
     /// `None` for most streams: they have no gaps.
     disorder: Option<Box<Disorder>>,
 }
@@ -147,6 +149,7 @@ impl Classifier {
             }
             return self.empty(ahead, segment);
         }
+        self.is_whole |= sent.is_none() && segment.flags.syn();
         let is_next = sent.is_some() && ahead == 0;
         if is_next && segment.seen.payload_bytes == 1 && self.is_window_closed() {
             return self.window_probe(segment);
@@ -207,7 +210,9 @@ impl Classifier {
         match (self.sent, self.una()) {
             // Without data, a pure ACK has set `nxt`, and data may have been sent before the capture
             // began.
-            (Some(sent), Some(una)) if self.copies.has_any() => missed(&self.copies, sent.nxt, una),
+            (Some(sent), Some(una)) if self.copies.has_any() => {
+                missed(&self.copies, sent.nxt, una, self.is_whole)
+            }
             _ => Holes::default(),
         }
     }

@@ -1,17 +1,21 @@
 //! Detection of data that a capture missed.
 
+use crate::holes::Hole;
 use crate::{FirstCopies, Holes, Segment, StreamOffset};
 
 /// The data of one direction that was captured, and the data that the other end acknowledged.
 ///
 /// A receiver acknowledges only data that it has (RFC 9293, section 3.4). The capture missed the bytes
-/// that were acknowledged and never captured.
+/// that were acknowledged and never captured. If it has no SYN of the direction, it may have begun
+/// within a recovery: then the first data is a retransmission, and the data above it was sent before.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     copies: FirstCopies,
     una: Option<StreamOffset>,
     /// One past the highest sequence number captured.
     nxt: Option<StreamOffset>,
+    /// True if the first segment was a SYN.
+    is_whole: bool,
 }
 
 impl Coverage {
@@ -22,6 +26,7 @@ impl Coverage {
         let start = segment.payload_start();
         // A pure ACK before any data need not be where the stream begins.
         if segment.is_numbered() {
+            self.is_whole |= self.nxt.is_none() && segment.flags.syn();
             self.nxt = self.nxt.max(Some(segment.end()));
         }
         self.copies
@@ -37,7 +42,7 @@ impl Coverage {
     /// The bytes that the capture missed.
     pub fn missed(&self) -> Holes {
         match (self.nxt, self.una) {
-            (Some(nxt), Some(una)) => missed(&self.copies, nxt, una),
+            (Some(nxt), Some(una)) => missed(&self.copies, nxt, una, self.is_whole),
             _ => Holes::default(),
         }
     }
@@ -48,8 +53,13 @@ impl Coverage {
 const MAX_WINDOW_BYTES: i64 = 1 << 30;
 
 /// The bytes below `una` that were never captured. `nxt` is one past the highest sequence number
-/// captured.
-pub(crate) fn missed(copies: &FirstCopies, nxt: StreamOffset, una: StreamOffset) -> Holes {
+/// captured; `is_whole` is true if the SYN was captured.
+pub(crate) fn missed(
+    copies: &FirstCopies,
+    nxt: StreamOffset,
+    una: StreamOffset,
+    is_whole: bool,
+) -> Holes {
     if una.since(nxt) > MAX_WINDOW_BYTES {
         return Holes::default();
     }
@@ -57,6 +67,13 @@ pub(crate) fn missed(copies: &FirstCopies, nxt: StreamOffset, una: StreamOffset)
     // The sequence number of a FIN is not payload, so `nxt` counts, and not the highest range.
     if nxt < una {
         holes.certain.push((nxt, una));
+    }
+    if !is_whole && let Some(began) = copies.began() {
+        // What had been sent when the capture began is within a window of the first retransmission.
+        let may_be_before = |hole: &Hole| hole.0.since(began) < MAX_WINDOW_BYTES;
+        let certain = holes.certain.partition_point(may_be_before);
+        let certain = holes.certain.split_off(certain);
+        holes.possible = std::mem::replace(&mut holes.certain, certain);
     }
     holes
 }

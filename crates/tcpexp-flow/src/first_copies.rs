@@ -61,6 +61,12 @@ impl FirstCopies {
         self.current.is_some()
     }
 
+    /// Start of the first range captured.
+    pub(crate) fn began(&self) -> Option<StreamOffset> {
+        let others = self.others.as_ref().and_then(|others| others.began);
+        others.or(self.current.map(|(start, _)| start))
+    }
+
     /// The bytes below `una` that were never captured. Leaves out bytes before the first range
     /// captured: the capture may have begun after them.
     pub(crate) fn holes_below(&self, una: StreamOffset) -> Holes {
@@ -78,6 +84,7 @@ impl FirstCopies {
         let between = ranges.windows(2).map(|pair| (pair[0].1, pair[1].0));
         Holes {
             certain: between.filter_map(below).collect(),
+            possible: Vec::new(),
             forgotten: others.given_up.and_then(|end| below((began, end))),
         }
     }

@@ -12,6 +12,8 @@ pub(crate) type Hole = (StreamOffset, StreamOffset);
 pub struct Holes {
     /// In order.
     pub(crate) certain: Vec<Hole>,
+    /// In order. These bytes may also have been sent before the capture of the flow began.
+    pub(crate) possible: Vec<Hole>,
     /// A part of the stream with more holes than are stored: which of its bytes were captured is not
     /// known.
     pub(crate) forgotten: Option<Hole>,
@@ -20,22 +22,33 @@ pub struct Holes {
 impl Holes {
     /// True if the capture is not known to have missed anything.
     pub fn is_empty(&self) -> bool {
-        self.certain.is_empty() && self.forgotten.is_none()
+        self.certain.is_empty() && self.possible.is_empty() && self.forgotten.is_none()
     }
 
     /// Number of bytes that the capture missed, at least.
     pub fn bytes(&self) -> u64 {
-        let lengths = self.certain.iter().map(|(start, end)| end.since(*start));
-        lengths.sum::<i64>().max(0).cast_unsigned()
+        total_bytes(&self.certain)
+    }
+
+    /// Number of bytes that the capture missed, or that were sent before the capture of the flow began.
+    pub fn possible_bytes(&self) -> u64 {
+        total_bytes(&self.possible)
     }
 
     /// True if the capture may have missed bytes between these two.
     pub fn overlap(&self, from: StreamOffset, to: StreamOffset) -> bool {
-        let first = self.certain.partition_point(|hole| hole.1 <= from);
-        let begins_below = |hole: &Hole| hole.0 < to;
-        self.certain.get(first).is_some_and(begins_below)
-            || self
-                .forgotten
-                .is_some_and(|hole| hole.0 < to && from < hole.1)
+        let overlaps = |hole: &Hole| hole.0 < to && from < hole.1;
+        let any = |holes: &[Hole]| {
+            let first = holes.partition_point(|hole| hole.1 <= from);
+            holes.get(first).is_some_and(overlaps)
+        };
+        any(&self.certain)
+            || any(&self.possible)
+            || self.forgotten.is_some_and(|hole| overlaps(&hole))
     }
+}
+
+fn total_bytes(holes: &[Hole]) -> u64 {
+    let lengths = holes.iter().map(|(start, end)| end.since(*start));
+    lengths.sum::<i64>().max(0).cast_unsigned()
 }

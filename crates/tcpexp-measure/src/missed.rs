@@ -11,6 +11,9 @@ use tcpexp_flow::Holes;
 pub struct MissedData {
     /// Bytes of payload.
     pub bytes: u64,
+    /// Further bytes of payload that the capture missed, or that were sent before the capture of their
+    /// flow began.
+    pub possible_bytes: u64,
     /// Directions of flows with such bytes.
     pub directions: u64,
 }
@@ -20,6 +23,7 @@ impl MissedData {
     pub fn of(holes: &Holes) -> Self {
         Self {
             bytes: holes.bytes(),
+            possible_bytes: holes.possible_bytes(),
             directions: u64::from(!holes.is_empty()),
         }
     }
@@ -28,6 +32,7 @@ impl MissedData {
 impl AddAssign for MissedData {
     fn add_assign(&mut self, other: Self) {
         self.bytes += other.bytes;
+        self.possible_bytes += other.possible_bytes;
         self.directions += other.directions;
     }
 }

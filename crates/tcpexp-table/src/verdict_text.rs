@@ -225,12 +225,13 @@ fn unresolved(seen: &Evidence) -> Option<String> {
 
 /// What the capture missed.
 fn missed(seen: &Evidence) -> Vec<String> {
-    let bytes = count(seen.missed_bytes, usize::MAX);
-    let shows = seen.missed_bytes > 0;
-    shows
-        .then(|| format!("the capture missed at least {bytes} bytes that were acknowledged"))
-        .into_iter()
-        .collect()
+    let bytes = |bytes: u64| (bytes > 0).then(|| count(bytes, usize::MAX));
+    let missed = bytes(seen.missed_bytes)
+        .map(|bytes| format!("the capture missed at least {bytes} bytes that were acknowledged"));
+    let possibly = bytes(seen.possibly_missed_bytes).map(|bytes| {
+        format!("the capture missed {bytes} bytes that were acknowledged, unless they were sent before it began")
+    });
+    missed.into_iter().chain(possibly).collect()
 }
 
 fn handshake(opening: &Opening) -> Vec<String> {

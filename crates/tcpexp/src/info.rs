@@ -55,13 +55,27 @@ pub struct CaptureInfo {
     pub set: Option<Arc<CaptureSet>>,
 }
 
-/// The warning of the data that a capture missed; `None` if it is not known to have missed any.
-pub fn missed_warning(name: impl std::fmt::Display, missed_bytes: u64) -> Option<String> {
-    (missed_bytes > 0).then(|| {
-        format!(
-            "{name}: the capture missed at least {missed_bytes} bytes of data that their receivers acknowledged: times, rates and windows next to them are not certain"
-        )
-    })
+/// The warning of the data that a capture missed, or may have missed; `None` if all data that was
+/// acknowledged was captured.
+pub fn missed_warning(
+    name: impl std::fmt::Display,
+    missed_bytes: u64,
+    possibly_missed_bytes: u64,
+) -> Option<String> {
+    const UNLESS: &str = "unless they were sent before the capture of their flow began";
+    let missed = match (missed_bytes, possibly_missed_bytes) {
+        (0, 0) => return None,
+        (bytes, 0) => format!("at least {bytes} bytes of data that their receivers acknowledged"),
+        (0, possible) => {
+            format!("{possible} bytes of data that their receivers acknowledged, {UNLESS}")
+        }
+        (bytes, possible) => format!(
+            "at least {bytes} bytes of data that their receivers acknowledged, and {possible} more {UNLESS}"
+        ),
+    };
+    Some(format!(
+        "{name}: the capture missed {missed}: times, rates and windows next to them are not certain"
+    ))
 }
 
 /// The warning of packets that were given up before they could have arrived; `None` if there were none.

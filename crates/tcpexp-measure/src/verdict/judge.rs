@@ -100,6 +100,8 @@ pub struct Evidence {
     /// Bytes of the sender's data that the capture missed, at least. The time around them is
     /// [`Cause::NotCertain`].
     pub missed_bytes: u64,
+    /// Further such bytes that may have been sent before the capture of the flow began.
+    pub possibly_missed_bytes: u64,
     /// Position of the capture relative to the sender's data; `None` if unknown. Only a capture at the
     /// sender proves every cause.
     pub position: Option<Position>,
@@ -189,7 +191,8 @@ fn judge(mut limits: Limits) -> Verdict {
         timeouts: limits.timeouts,
         retransmitted: limits.retransmitted,
         lost_packets: limits.lost_packets,
-        missed_bytes: limits.missed_bytes(),
+        missed_bytes: limits.missed().bytes(),
+        possibly_missed_bytes: limits.missed().possible_bytes(),
         position: limits.position,
         unresolved_by_tick,
         opening: limits.opening,

@@ -127,9 +127,9 @@ impl Limits {
         true
     }
 
-    /// Number of bytes of the sender's data that the capture missed, at least.
-    pub(super) fn missed_bytes(&self) -> u64 {
-        self.missed.bytes()
+    /// The sender's data that the capture missed.
+    pub(super) fn missed(&self) -> &Holes {
+        &self.missed
     }
 
     /// Times of the first packet, and of the last ACK or timeout.

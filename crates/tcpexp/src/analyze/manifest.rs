@@ -101,6 +101,9 @@ pub struct CaptureInput {
     /// Bytes of data that were acknowledged and that the capture never shows, at least.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missed_bytes: u64,
+    /// Further such bytes that may have been sent before the capture of their flow began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub possibly_missed_bytes: u64,
     /// Tick of the clock, if it is coarser than one microsecond; of a pair, see `clock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_tick_ns: Option<i64>,
@@ -324,6 +327,7 @@ impl CaptureInput {
             flows_shed: info.flows_shed,
             flows_left_out: info.flows_left_out,
             missed_bytes: info.missed.bytes,
+            possibly_missed_bytes: info.missed.possible_bytes,
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
         }
     }

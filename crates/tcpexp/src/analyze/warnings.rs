@@ -62,7 +62,11 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let remarks = capture.remarks.iter();
     warnings.extend(remarks.map(|remark| format!("{path}: {remark}")));
     warnings.extend(dropped_warning(path, capture.dropped_packets.unwrap_or(0)));
-    warnings.extend(missed_warning(path, capture.missed_bytes));
+    warnings.extend(missed_warning(
+        path,
+        capture.missed_bytes,
+        capture.possibly_missed_bytes,
+    ));
     let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
     warnings.extend(coarse_clock_warning(path, coarse_tick));
     if capture.flows_shed > 0 {
