@@ -13,7 +13,7 @@ use crate::cause::{Cause, PathTimes};
 use crate::coverage::missed;
 use crate::identity::{Identity, KnownBy, Order};
 use crate::{FirstCopies, Holes, Segment, StreamOffset};
-use behind::Recovery;
+use behind::{COPY_DELAY, Recovery};
 
 /// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +89,8 @@ struct Acked {
     /// Time of the last advance of `una`.
     advanced_at: Timestamp,
     window: u16,
+    /// Identification of the latest ACK; 0 if it has none.
+    ip_id: u16,
     is_window_closed: bool,
     /// True if an ACK since the last advance of `una` reports data above a gap.
     is_loss_reported: bool,
@@ -171,7 +173,10 @@ impl Classifier {
         let is_selective = segment.sack_block_count() > 0;
         let mut is_duplicate = false;
         let at = segment.seen.at;
+        let ip_id = segment.seen.ip_id.unwrap_or(0);
         let (una, advanced_at) = match &self.acked {
+            // A capture may have each packet twice.
+            Some(before) if is_copy(before, segment, ack, ip_id) => return false,
             Some(before) if ack <= before.una => {
                 is_duplicate = ack == before.una
                     && !segment.is_numbered()
@@ -192,6 +197,7 @@ impl Classifier {
             at,
             advanced_at,
             window: segment.window,
+            ip_id,
             is_window_closed: segment.window == 0 && !segment.flags.syn(),
             // The SACK blocks of an overtaken ACK may be acknowledged by now.
             is_loss_reported: was_reported || is_duplicate || (is_selective && una == ack),
@@ -290,6 +296,18 @@ impl Classifier {
             (true, true) => Class::WindowProbe,
         }
     }
+}
+
+/// True if `segment`, with this acknowledgment number and Identification, is a duplicate record of the
+/// latest ACK.
+#[inline]
+fn is_copy(before: &Acked, segment: &Segment, ack: StreamOffset, ip_id: u16) -> bool {
+    // An Identification of 0 identifies no packet.
+    ip_id != 0
+        && ip_id == before.ip_id
+        && ack == before.una
+        && segment.window == before.window
+        && segment.seen.at - before.at < COPY_DELAY
 }
 
 #[cfg(test)]
@@ -515,6 +533,32 @@ mod tests {
         0.001 > Copy
         0.002 > New
         0.090 > Copy
+        ");
+    }
+
+    #[test]
+    fn packets_of_a_capture_that_has_each_twice_count_once() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 7 ts 10 1
+            0.000 > 1:1001(1000) id 7 ts 10 1
+            0.001 > 1001:2001(1000) id 8 ts 11 1
+            0.001 > 1001:2001(1000) id 8 ts 11 1
+            0.040 < ack 1 id 20 ts 50 1
+            0.040 < ack 1 id 20 ts 50 1
+            0.041 < ack 1 id 21 ts 51 1
+            0.041 < ack 1 id 21 ts 51 1
+            0.300 > 1:1001(1000) id 9 ts 310 1
+            0.300 > 1:1001(1000) id 9 ts 310 1
+            0.301 > 1001:2001(1000) id 10 ts 311 1
+        "), @r"
+        0.000 > New
+        0.000 > Copy
+        0.001 > New
+        0.001 > Copy
+        0.041 < duplicate ACK
+        0.300 > sent Later by Bytes, Timeout
+        0.300 > Copy
+        0.301 > sent Later by Bytes, AfterTimeout
         ");
     }
 

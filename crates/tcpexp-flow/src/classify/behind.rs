@@ -11,7 +11,7 @@ use crate::{Segment, StreamOffset};
 /// recoveries began, by the first retransmission, within 1 ms of the kernel's change of state.
 const ANSWER: TimeDelta = TimeDelta::from_millis(1);
 /// Greatest delay between a packet and its duplicate record.
-const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
+pub(super) const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
 
 /// A recovery: it lasts until all data sent before its start is acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -79,10 +79,11 @@ impl Classifier {
     }
 
     fn is_copy(&self, sent: Sent, segment: &Segment) -> bool {
+        // The Identification tells a copy from another segment with the same start.
         sent.start == segment.start
-            && sent.nxt == segment.end()
             && segment.seen.at - sent.at < COPY_DELAY
-            && self.identity.is_of(segment)
+            // A SYN is sent again after a second at the earliest (RFC 6298, section 2.1).
+            && (self.identity.is_of(segment) || segment.flags.syn())
     }
 
     fn by_time(&mut self, segment: &Segment, shortest_rtt: Option<TimeDelta>) -> (Order, KnownBy) {
