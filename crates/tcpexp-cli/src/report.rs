@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use tcpexp::{
     CaptureInfo, coarse_clock_warning, dropped_warning, given_up_warning, missed_warning,
+    twins_warning,
 };
 use tcpexp_pair::spp::{Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
@@ -175,6 +176,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
         capture.missed.possible_bytes,
     ));
     warnings.extend(coarse_clock_warning(name.display(), capture.coarse_tick));
+    warnings.extend(twins_warning(name.display(), capture.has_twins));
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     warnings.extend(dropped_warning(name.display(), dropped));
     warnings

@@ -51,6 +51,9 @@ pub struct CaptureInfo {
     /// Tick of the capture's clock, by its first records, if it is coarser than one microsecond. `None`
     /// for a live capture, and in measurements of a pair, whose clock model has it.
     pub coarse_tick: Option<TimeDelta>,
+    /// True if nearly each packet was captured twice, by the first data segments. False for a live
+    /// capture, for a part of a capture, and in measurements of a pair, which leave the second record out.
+    pub has_twins: bool,
     /// The files of the capture, if it is made of several.
     pub set: Option<Arc<CaptureSet>>,
 }
@@ -110,6 +113,15 @@ pub fn coarse_clock_warning(
     ))
 }
 
+/// The warning of a capture that has each packet twice; `None` for all other captures.
+pub fn twins_warning(name: impl std::fmt::Display, has_twins: bool) -> Option<String> {
+    has_twins.then(|| {
+        format!(
+            "{name}: the capture has nearly each packet twice: packets, bytes and rates count both records, but for goodput and retransmissions"
+        )
+    })
+}
+
 impl CaptureInfo {
     /// Reads a capture to its end.
     ///
@@ -122,6 +134,7 @@ impl CaptureInfo {
         recording.require_whole_passes()?;
         Ok(Self {
             coarse_tick: recording.coarse_tick()?,
+            has_twins: recording.has_twins()?,
             ..Self::of(&walk)
         })
     }
@@ -172,6 +185,7 @@ impl CaptureInfo {
             flows_left_out: 0,
             missed: MissedData::default(),
             coarse_tick: None,
+            has_twins: false,
             set: walk.set.cloned(),
         }
     }

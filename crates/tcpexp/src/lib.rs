@@ -130,6 +130,7 @@ pub use flow_name::FlowName;
 pub use flows::flows;
 pub use info::{
     CaptureInfo, coarse_clock_warning, dropped_warning, given_up_warning, missed_warning,
+    twins_warning,
 };
 #[cfg(feature = "tables")]
 pub use learned::PairSurvey;

@@ -33,7 +33,7 @@ mod run;
 mod tests;
 
 pub use alignment::{
-    Alignment, Field, FieldKept, Identification, NothingInCommon, SequenceShift, Survey,
+    Alignment, Field, FieldKept, Identification, NothingInCommon, SequenceShift, Survey, Twins,
 };
 pub use clock::{
     ClockModel, ClockStep, JointClocks, LeastDelay, LeastDelays, Offset, PathClocks, Placed,

@@ -107,6 +107,9 @@ pub struct CaptureInput {
     /// Tick of the clock, if it is coarser than one microsecond; of a pair, see `clock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_tick_ns: Option<i64>,
+    /// True if nearly each packet was captured twice.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub has_each_packet_twice: bool,
 }
 
 fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
@@ -329,6 +332,7 @@ impl CaptureInput {
             missed_bytes: info.missed.bytes,
             possibly_missed_bytes: info.missed.possible_bytes,
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
+            has_each_packet_twice: info.has_twins,
         }
     }
 }

@@ -54,6 +54,7 @@ impl Surveyed {
             missed: hindsight.missed(),
             // The clocks of a pair are measured together.
             coarse_tick: coarse_tick.filter(|_| !has_other),
+            has_twins: view.recording().has_twins()?,
             ..CaptureInfo::of(&walk)
         };
         info.require_packets(view.recording())?;

@@ -6,7 +6,9 @@ use tcpexp_units::{TimeDelta, counted};
 
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
-use crate::info::{coarse_clock_warning, dropped_warning, given_up_warning, missed_warning};
+use crate::info::{
+    coarse_clock_warning, dropped_warning, given_up_warning, missed_warning, twins_warning,
+};
 
 /// Returns one line per warning.
 pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> Vec<String> {
@@ -69,6 +71,7 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     ));
     let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
     warnings.extend(coarse_clock_warning(path, coarse_tick));
+    warnings.extend(twins_warning(path, capture.has_each_packet_twice));
     if capture.flows_shed > 0 {
         warnings.push(format!(
             "{path}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows (--max-flows)",

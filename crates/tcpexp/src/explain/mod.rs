@@ -64,6 +64,7 @@ pub fn explain(
         flows_left_out: hindsight.flows_left_out(),
         missed: hindsight.missed(),
         coarse_tick,
+        has_twins: recording.has_twins()?,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;

@@ -3,8 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use tcpexp_capture::PartHead;
-use tcpexp_pair::spp::TickMeter;
+use tcpexp_pair::spp::{TickMeter, Twins};
 use tcpexp_units::TimeDelta;
+use tcpexp_wire::{LinkType, Tunnels, decode};
 
 use super::Recording;
 use crate::Error;
@@ -16,6 +17,8 @@ const MIN_TICK_GAPS: usize = 64;
 /// Maximum number of records read for [`MIN_TICK_GAPS`]. A clock with a tick of 0.1 s shows as many
 /// times in 6.4 s, in which a flow of 100 Mbit/s has 53,000 packets.
 const MOST_PROBED: usize = 1 << 16;
+/// Number of data segments that show whether a capture has each packet twice.
+const COMPARED: usize = 256;
 
 /// What the first records show before the first pass.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(super) struct Probed {
     pub(super) is_out_of_order: AtomicBool,
     /// Tick of the clock, if it is coarser than one microsecond.
     coarse_tick: Option<TimeDelta>,
+    /// True if nearly each data segment was captured twice.
+    has_twins: bool,
     /// What the file says of the whole capture, if it is a part.
     part: Option<PartHead>,
 }
@@ -32,6 +37,11 @@ impl Recording {
     /// Tick of the capture's clock, by the first records, if it is coarser than one microsecond.
     pub(crate) fn coarse_tick(&self) -> Result<Option<TimeDelta>, Error> {
         Ok(self.probed()?.coarse_tick)
+    }
+
+    /// True if nearly each of the first data segments was captured twice.
+    pub(crate) fn has_twins(&self) -> Result<bool, Error> {
+        Ok(self.probed()?.has_twins)
     }
 
     /// True once the probe or a pass has found records out of order.
@@ -58,11 +68,22 @@ impl Recording {
         let mut meter = TickMeter::default();
         let mut times = Vec::with_capacity(PROBED);
         let mut head = None;
+        let mut twins = Twins::default();
+        let mut compared = 0;
         'parts: for part in self.parts() {
             let mut capture = part.capture()?;
             loop {
                 let record = capture.next_record();
                 let at = record.map(|record| record.at);
+                if compared < COMPARED
+                    && let Some(record) = record
+                    && let Ok(at) = record.at
+                    && let link = LinkType(record.link_type)
+                    && let Ok(packet) =
+                        decode(link, record.captured, record.wire_bytes, Tunnels::Closed)
+                {
+                    compared += usize::from(twins.add(&packet, at));
+                }
                 // Known after the first record, and after the end of a part without records.
                 if let Some(part) = capture.part_head() {
                     head = Some(part.clone());
@@ -88,6 +109,7 @@ impl Recording {
                 // The records of a part are in the order of a pass over the whole capture.
                 is_out_of_order: AtomicBool::new(false),
                 coarse_tick: part.coarse_tick_ns.map(TimeDelta::from_nanos),
+                has_twins: false,
                 part: Some(part),
             });
         }
@@ -95,6 +117,7 @@ impl Recording {
         Ok(Probed {
             is_out_of_order: AtomicBool::new(!times.is_sorted()),
             coarse_tick: meter.coarse_tick(),
+            has_twins: twins.are_the_rule(),
             part: None,
         })
     }

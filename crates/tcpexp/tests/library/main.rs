@@ -7,6 +7,7 @@
 mod broken_promises;
 mod capture_holes;
 mod capture_loss;
+mod captured_twice;
 mod captures_as_they_come;
 mod clocks_of_captures;
 mod coarse_clock;

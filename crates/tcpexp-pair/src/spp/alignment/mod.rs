@@ -25,3 +25,4 @@ pub(in crate::spp) use sides::Sides;
 pub(in crate::spp) use sketch::COPY_GAP;
 pub(in crate::spp) use spacing::SpacedOwds;
 pub use survey::Survey;
+pub use twins::Twins;

@@ -7,7 +7,7 @@ use super::begins::Begins;
 use super::fields::{FieldValues, content_hash, own_fields, rest_hash, with_endpoints};
 use super::repeats::Repeats;
 use super::sketch::Sketch;
-use super::twins::Twins;
+use super::twins::{Twins, identity};
 use crate::spp::clock::TickMeter;
 use tcpexp_flow::Sighted;
 
@@ -79,10 +79,7 @@ impl Survey {
         {
             let bytes = sighted.packet.payload_bytes;
             self.largest_segment_bytes = self.largest_segment_bytes.max(bytes);
-            let ip_id = sighted.packet.ip_id.unwrap_or(0);
-            // The hash of the content leaves out length and IP ID, which a retransmission may
-            // change.
-            let identity = endpoints ^ (u64::from(bytes) << 16 | u64::from(ip_id));
+            let identity = identity(sighted.packet, endpoints);
             self.twins.observe(identity, sighted.at);
         }
         self.repeats.observe(sighted);

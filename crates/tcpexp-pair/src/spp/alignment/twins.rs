@@ -1,7 +1,9 @@
 //! Detects captures that record each packet twice.
 
+use super::fields::{content_hash, with_endpoints};
 use super::sketch::COPY_GAP;
 use tcpexp_units::Timestamp;
+use tcpexp_wire::{Packet, Transport};
 
 /// Number of recent segments that are compared with each new segment.
 const RECENT: usize = 8;
@@ -12,7 +14,7 @@ const JUDGED: u64 = 65_536;
 /// Counts TCP data segments that directly follow an identical segment. Hosts hardly ever send them,
 /// while consecutive identical acknowledgments are common.
 #[derive(Debug, Default)]
-pub(super) struct Twins {
+pub struct Twins {
     /// The latest segments without a twin, in a ring.
     recent: [Option<(u64, Timestamp)>; RECENT],
     segments: u64,
@@ -20,6 +22,16 @@ pub(super) struct Twins {
 }
 
 impl Twins {
+    /// Adds the next packet of the capture; returns true if it is a data segment.
+    pub fn add(&mut self, packet: &Packet<'_>, at: Timestamp) -> bool {
+        let is_data = matches!(packet.transport, Transport::Tcp(_)) && packet.payload_bytes > 0;
+        if is_data {
+            let endpoints = with_endpoints(content_hash(packet), packet);
+            self.observe(identity(packet, endpoints), at);
+        }
+        is_data
+    }
+
     #[inline]
     pub(super) fn observe(&mut self, identity: u64, at: Timestamp) {
         if self.segments < JUDGED {
@@ -47,10 +59,17 @@ impl Twins {
     }
 
     /// True if at least nine in ten packets have a twin. Fewer than 20 segments prove nothing.
-    pub(super) fn are_the_rule(&self) -> bool {
+    pub fn are_the_rule(&self) -> bool {
         // `segments` counts both records of a pair: pairs / (segments / 2) ≥ 9 / 10.
         self.segments >= 20 && self.pairs * 20 >= self.segments * 9
     }
+}
+
+/// Identity of a data segment; `endpoints` is the hash of its endpoints and content.
+pub(super) fn identity(packet: &Packet<'_>, endpoints: u64) -> u64 {
+    let ip_id = packet.ip_id.unwrap_or(0);
+    // The hash of the content leaves out length and IP ID, which a retransmission may change.
+    endpoints ^ (u64::from(packet.payload_bytes) << 16 | u64::from(ip_id))
 }
 
 #[cfg(test)]

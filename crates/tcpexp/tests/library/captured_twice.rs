@@ -1,0 +1,62 @@
+//! Measurements on one capture that has each packet twice, as mirror ports record it.
+
+use tcpexp::{CaptureInfo, CaptureOptions, Error, flows};
+use tcpexp_testkit::{CaptureSpec, Scenario, TcpLoad, simulate};
+use tcpexp_units::TimeDelta;
+
+use crate::common::spooled;
+
+/// An upload with losses, captured once or twice at its source.
+fn upload(twice: bool) -> Vec<u8> {
+    let scenario = Scenario {
+        tcp: vec![TcpLoad {
+            bytes: 50_000_000,
+            ..TcpLoad::default()
+        }],
+        rate_bps: 4_000_000,
+        queue_bytes: 60_000,
+        max_time: Some(TimeDelta::from_seconds(8)),
+        src: CaptureSpec {
+            twice,
+            ..CaptureSpec::default()
+        },
+        ..Scenario::default()
+    };
+    simulate(&scenario).src
+}
+
+/// Packets by direction, and what the capture says of itself.
+fn counts(file: &[u8]) -> (Vec<[u64; 5]>, CaptureInfo) {
+    let capture = spooled("capture", file);
+    let mut counts = Vec::new();
+    let info = flows(&capture, &CaptureOptions::default(), |connections| {
+        for direction in connections.iter().flat_map(|one| &one.directions) {
+            let again = direction
+                .retransmitted
+                .iter()
+                .map(|of_cause| of_cause.packets);
+            counts.push([
+                direction.packets,
+                direction.unique_bytes,
+                again.sum(),
+                direction.reordered_packets,
+                direction.duplicate_ack_packets,
+            ]);
+        }
+        Ok::<(), Error>(())
+    });
+    (counts, info.unwrap())
+}
+
+#[test]
+fn second_records_are_neither_retransmissions_nor_duplicate_acks() {
+    let (once, info) = counts(&upload(false));
+    assert!(!info.has_twins);
+    let (mut twice, info) = counts(&upload(true));
+    assert!(info.has_twins);
+    for direction in &mut twice {
+        direction[0] /= 2;
+    }
+    assert_eq!(once, twice);
+    assert!(once[0][2] > 10 && once[1][4] > 10, "{once:?}");
+}
