@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tcpexp::{
     CaptureInfo, coarse_clock_warning, dropped_warning, given_up_warning, missed_warning,
-    twins_warning,
+    set_back_warning, twins_warning,
 };
 use tcpexp_pair::spp::{Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
@@ -149,7 +149,8 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     for remark in capture.set.iter().flat_map(|set| set.remarks()) {
         warnings.push(format!("{}: {remark}", name.display()));
     }
-    if capture.moved_records > 0 {
+    // The first record after a clock was set back is out of order too.
+    if capture.moved_records > u64::from(capture.set_back.is_some()) {
         warnings.push(format!(
             "{}: records out of order in time, sorted: {}",
             name.display(),
@@ -177,6 +178,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     ));
     warnings.extend(coarse_clock_warning(name.display(), capture.coarse_tick));
     warnings.extend(twins_warning(name.display(), capture.has_twins));
+    warnings.extend(set_back_warning(name.display(), capture.set_back));
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     warnings.extend(dropped_warning(name.display(), dropped));
     warnings

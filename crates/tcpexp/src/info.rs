@@ -13,6 +13,7 @@ use tcpexp_wire::{LinkType, Skipped, Tally};
 
 use crate::capture_set::CaptureSet;
 use crate::described::Described;
+use crate::set_back::SetBack;
 use crate::view::View;
 use crate::walk::Walk;
 use crate::{CaptureOptions, Error, Recording};
@@ -40,6 +41,9 @@ pub struct CaptureInfo {
     pub damaged_places: u64,
     /// Number of records that stood behind later ones in the file. They are sorted by time.
     pub moved_records: u64,
+    /// Where the clock of the capture was first set back. `None` in measurements of a pair, whose clock
+    /// model has it.
+    pub set_back: Option<SetBack>,
     /// Number of flows ended early because too many were open; 0 if flows were not tracked.
     pub flows_shed: u32,
     /// Number of flows without results because the whole capture has too many: those with the least
@@ -113,11 +117,20 @@ pub fn coarse_clock_warning(
     ))
 }
 
+/// The warning of a clock that was set back; `None` if it was not.
+pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>) -> Option<String> {
+    let SetBack { record, by } = set_back?;
+    let by_s = by.as_nanos() as f64 / 1e9;
+    Some(format!(
+        "{name}: the clock of the capture was set back by {by_s:.3} s at record {record}: times, rates and round-trip times across this place are wrong by as much"
+    ))
+}
+
 /// The warning of a capture that has each packet twice; `None` for all other captures.
 pub fn twins_warning(name: impl std::fmt::Display, has_twins: bool) -> Option<String> {
     has_twins.then(|| {
         format!(
-            "{name}: the capture has nearly each packet twice: packets, bytes and rates count both records, but for goodput and retransmissions"
+            "{name}: the capture has nearly each packet twice: packets, bytes and rates count both records, goodput and retransmissions one of them"
         )
     })
 }
@@ -181,6 +194,7 @@ impl CaptureInfo {
             damage,
             damaged_places,
             moved_records: walk.moved_records(),
+            set_back: walk.set_back(),
             flows_shed: 0,
             flows_left_out: 0,
             missed: MissedData::default(),
@@ -195,6 +209,7 @@ impl CaptureInfo {
         let mut both = walks.map(Self::of);
         for (info, flows_shed) in both.iter_mut().zip(flows_shed) {
             info.flows_shed = flows_shed;
+            info.set_back = None;
         }
         both
     }

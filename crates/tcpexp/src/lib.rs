@@ -91,6 +91,7 @@ mod score;
 mod selection;
 mod sequence;
 mod set;
+mod set_back;
 mod shard;
 mod single_rtt;
 mod split;
@@ -110,9 +111,9 @@ pub mod partial;
 
 #[cfg(feature = "tables")]
 pub use analyze::{
-    ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, CaptureInput, Checked, Comparison, DatasetDir,
-    LogInput, LogKind, LogSource, MANIFEST_FILE_NAME, Manifest, TableEntry, Traffic, Unpaired,
-    WrittenTable, analyze, merge,
+    ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, CaptureInput, Checked, ClockSetBack, Comparison,
+    DatasetDir, LogInput, LogKind, LogSource, MANIFEST_FILE_NAME, Manifest, TableEntry, Traffic,
+    Unpaired, WrittenTable, analyze, merge,
 };
 #[cfg(feature = "runs")]
 pub use analyze::{
@@ -130,7 +131,7 @@ pub use flow_name::FlowName;
 pub use flows::flows;
 pub use info::{
     CaptureInfo, coarse_clock_warning, dropped_warning, given_up_warning, missed_warning,
-    twins_warning,
+    set_back_warning, twins_warning,
 };
 #[cfg(feature = "tables")]
 pub use learned::PairSurvey;
@@ -154,6 +155,7 @@ pub use rtt::{RttReport, rtt};
 pub use score::{Truth, logged_senders, reconstructed_senders, sender_table, tabled_senders};
 pub use selection::{Moment, NoMoment, PacketSelection};
 pub use sequence::sequence;
+pub use set_back::SetBack;
 pub use single_rtt::{live_rtt, single_rtt};
 pub use split::{SplitOptions, SplitPart, SplitReport, split};
 #[cfg(feature = "tables")]

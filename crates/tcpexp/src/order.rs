@@ -16,7 +16,7 @@ use tcpexp_units::Timestamp;
 pub(crate) const WINDOW: usize = 128;
 /// Number of consecutive records, all earlier than a record before them, that show a backward clock
 /// step. Sorting across the step would mix the records before it with those after it.
-const SET_BACK: usize = WINDOW / 2;
+pub(crate) const SET_BACK: usize = WINDOW / 2;
 /// Number of records at the end of a file and at the start of the next one that may be out of order
 /// with each other if the two are parts of one capture. More of them would look like a clock step.
 pub(crate) const MIXED: usize = SET_BACK - 1;

@@ -17,6 +17,7 @@ use crate::described::Described;
 use crate::order::Window;
 use crate::part_marks::PartReader;
 use crate::selection::Selected;
+use crate::set_back::{SetBack, SetBacks};
 use crate::timed::Timed;
 
 /// Number of records read between two updates of the progress counter.
@@ -44,6 +45,7 @@ pub struct Walk<'a> {
     /// Sorting window; present from the first record out of order.
     pub(crate) window: Option<Window>,
     moved_records: u64,
+    set_backs: SetBacks,
     pub(crate) max_flows: NonZeroUsize,
     /// The records to use; `None` for all.
     pub(crate) selected: Option<Selected<'a>>,
@@ -115,6 +117,7 @@ impl<'a> Walk<'a> {
             out_of_order: None,
             window: None,
             moved_records: 0,
+            set_backs: SetBacks::default(),
             max_flows: MAX_FLOWS,
             selected: None,
             next_part: None,
@@ -279,6 +282,10 @@ impl Walk<'_> {
             match record.at {
                 Ok(at) => {
                     let is_late = at < self.latest;
+                    if is_late {
+                        let place = self.tally.records();
+                        self.set_backs.add(place, number, at, self.latest);
+                    }
                     self.latest = self.latest.max(at);
                     self.earliest = self.earliest.min(at);
                     let timed = Timed {
@@ -304,6 +311,11 @@ impl Walk<'_> {
 }
 
 impl Walk<'_> {
+    /// Where the clock was first set back.
+    pub fn set_back(&self) -> Option<SetBack> {
+        self.set_backs.found
+    }
+
     /// Number of records that stood behind later ones in the file.
     pub fn moved_records(&self) -> u64 {
         self.moved_records

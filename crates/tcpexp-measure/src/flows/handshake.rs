@@ -42,7 +42,9 @@ impl Handshake {
             }
             (Direction::Reverse, Some(offer)) => {
                 let is_first = self.offers[1].is_none();
-                let far = self.syn_at.filter(|_| is_first).map(|syn_at| at - syn_at);
+                // A clock that was set back in between shows no time.
+                let far = self.syn_at.filter(|&syn_at| is_first && syn_at <= at);
+                let far = far.map(|syn_at| at - syn_at);
                 self.syn_ack_at = is_first.then_some(at);
                 self.offers[1] = Some(offer);
                 self.ecn.observe(flags);
@@ -50,7 +52,8 @@ impl Handshake {
                 far
             }
             (Direction::Forward, None) if flags.ack() => {
-                let near = self.syn_ack_at.map(|syn_ack_at| at - syn_ack_at);
+                let near = self.syn_ack_at.filter(|&syn_ack_at| syn_ack_at <= at);
+                let near = near.map(|syn_ack_at| at - syn_ack_at);
                 // The two parts sum to the whole round trip wherever the capture is.
                 self.elapsed = self.elapsed.zip(near).map(|(far, near)| far + near);
                 self.is_over = true;

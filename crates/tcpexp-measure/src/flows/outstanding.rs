@@ -70,6 +70,7 @@ impl Outstanding {
             newest = Some(sent);
             self.oldest = self.others.pop_front();
         }
-        Some(at - newest?)
+        // A clock that was set back in between shows no time.
+        newest.filter(|&sent| sent <= at).map(|sent| at - sent)
     }
 }

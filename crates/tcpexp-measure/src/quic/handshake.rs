@@ -168,7 +168,7 @@ impl Handshake {
     }
 
     fn complete(&mut self, asked: &Flight, answered: &Flight, seen: &Seen) -> [QuicSample; 2] {
-        self.rtt = Some(seen.at - asked.last);
+        self.rtt = (asked.last <= seen.at).then(|| seen.at - asked.last);
         let of = |direction, from: Timestamp, to: Timestamp| QuicSample {
             at: to,
             direction,

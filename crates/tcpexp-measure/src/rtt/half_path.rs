@@ -79,11 +79,13 @@ impl HalfPath {
         }
         self.order
             .observe(segment, is_duplicate && class == AckClass::Duplicate);
+        let at = segment.seen.at;
+        // A clock that was set back in between shows no time.
         let echo = segment
             .timestamps
-            .and_then(|(_, echo)| self.tsvals.echo(echo, ack));
-        let timed = acked.timed.or(sacked.timed);
-        let at = segment.seen.at;
+            .and_then(|(_, echo)| self.tsvals.echo(echo, ack))
+            .filter(|echo| echo.of.at <= at);
+        let timed = acked.timed.or(sacked.timed).filter(|timed| timed.at <= at);
         // As in `tcp_ack_update_rtt`, an echo counts only on an ACK of new data.
         self.time(at, ack, timed, echo.filter(|_| acked.is_new));
         let timed_class = match acked.timed {

@@ -39,7 +39,8 @@ impl Echoes {
             if is_after(stamp, echo) {
                 break;
             }
-            if stamp == echo {
+            // A clock that was set back in between shows no time.
+            if stamp == echo && sent <= at {
                 let span = at - sent;
                 self.least = Some(self.least.map_or(span, |least| least.min(span)));
             }

@@ -15,6 +15,7 @@ use super::tables::WrittenTable;
 use tcpexp_units::TimeDelta;
 
 use crate::contents::Contents;
+use crate::set_back::SetBack;
 use crate::{CaptureInfo, Error};
 
 /// Description of a dataset: its inputs, options and tables.
@@ -110,6 +111,18 @@ pub struct CaptureInput {
     /// True if nearly each packet was captured twice.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub has_each_packet_twice: bool,
+    /// Where the clock of a single capture was first set back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_set_back: Option<ClockSetBack>,
+}
+
+/// A place where the clock of a capture was set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockSetBack {
+    /// Number of the first record after it, from 0.
+    pub record: u64,
+    /// Time by which that record is before the latest one.
+    pub by_ns: i64,
 }
 
 fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
@@ -333,6 +346,10 @@ impl CaptureInput {
             possibly_missed_bytes: info.missed.possible_bytes,
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
             has_each_packet_twice: info.has_twins,
+            clock_set_back: info.set_back.map(|SetBack { record, by }| ClockSetBack {
+                record,
+                by_ns: by.as_nanos(),
+            }),
         }
     }
 }

@@ -34,7 +34,9 @@ pub use dataset_dir::DatasetDir;
 pub use inputs::{AnalyzeInputs, AnalyzeOptions};
 pub use logs::{LogKind, LogSource};
 pub(crate) use manifest::columns_of_run;
-pub use manifest::{CaptureInput, Checked, Comparison, LogInput, Manifest, TableEntry, Unpaired};
+pub use manifest::{
+    CaptureInput, Checked, ClockSetBack, Comparison, LogInput, Manifest, TableEntry, Unpaired,
+};
 pub use manifest_file::FILE_NAME as MANIFEST_FILE_NAME;
 pub(crate) use manifest_file::PAIRS_KIND;
 pub use merge::merge;

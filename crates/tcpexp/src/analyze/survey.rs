@@ -55,6 +55,7 @@ impl Surveyed {
             // The clocks of a pair are measured together.
             coarse_tick: coarse_tick.filter(|_| !has_other),
             has_twins: view.recording().has_twins()?,
+            set_back: walk.set_back().filter(|_| !has_other),
             ..CaptureInfo::of(&walk)
         };
         info.require_packets(view.recording())?;

@@ -7,8 +7,10 @@ use tcpexp_units::{TimeDelta, counted};
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 use crate::info::{
-    coarse_clock_warning, dropped_warning, given_up_warning, missed_warning, twins_warning,
+    coarse_clock_warning, dropped_warning, given_up_warning, missed_warning, set_back_warning,
+    twins_warning,
 };
+use crate::set_back::SetBack;
 
 /// Returns one line per warning.
 pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> Vec<String> {
@@ -72,6 +74,11 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
     warnings.extend(coarse_clock_warning(path, coarse_tick));
     warnings.extend(twins_warning(path, capture.has_each_packet_twice));
+    let set_back = capture.clock_set_back.map(|place| SetBack {
+        record: place.record,
+        by: TimeDelta::from_nanos(place.by_ns),
+    });
+    warnings.extend(set_back_warning(path, set_back));
     if capture.flows_shed > 0 {
         warnings.push(format!(
             "{path}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows (--max-flows)",

@@ -9,6 +9,7 @@ mod capture_holes;
 mod capture_loss;
 mod captured_twice;
 mod captures_as_they_come;
+mod clock_set_back;
 mod clocks_of_captures;
 mod coarse_clock;
 mod common;

@@ -1,7 +1,7 @@
 //! Measurements from each ACK: round-trip time, delivery rate, and the model of BBR.
 
 use tcpexp_flow::StreamOffset;
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::{Engine, Order};
 use crate::sender::event::Acked;
@@ -55,7 +55,8 @@ impl Engine<'_> {
         if let (Some(model), Some(sent), Order::Seen) = (&mut self.model, syn, self.subject.order) {
             model.open(acked.at, acked.at - sent);
         }
-        if let Some(rtt) = rtt {
+        // A clock that was set back in between shows no time.
+        if let Some(rtt) = rtt.filter(|rtt| *rtt >= TimeDelta::ZERO) {
             self.timer.sample(rtt, acked.ack, nxt);
         }
     }

@@ -1,0 +1,75 @@
+//! A clock that is set back within a capture.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::order::SET_BACK;
+
+/// A place where the clock of a capture was set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetBack {
+    /// Number of the first record after it, from 0.
+    pub record: u64,
+    /// Time by which that record is before the latest one.
+    pub by: TimeDelta,
+}
+
+/// Finds the first place where the clock was set back.
+#[derive(Debug, Default)]
+pub(crate) struct SetBacks {
+    /// Place of the latest late record in the order of reading, and the number of late records up to
+    /// there without another one between them.
+    run: Option<(u64, usize)>,
+    began: Option<SetBack>,
+    pub(crate) found: Option<SetBack>,
+}
+
+impl SetBacks {
+    /// Adds a record that is earlier than `latest`; `place` is its place in the order of reading, and
+    /// `record` its number in the file.
+    #[cold]
+    pub(crate) fn add(&mut self, place: u64, record: u64, at: Timestamp, latest: Timestamp) {
+        let length = match self.run {
+            Some((before, length)) if before + 1 == place => length + 1,
+            _ => {
+                let by = latest - at;
+                self.began = Some(SetBack { record, by });
+                1
+            }
+        };
+        self.run = Some((place, length));
+        // Fewer late records in a row are out of order.
+        if length == SET_BACK {
+            self.found = self.found.or(self.began);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Finds where a clock was set back that shows these times in milliseconds.
+    fn found(times_ms: impl IntoIterator<Item = i64>) -> Option<SetBack> {
+        let (mut found, mut latest) = (SetBacks::default(), Timestamp::MIN);
+        for (place, millis) in (0..).zip(times_ms) {
+            let at = Timestamp::from_nanos(millis * 1_000_000);
+            if at < latest {
+                found.add(place, place, at, latest);
+            }
+            latest = latest.max(at);
+        }
+        found.found
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_is_found_by_the_records_after_it() {
+        let times = (0..1_000).map(|number| if number < 500 { number } else { number - 300 });
+        let by = TimeDelta::from_millis(299);
+        assert_eq!(found(times), Some(SetBack { record: 500, by }));
+    }
+
+    #[test]
+    fn records_out_of_order_are_no_clock_that_was_set_back() {
+        assert_eq!(found((0..1_000).map(|i| i / 5 * 5 + 4 - i % 5)), None);
+    }
+}
