@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use tcpexp::{
-    CaptureInfo, coarse_clock_warning, dropped_warning, given_up_warning, missed_warning,
-    set_back_warning, twins_warning,
+    CaptureInfo, coarse_clock_warning, cut_options_warning, dropped_warning, given_up_warning,
+    missed_warning, set_back_warning, twins_warning,
 };
 use tcpexp_pair::spp::{Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
@@ -179,6 +179,10 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     warnings.extend(coarse_clock_warning(name.display(), capture.coarse_tick));
     warnings.extend(twins_warning(name.display(), capture.has_twins));
     warnings.extend(set_back_warning(name.display(), capture.set_back));
+    warnings.extend(cut_options_warning(
+        name.display(),
+        capture.tally.cut_options(),
+    ));
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     warnings.extend(dropped_warning(name.display(), dropped));
     warnings

@@ -70,11 +70,9 @@ pub struct Segment {
     /// Number of payload bytes that have arrived marked so far, modulo 2^24, from the `AccECN`
     /// option (RFC 9768, section 3.2.3).
     pub echoed_ce_bytes: Option<u32>,
-    /// Options of a SYN; `None` for other segments.
+    /// Options of a SYN; `None` for other segments, and if the capture cut off a part of the options:
+    /// an absent option may have been sent.
     pub syn: Option<SynOptions>,
-    /// True if the capture cut off part of the options, so that an absent option may have been
-    /// sent.
-    pub options_cut: bool,
     sack: SackBlocks,
 }
 
@@ -227,7 +225,6 @@ impl Segment {
             timestamps: tcp.options.lone_timestamps(),
             echoed_ce_bytes: None,
             syn: None,
-            options_cut: tcp.options.is_cut(),
             sack: SackBlocks::default(),
         }
     }
@@ -245,7 +242,7 @@ impl Segment {
     fn take_options(&mut self, options: TcpOptions<'_>, flags: TcpFlags, ack: SeqNum) {
         let of_ack = if flags.syn() {
             let (syn, of_ack) = options.of_syn();
-            self.syn = Some(syn);
+            self.syn = (!options.is_cut()).then_some(syn);
             of_ack
         } else {
             let of_ack = options.of_ack();

@@ -100,6 +100,7 @@ impl std::error::Error for Skipped {}
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     used: u64,
+    cut_options: u64,
     skipped: [u64; Skipped::ALL.len()],
 }
 
@@ -111,6 +112,17 @@ impl Tally {
             Ok(_) => self.used += 1,
             Err(reason) => self.skipped[reason.index()] += 1,
         }
+    }
+
+    /// Counts a used record whose TCP options were captured only in part.
+    #[cold]
+    pub fn add_cut_options(&mut self) {
+        self.cut_options += 1;
+    }
+
+    /// Number of used records whose TCP options were captured only in part.
+    pub const fn cut_options(&self) -> u64 {
+        self.cut_options
     }
 
     /// Number of records that gave a packet.

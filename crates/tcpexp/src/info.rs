@@ -117,6 +117,16 @@ pub fn coarse_clock_warning(
     ))
 }
 
+/// The warning of TCP options that the capture has only in part; `None` if it has all.
+pub fn cut_options_warning(name: impl std::fmt::Display, cut_packets: u64) -> Option<String> {
+    (cut_packets > 0).then(|| {
+        format!(
+            "{name}: the capture cuts the TCP options of {} off: what the SYNs agreed on and SACK blocks may be unknown, so windows and causes of retransmissions are less certain (capture at least 128 bytes of each packet)",
+            counted(cut_packets, "packet")
+        )
+    })
+}
+
 /// The warning of a clock that was set back; `None` if it was not.
 pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>) -> Option<String> {
     let SetBack { record, by } = set_back?;

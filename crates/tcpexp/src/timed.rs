@@ -3,7 +3,7 @@
 use tcpexp_capture::Record;
 use tcpexp_flow::{Arrival, Sighted};
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{LinkType, Packet, Tally, Tunnels, decode, decode_usual};
+use tcpexp_wire::{LinkType, Packet, Tally, Transport, Tunnels, decode, decode_usual};
 
 /// A record with a time.
 #[derive(Clone, Copy)]
@@ -30,6 +30,11 @@ impl Timed<'_> {
         let outcome = decode(LinkType(link_type), captured, wire_bytes, self.tunnels);
         tally.observe(&outcome);
         if let Ok(packet) = &outcome {
+            if let Transport::Tcp(tcp) = &packet.transport
+                && tcp.options.is_cut()
+            {
+                tally.add_cut_options();
+            }
             each(&self.sighted(packet));
         }
         outcome.is_ok()

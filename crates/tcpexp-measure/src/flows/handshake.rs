@@ -6,8 +6,10 @@ use tcpexp_units::{TimeDelta, Timestamp};
 /// State of the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Handshake {
-    /// SYN options, indexed by direction.
+    /// Options of the latest SYN if they were captured in full, indexed by direction.
     pub(super) offers: [Option<SynOptions>; 2],
+    /// True once a SYN was captured, indexed by direction.
+    has_syn: [bool; 2],
     syn_at: Option<Timestamp>,
     syn_ack_at: Option<Timestamp>,
     /// Time from the SYN to the SYN-ACK; after the handshake, to the acknowledgment of the SYN-ACK.
@@ -31,27 +33,27 @@ impl Handshake {
     fn open(&mut self, segment: &Segment) -> Option<TimeDelta> {
         let at = segment.seen.at;
         let flags = segment.flags;
-        match (segment.seen.direction, segment.syn) {
-            (Direction::Forward, Some(offer)) if !flags.ack() => {
+        match (segment.seen.direction, flags.syn()) {
+            (Direction::Forward, true) if !flags.ack() => {
                 // Karn's algorithm: the answer to a retransmitted SYN is ambiguous (RFC 6298, section 3).
-                let is_first = self.offers[0].is_none();
+                let is_first = !std::mem::replace(&mut self.has_syn[0], true);
                 self.syn_at = is_first.then_some(at);
-                self.offers[0] = Some(offer);
+                self.offers[0] = segment.syn;
                 self.ecn.observe(flags);
                 None
             }
-            (Direction::Reverse, Some(offer)) => {
-                let is_first = self.offers[1].is_none();
+            (Direction::Reverse, true) => {
+                let is_first = !std::mem::replace(&mut self.has_syn[1], true);
                 // A clock that was set back in between shows no time.
                 let far = self.syn_at.filter(|&syn_at| is_first && syn_at <= at);
                 let far = far.map(|syn_at| at - syn_at);
                 self.syn_ack_at = is_first.then_some(at);
-                self.offers[1] = Some(offer);
+                self.offers[1] = segment.syn;
                 self.ecn.observe(flags);
                 self.elapsed = far;
                 far
             }
-            (Direction::Forward, None) if flags.ack() => {
+            (Direction::Forward, false) if flags.ack() => {
                 let near = self.syn_ack_at.filter(|&syn_ack_at| syn_ack_at <= at);
                 let near = near.map(|syn_ack_at| at - syn_ack_at);
                 // The two parts sum to the whole round trip wherever the capture is.
@@ -61,7 +63,7 @@ impl Handshake {
             }
             (Direction::Forward, _) => None,
             // A segment of the reverse direction before the SYN: the capture started after the handshake.
-            (Direction::Reverse, None) => {
+            (Direction::Reverse, false) => {
                 self.elapsed = None;
                 self.is_over = true;
                 None

@@ -74,7 +74,7 @@ impl PacketMeter {
         let relative_ack = segment.ack.map(|ack| ack.since(other.origin(ack)));
         let other_origin = other.origin;
         let is_duplicate_ack = other.classifier.acknowledge(segment);
-        if segment.syn.is_some() {
+        if segment.flags.syn() {
             own.syn = segment.syn;
             own.origin = Some(segment.start);
         }

@@ -329,7 +329,7 @@ impl SideSurvey {
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
         self.received_acks.push(stamp, ack);
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
-        if segment.syn.is_none() {
+        if !segment.flags.syn() {
             self.scale.on_ack(ack, segment.window);
         }
     }

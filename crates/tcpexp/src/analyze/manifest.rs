@@ -108,6 +108,9 @@ pub struct CaptureInput {
     /// Tick of the clock, if it is coarser than one microsecond; of a pair, see `clock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_tick_ns: Option<i64>,
+    /// Number of packets whose TCP options were captured only in part.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_options_packets: u64,
     /// True if nearly each packet was captured twice.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub has_each_packet_twice: bool,
@@ -345,6 +348,7 @@ impl CaptureInput {
             missed_bytes: info.missed.bytes,
             possibly_missed_bytes: info.missed.possible_bytes,
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
+            cut_options_packets: info.tally.cut_options(),
             has_each_packet_twice: info.has_twins,
             clock_set_back: info.set_back.map(|SetBack { record, by }| ClockSetBack {
                 record,

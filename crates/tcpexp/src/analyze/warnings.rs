@@ -7,8 +7,8 @@ use tcpexp_units::{TimeDelta, counted};
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 use crate::info::{
-    coarse_clock_warning, dropped_warning, given_up_warning, missed_warning, set_back_warning,
-    twins_warning,
+    coarse_clock_warning, cut_options_warning, dropped_warning, given_up_warning, missed_warning,
+    set_back_warning, twins_warning,
 };
 use crate::set_back::SetBack;
 
@@ -74,6 +74,7 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
     warnings.extend(coarse_clock_warning(path, coarse_tick));
     warnings.extend(twins_warning(path, capture.has_each_packet_twice));
+    warnings.extend(cut_options_warning(path, capture.cut_options_packets));
     let set_back = capture.clock_set_back.map(|place| SetBack {
         record: place.record,
         by: TimeDelta::from_nanos(place.by_ns),

@@ -20,6 +20,7 @@ mod filters;
 mod import_logs;
 mod naming;
 mod offset_bounds;
+mod options_cut;
 mod other_protocols;
 mod paths_of_captures;
 mod paths_simulated;
