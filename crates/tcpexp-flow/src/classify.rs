@@ -151,7 +151,9 @@ impl Classifier {
             }
             return self.empty(ahead, segment);
         }
-        self.is_whole |= sent.is_none() && segment.flags.syn();
+        if sent.is_none() {
+            self.is_whole = segment.flags.syn();
+        }
         let is_next = sent.is_some() && ahead == 0;
         if is_next && segment.seen.payload_bytes == 1 && self.is_window_closed() {
             return self.window_probe(segment);
@@ -175,9 +177,11 @@ impl Classifier {
         let at = segment.seen.at;
         let ip_id = segment.seen.ip_id.unwrap_or(0);
         let (una, advanced_at) = match &self.acked {
-            // A capture may have each packet twice.
-            Some(before) if is_copy(before, segment, ack, ip_id) => return false,
             Some(before) if ack <= before.una => {
+                // A capture may have each packet twice.
+                if is_copy(before, segment, ack, ip_id) {
+                    return false;
+                }
                 is_duplicate = ack == before.una
                     && !segment.is_numbered()
                     && (before.window == segment.window || is_selective)

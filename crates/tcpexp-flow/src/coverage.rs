@@ -26,7 +26,9 @@ impl Coverage {
         let start = segment.payload_start();
         // A pure ACK before any data need not be where the stream begins.
         if segment.is_numbered() {
-            self.is_whole |= self.nxt.is_none() && segment.flags.syn();
+            if self.nxt.is_none() {
+                self.is_whole = segment.flags.syn();
+            }
             self.nxt = self.nxt.max(Some(segment.end()));
         }
         self.copies

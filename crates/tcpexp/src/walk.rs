@@ -282,10 +282,6 @@ impl Walk<'_> {
             match record.at {
                 Ok(at) => {
                     let is_late = at < self.latest;
-                    if is_late {
-                        let place = self.tally.records();
-                        self.set_backs.add(place, number, at, self.latest);
-                    }
                     self.latest = self.latest.max(at);
                     self.earliest = self.earliest.min(at);
                     let timed = Timed {
@@ -297,6 +293,8 @@ impl Walk<'_> {
                     taken += usize::from(take(timed, &mut self.tally));
                     // The late record itself has been taken: sorting begins with the record after it.
                     if is_late {
+                        let place = self.tally.records();
+                        self.set_backs.add(place, number, at, self.latest);
                         self.sort_from_here();
                     }
                 }
