@@ -10,7 +10,7 @@ mod behind;
 use tcpexp_units::Timestamp;
 
 use crate::cause::{Cause, PathTimes};
-use crate::coverage::missed;
+use crate::coverage::{Beginning, missed};
 use crate::identity::{Identity, KnownBy, Order};
 use crate::{FirstCopies, Holes, Segment, StreamOffset};
 use behind::{COPY_DELAY, Recovery};
@@ -62,8 +62,7 @@ pub struct Classifier {
     sent: Option<Sent>,
     acked: Option<Acked>,
     identity: Identity,
-    /// True if the first segment was a SYN.
-    is_whole: bool,
+    beginning: Beginning,
     /// `None` for most streams: they have no gaps.
     disorder: Option<Box<Disorder>>,
 }
@@ -152,7 +151,7 @@ impl Classifier {
             return self.empty(ahead, segment);
         }
         if sent.is_none() {
-            self.is_whole = segment.flags.syn();
+            self.beginning.send(segment);
         }
         let is_next = sent.is_some() && ahead == 0;
         if is_next && segment.seen.payload_bytes == 1 && self.is_window_closed() {
@@ -174,6 +173,7 @@ impl Classifier {
         };
         let is_selective = segment.sack_block_count() > 0;
         let mut is_duplicate = false;
+        self.beginning.acknowledge(ack, segment, &self.copies);
         let at = segment.seen.at;
         let ip_id = segment.seen.ip_id.unwrap_or(0);
         let (una, advanced_at) = match &self.acked {
@@ -221,7 +221,7 @@ impl Classifier {
             // Without data, a pure ACK has set `nxt`, and data may have been sent before the capture
             // began.
             (Some(sent), Some(una)) if self.copies.has_any() => {
-                missed(&self.copies, sent.nxt, una, self.is_whole)
+                missed(&self.copies, sent.nxt, una, self.beginning)
             }
             _ => Holes::default(),
         }

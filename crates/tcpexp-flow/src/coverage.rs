@@ -6,16 +6,15 @@ use crate::{FirstCopies, Holes, Segment, StreamOffset};
 /// The data of one direction that was captured, and the data that the other end acknowledged.
 ///
 /// A receiver acknowledges only data that it has (RFC 9293, section 3.4). The capture missed the bytes
-/// that were acknowledged and never captured. If it has no SYN of the direction, it may have begun
-/// within a recovery: then the first data is a retransmission, and the data above it was sent before.
+/// that were acknowledged and never captured, unless they were sent before the capture began
+/// ([`Beginning`]).
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     copies: FirstCopies,
     una: Option<StreamOffset>,
     /// One past the highest sequence number captured.
     nxt: Option<StreamOffset>,
-    /// True if the first segment was a SYN.
-    is_whole: bool,
+    beginning: Beginning,
 }
 
 impl Coverage {
@@ -27,7 +26,7 @@ impl Coverage {
         // A pure ACK before any data need not be where the stream begins.
         if segment.is_numbered() {
             if self.nxt.is_none() {
-                self.is_whole = segment.flags.syn();
+                self.beginning.send(segment);
             }
             self.nxt = self.nxt.max(Some(segment.end()));
         }
@@ -35,16 +34,17 @@ impl Coverage {
             .take(start, start.plus(segment.seen.payload_bytes))
     }
 
-    /// Adds an acknowledgment number from the other end.
+    /// Adds an acknowledgment number from the other end, and its segment.
     #[inline]
-    pub fn acknowledge(&mut self, ack: StreamOffset) {
+    pub fn acknowledge(&mut self, ack: StreamOffset, segment: &Segment) {
+        self.beginning.acknowledge(ack, segment, &self.copies);
         self.una = self.una.max(Some(ack));
     }
 
     /// The bytes that the capture missed.
     pub fn missed(&self) -> Holes {
         match (self.nxt, self.una) {
-            (Some(nxt), Some(una)) => missed(&self.copies, nxt, una, self.is_whole),
+            (Some(nxt), Some(una)) => missed(&self.copies, nxt, una, self.beginning),
             _ => Holes::default(),
         }
     }
@@ -55,12 +55,12 @@ impl Coverage {
 const MAX_WINDOW_BYTES: i64 = 1 << 30;
 
 /// The bytes below `una` that were never captured. `nxt` is one past the highest sequence number
-/// captured; `is_whole` is true if the SYN was captured.
+/// captured.
 pub(crate) fn missed(
     copies: &FirstCopies,
     nxt: StreamOffset,
     una: StreamOffset,
-    is_whole: bool,
+    beginning: Beginning,
 ) -> Holes {
     if una.since(nxt) > MAX_WINDOW_BYTES {
         return Holes::default();
@@ -70,12 +70,48 @@ pub(crate) fn missed(
     if nxt < una {
         holes.certain.push((nxt, una));
     }
-    if !is_whole && let Some(began) = copies.began() {
-        // What had been sent when the capture began is within a window of the first retransmission.
-        let may_be_before = |hole: &Hole| hole.0.since(began) < MAX_WINDOW_BYTES;
-        let certain = holes.certain.partition_point(may_be_before);
-        let certain = holes.certain.split_off(certain);
-        holes.possible = std::mem::replace(&mut holes.certain, certain);
-    }
+    let may_be_before = |hole: &Hole| beginning.0.is_none_or(|from| hole.0 < from);
+    let certain = holes.certain.partition_point(may_be_before);
+    let certain = holes.certain.split_off(certain);
+    holes.possible = std::mem::replace(&mut holes.certain, certain);
     holes
+}
+
+/// From where on the data of a stream was sent after the capture of its flow began.
+///
+/// A capture without the SYN may begin within a recovery: then its first data is a retransmission, and
+/// the data above it was sent before. A receiver that has data above a gap reports it in SACK blocks
+/// (RFC 2018, section 4). So an ACK of captured data without blocks shows that all data above it
+/// arrived later, and was sent after the captured data, unless packets overtake each other.
+///
+/// A receiver without SACK reports nothing. Then only losses in a row as long as [`RUN_BYTES`] make the
+/// captured data retransmissions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Beginning(Option<StreamOffset>);
+
+/// Number of captured bytes in a row before an ACK: with segments of 1448 bytes, 45 of them. The longest
+/// run of lost data in 19 captures with full queues and random losses has 17 packets.
+const RUN_BYTES: i64 = 65_536;
+
+impl Beginning {
+    /// Adds the first segment of the stream that takes a sequence number.
+    pub(crate) fn send(&mut self, segment: &Segment) {
+        self.0 = segment.flags.syn().then_some(segment.start);
+    }
+
+    /// Adds an acknowledgment number from the other end, and its segment.
+    #[inline]
+    pub(crate) fn acknowledge(
+        &mut self,
+        ack: StreamOffset,
+        segment: &Segment,
+        copies: &FirstCopies,
+    ) {
+        if self.0.is_none()
+            && segment.sack_block_count() == 0
+            && copies.has_run_before(ack, RUN_BYTES)
+        {
+            self.0 = Some(ack);
+        }
+    }
 }

@@ -61,10 +61,11 @@ impl FirstCopies {
         self.current.is_some()
     }
 
-    /// Start of the first range captured.
-    pub(crate) fn began(&self) -> Option<StreamOffset> {
-        let others = self.others.as_ref().and_then(|others| others.began);
-        others.or(self.current.map(|(start, _)| start))
+    /// True if the range that grew last has at least `bytes` bytes before `end`, and ends there or
+    /// later.
+    pub(crate) fn has_run_before(&self, end: StreamOffset, bytes: i64) -> bool {
+        self.current
+            .is_some_and(|(from, to)| end <= to && end.since(from) >= bytes)
     }
 
     /// The bytes below `una` that were never captured. Leaves out bytes before the first range

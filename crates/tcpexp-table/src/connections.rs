@@ -80,7 +80,7 @@ pub(crate) fn sizes<R: 'static>(
         .count("wire_bytes", "Bytes on the wire, link headers included.", move |row| of(row).wire_bytes)
         .count("ip_bytes", "Bytes of the IP datagrams.", move |row| of(row).ip_bytes)
         .count("payload_bytes", "Bytes of transport payload.", move |row| of(row).payload_bytes)
-        .count("missed_bytes", "Bytes of data that the other end acknowledged and the capture never shows: the capture missed at least these. Without the SYN, such bytes within 1 GiB of the first data do not count: they may have been sent before the capture began. 0 does not prove that it missed nothing: it may have missed pure ACKs, and data that was sent again.", move |row| of(row).missed.bytes())
+        .count("missed_bytes", "Bytes of data that the other end acknowledged and the capture never shows: the capture missed at least these. Without the SYN, bytes that may have been sent before the capture began do not count. 0 does not prove that it missed nothing: it may have missed pure ACKs, and data that was sent again.", move |row| of(row).missed.bytes())
         .count("unique_bytes", "Bytes of payload, without those captured earlier; for other protocols than TCP all bytes.", move |row| of(row).unique_bytes)
         .maybe_count("largest_payload_bytes", "Largest payload of one packet, in bytes; exceeds a segment if the host uses segmentation offload. Null without payload.", move |row| of(row).largest_payload_bytes.map(u64::from))
         .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).ip_bytes, duration(row)))

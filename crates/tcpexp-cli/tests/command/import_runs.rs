@@ -109,7 +109,7 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"");
     assert_snapshot!(String::from_utf8_lossy(&run.stdout), @r"
     table                         rows        size
-    flows.parquet                    8    120.6 kB
+    flows.parquet                    8    120.5 kB
     rtt.parquet                 11 654    279.5 kB
     owd.parquet                 16 106    440.8 kB
     loss.parquet                   126     24.4 kB

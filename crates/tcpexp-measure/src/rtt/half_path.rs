@@ -65,7 +65,7 @@ impl HalfPath {
         // Compare before `acknowledge` moves the floor to `ack`.
         let is_duplicate = self.in_flight.is_duplicate(ack);
         let acked = self.in_flight.acknowledge(ack);
-        self.coverage.acknowledge(ack);
+        self.coverage.acknowledge(ack, segment);
         let sacked = self.sack(segment);
         self.ambiguous_acks += u64::from(acked.is_ambiguous);
         let class = match (acked.is_new, sacked.is_new) {

@@ -280,7 +280,7 @@ impl FlowBins {
             FlowPacket::Tcp(segment) if segment.flags.rst() => 0,
             FlowPacket::Tcp(segment) => {
                 if let Some(ack) = segment.ack {
-                    self.coverage[seen.direction.opposite().index()].acknowledge(ack);
+                    self.coverage[seen.direction.opposite().index()].acknowledge(ack, segment);
                 }
                 self.coverage[seen.direction.index()].send(segment)
             }

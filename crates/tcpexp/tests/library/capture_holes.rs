@@ -105,3 +105,17 @@ fn data_before_a_capture_that_begins_within_a_recovery_is_not_missed() {
         assert!(in_doubt > 0);
     }
 }
+
+#[test]
+fn data_in_a_hole_is_missed_even_without_the_syn() {
+    for file in captures() {
+        let records = records_in(&file);
+        let (first, _) = records.span();
+        let late = first + TimeDelta::from_millis(500);
+        let is_kept = |at| late <= at && (at - first < HOLE.0 || HOLE.1 < at - first);
+        let kept = records.file(|at| is_kept(at).then_some(at));
+        let found = missed(&recording(&kept));
+        assert_eq!(found, [found[0]; 4]);
+        assert_eq!(found[0].bytes, missed(&with_hole(&file))[0].bytes);
+    }
+}
