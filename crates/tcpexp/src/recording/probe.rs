@@ -18,7 +18,7 @@ const MIN_TICK_GAPS: usize = 64;
 /// times in 6.4 s, in which a flow of 100 Mbit/s has 53,000 packets.
 const MOST_PROBED: usize = 1 << 16;
 /// Number of data segments that show whether a capture has each packet twice.
-const COMPARED: usize = 256;
+const COMPARED: usize = 64;
 
 /// What the first records show before the first pass.
 #[derive(Debug)]
