@@ -6,8 +6,7 @@ use crate::{FirstCopies, Holes, Segment, StreamOffset};
 /// The data of one direction that was captured, and the data that the other end acknowledged.
 ///
 /// A receiver acknowledges only data that it has (RFC 9293, section 3.4). The capture missed the bytes
-/// that were acknowledged and never captured, unless they were sent before the capture began
-/// ([`Beginning`]).
+/// that were acknowledged and never captured, unless they were sent before the capture began.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     copies: FirstCopies,
@@ -84,8 +83,8 @@ pub(crate) fn missed(
 /// (RFC 2018, section 4). So an ACK of captured data without blocks shows that all data above it
 /// arrived later, and was sent after the captured data, unless packets overtake each other.
 ///
-/// A receiver without SACK reports nothing. Then only losses in a row as long as [`RUN_BYTES`] make the
-/// captured data retransmissions.
+/// A receiver without SACK reports nothing, and a capture may cut the blocks off. Then only losses in a
+/// row as long as [`RUN_BYTES`] make the captured data retransmissions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Beginning(Option<StreamOffset>);
 
