@@ -1,28 +1,17 @@
 //! Measurements on one capture that has each packet twice, as mirror ports record it.
 
 use tcpexp::{CaptureInfo, CaptureOptions, Error, flows};
-use tcpexp_testkit::{CaptureSpec, Scenario, TcpLoad, simulate};
-use tcpexp_units::TimeDelta;
+use tcpexp_testkit::CaptureSpec;
 
-use crate::common::spooled;
+use crate::common::{limited_upload_as, spooled};
 
 /// An upload with losses, captured once or twice at its source.
 fn upload(twice: bool) -> Vec<u8> {
-    let scenario = Scenario {
-        tcp: vec![TcpLoad {
-            bytes: 50_000_000,
-            ..TcpLoad::default()
-        }],
-        rate_bps: 4_000_000,
-        queue_bytes: 60_000,
-        max_time: Some(TimeDelta::from_seconds(8)),
-        src: CaptureSpec {
-            twice,
-            ..CaptureSpec::default()
-        },
-        ..Scenario::default()
+    let spec = CaptureSpec {
+        twice,
+        ..CaptureSpec::default()
     };
-    simulate(&scenario).src
+    limited_upload_as(spec).src
 }
 
 /// Packets by direction, and what the capture says of itself.

@@ -2,10 +2,9 @@
 
 use tcpexp::{CaptureInfo, CwndOptions, Error, cwnd};
 use tcpexp_measure::sender::{CwndSource, SenderRow};
-use tcpexp_testkit::{CaptureSpec, Scenario, TcpLoad, simulate};
-use tcpexp_units::TimeDelta;
+use tcpexp_testkit::CaptureSpec;
 
-use crate::common::spooled;
+use crate::common::{limited_upload_as, spooled};
 
 /// Bytes of the headers of Ethernet, IPv4 and TCP, and of the first option of a SYN.
 const WITHIN_OPTIONS: u32 = 14 + 20 + 20 + 4;
@@ -13,21 +12,11 @@ const WITHIN_OPTIONS: u32 = 14 + 20 + 20 + 4;
 /// Windows, and their sources, of an upload whose capture at the source keeps this many bytes of
 /// each packet.
 fn windows(snaplen: u32) -> (Vec<(Option<u32>, CwndSource)>, CaptureInfo) {
-    let scenario = Scenario {
-        tcp: vec![TcpLoad {
-            bytes: 50_000_000,
-            ..TcpLoad::default()
-        }],
-        rate_bps: 4_000_000,
-        queue_bytes: 60_000,
-        max_time: Some(TimeDelta::from_seconds(4)),
-        src: CaptureSpec {
-            snaplen,
-            ..CaptureSpec::default()
-        },
-        ..Scenario::default()
+    let spec = CaptureSpec {
+        snaplen,
+        ..CaptureSpec::default()
     };
-    let capture = spooled("capture", &simulate(&scenario).src);
+    let capture = spooled("capture", &limited_upload_as(spec).src);
     let mut windows = Vec::new();
     let info = cwnd(&capture, None, &CwndOptions::default(), |rows| {
         for row in rows {

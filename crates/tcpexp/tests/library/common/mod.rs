@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tcpexp::{Error, Recording, RttOptions, RttReport, rtt};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_pair::spp::{DirectionCounts, Fate, FlowSummary, PacketOutcome, PairedFlow, RttSample};
-use tcpexp_testkit::{Scenario, TcpLoad, TwoCaptures, simulate};
+use tcpexp_testkit::{CaptureSpec, Scenario, TcpLoad, TwoCaptures, simulate};
 use tcpexp_units::TimeDelta;
 
 /// Minimum number of packets of a flow that are held back until the flow is found at the other
@@ -183,6 +183,11 @@ impl Measured {
 
 /// Captures of an upload that the path limits for eight seconds; the round-trip time is at least 40 ms.
 pub(crate) fn limited_upload() -> TwoCaptures {
+    limited_upload_as(CaptureSpec::default())
+}
+
+/// The same upload with another capture at the source.
+pub(crate) fn limited_upload_as(src: CaptureSpec) -> TwoCaptures {
     simulate(&Scenario {
         tcp: vec![TcpLoad {
             bytes: 50_000_000,
@@ -191,6 +196,7 @@ pub(crate) fn limited_upload() -> TwoCaptures {
         rate_bps: 4_000_000,
         queue_bytes: 60_000,
         max_time: Some(TimeDelta::from_seconds(8)),
+        src,
         ..Scenario::default()
     })
 }
