@@ -79,7 +79,7 @@ impl Classifier {
     }
 
     fn is_copy(&self, sent: Sent, segment: &Segment) -> bool {
-        // The Identification tells a copy from another segment with the same start.
+        // A copy has the same Identification; another segment with the same start has a different one.
         sent.start == segment.start
             && segment.seen.at - sent.at < COPY_DELAY
             // A SYN is sent again after a second at the earliest (RFC 6298, section 2.1).

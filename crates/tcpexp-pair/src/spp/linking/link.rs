@@ -93,7 +93,7 @@ impl Linker {
     }
 
     /// Adds a flow that began at `point`; `shift` is that of the sequence numbers of each end.
-    /// `may_resume` is true if the flow may be the rest of one that the flow table shed.
+    /// `may_resume` is true if the flow table may have shed an earlier part of the flow.
     pub(in crate::spp) fn begin(
         &mut self,
         point: Point,

@@ -18,7 +18,7 @@ pub(in crate::spp) struct Local {
     pub(in crate::spp) key: FlowKey,
     pub(in crate::spp) initiator: End,
     pub(in crate::spp) initiator_known: InitiatorKnown,
-    /// True if it may be the rest of a flow that the flow table shed.
+    /// True if the flow table may have shed an earlier part of the flow.
     pub(in crate::spp) may_resume: bool,
     /// Initial sequence numbers known at the first packet, by [`End`].
     pub(in crate::spp) isn: [Option<SeqNum>; 2],
@@ -27,7 +27,7 @@ pub(in crate::spp) struct Local {
 
 impl Local {
     /// `shift` is that of the sequence numbers of each end at this point; `may_resume` is true if the
-    /// flow may be the rest of another one.
+    /// flow table may have shed an earlier part of the flow.
     pub(in crate::spp) fn of(flow: &Flow, shift: [u32; 2], may_resume: bool) -> Self {
         let unshifted = |end: End| {
             let isn = flow.isn(end)?;

@@ -34,7 +34,7 @@ pub(in crate::spp) struct Begins {
     pub(in crate::spp) flow: Flow,
     /// Shift of the sequence numbers of each end at this point, by [`End`].
     pub(in crate::spp) shift: [u32; 2],
-    /// True if it may be the rest of a flow that the flow table shed.
+    /// True if the flow table may have shed an earlier part of the flow.
     pub(in crate::spp) may_resume: bool,
 }
 
