@@ -16,27 +16,27 @@ pub struct SetBack {
 /// Finds the first place where the clock was set back.
 #[derive(Debug, Default)]
 pub(crate) struct SetBacks {
-    /// Place of the latest late record in the order of reading, and the number of late records up to
-    /// there without another one between them.
+    /// Number of packets used up to the latest late record, and the number of late records in a row.
     run: Option<(u64, usize)>,
     began: Option<SetBack>,
     pub(crate) found: Option<SetBack>,
 }
 
 impl SetBacks {
-    /// Adds a record that is earlier than `latest`; `place` is its place in the order of reading, and
+    /// Adds a record that is earlier than `latest`; `used` is the number of packets used up to it, and
     /// `record` its number in the file.
     #[cold]
-    pub(crate) fn add(&mut self, place: u64, record: u64, at: Timestamp, latest: Timestamp) {
+    pub(crate) fn add(&mut self, used: u64, record: u64, at: Timestamp, latest: Timestamp) {
         let length = match self.run {
-            Some((before, length)) if before + 1 == place => length + 1,
+            // A record may have no packet.
+            Some((before, length)) if used <= before + 1 => length + 1,
             _ => {
                 let by = latest - at;
                 self.began = Some(SetBack { record, by });
                 1
             }
         };
-        self.run = Some((place, length));
+        self.run = Some((used, length));
         // Fewer late records in a row are out of order.
         if length == SET_BACK {
             self.found = self.found.or(self.began);

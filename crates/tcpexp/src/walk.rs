@@ -293,8 +293,8 @@ impl Walk<'_> {
                     taken += usize::from(take(timed, &mut self.tally));
                     // The late record itself has been taken: sorting begins with the record after it.
                     if is_late {
-                        let place = self.tally.records();
-                        self.set_backs.add(place, number, at, self.latest);
+                        let used = self.tally.used();
+                        self.set_backs.add(used, number, at, self.latest);
                         self.sort_from_here();
                     }
                 }

@@ -1,6 +1,6 @@
 //! Measurements on one capture whose clock was set back.
 
-use tcpexp::{CaptureInfo, CaptureOptions, Error, Recording, flows, single_rtt};
+use tcpexp::{CaptureInfo, CaptureOptions, Error, Filter, Recording, flows, single_rtt};
 use tcpexp_measure::rtt::SingleRttRow;
 use tcpexp_units::TimeDelta;
 
@@ -51,4 +51,19 @@ fn a_clock_that_was_set_back_is_reported_and_gives_no_negative_time() {
     }
     let whole = spooled("capture", &records.file(Some));
     assert_eq!(shortest(&whole).1.set_back, None);
+}
+
+#[test]
+fn a_clock_that_was_set_back_is_found_by_the_selected_packets() {
+    let records = records_in(&limited_upload().src);
+    let (first, _) = records.span();
+    let half = first + TimeDelta::from_seconds(4);
+    let by = TimeDelta::from_seconds(2);
+    let set_back = records.file(|at| Some(if at < half { at } else { at - by }));
+    // Data without the ACKs between them.
+    let options = CaptureOptions::default().filter(Filter::parse("greater 500").unwrap());
+    let capture = spooled("capture", &set_back);
+    let info = flows(&capture, &options, |_| Ok::<(), Error>(())).unwrap();
+    assert!(info.tally.used() < info.tally.records());
+    assert!(info.set_back.is_some());
 }
