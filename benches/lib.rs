@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p tcpexp-benches` runs all stages. Each stage includes those before it: `reader`
 //! walks records, `wire` also decodes them, `flow` also tracks flows. `spp` measures round-trip times
-//! between two captures of many kinds, `commands` measures each command, and `chart` the drawing of a
-//! million samples. Throughput is in packets per second.
+//! between two captures of many kinds, `commands` measures each command, `table` the writing of a million
+//! rows, and `chart` the drawing of a million samples. Throughput is in packets per second, or rows.
 
 use tcpexp_testkit::{
     CaptureSpec, Congestion, Container, Resolution, Scenario, TcpLoad, simulate_into,
