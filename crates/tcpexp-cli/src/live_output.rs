@@ -9,7 +9,7 @@ use crate::output::without_wrapping;
 use crate::shared_args::{Format, wrong_usage};
 
 /// Begins a table of rows; `None` for text.
-pub(crate) fn rows_in<R>(
+pub(crate) fn rows_in<R: Sync>(
     format: Option<Format>,
     columns: Columns<R>,
 ) -> anyhow::Result<Option<Box<RowsWriter<R, io::Stdout>>>> {

@@ -24,7 +24,7 @@ enum Out<R> {
     Rows(Box<RowsWriter<R, Output>>),
 }
 
-impl<R> Sheet<R> {
+impl<R: Sync> Sheet<R> {
     /// Creates the output that `args` specify.
     pub(crate) fn create(args: &OutputArgs, columns: Columns<R>) -> anyhow::Result<Self> {
         if let Some(caller) = taker(Wanted::Rows) {

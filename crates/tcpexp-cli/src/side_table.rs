@@ -15,7 +15,7 @@ pub(crate) struct SideTable<R> {
     table: RowsWriter<R, Output>,
 }
 
-impl<R> SideTable<R> {
+impl<R: Sync> SideTable<R> {
     /// Creates the table; fails immediately if the file cannot be created.
     pub(crate) fn create(path: &Path, columns: Columns<R>) -> anyhow::Result<Self> {
         let table = if let Some(caller) = taker(Wanted::SideRows) {

@@ -12,6 +12,7 @@ use arrow::record_batch::RecordBatch;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::Error;
+use crate::parallel::each_column;
 use crate::run_columns::RunColumns;
 use crate::schema::{UTC, named, optional, required, text_type, time_type};
 use crate::texts::texts;
@@ -88,13 +89,20 @@ impl<R> Columns<R> {
     }
 
     /// Converts the rows to a record batch.
-    pub fn batch(&self, rows: &[R]) -> Result<RecordBatch, Error> {
+    pub fn batch(&self, rows: &[R]) -> Result<RecordBatch, Error>
+    where
+        R: Sync,
+    {
         self.batch_of(&rows.iter().collect::<Vec<_>>())
     }
 
     /// Converts rows that lie apart to a record batch.
-    pub(crate) fn batch_of(&self, rows: &[&R]) -> Result<RecordBatch, Error> {
-        let arrays = self.arrays.iter().map(|make| make(rows)).collect();
+    pub(crate) fn batch_of(&self, rows: &[&R]) -> Result<RecordBatch, Error>
+    where
+        R: Sync,
+    {
+        let arrays = self.arrays.iter().collect();
+        let arrays = each_column(rows.len(), arrays, |make: &Make<R>| make(rows));
         Ok(RecordBatch::try_new(self.schema(), arrays)?)
     }
 }

@@ -43,6 +43,8 @@ mod labels;
 mod order;
 mod pairs;
 mod pairs_text;
+mod parallel;
+mod parquet_file;
 mod path;
 mod path_flows;
 mod path_text;

@@ -15,7 +15,7 @@ pub struct RowsWriter<R, W: Write + Send> {
     pending: Vec<R>,
 }
 
-impl<R, W: Write + Send> RowsWriter<R, W> {
+impl<R: Sync, W: Write + Send> RowsWriter<R, W> {
     /// Starts a table in `out`.
     pub fn new(format: Format, columns: Columns<R>, out: W) -> Result<Self, Error> {
         Ok(Self {

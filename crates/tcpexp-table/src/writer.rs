@@ -11,16 +11,12 @@ use arrow::error::ArrowError;
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::json;
 use arrow::record_batch::RecordBatch;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::schema::types::ColumnPath;
 use tcpexp_units::Timestamp;
 
 use crate::Error;
 use crate::csv_rows;
-use crate::schema::{SCHEMA_NAME, with_types};
+use crate::parquet_file::ParquetFile;
+use crate::schema::with_types;
 use crate::validity::with_needed_nulls;
 
 /// Rows per record batch. Batch borders affect the bytes of Arrow and Parquet files, so callers
@@ -82,7 +78,7 @@ enum Sink<W: Write + Send> {
         buffer: Vec<u8>,
         out: W,
     },
-    Parquet(Box<ArrowWriter<W>>),
+    Parquet(Box<ParquetFile<W>>),
     Arrow(Box<FileWriter<W>>),
     ArrowStream(Box<StreamWriter<W>>),
     Batches {
@@ -109,9 +105,7 @@ impl<W: Write + Send> TableWriter<W> {
             }
             Format::Json => Sink::text(TextFormat::Json, out),
             Format::Parquet => {
-                let properties = parquet_properties(schema);
-                let writer = ArrowWriter::try_new(out, schema.clone(), Some(properties))?;
-                Sink::Parquet(Box::new(writer))
+                Sink::Parquet(Box::new(ParquetFile::new(schema, ROW_GROUP_ROWS, out)?))
             }
             Format::Arrow => Sink::Arrow(Box::new(FileWriter::try_new(out, &plain_text(schema))?)),
         };
@@ -143,7 +137,7 @@ impl<W: Write + Send> TableWriter<W> {
                 format.encode(batch, buffer)?;
                 out.write_all(buffer).map_err(Error::Write)
             }
-            Sink::Parquet(writer) => Ok(writer.write(&with_needed_nulls(batch)?)?),
+            Sink::Parquet(file) => Ok(file.write(&with_needed_nulls(batch)?)?),
             Sink::Arrow(writer) => Ok(writer.write(&with_plain_text(batch)?)?),
             Sink::ArrowStream(writer) => Ok(writer.write(&with_plain_text(batch)?)?),
             Sink::Batches { each, .. } => each(batch.clone()).map_err(Error::Write),
@@ -154,7 +148,7 @@ impl<W: Write + Send> TableWriter<W> {
     pub fn flush(&mut self) -> Result<(), Error> {
         match &mut self.sink {
             Sink::Text { out, .. } | Sink::Batches { out, .. } => out.flush().map_err(Error::Write),
-            Sink::Parquet(writer) => writer.sync().map_err(Error::Write),
+            Sink::Parquet(file) => file.flush().map_err(Error::Write),
             Sink::Arrow(writer) => Ok(writer.flush()?),
             Sink::ArrowStream(writer) => Ok(writer.flush()?),
         }
@@ -164,12 +158,12 @@ impl<W: Write + Send> TableWriter<W> {
     pub fn finish(self) -> Result<W, Error> {
         let mut out = match self.sink {
             Sink::Text { out, .. } | Sink::Batches { out, .. } => out,
-            Sink::Parquet(mut writer) => {
+            Sink::Parquet(mut file) => {
                 // `into_inner` converts an I/O error of the output to text, so only the footer may
                 // remain to be written by it.
-                writer.flush()?;
-                writer.sync().map_err(Error::Write)?;
-                writer.into_inner()?
+                file.end()?;
+                file.flush().map_err(Error::Write)?;
+                file.into_inner()?
             }
             Sink::Arrow(mut writer) => {
                 writer.finish()?;
@@ -274,44 +268,4 @@ fn csv_header(schema: &Schema) -> String {
         .map(|field| field.name().as_str())
         .collect();
     names.join(",") + "\n"
-}
-
-/// Encodes times and counters as deltas, which take half the size of a dictionary and are faster, and
-/// floating-point numbers by the place of their bytes, because a dictionary of different numbers is
-/// larger than the numbers; repeating names and flow numbers use dictionaries.
-fn parquet_properties(schema: &Schema) -> WriterProperties {
-    let metadata: Vec<KeyValue> = schema
-        .metadata()
-        .iter()
-        .map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()))
-        .collect();
-    let level = ZstdLevel::try_new(1).expect("1 is a zstd level");
-    // A query on many runs skips datasets by the smallest and largest value of a parameter. In a
-    // single table these values of text skip nothing and take a sixth of the writer's instructions.
-    let name = schema.metadata().get(SCHEMA_NAME);
-    let is_of_dataset = name.is_some_and(|name| name.starts_with("dataset_"));
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
-        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
-        .set_statistics_enabled(EnabledStatistics::Page)
-        .set_key_value_metadata(Some(metadata));
-    for field in schema.fields() {
-        let column = ColumnPath::from(field.name().as_str());
-        let encoding = match field.data_type() {
-            DataType::Int64 | DataType::UInt64 | DataType::Timestamp(..) => {
-                Encoding::DELTA_BINARY_PACKED
-            }
-            DataType::Float64 => Encoding::BYTE_STREAM_SPLIT,
-            DataType::Dictionary(..) if !is_of_dataset => {
-                properties =
-                    properties.set_column_statistics_enabled(column, EnabledStatistics::None);
-                continue;
-            }
-            _ => continue,
-        };
-        properties = properties
-            .set_column_dictionary_enabled(column.clone(), false)
-            .set_column_encoding(column, encoding);
-    }
-    properties.build()
 }

@@ -16,7 +16,7 @@ use super::{
 };
 
 /// A row of a dataset's table.
-pub trait DatasetRow {
+pub trait DatasetRow: Sync {
     /// The table.
     const TABLE: DatasetTable;
 
