@@ -11,6 +11,9 @@ use super::sample::{CwndSource, Phase, SenderSample};
 const CUT: usize = 4;
 /// Maximum number of samples held back; bounds memory.
 const MOST: usize = 4_096;
+/// Number of samples whose memory a sender keeps for the next ones. A capture has many thousands of
+/// senders, and few of them wait at the same time.
+const KEPT: usize = 4;
 
 /// Samples of a sender that filled its window and then sent nothing.
 #[derive(Debug, Default)]
@@ -26,12 +29,24 @@ impl Undecided {
         if self.samples.len() == MOST {
             self.give_up(rows);
         }
+        if self.samples.capacity() == 0 {
+            // The last sample of a sender often waits alone until the flow ends.
+            self.samples.reserve_exact(1);
+        }
         self.samples.push(*sample);
     }
 
     /// Emits the samples unchanged: the application had nothing to send.
     pub(super) fn give_up(&mut self, rows: &mut impl Extend<SenderRow>) {
         rows.extend(self.samples.drain(..).map(SenderRow::Sample));
+        self.rest();
+    }
+
+    /// Frees the memory of many samples that were emitted.
+    fn rest(&mut self) {
+        if self.samples.capacity() > KEPT {
+            self.samples = Vec::new();
+        }
     }
 
     /// Emits the samples when a recovery begins, which hides the window that the next transmission
@@ -104,6 +119,7 @@ impl Undecided {
             }
             rows.extend([SenderRow::Sample(sample)]);
         }
+        self.rest();
         was_reduced.then_some(Reduced {
             cwnd: pipe,
             ssthresh,
