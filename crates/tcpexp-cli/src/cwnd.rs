@@ -9,7 +9,7 @@ use tcpexp_measure::naming::Namer;
 use tcpexp_measure::sender::SenderRow;
 use tcpexp_table::{
     ControlRow, CwndTable, FLOW_TABLE_WIDTH, Labelled, Ordered, ScoredSender, SenderEvent,
-    SenderEventRow, SenderLabel, SenderSampleRow, control_columns, score_text, sender_columns,
+    SenderEventRow, SenderSampleRow, control_columns, score_text, sender_columns,
     sender_event_columns,
 };
 
@@ -125,7 +125,7 @@ impl<'a> Results<'a> {
     }
 
     fn take(&mut self, row: LabelledSenderRow) -> anyhow::Result<()> {
-        if !wants(self.select, &row.flow) {
+        if !self.select.wants_sender(&row.flow) {
             return Ok(());
         }
         self.found = true;
@@ -200,9 +200,4 @@ fn score(collected: Reconstructed, truth: &Truth) -> anyhow::Result<String> {
         bail!("the log contains none of the selected senders of the capture");
     }
     Ok(score_text(&named))
-}
-
-fn wants(select: &SelectArgs, label: &Arc<SenderLabel>) -> bool {
-    let SenderLabel { flow, ends, .. } = **label;
-    ends.is_some_and(|(initiator, responder)| select.wants(flow, initiator, responder))
 }

@@ -4,21 +4,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::{CwndOptions, Recording, flows, is_large_sender, why};
+use tcpexp::{CwndOptions, LabelledSenderRow, Recording, cwnd, flows, is_large_sender, why};
 use tcpexp_measure::flows::ConnectionSummary;
+use tcpexp_measure::naming::Namer;
 use tcpexp_table::{
-    ConnectionRow, FLOW_TABLE_WIDTH, Ordered, TopConnections, connection_columns,
-    connection_details, verdict_lines,
+    ConnectionRow, ControlRow, FLOW_TABLE_WIDTH, Labelled, Ordered, TopConnections, TopControls,
+    connection_columns, connection_details, control_columns, verdict_lines,
 };
 
+use crate::output::Output;
 use crate::progress::Progress;
-use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, order_of, shown_names};
+use crate::shared_args::{
+    OutputArgs, PartArgs, ReadArgs, SelectArgs, order_of, shown_names, wrong_usage,
+};
 use crate::sheet::Sheet;
+use crate::side_table::SideTable;
 use crate::{report, shown, warnings};
 
 /// Largest capture whose flows are judged without being asked, in bytes. A verdict takes three more
 /// passes, which at this size take a fraction of a second.
 const MOST_JUDGED_BYTES: u64 = 64 << 20;
+/// Passes over the capture that name the congestion controls.
+const CONTROL_PASSES: u64 = 2;
 
 /// Summarise each connection of a capture
 ///
@@ -30,11 +37,19 @@ const MOST_JUDGED_BYTES: u64 = 64 << 20;
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp flows capture.pcap\n\
+\x20 tcpexp flows capture.pcap --control\n\
 \x20 tcpexp flows *.pcap.gz -o flows.parquet")]
 pub(crate) struct FlowsArgs {
     /// Capture files; `-` is standard input
     #[arg(required = true)]
     pub(crate) captures: Vec<PathBuf>,
+
+    /// Name the congestion control of each sender, or say why it is not certain
+    ///
+    /// Prints the number of senders of each control, and a line for each of the --limit senders with
+    /// the most acknowledgments. Reads the capture twice more, as `tcpexp cwnd --control` does.
+    #[arg(long)]
+    pub(crate) control: bool,
 
     #[command(flatten)]
     pub(crate) select: SelectArgs,
@@ -58,16 +73,27 @@ pub(crate) struct FlowsArgs {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+
+    /// Write a table with one row per sender, with its congestion control and the evidence
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) control_table: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
+    if args.control_table.is_some() && args.captures.len() > 1 {
+        return Err(wrong_usage("--control-table requires a single capture"));
+    }
+    let mut controls = match &args.control_table {
+        Some(path) => Some(SideTable::create(path, control_columns())?),
+        None => None,
+    };
     let mut sheet = Sheet::create(&args.output, connection_columns())?;
     let mut parts = Vec::new();
     let (mut found, mut is_part) = (0, args.part.shard.is_some());
     for path in &args.captures {
         let recording = args.reading.open(path)?;
         is_part |= recording.part()?.is_some();
-        let (text, of_it) = one(args, path, &recording, &mut sheet)?;
+        let (text, of_it) = one(args, path, &recording, &mut sheet, &mut controls)?;
         found += of_it;
         parts.push(if args.captures.len() > 1 {
             format!("{}\n{text}", shown::path(path))
@@ -88,7 +114,10 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
             shown_names(&args.select.flow)
         );
     }
-    sheet.finish(&parts.join("\n"))
+    // Both files are complete before the first gets its final name.
+    let controls = controls.map(SideTable::complete).transpose()?;
+    sheet.finish(&parts.join("\n"))?;
+    controls.map_or(Ok(()), Output::finish)
 }
 
 /// Adds the selected connections of one capture to the sheet. Returns the text for the terminal and
@@ -98,6 +127,7 @@ fn one(
     path: &Path,
     recording: &Recording,
     sheet: &mut Sheet<ConnectionRow>,
+    controls: &mut Option<SideTable<ControlRow>>,
 ) -> anyhow::Result<(String, u64)> {
     let is_one_of_several = args.captures.len() > 1;
     let name: Option<Arc<str>> = is_one_of_several
@@ -106,7 +136,13 @@ fn one(
         .map(Arc::from);
     let mut table = TopConnections::new(args.select.limit).sorted_by(&args.sort);
     let (mut found, mut latest, mut has_large) = (0_u64, None, false);
-    let progress = Progress::watch(&[recording], 1, args.output.quiet);
+    let names_controls = args.control || controls.is_some();
+    let passes = if names_controls {
+        1 + CONTROL_PASSES
+    } else {
+        1
+    };
+    let progress = Progress::watch(&[recording], passes, args.output.quiet);
     let options = args.reading.capture_options().shard(args.part.shard);
     let info = flows(recording, &options, |connections| {
         for connection in &connections {
@@ -124,11 +160,17 @@ fn one(
         }
         Ok::<(), anyhow::Error>(())
     })?;
+    let named = names_controls.then(|| name_controls(args, recording, controls));
+    let named = named.transpose()?;
     drop(progress);
     warnings::of_capture(&info, path);
     let mut text = table.into_text(FLOW_TABLE_WIDTH);
     if let (1, Some(only)) = (found, &latest) {
         text += &connection_details(only, FLOW_TABLE_WIDTH);
+    }
+    if let Some(named) = named.filter(|_| args.control) {
+        text += "\n";
+        text += &named;
     }
     let file = args.output.output.as_deref();
     let shows_text = !sheet.takes_rows() || file.is_some_and(|file| file.as_os_str() != "-");
@@ -144,22 +186,49 @@ fn one(
     Ok((text, found))
 }
 
+/// Names the congestion controls of the selected senders: returns the text, and adds the rows to
+/// `table`.
+fn name_controls(
+    args: &FlowsArgs,
+    recording: &Recording,
+    table: &mut Option<SideTable<ControlRow>>,
+) -> anyhow::Result<String> {
+    let mut controls = Namer::default();
+    let mut top = TopControls::new(args.select.limit);
+    cwnd(recording, None, &sender_options(args), |rows| {
+        for LabelledSenderRow { flow, row } in rows {
+            let Some(named) = controls.see(&row) else {
+                continue;
+            };
+            if !args.select.wants_sender(&flow) {
+                continue;
+            }
+            if let Some(table) = table {
+                let row = named.clone();
+                table.add([Labelled { flow, row }])?;
+            }
+            top.add(named);
+        }
+        Ok::<(), anyhow::Error>(())
+    })?;
+    Ok(top.into_text(FLOW_TABLE_WIDTH))
+}
+
+fn sender_options(args: &FlowsArgs) -> CwndOptions {
+    CwndOptions::default()
+        .tunnels(args.reading.tunnels())
+        .select(args.reading.selection())
+        .shard(args.part.shard)
+}
+
 /// One line per large flow that names what limited it. Empty without a verdict.
 fn verdicts(args: &FlowsArgs, recording: &Recording) -> anyhow::Result<String> {
     if recording.file_bytes() > MOST_JUDGED_BYTES {
         return Ok("\n`tcpexp why` names what limited the large flows\n".to_owned());
     }
-    let options = CwndOptions::default()
-        .tunnels(args.reading.tunnels())
-        .select(args.reading.selection())
-        .shard(args.part.shard);
-    let report = why(recording, None, &options)?;
-    let wanted = report.verdicts.into_iter().filter(|one| {
-        let ends = one.flow.ends;
-        ends.is_some_and(|(initiator, responder)| {
-            args.select.wants(one.flow.flow, initiator, responder)
-        })
-    });
+    let report = why(recording, None, &sender_options(args))?;
+    let verdicts = report.verdicts.into_iter();
+    let wanted = verdicts.filter(|one| args.select.wants_sender(&one.flow));
     let wanted: Vec<_> = wanted.take(args.select.limit).collect();
     if wanted.is_empty() {
         return Ok(String::new());

@@ -11,7 +11,7 @@ use tcpexp::{
     StoreOptions,
 };
 use tcpexp_flow::{FlowId, MAX_FLOWS};
-use tcpexp_table::Ordered;
+use tcpexp_table::{Ordered, SenderLabel};
 use tcpexp_wire::Tunnels;
 
 use crate::caller::caller;
@@ -232,6 +232,12 @@ impl SelectArgs {
     /// Whether the flow is selected.
     pub(crate) fn wants(&self, flow: FlowId, initiator: SocketAddr, responder: SocketAddr) -> bool {
         is_wanted(&self.flow, flow, initiator, responder)
+    }
+
+    /// Whether the flow of this sender is selected.
+    pub(crate) fn wants_sender(&self, label: &SenderLabel) -> bool {
+        let wants = |(initiator, responder)| self.wants(label.flow, initiator, responder);
+        label.ends.is_some_and(wants)
     }
 }
 

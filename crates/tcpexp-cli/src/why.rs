@@ -73,12 +73,7 @@ pub(crate) fn run(args: &WhyArgs) -> anyhow::Result<()> {
     let wanted: Vec<LabelledVerdict> = report
         .verdicts
         .into_iter()
-        .filter(|one| {
-            let ends = one.flow.ends;
-            ends.is_some_and(|(initiator, responder)| {
-                args.select.wants(one.flow.flow, initiator, responder)
-            })
-        })
+        .filter(|one| args.select.wants_sender(&one.flow))
         .collect();
     if wanted.is_empty() {
         let name = args.src.display();

@@ -1,10 +1,87 @@
 //! The congestion control of a sender as text for a terminal.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use tcpexp_measure::naming::{Control, Evidence, Fit, Named, Unnamed};
 use tcpexp_measure::sender::{CongestionFamily, CongestionHint};
 
+use crate::cells::{count, wrapped};
+use crate::remark::words;
+use crate::text::counted;
+
 /// Maximum number of candidates in the text.
 const MOST_CANDIDATES: usize = 4;
+
+/// The named senders of a capture: those with the most ACKs, and the number of each control.
+#[derive(Clone, Debug)]
+pub struct TopControls {
+    most: usize,
+    /// The senders with the most ACKs, and some more.
+    kept: Vec<Named>,
+    /// Number of senders by control; `None` if it is not certain.
+    counts: BTreeMap<Option<&'static str>, u64>,
+}
+
+impl TopControls {
+    /// Shows at most `most` senders.
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            kept: Vec::new(),
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a sender.
+    pub fn add(&mut self, named: Named) {
+        let control = named.answer.ok().map(Control::name);
+        *self.counts.entry(control).or_default() += 1;
+        self.kept.push(named);
+        // A sort of twice the senders makes its cost per sender small.
+        if self.kept.len() > 2 * self.most {
+            self.select();
+        }
+    }
+
+    fn select(&mut self) {
+        let order = |named: &Named| (named.flow, named.direction.index());
+        self.kept.sort_by(|a, b| {
+            let by_acks = b.evidence.acks.cmp(&a.evidence.acks);
+            by_acks.then(order(a).cmp(&order(b)))
+        });
+        self.kept.truncate(self.most);
+    }
+
+    /// Formats one line per sender, for a terminal of `width` columns, after a line with the number of
+    /// senders of each control.
+    pub fn into_text(mut self, width: usize) -> String {
+        self.select();
+        let all: u64 = self.counts.values().sum();
+        if all == 0 {
+            return "no TCP sender whose data was acknowledged\n".to_owned();
+        }
+        let mut counts: Vec<_> = self.counts.into_iter().collect();
+        // The most frequent first, and those without a name last.
+        counts.sort_by_key(|(control, number)| (control.is_none(), Reverse(*number)));
+        let counts = counts.into_iter().map(|(control, number)| {
+            let control = control.unwrap_or("not certain");
+            format!("{} {control}", count(number, usize::MAX))
+        });
+        let counts = counts.collect::<Vec<_>>().join(", ");
+        let total = format!("congestion control of {}: {counts}", counted(all, "sender"));
+        let lines = self.kept.iter().flat_map(|named| {
+            let (flow, direction) = (named.flow, named.direction.name());
+            wrapped(
+                &words(&format!("{flow} {direction}: {}", named_control(named))),
+                width,
+            )
+        });
+        let total = wrapped(&words(&total), width);
+        let lines = total.into_iter().chain(lines);
+        lines.map(|line| line + "\n").collect()
+    }
+}
 
 /// The named congestion control with its evidence, or why there is no certain name.
 pub(crate) fn named_control(named: &Named) -> String {

@@ -8,7 +8,7 @@ use crate::labels::{Labelled, SenderLabel, sender_label_columns};
 /// A named sender.
 pub type ControlRow = Labelled<Named, SenderLabel>;
 
-/// The columns of the table that `cwnd --control-table` writes.
+/// The columns of the table that `--control-table` of `cwnd` and `flows` writes.
 pub fn control_columns() -> Columns<ControlRow> {
     let columns = sender_label_columns(Columns::named("controls"), |row: &ControlRow| &row.flow)
         .name("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.direction.name())

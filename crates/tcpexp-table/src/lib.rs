@@ -83,6 +83,7 @@ pub use columns::Columns;
 pub use connection_details::connection_details;
 pub use connection_text::TopConnections;
 pub use connections::{ConnectionRow, connection_columns};
+pub use control_text::TopControls;
 pub use controls::{ControlRow, control_columns};
 pub use cwnd_text::CwndTable;
 pub use describe::{ColumnDescription, TableDescription, described_tables};

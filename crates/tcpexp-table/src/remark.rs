@@ -1,7 +1,7 @@
 //! Remarks below a line of a table.
 
 /// The words of a remark; a number stays on one line with its unit or noun.
-fn words(what: &str) -> Vec<String> {
+pub(crate) fn words(what: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in what.split(' ') {
         match words.last_mut() {

@@ -246,3 +246,23 @@ fn the_capture_at_the_other_end_yields_true_losses() {
     let alone = desk.text(&format!("cwnd {src} -q"));
     assert!(!alone.contains("    lost "));
 }
+
+#[test]
+fn flows_counts_and_names_the_senders_of_each_control_as_cwnd_does() {
+    let desk = Desk::empty();
+    let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
+    let all = desk.text(&format!(
+        "flows {src} --control --control-table flows.csv --quiet --limit 1"
+    ));
+    let (_, controls) = all.split_once("congestion control of ").unwrap();
+    assert_snapshot!(controls, @r"
+    3 senders: 1 reno, 2 not certain
+    1 forward: reno (92 %): 104 round trips and 4 reductions compared; error reno
+        0.00, next lp 0.00
+    ");
+    desk.text(&format!("cwnd {src} --control-table cwnd.csv"));
+    assert_eq!(text(&desk.get("flows.csv")), text(&desk.get("cwnd.csv")));
+    // With one flow selected, its senders alone are counted.
+    let one = desk.text(&format!("flows {src} --control --flow #0 --quiet"));
+    assert!(one.contains("congestion control of 2 senders: 2 not certain\n"));
+}

@@ -149,14 +149,19 @@ def path(
 
 def flows(
     *captures: Capture,
+    control: bool = False,
     sort: Literal["payload", "packets", "duration", "retransmitted", "rtt", "start"] = "payload",
     **options: Unpack[PartOptions],
 ) -> Table:
     """A row per connection of each capture: sizes, rates, retransmissions, round-trip times.
 
+    - `control`: name the congestion control of each sender in the summary.
     - `sort`: the order of the summary.
     """
-    return Table(_command("flows", Inputs(), captures, PartOptions, options, sort=sort))
+    command = _command(
+        "flows", Inputs(), captures, PartOptions, options, control=control, sort=sort
+    )
+    return Table(command)
 
 
 def throughput(
