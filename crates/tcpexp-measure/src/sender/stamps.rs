@@ -59,6 +59,8 @@ impl Echoes {
 pub(super) struct ReceivedAcks {
     departed: VecDeque<(u32, StreamOffset)>,
     ack: Option<StreamOffset>,
+    /// The latest ACK that is no longer remembered.
+    forgotten: Option<StreamOffset>,
 }
 
 impl ReceivedAcks {
@@ -75,7 +77,8 @@ impl ReceivedAcks {
                     return;
                 }
                 if self.departed.len() == WAITING {
-                    self.departed.pop_front();
+                    let forgotten = self.departed.pop_front();
+                    self.forgotten = forgotten.map(|(_, ack)| ack);
                 }
                 self.departed.push_back((stamp, ack));
             }
@@ -92,6 +95,14 @@ impl ReceivedAcks {
             self.departed.pop_front();
         }
         self.ack
+    }
+
+    /// The highest acknowledgment number that the sender may have known at that time.
+    pub(super) fn known_at_most(&self) -> Option<StreamOffset> {
+        match (self.ack, self.forgotten) {
+            (Some(known), Some(forgotten)) if forgotten.since(known) > 0 => Some(forgotten),
+            (known, forgotten) => known.or(forgotten),
+        }
     }
 }
 

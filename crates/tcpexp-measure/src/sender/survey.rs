@@ -3,14 +3,16 @@
 use std::net::SocketAddr;
 
 use tcpexp_flow::{
-    CeFeedback, Class, Classifier, Direction, EcnHandshake, EcnMode, Flow, FlowId, Order,
-    PathTimes, Segment, StreamOffset, ace,
+    CeFeedback, Class, Classifier, Direction, Flow, FlowId, Order, PathTimes, Segment, StreamOffset,
 };
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::TimeDelta;
 
 use super::drain::Drains;
+use super::echo_watch::EchoWatch;
+use super::ecn_signs::EcnSigns;
+use super::handshake::Handshake;
 use super::lengths::Lengths;
-use super::pacing::Pacing;
+use super::pacing::{ANSWER, Pacing};
 use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, ReceivedAcks, TickSearch};
@@ -20,6 +22,9 @@ use crate::{Busiest, Meter, MissedData, Position, Vantage};
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.
 const MIN_DATA_SEGMENTS: u64 = 4;
+/// Part of a window, as one over this, that may be on the way from the sender to a capture that counts as
+/// taken at the sender. A window that the timestamps restore is off by as much.
+const MOST_HIDDEN: i64 = 100;
 
 /// First-pass results for one flow.
 #[derive(Clone, Debug)]
@@ -62,15 +67,6 @@ pub(super) struct FlowSurvey {
     sides: [SideSurvey; 2],
 }
 
-/// Times and ECN flags of the handshake.
-#[derive(Default)]
-struct Handshake {
-    syn: Option<Timestamp>,
-    syn_ack: Option<Timestamp>,
-    third: Option<Timestamp>,
-    ecn: EcnHandshake,
-}
-
 /// State collected for one direction.
 #[derive(Default)]
 struct SideSurvey {
@@ -94,17 +90,9 @@ struct SideSurvey {
     pacing: Pacing,
     /// ACKs from the other end, and which of them this end is known to have received.
     received_acks: ReceivedAcks,
+    echo_watch: EchoWatch,
     drains: Drains,
     ecn: EcnSigns,
-}
-
-/// ECN bits of one direction's packets, for connections without a captured handshake.
-#[derive(Clone, Copy, Debug, Default)]
-struct EcnSigns {
-    /// True if a data packet is ECN-capable or marked.
-    is_capable: bool,
-    /// Union of the ACE fields of all packets after the SYN.
-    ace: u8,
 }
 
 /// The result for one flow, with its activity.
@@ -155,14 +143,10 @@ impl Meter for FlowSurvey {
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
         // Store nothing for unanswered flows: scans and floods open millions of them.
         let has_data = self.sides.iter().any(|side| side.data_segments > 0);
-        if !has_data && self.handshake.syn_ack.is_none() {
+        if !has_data && !self.handshake.has_syn_ack() {
             return;
         }
-        let vantage = self.vantage();
-        let sides = [
-            self.side(Direction::Forward, vantage).map(Box::new),
-            self.side(Direction::Reverse, vantage).map(Box::new),
-        ];
+        let sides = Direction::BOTH.map(|direction| self.side(direction).map(Box::new));
         let surveyed = Surveyed {
             initiator: flow.initiator(),
             responder: flow.responder(),
@@ -187,16 +171,52 @@ impl FlowSurvey {
         missed
     }
 
+    /// Position of the capture relative to the data in `direction`.
+    ///
+    /// A capture near the sender counts as between the ends if the sender's answers arrive late: data on
+    /// the way to the capture is missing from the flight that it shows. So does one at a sender that is
+    /// as slow.
+    fn position(&self, direction: Direction) -> Option<Position> {
+        let position = self.vantage()?.of(direction);
+        if position != Position::Sender {
+            return Some(position);
+        }
+        let Some(to_sender) = self.answer(direction).filter(|_| self.is_far(direction)) else {
+            return Some(Position::Sender);
+        };
+        let to_receiver = self.answer(direction.opposite());
+        let hides_data = to_receiver.is_some_and(|to_receiver| {
+            to_sender.as_nanos() > (to_sender + to_receiver).as_nanos() / MOST_HIDDEN
+        });
+        let own = &self.sides[direction.index()];
+        let other = &self.sides[direction.opposite().index()];
+        // Without echoes, a position away from the sender would leave nothing known.
+        let is_late = own.pacing.answers_from_afar() && own.echoes_acks(other);
+        Some(if hides_data || is_late {
+            Position::Between
+        } else {
+            Position::Sender
+        })
+    }
+
+    /// True if the end that sends in `direction` is known to answer later than a host does at itself.
+    fn is_far(&self, direction: Direction) -> bool {
+        let answer = self.answer(direction);
+        answer.is_some_and(|answer| answer >= ANSWER)
+    }
+
+    /// Shortest time in which the end that sends in `direction` answers, as the capture sees it.
+    fn answer(&self, direction: Direction) -> Option<TimeDelta> {
+        let handshake = self.handshake.answer(direction);
+        let echo = self.sides[direction.opposite().index()].echoes.least();
+        handshake.into_iter().chain(echo).min()
+    }
+
     /// Position of the capture: from the handshake times, else from the shorter echo time.
     fn vantage(&self) -> Option<Vantage> {
-        let Handshake {
-            syn,
-            syn_ack,
-            third,
-            ..
-        } = self.handshake;
-        if let (Some(syn), Some(syn_ack), Some(third)) = (syn, syn_ack, third) {
-            return Vantage::between(third - syn_ack, syn_ack - syn);
+        let answers = Direction::BOTH.map(|direction| self.handshake.answer(direction));
+        if let [Some(to_initiator), Some(to_responder)] = answers {
+            return Vantage::between(to_initiator, to_responder);
         }
         let [forward, reverse] = &self.sides;
         // The initiator echoes the timestamps of the reverse direction, so their echo time is the
@@ -206,10 +226,11 @@ impl FlowSurvey {
 }
 
 impl FlowSurvey {
-    fn side(&self, direction: Direction, vantage: Option<Vantage>) -> Option<Side> {
+    fn side(&self, direction: Direction) -> Option<Side> {
         let own = &self.sides[direction.index()];
         let other = &self.sides[direction.opposite().index()];
-        let mut side = own.side(other, vantage.map(|vantage| vantage.of(direction)))?;
+        let (position, is_far) = (self.position(direction), self.is_far(direction));
+        let mut side = own.side(other, position, is_far)?;
         let (handshake, smss_bytes) = (&self.handshake.ecn, side.smss_bytes);
         let is_by_client = direction == Direction::Reverse;
         side.feedback = CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
@@ -217,54 +238,6 @@ impl FlowSurvey {
             Some(CeFeedback::from_the_middle(mode, smss_bytes))
         });
         Some(side)
-    }
-}
-
-impl EcnSigns {
-    #[inline]
-    fn take(&mut self, segment: &Segment) {
-        // RFC 3168, section 6.1.4, sends pure ACKs as not ECN-capable, so only data counts here.
-        let is_capable = segment.seen.payload_bytes > 0 && segment.seen.traffic_class & 3 != 0;
-        self.is_capable |= is_capable;
-        // The bits of a SYN negotiate ECN and count nothing (RFC 9768, section 3.1).
-        if !segment.flags.syn() {
-            self.ace |= ace(segment.flags);
-        }
-    }
-
-    /// How `receiver` reports marks on this direction's data; `None` if the flags do not show it.
-    fn mode(self, receiver: Self) -> Option<EcnMode> {
-        const AE: u8 = 0b100;
-        const CWR: u8 = 0b010;
-        if (self.ace | receiver.ace) & AE != 0 {
-            // RFC 3168 hosts leave the bit 0.
-            return Some(EcnMode::Accurate);
-        }
-        if !self.is_capable {
-            return Some(EcnMode::NotEcn);
-        }
-        // A sender that reads ECE as in RFC 3168 answers with CWR. Without CWR, the bits may be an
-        // ACE counter that stays below 4.
-        let is_classic = self.ace & CWR != 0 || receiver.ace == 0;
-        is_classic.then_some(EcnMode::Classic)
-    }
-}
-
-impl Handshake {
-    fn take(&mut self, segment: &Segment) {
-        self.ecn.observe(segment.flags);
-        let at = Some(segment.seen.at);
-        match (segment.flags.syn(), segment.flags.ack()) {
-            // Use the latest SYN and SYN-ACK: an earlier one may have been lost.
-            (true, false) => self.syn = at,
-            (true, true) => self.syn_ack = at,
-            (false, _) => {
-                let is_third = segment.seen.direction == Direction::Forward;
-                if is_third && self.third.is_none() && self.syn_ack.is_some() {
-                    self.third = at;
-                }
-            }
-        }
     }
 }
 
@@ -314,6 +287,11 @@ impl SideSurvey {
                 {
                     self.drains.send(segment.seen.at, end.since(acked));
                 }
+                if bytes > 0 {
+                    let known_at_most = self.received_acks.known_at_most();
+                    let echo = segment.timestamps.map(|(_, echo)| echo);
+                    self.echo_watch.send(echo, end, known_at_most);
+                }
                 self.has_stamps = segment.timestamps.is_some();
             }
         }
@@ -328,13 +306,34 @@ impl SideSurvey {
         self.pacing.on_ack(segment.seen.at);
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
         self.received_acks.push(stamp, ack);
+        self.echo_watch.on_ack(stamp, segment.window);
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
         if !segment.flags.syn() {
             self.scale.on_ack(ack, segment.window);
         }
     }
 
-    fn side(&self, other: &Self, position: Option<Position>) -> Option<Side> {
+    /// Scale of the other end's window.
+    fn window_scale(&self, other: &Self) -> WindowScale {
+        match self.syn.zip(other.syn) {
+            Some((own, other)) => {
+                WindowScale::Known(match (own.window_scale, other.window_scale) {
+                    // Scaling needs the option in both SYNs, and 14 is the limit (RFC 7323,
+                    // sections 2.2 and 2.3).
+                    (Some(_), Some(shift)) => shift.min(14),
+                    _ => 0,
+                })
+            }
+            None => self.scale.found(),
+        }
+    }
+
+    /// True if the echoes in this end's data show which ACKs it knew.
+    fn echoes_acks(&self, other: &Self) -> bool {
+        self.echo_watch.shows_acks(self.window_scale(other))
+    }
+
+    fn side(&self, other: &Self, position: Option<Position>, is_far: bool) -> Option<Side> {
         let lengths = self.lengths.as_deref()?;
         if self.data_segments < MIN_DATA_SEGMENTS {
             return None;
@@ -349,17 +348,6 @@ impl SideSurvey {
             // A host may offer any MSS, also one below the length of the option.
             u32::from(least).saturating_sub(options).max(1)
         });
-        let window_scale = match both {
-            Some((own, other)) => {
-                WindowScale::Known(match (own.window_scale, other.window_scale) {
-                    // Scaling needs the option in both SYNs, and 14 is the limit (RFC 7323,
-                    // sections 2.2 and 2.3).
-                    (Some(_), Some(shift)) => shift.min(14),
-                    _ => 0,
-                })
-            }
-            None => self.scale.found(),
-        };
         let smss_bytes = lengths.smss_bytes(mss);
         Some(Side {
             smss_bytes,
@@ -373,20 +361,20 @@ impl SideSurvey {
                 // Without retransmissions, a receiver may have had no reason for SACK blocks.
                 None => other.has_blocks || self.again.is_empty(),
             },
-            window_scale,
+            window_scale: self.window_scale(other),
             retransmissions: self.again.clone().sorted(position),
             unseen: match position {
                 // A capture at the sender misses data only by its own fault.
                 None | Some(Position::Sender) => Unseen::default(),
                 Some(Position::Between | Position::Receiver) => self.unseen.clone(),
             },
-            least_echo: other.echoes.least(),
+            least_echo: other.echoes.least().filter(|_| self.echoes_acks(other)),
             // Only at the sender is the time from an ACK to data the reaction time of the sender.
             is_paced: match position {
                 // After a few losses, the window of a sender without pacing may look like a drain.
                 Some(Position::Sender) => {
-                    self.pacing.is_paced()
-                        || self.drains.count() > 0 && !self.pacing.is_clocked_by_acks()
+                    self.pacing.is_paced(is_far)
+                        || self.drains.count() > 0 && !self.pacing.is_clocked_by_acks(is_far)
                 }
                 _ => self.drains.count() > 0,
             },

@@ -19,6 +19,7 @@ mod datasets;
 mod filters;
 mod import_logs;
 mod naming;
+mod near_the_sender;
 mod offset_bounds;
 mod options_cut;
 mod other_protocols;

@@ -8,7 +8,7 @@ fn recoveries(syn: &str, answer: &str, echoes: [&str; 10]) -> u32 {
         "
         0.000 > {syn} 0 mss 1000 sackok ts 1 0
         0.040 < {answer} 0 ack 1 mss 1000 sackok ts 900 1
-        0.041 > AW. 1 ack 1 ts 41 900
+        0.0402 > AW. 1 ack 1 ts 41 900
         "
     );
     echo(&mut text, &echoes);

@@ -118,6 +118,39 @@ fn at_a_receiver_without_timestamps_the_window_is_unknown() {
 }
 
 #[test]
+fn at_a_receiver_the_window_is_unknown_if_the_data_does_not_echo_acks() {
+    let mut text = "
+        0.000000 > S 0 mss 1000 sackok ts 1 0
+        0.000010 < S. 0 ack 1 win 9000 mss 1000 sackok ts 900 1
+        0.040000 > . 1 ack 1 ts 41 900
+    "
+    .to_owned();
+    // RFC 1323, section 3.4, to the letter: only data of the other end changes the echo.
+    for segment in 0..30_u32 {
+        let (millis, from) = (41 + segment * 10, 1 + segment * 988);
+        let end = from + 988;
+        writeln!(text, "0.{millis:03}000 > {from}:{end}(988) ts {millis} 900").unwrap();
+        writeln!(
+            text,
+            "0.{millis:03}010 < ack {end} win 9000 ts {} {millis}",
+            900 + millis
+        )
+        .unwrap();
+    }
+    let samples = rows(&text, SenderOptions::default());
+    let samples = samples.iter().filter_map(|row| match row {
+        SenderRow::Sample(sample) => Some(sample),
+        _ => None,
+    });
+    let samples: Vec<_> = samples.collect();
+    assert_eq!(samples.len(), 30);
+    for sample in samples {
+        assert_eq!(sample.cwnd_source, CwndSource::NotSeen);
+        assert_eq!((sample.cwnd_segments, sample.srtt), (None, None));
+    }
+}
+
+#[test]
 fn at_a_receiver_one_recovery_repairs_a_burst_of_losses_at_its_end() {
     let mut text = "
         0.000000 > S 0 mss 1000 sackok ts 1 0

@@ -65,6 +65,17 @@ impl Records {
         (self.records[0].0, self.records[self.records.len() - 1].0)
     }
 
+    /// Writes a capture file of the records in order of the times that `at` returns for them.
+    pub(crate) fn file_by(&self, mut at: impl FnMut(Timestamp, &[u8]) -> Timestamp) -> Vec<u8> {
+        let moved = self.records.iter().map(|(time, captured, wire_bytes)| {
+            (at(*time, captured), captured.clone(), *wire_bytes)
+        });
+        let mut records: Vec<_> = moved.collect();
+        records.sort_by_key(|(time, ..)| *time);
+        let interface = self.interface;
+        Self { interface, records }.file(Some)
+    }
+
     /// Writes a capture file of the records for which `at` returns a time, with that time.
     pub(crate) fn file(&self, mut at: impl FnMut(Timestamp) -> Option<Timestamp>) -> Vec<u8> {
         let interfaces = [self.interface];
