@@ -76,8 +76,8 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     }
     if args.dst.is_some() && results.found && !results.knows_losses {
         failure::print_line(
-            "warning: no data of these senders passes from one capture to the other, so losses on the \
-             path are unknown",
+            "warning: losses on the path are unknown: neither capture was taken at the sender of data that \
+             passes both",
         );
     }
     results.finish(truth)

@@ -217,7 +217,7 @@ fn captures_of_different_data_yield_no_losses() {
         assert!(!text(&output.stdout).contains("lost  "));
         text(&output.stderr)
     };
-    let warning = "so losses on the path are unknown";
+    let warning = "losses on the path are unknown";
     assert!(warnings(&format!("cwnd {src} {foreign}")).contains(warning));
     // With one capture there is no warning.
     assert!(!warnings(&format!("cwnd {src}")).contains(warning));
