@@ -1,6 +1,7 @@
 //! The table of connections as text for a terminal.
 
 use tcpexp_flow::{Direction, Protocol};
+use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 
 use crate::cells::{NO_VALUE, Unit, count, mega, wrapped};
@@ -137,9 +138,10 @@ fn header(unit: &Unit) -> String {
 fn title(summary: &ConnectionSummary, width: usize) -> Vec<String> {
     let is_tcp = summary.protocol == Protocol::Tcp;
     let ending = is_tcp.then(|| summary.ending.name().replace('_', " "));
-    let vantage = summary
-        .vantage
-        .map(|vantage| format!("seen at {}", vantage.name()));
+    let vantage = summary.vantage.map(|vantage| match vantage {
+        Vantage::Between => "seen between the ends".to_owned(),
+        end => format!("seen at {}", end.name()),
+    });
     let quic = summary.quic.map(|quic| match quic.version {
         Some(version) => format!("QUIC {}", version.name()),
         None => "QUIC".to_owned(),
