@@ -51,7 +51,7 @@ pub(crate) fn control<R: 'static>(
         .maybe_id("ssthresh_segments", "Slow start threshold in segments. Null if infinite or unknown: in a recovery, unless the sender's reductions follow a known rule.", move |row| of(row)?.ssthresh_segments)
         .maybe_text("phase", "Phase of congestion control: slow_start, congestion_avoidance, fast_recovery, loss_recovery (after a timeout) or window_reduction (after ECN echoes). Null if unknown.", move |row| of(row)?.phase.map(tcpexp_measure::sender::Phase::name))
         .maybe_id("recovery_epoch", "Number of the recovery among this sender's, from 0. Null outside a recovery, and if a log has no such value.", move |row| of(row)?.recovery_epoch)
-        .maybe_span("srtt_ns", "Smoothed round-trip time in nanoseconds. Null before the first measurement and if a log has no such value.", move |row| of(row)?.srtt)
+        .maybe_span("srtt_ns", "Smoothed round-trip time in nanoseconds. Null before the first measurement, if a log has no such value, and if the capture does not show it: away from the sender, without TCP timestamps or with fewer than ten of their ticks in the round trip.", move |row| of(row)?.srtt)
         .maybe_span("rto_ns", "Retransmission timeout in nanoseconds. Null if a log has no such value.", move |row| of(row)?.rto)
         .maybe_signed("usable_window_bytes", "Usable window in bytes: SND.UNA + SND.WND - SND.NXT. Negative after the receive window shrank. Null if the window is unknown.", move |row| of(row)?.usable_window_bytes)
         .maybe_text("limit", "Limit of the sender: congestion_window, receiver_window, or application (or its send buffer, which looks the same). Null if unknown.", move |row| of(row)?.limit.map(tcpexp_measure::sender::Limit::name))

@@ -15,7 +15,7 @@ use super::profile::Profile;
 use super::receiver::Replay;
 use super::row::SenderRow;
 use super::scale::WindowScale;
-use super::survey::Side;
+use super::side::Side;
 use crate::{Meter, Position};
 
 /// The second pass over one flow.
@@ -182,7 +182,9 @@ fn order(side: &Side, position: Option<Position>) -> Order {
         // Without evidence, assume a capture at the sender.
         None | Some(Position::Sender) => Order::Seen,
         // Without any echo, the timestamps show nothing: a middlebox may have changed them.
-        Some(_) if side.has_timestamps && side.least_echo.is_some() => Order::Replayed,
+        Some(_) if side.has_timestamps && side.least_echo.is_some() && side.shows_order() => {
+            Order::Replayed
+        }
         Some(_) => Order::NotSeen,
     }
 }

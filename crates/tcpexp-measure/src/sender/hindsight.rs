@@ -8,7 +8,8 @@ use tcpexp_units::TimeDelta;
 
 use super::fates::DataFates;
 use super::losses::Losses;
-use super::survey::{FlowSurvey, Side, Surveyed};
+use super::side::{Side, Surveyed};
+use super::survey::FlowSurvey;
 use crate::{Both, Busiest, Either, Meter, Metered, MissedData, Position, meter};
 
 /// The results of the first pass, by flow.

@@ -68,6 +68,7 @@ mod row;
 mod sample;
 mod scale;
 mod scoreboard;
+mod side;
 mod stamps;
 mod summary;
 mod survey;

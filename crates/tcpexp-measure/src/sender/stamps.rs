@@ -12,6 +12,8 @@ const WAITING: usize = 1_024;
 #[derive(Debug, Default)]
 pub(super) struct Echoes {
     waiting: VecDeque<(u32, Timestamp)>,
+    /// The latest timestamp, also after its echo.
+    latest: Option<u32>,
     least: Option<TimeDelta>,
 }
 
@@ -20,11 +22,8 @@ impl Echoes {
     pub(super) fn send(&mut self, stamp: u32, at: Timestamp) {
         // As in pping, the first packet with a value starts the time; the rest of its tick is
         // skipped.
-        if self
-            .waiting
-            .back()
-            .is_none_or(|&(latest, _)| is_after(stamp, latest))
-        {
+        if self.latest.is_none_or(|latest| is_after(stamp, latest)) {
+            self.latest = Some(stamp);
             if self.waiting.len() == WAITING {
                 self.waiting.pop_front();
             }
@@ -172,6 +171,15 @@ impl TickSearch {
         self.latest = Some((stamp, at));
     }
 
+    /// Length of a tick, or more if the clock has hardly advanced; `None` without timestamps.
+    pub(super) fn at_most(&self) -> Option<TimeDelta> {
+        let ((first, began), (latest, ended)) = (self.first?, self.latest?);
+        let ticks = i64::from(latest.wrapping_sub(first).cast_signed());
+        let span = (ended - began).as_nanos();
+        let length = if ticks > 0 { span / ticks } else { i64::MAX };
+        Some(TimeDelta::from_nanos(length))
+    }
+
     pub(super) fn found(&self) -> Option<TimeDelta> {
         let ((first, began), (latest, ended)) = (self.first?, self.latest?);
         let ticks = i64::from(latest.wrapping_sub(first).cast_signed());
@@ -182,5 +190,23 @@ impl TickSearch {
             ticks >= 50 && (elapsed - span).abs() < span / 20
         });
         tick.map(TimeDelta::from_nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_tick_starts_no_time_after_the_first_echo() {
+        let micros = |micros: i64| Timestamp::from_nanos(micros * 1_000);
+        let mut echoes = Echoes::default();
+        // A tick of 1 ms over a path of 300 µs: three packets with one value.
+        for at in [0, 310, 620] {
+            echoes.send(7, micros(at));
+            echoes.on_ack(7, micros(at + 300));
+            echoes.on_ack(7, micros(at + 311));
+        }
+        assert_eq!(echoes.least(), Some(TimeDelta::from_micros(300)));
     }
 }

@@ -1,7 +1,5 @@
 //! The first pass over one flow.
 
-use std::net::SocketAddr;
-
 use tcpexp_flow::{
     CeFeedback, Class, Classifier, Direction, Flow, FlowId, Order, PathTimes, Segment, StreamOffset,
 };
@@ -15,6 +13,7 @@ use super::lengths::Lengths;
 use super::pacing::{ANSWER, Pacing};
 use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
+use super::side::{Side, Surveyed};
 use super::stamps::{Echoes, ReceivedAcks, TickSearch};
 use super::unseen::Unseen;
 use crate::{Busiest, Meter, MissedData, Position, Vantage};
@@ -22,43 +21,12 @@ use crate::{Busiest, Meter, MissedData, Position, Vantage};
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.
 const MIN_DATA_SEGMENTS: u64 = 4;
+/// Longest answer of a host that shows that the capture was taken at it. The kernel of a host takes some 20 µs
+/// from the capture of a segment to that of its answer, which may be all of a short path's round trip.
+const AT_HOST: TimeDelta = TimeDelta::from_micros(30);
 /// Part of a window, as one over this, that may be on the way from the sender to a capture that counts as
 /// taken at the sender. A window that the timestamps restore is off by as much.
 const MOST_HIDDEN: i64 = 100;
-
-/// First-pass results for one flow.
-#[derive(Clone, Debug)]
-pub(super) struct Surveyed {
-    pub(super) initiator: SocketAddr,
-    pub(super) responder: SocketAddr,
-    /// `None` with hardly any data. Boxed, because most flows of a scan or a flood have none.
-    pub(super) sides: [Option<Box<Side>>; 2],
-}
-
-/// First-pass results for one direction's data and its sender.
-#[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Side {
-    pub(super) smss_bytes: u32,
-    pub(super) position: Option<Position>,
-    pub(super) has_sack: bool,
-    pub(super) has_timestamps: bool,
-    /// Scale of the receiver's window.
-    pub(super) window_scale: WindowScale,
-    pub(super) retransmissions: Retransmissions,
-    /// Data lost before it reached a capture away from the sender.
-    pub(super) unseen: Unseen,
-    /// Shortest time from an ACK to the data that echoes it; in a capture at the receiver, the
-    /// round-trip time.
-    pub(super) least_echo: Option<TimeDelta>,
-    pub(super) is_paced: bool,
-    /// True if captured packets hold several segments (TSO or GSO).
-    pub(super) is_bursty: bool,
-    /// Tick length of the sender's timestamps.
-    pub(super) tick: Option<TimeDelta>,
-    /// How the receiver reports congestion marks; `None` if unknown.
-    pub(super) feedback: Option<CeFeedback>,
-}
 
 /// The first pass over one flow.
 pub(super) struct FlowSurvey {
@@ -178,6 +146,12 @@ impl FlowSurvey {
     /// as slow.
     fn position(&self, direction: Direction) -> Option<Position> {
         let position = self.vantage()?.of(direction);
+        if self
+            .answer(direction)
+            .is_some_and(|answer| answer < AT_HOST)
+        {
+            return Some(Position::Sender);
+        }
         if position != Position::Sender {
             return Some(position);
         }
@@ -232,6 +206,8 @@ impl FlowSurvey {
         let (position, is_far) = (self.position(direction), self.is_far(direction));
         let mut side = own.side(other, position, is_far)?;
         let (handshake, smss_bytes) = (&self.handshake.ecn, side.smss_bytes);
+        let answers = Direction::BOTH.map(|direction| self.answer(direction));
+        side.whole_rtt = answers[0].zip(answers[1]).map(|(one, other)| one + other);
         let is_by_client = direction == Direction::Reverse;
         side.feedback = CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
             let mode = own.ecn.mode(other.ecn)?;
@@ -354,6 +330,8 @@ impl SideSurvey {
             feedback: None,
             is_bursty: lengths.is_above(smss_bytes),
             tick: self.ticks.found(),
+            acks_tick: other.ticks.at_most(),
+            whole_rtt: None,
             position,
             has_timestamps: timestamps.unwrap_or(self.has_stamps),
             has_sack: match both {

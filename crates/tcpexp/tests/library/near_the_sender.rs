@@ -62,3 +62,29 @@ fn a_router_near_the_sender_sees_the_windows_of_its_kernel() {
         assert!(window.matched * 100 > window.truth * 99);
     }
 }
+
+#[test]
+fn coarse_timestamps_at_the_receiver_show_no_times_and_then_no_window() {
+    let name = "reno-2mbit-40ms-50p";
+    let truth = logged_senders(&[fixture(&format!("{name}/probe.csv.gz"))], None).unwrap();
+    for (tick_millis, has_window, has_times) in
+        [(1, true, true), (40, true, false), (80, false, false)]
+    {
+        let file = records(&fixture(&format!("{name}/dst.pcap.gz"))).with_ticks(tick_millis);
+        let capture = spooled("receiver", &file);
+        let (found, _) = reconstructed_senders(&capture, &CwndOptions::default()).unwrap();
+        let scores = score_all(&found, &truth.senders, Options::default());
+        let sender = scores.iter().map(|sender| &sender.score);
+        let sender = sender
+            .max_by_key(|score| score.cwnd.all.estimate.truth)
+            .unwrap();
+        let window = &sender.cwnd.all.estimate;
+        assert_eq!(window.mean.is_some_and(|error| error < 0.01), has_window);
+        assert_eq!(window.matched > 0, has_window, "{tick_millis} ms");
+        assert_eq!(
+            sender.srtt.mean.is_some_and(|error| error < 0.01),
+            has_times
+        );
+        assert_eq!(sender.srtt.matched > 0, has_times, "{tick_millis} ms");
+    }
+}

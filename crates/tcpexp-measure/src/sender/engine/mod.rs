@@ -26,8 +26,8 @@ use super::progress::Progress;
 use super::recovery::RecoveryKind;
 use super::row::SenderRow;
 use super::scoreboard::Scoreboard;
+use super::side::Side;
 use super::stamps::Ticks;
-use super::survey::Side;
 use super::undecided::Undecided;
 use super::window::Window;
 
@@ -84,9 +84,11 @@ struct Totals {
 }
 
 impl Subject<'_> {
-    /// True unless the clock is too coarse to show a time of this length: its error exceeds it.
+    /// True unless the clock of the capture is too coarse to show a time of this length, or away from the
+    /// sender that of the timestamps.
     fn shows(&self, span: TimeDelta) -> bool {
         self.coarse_tick.is_none_or(|tick| span >= tick)
+            && (self.order != Order::Replayed || self.side.shows_time(span))
     }
 
     /// True if the sender paces, so that its model of the path may limit it.

@@ -76,6 +76,35 @@ impl Records {
         Self { interface, records }.file(Some)
     }
 
+    /// Writes a capture file with TCP timestamps whose ticks are this many times as long. The packets are
+    /// IPv4 over Ethernet.
+    pub(crate) fn with_ticks(&self, times: u32) -> Vec<u8> {
+        // Ethernet and IP take 34 bytes, TCP 20 before its options.
+        const OPTIONS: usize = 54;
+        let coarser = self.records.iter().map(|(at, captured, wire_bytes)| {
+            let mut captured = captured.clone();
+            let mut place = OPTIONS;
+            while let [kind, length, ..] = captured[place.min(captured.len())..] {
+                match kind {
+                    0 => break,
+                    1 => place += 1,
+                    8 if captured.len() >= place + 10 => {
+                        for stamp in [place + 2, place + 6].map(|start| start..start + 4) {
+                            let value =
+                                u32::from_be_bytes(captured[stamp.clone()].try_into().unwrap());
+                            captured[stamp].copy_from_slice(&(value / times).to_be_bytes());
+                        }
+                        break;
+                    }
+                    _ => place += usize::from(length.max(2)),
+                }
+            }
+            (*at, captured, *wire_bytes)
+        });
+        let (interface, records) = (self.interface, coarser.collect());
+        Self { interface, records }.file(Some)
+    }
+
     /// Writes a capture file of the records for which `at` returns a time, with that time.
     pub(crate) fn file(&self, mut at: impl FnMut(Timestamp) -> Option<Timestamp>) -> Vec<u8> {
         let interfaces = [self.interface];

@@ -1,0 +1,68 @@
+//! The results of the first pass over one flow.
+
+use std::net::SocketAddr;
+
+use tcpexp_flow::CeFeedback;
+use tcpexp_units::TimeDelta;
+
+use super::retransmissions::Retransmissions;
+use super::scale::WindowScale;
+use super::unseen::Unseen;
+use crate::Position;
+
+/// Number of ticks of the receiver's timestamps in a round-trip time that they show away from the sender. It is
+/// too short by up to half a tick: 5 %.
+const MIN_TICKS: i64 = 10;
+/// First-pass results for one flow.
+#[derive(Clone, Debug)]
+pub(super) struct Surveyed {
+    pub(super) initiator: SocketAddr,
+    pub(super) responder: SocketAddr,
+    /// `None` with hardly any data. Boxed, because most flows of a scan or a flood have none.
+    pub(super) sides: [Option<Box<Side>>; 2],
+}
+
+/// First-pass results for one direction's data and its sender.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Side {
+    pub(super) smss_bytes: u32,
+    pub(super) position: Option<Position>,
+    pub(super) has_sack: bool,
+    pub(super) has_timestamps: bool,
+    /// Scale of the receiver's window.
+    pub(super) window_scale: WindowScale,
+    pub(super) retransmissions: Retransmissions,
+    /// Data lost before it reached a capture away from the sender.
+    pub(super) unseen: Unseen,
+    /// Shortest time from an ACK to the data that echoes it; in a capture at the receiver, the
+    /// round-trip time.
+    pub(super) least_echo: Option<TimeDelta>,
+    pub(super) is_paced: bool,
+    /// True if captured packets hold several segments (TSO or GSO).
+    pub(super) is_bursty: bool,
+    /// Tick length of the sender's timestamps.
+    pub(super) tick: Option<TimeDelta>,
+    /// Tick length of the receiver's timestamps, or more if they hardly advance.
+    pub(super) acks_tick: Option<TimeDelta>,
+    /// Shortest round-trip time between the ends; `None` if unknown.
+    pub(super) whole_rtt: Option<TimeDelta>,
+    /// How the receiver reports congestion marks; `None` if unknown.
+    pub(super) feedback: Option<CeFeedback>,
+}
+
+impl Side {
+    /// True if the timestamps of ACKs show the order of the sender's events away from the sender. With ticks
+    /// longer than a round trip, most ACKs carry the same timestamp as those of the round before.
+    pub(super) fn shows_order(&self) -> bool {
+        self.acks_tick
+            .zip(self.whole_rtt)
+            .is_none_or(|(tick, rtt)| rtt >= tick)
+    }
+
+    /// True if the timestamps of ACKs show a round-trip time of this length away from the sender.
+    pub(super) fn shows_time(&self, span: TimeDelta) -> bool {
+        self.acks_tick
+            .is_none_or(|tick| span.as_nanos() / MIN_TICKS >= tick.as_nanos())
+    }
+}
