@@ -10,8 +10,8 @@ const BURST: TimeDelta = TimeDelta::from_micros(100);
 const MIN_PACKETS: u64 = 200;
 /// A sender whose bursts follow an ACK this many times less often than by chance answers from afar.
 const RARER: u128 = 4;
-/// Least number of answers by chance for this decision: two or fewer of eight are chance once in 70
-/// senders, and the first eight need as many bursts as a transfer of some seconds has.
+/// Least number of answers by chance for this decision. Where chance gives eight, it gives none or one to one
+/// sender in 330 (Poisson distribution).
 const MIN_BY_CHANCE: u128 = 8;
 
 /// Counts bursts sent in response to an ACK, and other bursts.
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_sender_that_could_answer_at_once_and_does_not_is_paced() {
-        // A period of which the round-trip time is a multiple.
+        // If the round-trip time is a multiple of its period, a timer follows each ACK by the same time.
         assert!(sent(3_000, 0).is_paced(false));
     }
 

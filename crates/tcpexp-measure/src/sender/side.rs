@@ -10,9 +10,10 @@ use super::scale::WindowScale;
 use super::unseen::Unseen;
 use crate::Position;
 
-/// Number of ticks of the receiver's timestamps in a round-trip time that they show away from the sender. It is
-/// too short by up to half a tick: 5 %.
+/// Least length, in ticks of the receiver's timestamps, of a round-trip time that they show away from the sender.
+/// The time is too short by up to half a tick, here 5 %.
 const MIN_TICKS: i64 = 10;
+
 /// First-pass results for one flow.
 #[derive(Clone, Debug)]
 pub(super) struct Surveyed {

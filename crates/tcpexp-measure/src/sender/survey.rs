@@ -146,18 +146,15 @@ impl FlowSurvey {
     /// as slow.
     fn position(&self, direction: Direction) -> Option<Position> {
         let position = self.vantage()?.of(direction);
-        if self
-            .answer(direction)
-            .is_some_and(|answer| answer < AT_HOST)
-        {
+        let Some(to_sender) = self.answer(direction) else {
+            return Some(position);
+        };
+        if to_sender < AT_HOST {
             return Some(Position::Sender);
         }
-        if position != Position::Sender {
+        if position != Position::Sender || to_sender < ANSWER {
             return Some(position);
         }
-        let Some(to_sender) = self.answer(direction).filter(|_| self.is_far(direction)) else {
-            return Some(Position::Sender);
-        };
         let to_receiver = self.answer(direction.opposite());
         let hides_data = to_receiver.is_some_and(|to_receiver| {
             to_sender.as_nanos() > (to_sender + to_receiver).as_nanos() / MOST_HIDDEN
