@@ -59,6 +59,7 @@ mod options;
 mod pacing;
 mod profile;
 mod progress;
+mod pulses;
 mod receiver;
 mod recovery;
 mod reduction;

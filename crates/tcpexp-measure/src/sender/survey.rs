@@ -11,6 +11,7 @@ use super::ecn_signs::EcnSigns;
 use super::handshake::Handshake;
 use super::lengths::Lengths;
 use super::pacing::{ANSWER, Pacing};
+use super::pulses::Pulses;
 use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
 use super::side::{Side, Surveyed};
@@ -60,6 +61,7 @@ struct SideSurvey {
     received_acks: ReceivedAcks,
     echo_watch: EchoWatch,
     drains: Drains,
+    pulses: Pulses,
     ecn: EcnSigns,
 }
 
@@ -105,7 +107,7 @@ impl Meter for FlowSurvey {
         if let Some(ack) = segment.ack {
             other.on_ack(segment, ack);
         }
-        own.send(segment);
+        own.send(segment, other.echoes.least());
     }
 
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
@@ -215,7 +217,8 @@ impl FlowSurvey {
 }
 
 impl SideSurvey {
-    fn send(&mut self, segment: &Segment) {
+    /// Processes a packet of this direction. `least_echo` is the shortest time in which this end answers.
+    fn send(&mut self, segment: &Segment, least_echo: Option<TimeDelta>) {
         // The first pass uses no cause, so the classifier needs no path times.
         let (class, _) = self.classifier.segment(segment, PathTimes::default);
         if class == Class::Copy {
@@ -242,6 +245,7 @@ impl SideSurvey {
         match class {
             Class::Behind(behind) => {
                 self.drains.send_again();
+                self.pulses.send_again();
                 self.again.push(Again {
                     start,
                     end,
@@ -258,7 +262,11 @@ impl SideSurvey {
                     .received_acks
                     .known_at(segment.timestamps.map(|(_, echo)| echo))
                 {
-                    self.drains.send(segment.seen.at, end.since(acked));
+                    let flight_bytes = end.since(acked);
+                    self.drains.send(segment.seen.at, flight_bytes);
+                    if let Some((own, other)) = least_echo.zip(self.echoes.least()) {
+                        self.pulses.send(segment.seen.at, flight_bytes, own + other);
+                    }
                 }
                 if bytes > 0 {
                     let known_at_most = self.received_acks.known_at_most();
@@ -351,7 +359,7 @@ impl SideSurvey {
                     self.pacing.is_paced(is_far)
                         || self.drains.count() > 0 && !self.pacing.is_clocked_by_acks(is_far)
                 }
-                _ => self.drains.count() > 0,
+                _ => self.drains.count() > 0 || self.pulses.are_of_probes(),
             },
         })
     }
