@@ -92,7 +92,7 @@ impl<'a> Front<'a> {
                 losses.filter(|_| order == Order::Seen),
                 profile,
             ),
-            replay: (order == Order::Replayed).then(|| Replay::new(side.least_echo, side.tick)),
+            replay: (order == Order::Replayed).then(|| Replay::new(side)),
             classifier: Classifier::default(),
             feedback: side.feedback.clone(),
         }

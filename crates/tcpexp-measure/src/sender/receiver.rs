@@ -11,6 +11,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::engine::Engine;
 use super::event::{Acked, Sent};
 use super::row::SenderRow;
+use super::side::Side;
 use super::stamps::{Ticks, is_after};
 
 /// Maximum number of ACKs that wait for an echo.
@@ -44,13 +45,17 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn new(least_rtt: Option<TimeDelta>, tick: Option<TimeDelta>) -> Self {
+    pub(super) fn new(side: &Side) -> Self {
+        let least_rtt = side.least_echo;
+        let first_tick = side
+            .first_tick
+            .map(|(stamp, began)| (stamp, began - least_rtt.unwrap_or_default()));
         Self {
             departed: VecDeque::new(),
             least_rtt,
             latest: None,
             arrived: None,
-            ticks: Ticks::new(tick),
+            ticks: Ticks::started(side.tick, first_tick),
         }
     }
 

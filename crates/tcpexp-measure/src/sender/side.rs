@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tcpexp_flow::CeFeedback;
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::retransmissions::Retransmissions;
 use super::scale::WindowScale;
@@ -44,6 +44,9 @@ pub(super) struct Side {
     pub(super) is_bursty: bool,
     /// Tick length of the sender's timestamps.
     pub(super) tick: Option<TimeDelta>,
+    /// The first timestamp of the sender, and the latest possible start of its tick by the capture's clock;
+    /// `None` if the tick length is unknown.
+    pub(super) first_tick: Option<(u32, Timestamp)>,
     /// Tick length of the receiver's timestamps, or more if they hardly advance.
     pub(super) acks_tick: Option<TimeDelta>,
     /// Shortest round-trip time between the ends; `None` if unknown.

@@ -124,6 +124,14 @@ impl Ticks {
         Self { tick, latest: None }
     }
 
+    /// A clock of which the latest possible start of one tick is known before the first packet.
+    pub(super) fn started(tick: Option<TimeDelta>, start: Option<(u32, Timestamp)>) -> Self {
+        Self {
+            tick,
+            latest: start,
+        }
+    }
+
     pub(super) fn send(&mut self, at: Timestamp, stamp: Option<u32>) {
         let (Some(tick), Some(stamp)) = (self.tick, stamp) else {
             return;
@@ -154,12 +162,21 @@ impl Ticks {
     }
 }
 
-/// Finds the tick length from the first and the latest timestamp.
+/// Finds the tick length from the first and the latest timestamp, and when the first tick began.
 #[derive(Debug, Default)]
 pub(super) struct TickSearch {
     first: Option<(u32, Timestamp)>,
     latest: Option<(u32, Timestamp)>,
+    /// Tick length as first found.
+    tick: Option<TimeDelta>,
+    /// Least time by which a packet is later than its tick, if the first packet is not late; negative if the
+    /// first packet waited in a queue that was shorter later.
+    least_lag: TimeDelta,
 }
+
+/// Time after the first packet in which a packet may show that the first one waited in a queue. Clocks that differ
+/// by 20 ppm part by 2.4 ms in it, less than the time in which data counts as the answer to an ACK.
+const LAG_SPAN: TimeDelta = TimeDelta::from_seconds(120);
 
 /// Tick lengths of timestamp clocks in nanoseconds. RFC 7323, section 5.4, allows 1 ms to 1 s;
 /// Linux also has 1 µs.
@@ -167,8 +184,25 @@ const TICKS: [i64; 5] = [1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000];
 
 impl TickSearch {
     pub(super) fn send(&mut self, stamp: u32, at: Timestamp) {
-        self.first.get_or_insert((stamp, at));
+        let (first, began) = *self.first.get_or_insert((stamp, at));
         self.latest = Some((stamp, at));
+        if at - began > LAG_SPAN {
+            return;
+        }
+        if self.tick.is_none() {
+            self.tick = self.found();
+        }
+        if let Some(tick) = self.tick {
+            let ticks = i64::from(stamp.wrapping_sub(first).cast_signed());
+            let elapsed = TimeDelta::from_nanos(ticks.saturating_mul(tick.as_nanos()));
+            self.least_lag = self.least_lag.min(at - began - elapsed);
+        }
+    }
+
+    /// The first timestamp, and the latest possible start of its tick; `None` if the tick length is unknown.
+    pub(super) fn start(&self) -> Option<(u32, Timestamp)> {
+        let (first, began) = self.first?;
+        (self.tick.is_some() && self.tick == self.found()).then(|| (first, began + self.least_lag))
     }
 
     /// Length of a tick, or more if the clock has hardly advanced; `None` without timestamps.

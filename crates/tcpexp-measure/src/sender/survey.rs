@@ -335,6 +335,7 @@ impl SideSurvey {
             feedback: None,
             is_bursty: lengths.is_above(smss_bytes),
             tick: self.ticks.found(),
+            first_tick: self.ticks.start(),
             acks_tick: other.ticks.at_most(),
             whole_rtt: None,
             position,
