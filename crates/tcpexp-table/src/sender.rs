@@ -39,7 +39,7 @@ pub(crate) fn windows<R: 'static>(
 /// Adds the column for the source of the congestion window.
 pub(crate) fn cwnd_source<R: 'static>(columns: Builder<R>, of: fn(&R) -> CwndSource) -> Builder<R> {
     columns
-        .name("cwnd_source", "Source of the window: measured (a kernel logged it), filled (the sender fills it, so it equals the data in the network), recovery (data in the network plus what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules; receiver_limited without a window: a recovery whose threshold is unknown). Or the reason why it is unknown: undecided (a sender that filled its window was silent until a loss recovery began: it may have cut the window, or have had no data), warm_up (the capture began in the middle), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
+        .name("cwnd_source", "Source of the window: measured (a kernel logged it), filled (the sender fills it, so it equals the data in the network), recovery (data in the network plus what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules; receiver_limited without a window: a recovery whose threshold is unknown). Or the reason why it is unknown: undecided (a sender that filled its window was silent until a loss recovery began: it may have cut the window, or have had no data), warm_up (the capture began in the middle, and the sender has neither filled nor reduced its window since), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
 }
 
 /// Adds the columns for the state of congestion control and its timers.
@@ -49,7 +49,7 @@ pub(crate) fn control<R: 'static>(
 ) -> Builder<R> {
     columns
         .maybe_id("ssthresh_segments", "Slow start threshold in segments. Null if infinite or unknown: in a recovery, unless the sender's reductions follow a known rule.", move |row| of(row)?.ssthresh_segments)
-        .maybe_text("phase", "Phase of congestion control: slow_start, congestion_avoidance, fast_recovery, loss_recovery (after a timeout) or window_reduction (after ECN echoes). Null if unknown.", move |row| of(row)?.phase.map(tcpexp_measure::sender::Phase::name))
+        .maybe_text("phase", "Phase of congestion control: slow_start, congestion_avoidance, fast_recovery, loss_recovery (after a timeout) or window_reduction (after ECN echoes). Null if unknown, as in the middle of a connection before its first reduction.", move |row| of(row)?.phase.map(tcpexp_measure::sender::Phase::name))
         .maybe_id("recovery_epoch", "Number of the recovery among this sender's, from 0. Null outside a recovery, and if a log has no such value.", move |row| of(row)?.recovery_epoch)
         .maybe_span("srtt_ns", "Smoothed round-trip time in nanoseconds. Null before the first measurement, if a log has no such value, and if the capture does not show it: away from the sender, without TCP timestamps or with fewer than ten of their ticks in the round trip.", move |row| of(row)?.srtt)
         .maybe_span("rto_ns", "Retransmission timeout in nanoseconds. Null if a log has no such value.", move |row| of(row)?.rto)

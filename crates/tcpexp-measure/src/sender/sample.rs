@@ -76,7 +76,8 @@ pub enum CwndSource {
     /// Unknown: a sender that filled its window left several ACKs unanswered until a loss recovery
     /// began. It may have cut the window, or the application may have had no data.
     Undecided,
-    /// Unknown: the capture began mid-connection, and no captured data is acknowledged yet.
+    /// Unknown: the capture began mid-connection, and the sender has neither filled nor reduced its window
+    /// since.
     WarmUp,
     /// Unknown: the sender paces below its window (BBR), so packets do not show the window.
     Paced,

@@ -82,6 +82,18 @@ pub(super) struct Window {
     /// Estimates of the last round trip, to detect the end of slow start.
     round: VecDeque<(Timestamp, u32)>,
     pub(super) is_filled: bool,
+    start: Beginning,
+}
+
+/// What is known of the window before the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beginning {
+    /// The stream began with the initial window.
+    Seen,
+    /// The capture began later, and nothing has shown the window since: the sender may use a part of it only.
+    NotShown,
+    /// The capture began later, but the sender has filled the window or reduced it since.
+    Shown,
 }
 
 /// Recent use of the window (RFC 7661; `tcp_cwnd_validate`).
@@ -105,6 +117,30 @@ impl Window {
             is_bursty,
             round: VecDeque::new(),
             is_filled: false,
+            start: Beginning::Seen,
+        }
+    }
+
+    /// Begins in the middle of a stream, with `pipe` segments in flight in place of the initial window.
+    pub(super) fn begin_in_the_middle(&mut self, pipe: u32) {
+        self.cwnd = pipe.max(1);
+        self.start = Beginning::NotShown;
+    }
+
+    /// True unless the capture began in the middle of the stream, and the sender has not shown its window since.
+    pub(super) fn is_shown(&self) -> bool {
+        self.start != Beginning::NotShown
+    }
+
+    /// True if the window is known to be below or above the threshold. In the middle of a stream, it may have been
+    /// reduced before.
+    pub(super) fn has_known_phase(&self) -> bool {
+        self.start == Beginning::Seen || self.ssthresh.is_some()
+    }
+
+    fn show(&mut self) {
+        if self.start == Beginning::NotShown {
+            self.start = Beginning::Shown;
         }
     }
 
@@ -140,6 +176,7 @@ impl Window {
             return CwndEstimate::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
         self.is_filled = true;
+        self.show();
         // TSO defers segments, so the pipe stays up to 1.6 % below the window (measured at 100
         // Mbit/s).
         self.cwnd = if self.is_bursty {
@@ -296,6 +333,7 @@ impl Window {
 
     /// Ends a recovery: the pipe is the reduced window.
     pub(super) fn settle(&mut self, pipe: u32) {
+        self.show();
         self.cwnd = pipe.max(1);
         self.ssthresh = Some(self.cwnd);
         self.forget();

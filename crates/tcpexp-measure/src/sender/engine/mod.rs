@@ -287,9 +287,8 @@ impl<'a> Engine<'a> {
         if advanced {
             self.exchange.advance(acked.at);
         }
-        // The capture missed earlier data, so the pipe replaces the initial window.
         if warmed_up {
-            self.window.cwnd = self.board.pipe().max(1);
+            self.window.begin_in_the_middle(self.board.pipe());
         }
         let prior_in_flight = self.board.pipe();
         let had = self.board.counted_duplicates;

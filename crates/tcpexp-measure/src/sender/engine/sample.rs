@@ -59,10 +59,17 @@ impl Engine<'_> {
 
     fn sample(&self, now: &AckContext, cwnd: Option<u32>, source: CwndSource) -> SenderSample {
         let smss = self.subject.side.smss_bytes;
+        let is_warming_up = self.stream.is_some_and(|stream| stream.is_warming_up());
+        let has_phase = !self.state.is_open() || !is_warming_up && self.window.has_known_phase();
         let source = match source {
-            _ if self.stream.is_some_and(|stream| stream.is_warming_up()) => CwndSource::WarmUp,
+            _ if is_warming_up => CwndSource::WarmUp,
             _ if self.subject.order == Order::NotSeen => CwndSource::NotSeen,
             _ if self.subject.side.is_paced => CwndSource::Paced,
+            CwndSource::ApplicationLimited | CwndSource::ReceiverLimited
+                if !self.window.is_shown() =>
+            {
+                CwndSource::WarmUp
+            }
             source => source,
         };
         let is_known = !matches!(
@@ -92,7 +99,7 @@ impl Engine<'_> {
             cwnd_bytes: cwnd.map(|cwnd| u64::from(cwnd) * u64::from(smss)),
             cwnd_source: source,
             ssthresh_segments: self.window.ssthresh.filter(|_| is_known && !is_guessed),
-            phase: is_ordered.then(|| self.phase()),
+            phase: (is_ordered && has_phase).then(|| self.phase()),
             recovery_epoch: self.state.recovery().map(|recovery| recovery.epoch),
             // Without the order of events at the sender, the time from data to its ACK has no meaning.
             srtt: srtt.filter(|_| is_timed),

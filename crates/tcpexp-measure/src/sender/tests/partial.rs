@@ -23,13 +23,13 @@ fn window_is_unknown_until_captured_data_is_acknowledged() {
         1.044 < ack 15001
     ";
     assert_snapshot!(replay(text), @r"
-    0+1000 pipe 1 cwnd - warm_up slow_start
-    0+2000 pipe 2 cwnd - warm_up slow_start
-    0+3000 pipe 3 cwnd - warm_up slow_start
-    1000+3000 pipe 3 cwnd 3 filled slow_start
-    2000+3000 pipe 3 cwnd 3 filled slow_start
-    3000+3000 pipe 3 cwnd 3 filled slow_start
-    4000+3000 pipe 3 cwnd 3 filled slow_start
+    0+1000 pipe 1 cwnd - warm_up -
+    0+2000 pipe 2 cwnd - warm_up -
+    0+3000 pipe 3 cwnd - warm_up -
+    1000+3000 pipe 3 cwnd 3 filled -
+    2000+3000 pipe 3 cwnd 3 filled -
+    3000+3000 pipe 3 cwnd 3 filled -
+    4000+3000 pipe 3 cwnd 3 filled -
     ");
 }
 
@@ -63,9 +63,9 @@ fn gap_of_a_gigabyte_resets_the_state() {
         1.121 < ack 1000003001
     ";
     assert_snapshot!(replay(text), @r"
-    0+2000 pipe 2 cwnd - warm_up slow_start
-    1000000000+2000 pipe 2 cwnd - warm_up slow_start
-    1000002000+1000 pipe 1 cwnd 4 application_limited slow_start
+    0+2000 pipe 2 cwnd - warm_up -
+    1000000000+2000 pipe 2 cwnd - warm_up -
+    1000002000+1000 pipe 1 cwnd - warm_up -
     ");
 }
 
@@ -283,4 +283,57 @@ fn at_a_receiver_data_before_the_first_ack_that_it_echoes_has_a_time() {
         times.iter().all(|millis| (40..=50).contains(millis)),
         "{times:?}"
     );
+}
+
+/// A capture at the receiver that begins while ten segments are in flight, which the bottleneck forwards every 20 ms,
+/// and after `slow` segments every 19 ms: the queue is never shorter than at the end.
+fn begun_behind_a_queue(slow: u32) -> String {
+    const WINDOW: u32 = 10;
+    let arrives_ms =
+        |segment: u32| 1_000 + 20 * segment.min(slow) + 19 * segment.saturating_sub(slow);
+    let mut text = String::new();
+    for segment in WINDOW..WINDOW + 80 {
+        let (at, answered) = (arrives_ms(segment), arrives_ms(segment - WINDOW));
+        let (from, end) = (1 + segment * 1_000, 1 + (segment + 1) * 1_000);
+        let second = |millis: u32| format!("{}.{:03}", millis / 1_000, millis % 1_000);
+        // The sender answers each ACK when it comes, 20 ms after it left.
+        let (stamp, echo) = (7_000 + answered, 3_000 + answered);
+        let (at, stamp_of_ack) = (second(at), 3_000 + at);
+        writeln!(text, "{at}000 > {from}:{end}(1000) ts {stamp} {echo}").unwrap();
+        writeln!(
+            text,
+            "{at}010 < ack {end} win 60000 ts {stamp_of_ack} {stamp}"
+        )
+        .unwrap();
+    }
+    text
+}
+
+#[test]
+fn at_a_receiver_a_capture_that_begins_behind_a_queue_shows_the_window() {
+    for slow in [40, 80] {
+        let options = SenderOptions {
+            position: Some(Position::Receiver),
+            ..SenderOptions::default()
+        };
+        let samples = rows(&begun_behind_a_queue(slow), options);
+        let windows = samples.iter().filter_map(|row| match row {
+            SenderRow::Sample(sample) => Some((sample.cwnd_source, sample.cwnd_segments)),
+            _ => None,
+        });
+        let windows: Vec<_> = windows.collect();
+        let known = windows
+            .iter()
+            .filter(|(source, _)| *source != CwndSource::WarmUp);
+        let known: Vec<_> = known.copied().collect();
+        assert!(known.len() > 60, "{windows:?}");
+        // No data follows the last ACKs.
+        let filled = &known[..known.len() - 10];
+        assert!(
+            filled
+                .iter()
+                .all(|window| *window == (CwndSource::Filled, Some(10))),
+            "{windows:?}"
+        );
+    }
 }
