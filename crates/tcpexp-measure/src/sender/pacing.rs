@@ -23,13 +23,16 @@ pub(super) struct Pacing {
     /// Total time in which a burst would have counted as an answer.
     answer_time: TimeDelta,
     sent: Option<Timestamp>,
+    /// True if the latest ACK reports gaps.
+    is_repairing: bool,
     answers: u64,
     unasked: u64,
 }
 
 impl Pacing {
     #[inline]
-    pub(super) fn on_ack(&mut self, at: Timestamp) {
+    pub(super) fn on_ack(&mut self, at: Timestamp, reports_gaps: bool) {
+        self.is_repairing = reports_gaps;
         if let Some(acked_at) = self.acked_at {
             self.answer_time += (at - acked_at).max(TimeDelta::ZERO).min(ANSWER);
         }
@@ -40,8 +43,9 @@ impl Pacing {
     #[inline]
     pub(super) fn send(&mut self, at: Timestamp) {
         let is_burst = self.sent.is_some_and(|sent| at - sent < BURST);
-        // A burst has one cause, so only its first packet counts.
-        if !is_burst {
+        // A burst has one cause, so only its first packet counts. In a recovery, a sender that paces answers ACKs too, as
+        // it sends no more than they acknowledge (packet conservation; RFC 6937).
+        if !is_burst && !self.is_repairing {
             if self.acked_at.is_some_and(|acked_at| at - acked_at < ANSWER) {
                 self.answers += 1;
             } else {
@@ -100,7 +104,7 @@ mod tests {
         events.sort_unstable();
         for (at, is_ack) in events {
             if is_ack {
-                pacing.on_ack(micros(at));
+                pacing.on_ack(micros(at), false);
             } else {
                 pacing.send(micros(at));
             }
@@ -122,6 +126,19 @@ mod tests {
     fn a_sender_that_could_answer_at_once_and_does_not_is_paced() {
         // If the round-trip time is a multiple of its period, a timer follows each ACK by the same time.
         assert!(sent(3_000, 0).is_paced(false));
+    }
+
+    #[test]
+    fn answers_to_acks_that_report_gaps_do_not_count() {
+        let mut pacing = sent(4_000, 77);
+        let micros = |turn: i64, micros: i64| {
+            Timestamp::from_nanos((20_000_000 + turn * 10_000 + micros) * 1_000)
+        };
+        for turn in 0..10_000 {
+            pacing.on_ack(micros(turn, 0), true);
+            pacing.send(micros(turn, 10));
+        }
+        assert!(pacing.is_paced(false));
     }
 
     #[test]

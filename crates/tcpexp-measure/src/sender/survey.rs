@@ -284,7 +284,8 @@ impl SideSurvey {
         if let Some((_, echo)) = segment.timestamps {
             self.echoes.on_ack(echo, segment.seen.at);
         }
-        self.pacing.on_ack(segment.seen.at);
+        self.pacing
+            .on_ack(segment.seen.at, segment.sack_block_count() > 0);
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
         self.received_acks.push(stamp, ack);
         self.echo_watch.on_ack(stamp, segment.window);
