@@ -24,6 +24,9 @@ const MOST_PERCENT: i64 = 67;
 /// Least rise in bytes, three Ethernet segments: a window that is increased by one segment per round trip rises by two
 /// at most in the time of a pulse.
 const LEAST_BYTES: i64 = 3 * 1_460;
+/// Least time between two peaks, in parts. A gain cycle has eight phases of one round trip each; an application that
+/// writes large blocks makes the flight rise and fall more often.
+const LEAST_PERIOD: i64 = 5 * PARTS;
 /// Pulses in a row for a decision.
 const MIN_PULSES: u32 = 3;
 /// Longest pause between two flights, in round trips; after a longer one the sender begins anew.
@@ -38,6 +41,8 @@ pub(super) struct Pulses {
     levels: VecDeque<i64>,
     /// The pulse that is under way.
     rise: Option<Rise>,
+    /// Parts since the peak of the latest pulse, which is over.
+    since_pulse: Option<i64>,
     in_a_row: u32,
     has_probed: bool,
 }
@@ -99,6 +104,7 @@ impl Pulses {
         }
         let before = self.levels.front().copied();
         self.levels.push_back(level);
+        self.since_pulse = self.since_pulse.map(|parts| parts + 1);
         match &mut self.rise {
             Some(rise) if level >= rise.peak_bytes => {
                 rise.peak_bytes = level;
@@ -109,11 +115,17 @@ impl Pulses {
             }
             Some(rise) => {
                 rise.since_peak += 1;
+                let since_peak = rise.since_peak;
                 if is_above(rise.peak_bytes, level) {
-                    self.rise = None;
+                    let period = self.since_pulse.map(|parts| parts - since_peak);
+                    if period.is_some_and(|period| period < LEAST_PERIOD) {
+                        self.in_a_row = 0;
+                    }
                     self.in_a_row += 1;
+                    self.since_pulse = Some(since_peak);
+                    self.rise = None;
                     self.has_probed = self.in_a_row >= MIN_PULSES;
-                } else if rise.since_peak > LONGEST_FALL {
+                } else if since_peak > LONGEST_FALL {
                     self.forget();
                 }
             }
@@ -189,6 +201,14 @@ mod tests {
             pulses.send_again();
         }
         assert!(!pulses.are_of_probes());
+    }
+
+    #[test]
+    fn blocks_of_an_application_are_no_probes() {
+        for period in [3, 4, 8, 12] {
+            let blocks = (0..400).map(|part| 80 + 20 * i64::from(part % period < period / 2));
+            assert!(!is_probing(blocks), "{period}");
+        }
     }
 
     #[test]
