@@ -1,10 +1,12 @@
 //! One version of an object, read by ranges.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use chrono::{DateTime, Utc};
+use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt};
 
@@ -56,8 +58,8 @@ impl Version {
         self.identity.size
     }
 
-    /// Reads a range of the object.
-    pub(crate) async fn fetch(&self, range: Range<u64>) -> Result<Bytes, Error> {
+    /// Reads a range of the object, in the pieces in which it arrives.
+    pub(crate) async fn fetch(&self, range: Range<u64>) -> Result<VecDeque<Bytes>, Error> {
         let options = GetOptions {
             // A weak validator never matches (RFC 9110, 13.1.1), so it is only compared below.
             if_match: self
@@ -74,7 +76,7 @@ impl Version {
         if Identity::of(&got.meta) != self.identity {
             return Err(Error::Changed);
         }
-        whole(got).await
+        pieces(got).await
     }
 
     /// Remembers the first error.
@@ -103,19 +105,21 @@ async fn begin(store: &dyn ObjectStore, path: &Path) -> Result<(Identity, Bytes)
         },
     };
     let identity = Identity::of(&first.meta).known()?;
-    let head = whole(first).await?;
-    Ok((identity, head))
+    let mut head = BytesMut::new();
+    head.extend(pieces(first).await?);
+    Ok((identity, head.freeze()))
 }
 
 /// All bytes that the store announced.
-async fn whole(got: GetResult) -> Result<Bytes, Error> {
+async fn pieces(got: GetResult) -> Result<VecDeque<Bytes>, Error> {
     let wanted = got.range.end - got.range.start;
-    let bytes = got.bytes().await.map_err(|error| Error::of(&error))?;
-    let have = bytes.len() as u64;
+    let pieces = got.into_stream().try_collect::<VecDeque<_>>().await;
+    let pieces = pieces.map_err(|error| Error::of(&error))?;
+    let have = pieces.iter().map(|piece| piece.len() as u64).sum();
     if have != wanted {
         return Err(Error::Short { have, wanted });
     }
-    Ok(bytes)
+    Ok(pieces)
 }
 
 impl Identity {
