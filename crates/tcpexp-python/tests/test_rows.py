@@ -85,6 +85,7 @@ class Rows(unittest.TestCase):
         self.assertTrue(first.collect().equals(rows.filter(query).head(7)["start_time", "packets"]))
         self.assertEqual(lazy.select(polars.len()).collect().item(), len(rows))
         self.assertEqual(sum(len(polars.DataFrame(batch)) for batch in table), len(rows))
+        self.assertTrue(tcpexp.scan_throughput(SRC, **FINE).filter(query).collect().equals(rows.filter(query)))
 
     def test_programs_of_the_guide_run(self) -> None:
         guide = (REPOSITORY / "crates/tcpexp/src/guide/python.md").read_text()

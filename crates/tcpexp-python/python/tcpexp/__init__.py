@@ -11,11 +11,12 @@ A function has the name and the options of a command: `tcpexp rtt --help` explai
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, Unpack, cast
 
 from tcpexp._inputs import (
     Capture,
@@ -57,6 +58,9 @@ from tcpexp._table import (
     Table,
 )
 
+if TYPE_CHECKING:
+    import polars
+
 __all__ = [
     "CaptureWarning",
     "Comparison",
@@ -84,6 +88,11 @@ __all__ = [
     "plot",
     "report",
     "rtt",
+    "scan_cwnd",
+    "scan_flows",
+    "scan_path",
+    "scan_rtt",
+    "scan_throughput",
     "schema",
     "score",
     "split",
@@ -523,6 +532,28 @@ def schema(table: str | None = None) -> list[TableSchema]:
     names = [] if table is None else [table]
     text = Command(["schema", "--format=json", *names], Inputs()).call("none").text()
     return cast("list[TableSchema]", json.loads(text))
+
+
+_Options = ParamSpec("_Options")
+
+
+def _scanning(table: Callable[_Options, Table]) -> Callable[_Options, polars.LazyFrame]:
+    """The function that returns the rows of a table as a lazy frame."""
+
+    @functools.wraps(table, assigned=("__module__",))
+    def scan(*captures: _Options.args, **options: _Options.kwargs) -> polars.LazyFrame:
+        return table(*captures, **options).scan()
+
+    scan.__name__ = scan.__qualname__ = f"scan_{table.__name__}"
+    scan.__doc__ = f"The rows of `{table.__name__}` as a lazy frame of polars: `{table.__name__}(...).scan()`."
+    return scan
+
+
+scan_cwnd = _scanning(cwnd)
+scan_flows = _scanning(flows)
+scan_path = _scanning(path)
+scan_rtt = _scanning(rtt)
+scan_throughput = _scanning(throughput)
 
 
 def _command(
