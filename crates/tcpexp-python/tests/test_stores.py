@@ -1,5 +1,6 @@
 """The module with objects of MinIO, which `.ci/object-stores` builds, and with stores of obstore."""
 
+import gzip
 import os
 import shutil
 import socket
@@ -8,7 +9,7 @@ import tempfile
 import time
 import unittest
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from obstore.store import S3Store
 import many
 import tcpexp
 import tcpexp.ray
+from faults import Fault, Relay
 
 MINIO = shutil.which("minio")
 KEYS = {"aws_access_key_id": "tester", "aws_secret_access_key": "of-the-tester"}
@@ -82,6 +84,37 @@ class Objects(unittest.TestCase):
                 self.assertEqual(bytes(stored), Path(file).read_bytes(), name)
             rows = polars.read_parquet(str(made.tables["rtt"]), storage_options=options)
             self.assertEqual(len(rows), len(polars.DataFrame(expected)))
+
+    def test_faults_of_a_store_end_in_the_right_result_or_in_one_error(self) -> None:
+        with tempfile.TemporaryDirectory() as place, minio(Path(place, "minio")) as options:
+            store = store_of(options)
+            # Objects of several ranges.
+            large = {point: many.later(gzip.decompress((RENO / f"{point}.pcap.gz").read_bytes()), 10) for point in ("src", "dst")}
+            for point, data in large.items():
+                obstore.put(store, f"{point}.pcap", data)
+            expected = polars.DataFrame(tcpexp.rtt(large["src"], large["dst"]))
+            host, port = options["aws_endpoint"].removeprefix("http://").split(":")
+
+            def measured(decide: Callable[[int], Fault]) -> polars.DataFrame:
+                with Relay((host, int(port)), decide) as endpoint:
+                    through = {**options, "aws_endpoint": endpoint}
+                    return polars.DataFrame(tcpexp.rtt("s3://lab/src.pcap", "s3://lab/dst.pcap", storage_options=through))
+
+            passing: list[Fault] = ["busy", "cut", "slow"]
+            for fault in passing:
+                with self.subTest(fault):
+                    found = measured(lambda number, fault=fault: fault if number % 2 else "")  # type: ignore[misc]
+                    self.assertTrue(found.equals(expected, null_equal=True))
+            with self.assertRaisesRegex(Exception, "s3://lab/(src|dst).pcap: access denied: .*ExpiredToken"):
+                measured(lambda number: "expired" if number > 4 else "")
+
+            def replace(number: int) -> Fault:
+                if number == 4:
+                    obstore.put(store, "dst.pcap", large["src"])
+                return ""
+
+            with self.assertRaisesRegex(Exception, "s3://lab/dst.pcap: the object was replaced while it was read"):
+                measured(replace)
 
     def test_a_job_on_objects_gives_the_dataset_of_files(self) -> None:
         with tempfile.TemporaryDirectory() as place, minio(Path(place, "minio")) as options:
