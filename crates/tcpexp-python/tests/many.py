@@ -25,9 +25,9 @@ class Records:
         self.header, self.records = data[:24], list(records(data))
         self.seconds = self.records[-1][0] - self.records[0][0]
 
-    def cut(self, begin: int) -> bytes:
+    def cut(self, begin: int, seconds: int) -> bytes:
         start = self.records[0][0] + begin
-        kept = [record for at, record in self.records if start <= at < start + CUT_SECONDS]
+        kept = [record for at, record in self.records if start <= at < start + seconds]
         return b"".join([self.header, *kept])
 
 
@@ -58,19 +58,19 @@ def later(data: bytes, count: int) -> bytes:
     return b"".join(written)
 
 
-def make(folder: Path, count: int, broken: int) -> Path:
-    """Writes `count` pairs, the last `broken` of them broken. Returns their table."""
+def make(folder: Path, count: int, broken: int, seconds: int = CUT_SECONDS) -> Path:
+    """Writes `count` pairs of this length, the last `broken` of them broken. Returns their table."""
     of_both = [place.parent for place in sorted([*FIXTURES.glob("*/src.pcap.gz"), *SHARED.glob("*/src.pcap.gz")])]
     sources = [[Records(place / f"{point}.pcap.gz") for point in ("src", "dst")] for place in of_both]
     for number in range(count):
         pair = sources[number % len(sources)]
         # Cuts of one source begin two seconds apart, and begin again at its end.
-        begins = max(1, min(one.seconds for one in pair) - CUT_SECONDS)
+        begins = max(1, min(one.seconds for one in pair) - seconds)
         begin = 2 * (number // len(sources)) % begins
-        files = [one.cut(begin) for one in pair]
+        files = [one.cut(begin, seconds) for one in pair]
         how = BROKEN[number % len(BROKEN)] if number >= count - broken else ""
         if how == "foreign":
-            files[1] = sources[(number + 1) % len(sources)][1].cut(begin)
+            files[1] = sources[(number + 1) % len(sources)][1].cut(begin, seconds)
         elif how:
             files[0] = {"text": b"no capture", "empty": b"", "short": files[0][:20]}[how]
         for point, data in zip(("src", "dst"), files):
