@@ -172,11 +172,16 @@ mod tests {
         pulses
     }
 
+    /// One window in all parts of a round trip.
+    fn round(window: i64) -> impl Iterator<Item = i64> {
+        (0..PARTS).map(move |_| window)
+    }
+
     /// The flight of a gain cycle of BBR: a quarter more within a round trip, which then drains.
     fn cycle(base: i64) -> impl Iterator<Item = i64> {
         let rise = (1..=PARTS).map(move |part| base + base * part / (4 * PARTS));
         let fall = (0..PARTS).map(move |part| base + base * (PARTS - part) / (4 * PARTS));
-        let cruise = (0..6 * PARTS).map(move |_| base);
+        let cruise = (0..6).flat_map(move |_| round(base));
         rise.chain(fall).chain(cruise)
     }
 
@@ -214,16 +219,14 @@ mod tests {
     #[test]
     fn windows_that_grow_with_acks_or_follow_the_delay_are_no_probes() {
         // A segment per round trip up to a cut without a loss, as of CDG.
-        let sawtooth = |from: i64, to: i64| {
-            (0..40).flat_map(move |_| (from..=to).flat_map(|window| [window; PARTS as usize]))
-        };
+        let sawtooth = |from: i64, to: i64| (0..40).flat_map(move |_| (from..=to).flat_map(round));
         assert!(!is_probing(sawtooth(12, 18)));
         assert!(!is_probing(sawtooth(20, 30)));
         assert!(!is_probing(sawtooth(100, 130)));
         // Vegas.
         assert!(!is_probing((0..400).map(|part| 20 + part % 3)));
         // Slow start, again and again from a pause of the application.
-        let slow_start = |_| (0..5).flat_map(|round| [10 << round; PARTS as usize]);
+        let slow_start = |_| (0..5).flat_map(|turn| round(10 << turn));
         assert!(!is_probing((0..20).flat_map(slow_start)));
     }
 }
