@@ -62,8 +62,9 @@ fn page(one: &Labelled<Verdict, SenderLabel>, width: usize) -> String {
     if let Some(window) = first_window(verdict) {
         lines.extend(remark("window", window, width));
     }
-    if let Some(unseen) = unseen(verdict.evidence.position) {
-        lines.extend(remark("not seen", unseen, width));
+    let unseen = unseen(&verdict.evidence);
+    if !unseen.is_empty() {
+        lines.extend(remark("not seen", &unseen.join("; "), width));
     }
     let advice = advice(verdict.main, verdict.evidence.position);
     lines.extend(remark("advice", advice, width));
@@ -201,9 +202,12 @@ fn repaired(seen: &Evidence) -> String {
     }
 }
 
-/// What a capture at this position does not show.
-const fn unseen(position: Option<Position>) -> Option<&'static str> {
-    match position {
+/// What the capture does not show.
+fn unseen(seen: &Evidence) -> Vec<&'static str> {
+    let of_middle = seen.began_in_the_middle().then_some(
+        "the capture began in the middle of the connection: how much of its least RTT is a queue",
+    );
+    let of_position = match seen.position {
         Some(Position::Sender) => None,
         Some(Position::Receiver | Position::Between) => Some(
             "the capture is not at the sender: whether its application had data to send, and SYNs lost before the capture",
@@ -211,7 +215,8 @@ const fn unseen(position: Option<Position>) -> Option<&'static str> {
         None => Some(
             "the position of the capture is unknown (name it with --position): in which order data left the sender and ACKs reached it",
         ),
-    }
+    };
+    of_middle.into_iter().chain(of_position).collect()
 }
 
 /// Why round-trip times are unknown.
@@ -270,7 +275,12 @@ fn queue(seen: &Evidence) -> Vec<String> {
             None => "the bytes in flight change too little to show whose queue it is".to_owned(),
         });
     } else {
-        parts.push("no queueing delay".to_owned());
+        parts.push(match seen.base_rtt {
+            Some(base) if seen.began_in_the_middle() => {
+                format!("no queueing delay above the least RTT of {base:.1}")
+            }
+            _ => "no queueing delay".to_owned(),
+        });
     }
     if seen.losses_with_queue > 0 {
         let losses = counted(seen.losses_with_queue, "loss");

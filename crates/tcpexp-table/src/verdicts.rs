@@ -44,7 +44,7 @@ pub fn cause_columns() -> Columns<CauseRow> {
         .span("duration_ns", "Time from there to the sender's last ACK, or to its last timeout, in nanoseconds.", |row| row.row.verdict.duration)
         .maybe_time("longest_start_time", "Beginning of the longest uninterrupted time limited by this cause, for `tcpexp explain --at`. Null if the cause has only the time of the last round trip.", |row| row.row.longest().map(|(at, _)| at))
         .maybe_span("longest_ns", "Length of this time, in nanoseconds. Null where longest_start_time is.", |row| row.row.longest().map(|(_, span)| span))
-        .maybe_span("base_rtt_ns", "Least smoothed round-trip time of the sender, in nanoseconds. Null if unknown.", |row| row.row.verdict.evidence.base_rtt)
+        .maybe_span("base_rtt_ns", "Least smoothed round-trip time of the sender, in nanoseconds. It may include a queue if the capture began in the middle of the connection, where repeated_syn_packets is null. Null if unknown.", |row| row.row.verdict.evidence.base_rtt)
         .maybe_span("queue_delay_ns", "Median of the smoothed round-trip time above the least, over the round trips with a queue, in nanoseconds. Null without such round trips.", |row| row.row.verdict.evidence.queue_delay)
         .maybe_float("rtt_growth_share", "Share of the growth of the bytes in flight that the round-trip time follows: about 1 in a queue that the sender fills alone, about 0 in a queue of others. Null with few round trips with a queue, and if the bytes in flight hardly change.", |row| share(row.row.verdict.evidence.rtt_growth_percent))
         .count("losses_with_queue", "Losses noticed while a queue was filled; losses repaired together count once.", |row| row.row.verdict.evidence.losses_with_queue)
@@ -57,7 +57,7 @@ pub fn cause_columns() -> Columns<CauseRow> {
         .count("missed_bytes", "Bytes of the sender's data that were acknowledged and that the capture never shows, at least. Without the SYN, bytes that may have been sent before the capture began do not count. The time around them counts as not_certain.", |row| row.row.verdict.evidence.missed_bytes)
         .maybe_name("position", "Position of the capture relative to the sender's data: sender, receiver or between. Null if unknown. Only a capture at the sender proves every cause: elsewhere, the time of application is not_certain; at an unknown position, that of all causes but setup and tls.", |row| row.row.verdict.evidence.position.map(Position::name))
         .maybe_span("tcp_handshake_ns", "Time from the first SYN to the ACK of the SYN-ACK, in nanoseconds. Null unless both were captured.", |row| row.row.opening()?.tcp_handshake)
-        .maybe_count("repeated_syn_packets", "SYNs and SYN-ACKs that were sent again. Null if the capture does not have the flow's beginning.", |row| Some(row.row.opening()?.repeated_syns))
+        .maybe_count("repeated_syn_packets", "SYNs and SYN-ACKs that were sent again. Null if the capture does not have the flow's beginning.", |row| row.row.opening().filter(|opening| opening.has_syn).map(|opening| opening.repeated_syns))
         .maybe_time("tls_start_time", "Time of the TLS ClientHello. Null without TLS.", |row| Some(row.row.opening()?.tls?.began))
         .maybe_span("tls_handshake_ns", "Time from the ClientHello until both ends may send data, in nanoseconds. Null without TLS, and if the capture has no end of the handshake.", |row| {
             let tls = row.row.opening()?.tls?;

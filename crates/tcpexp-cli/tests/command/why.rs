@@ -132,3 +132,61 @@ fn a_window_that_began_at_one_segment_shows_lost_syns() {
     let usual = page(&[1.0], 10);
     assert!(!usual.contains("it began at one segment"), "{usual}");
 }
+
+/// A sender over 40 ms without a queue, captured at it from the middle of its connection: each ACK releases a
+/// segment, and in each of 40 round trips `more` segments more.
+fn from_the_middle(more: u32) -> Vec<u8> {
+    const ROUND_S: f64 = 0.040_003;
+    let mut lines = Vec::new();
+    let (mut window, mut next, mut acked) = (20, 1, 1);
+    for round in 0..40_u32 {
+        for place in 0..window {
+            let at = f64::from(round) * ROUND_S + f64::from(place) * 0.000_503;
+            if round > 0 {
+                acked += 1_000;
+                lines.push(format!("{at:.6} < . 1:1(0) ack {acked} win 60000"));
+            }
+            // The last ACK of a round trip releases what the window grew by.
+            let segments = if round > 0 && place + 1 == window {
+                1 + more
+            } else {
+                1
+            };
+            for _ in 0..segments {
+                let sent = at + 0.000_017;
+                lines.push(format!(
+                    "{sent:.6} > . {next}:{}(1000) ack 1 win 60000",
+                    next + 1_000
+                ));
+                next += 1_000;
+            }
+        }
+        window = (next - acked) / 1_000;
+    }
+    script::capture(&lines.join("\n"))
+}
+
+#[test]
+fn without_the_beginning_only_a_window_that_grows_is_called_growing() {
+    let desk = Desk::empty();
+    let page = |more| {
+        desk.put("src.pcap", &from_the_middle(more));
+        let page = desk.text("why src.pcap --position sender");
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let begins_late = "not seen the capture began in the middle of the connection";
+    let steady = page(0);
+    assert!(steady.contains("limited by no certain cause"), "{steady}");
+    assert!(
+        steady.contains("no queueing delay above the least RTT of 40.0 ms"),
+        "{steady}"
+    );
+    let growing = page(1);
+    assert!(
+        growing.contains("limited by the growing congestion window"),
+        "{growing}"
+    );
+    for page in [steady, growing] {
+        assert!(page.contains(begins_late), "{page}");
+    }
+}

@@ -116,6 +116,12 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// True if the capture began in the middle of the connection. Its round-trip times may all include a queue, so
+    /// [`Evidence::base_rtt`] is an upper bound.
+    pub fn began_in_the_middle(&self) -> bool {
+        self.opening.is_some_and(|opening| !opening.has_syn)
+    }
+
     fn has_constant_goodput(&self) -> bool {
         let spread = self.goodput_spread_percent;
         spread.is_some_and(|spread| spread <= CONSTANT_PERCENT)
@@ -198,6 +204,14 @@ fn judge(mut limits: Limits) -> Verdict {
         opening: limits.opening,
         window_began_at_one: limits.began_at_one,
     };
+    // A flight that grows while the round-trip time does not has no queue.
+    let unqueued: Vec<Round> = rounds
+        .iter()
+        .copied()
+        .filter(|round| !queue.is_filled(round.srtt))
+        .collect();
+    let is_growing = !evidence.began_in_the_middle()
+        || rtt_growth_percent(&unqueued).is_some_and(|growth| growth <= OTHERS_PERCENT);
     let mut most_in_flight = 0;
     for round in rounds {
         let is_after_queue = || {
@@ -214,6 +228,7 @@ fn judge(mut limits: Limits) -> Verdict {
                 None if may_have_own_pace(&round, most_in_flight, limits.position) => {
                     Cause::NotCertain
                 }
+                None if !is_growing => Cause::NotCertain,
                 None => Cause::WindowGrowth,
             }
         };

@@ -13,6 +13,8 @@ pub struct Opening {
     pub began: Timestamp,
     /// Time from the first SYN to the ACK of the SYN-ACK; `None` unless both were captured.
     pub tcp_handshake: Option<TimeDelta>,
+    /// True if the capture has a SYN or SYN-ACK. Otherwise it began in the middle of the connection.
+    pub has_syn: bool,
     /// Number of SYNs and SYN-ACKs that were sent again.
     pub repeated_syns: u64,
     /// The TLS handshake; `None` without one.
@@ -72,6 +74,7 @@ impl OpeningMeter {
         Opening {
             began: self.began,
             tcp_handshake: self.tcp_handshake,
+            has_syn: self.syns.iter().any(|syns| *syns > 0),
             repeated_syns: self.syns.iter().map(|syns| syns.saturating_sub(1)).sum(),
             tls: self.tls.times(),
         }
