@@ -207,6 +207,10 @@ impl FlowSurvey {
         let (handshake, smss_bytes) = (&self.handshake.ecn, side.smss_bytes);
         let answers = Direction::BOTH.map(|direction| self.answer(direction));
         side.whole_rtt = answers[0].zip(answers[1]).map(|(one, other)| one + other);
+        // Between two ticks of the ACKs, the flight of any sender seems to rise, and then falls.
+        let shows_flight = side.whole_rtt.is_some_and(|rtt| side.shows_time(rtt));
+        side.is_paced |=
+            position != Some(Position::Sender) && shows_flight && own.pulses.are_of_probes();
         let is_by_client = direction == Direction::Reverse;
         side.feedback = CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
             let mode = own.ecn.mode(other.ecn)?;
@@ -361,7 +365,7 @@ impl SideSurvey {
                     self.pacing.is_paced(is_far)
                         || self.drains.count() > 0 && !self.pacing.is_clocked_by_acks(is_far)
                 }
-                _ => self.drains.count() > 0 || self.pulses.are_of_probes(),
+                _ => self.drains.count() > 0,
             },
         })
     }
