@@ -83,16 +83,18 @@ pub(super) struct Window {
     round: VecDeque<(Timestamp, u32)>,
     pub(super) is_filled: bool,
     start: Beginning,
+    /// A threshold in place of the one that was set before the capture began.
+    assumed_ssthresh: Option<u32>,
 }
 
 /// What is known of the window before the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beginning {
-    /// The stream began with the initial window.
+    /// All that matters: the stream began with the initial window, or the sender has repaired a loss since.
     Seen,
     /// The capture began later, and nothing has shown the window since: the sender may use a part of it only.
     NotShown,
-    /// The capture began later, but the sender has filled the window or reduced it since.
+    /// The capture began later, but the sender has filled the window since. The threshold is unknown.
     Shown,
 }
 
@@ -118,7 +120,14 @@ impl Window {
             round: VecDeque::new(),
             is_filled: false,
             start: Beginning::Seen,
+            assumed_ssthresh: None,
         }
+    }
+
+    /// The threshold, if it is known.
+    pub(super) fn known_ssthresh(&self) -> Option<u32> {
+        self.ssthresh
+            .filter(|_| self.ssthresh != self.assumed_ssthresh)
     }
 
     /// Begins in the middle of a stream, with `pipe` segments in flight in place of the initial window.
@@ -136,12 +145,6 @@ impl Window {
     /// reduced before.
     pub(super) fn has_known_phase(&self) -> bool {
         self.start == Beginning::Seen || self.ssthresh.is_some()
-    }
-
-    fn show(&mut self) {
-        if self.start == Beginning::NotShown {
-            self.start = Beginning::Shown;
-        }
     }
 
     /// The estimate outside of recoveries.
@@ -176,7 +179,9 @@ impl Window {
             return CwndEstimate::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
         self.is_filled = true;
-        self.show();
+        if self.start == Beginning::NotShown {
+            self.start = Beginning::Shown;
+        }
         // TSO defers segments, so the pipe stays up to 1.6 % below the window (measured at 100
         // Mbit/s).
         self.cwnd = if self.is_bursty {
@@ -215,6 +220,7 @@ impl Window {
 
     /// Sets the window after a reduction without a loss.
     pub(super) fn reduced(&mut self, Reduced { cwnd, ssthresh }: Reduced) {
+        self.assumed_ssthresh = None;
         self.cwnd = cwnd;
         self.ssthresh = Some(ssthresh);
         // The pipes from before the reduction would raise the window of a bursty sender again.
@@ -238,6 +244,8 @@ impl Window {
         let is_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
         if is_slow_start && is_round && self.cwnd * 10 < before * 13 {
             self.ssthresh = Some(self.cwnd);
+            // In the middle of a stream, slow start may have ended long before.
+            self.assumed_ssthresh = self.ssthresh.filter(|_| self.start != Beginning::Seen);
         }
     }
 
@@ -320,8 +328,10 @@ impl Window {
 
     /// Slow start may regain three quarters of the current window (`tcp_current_ssthresh`).
     fn keep_threshold(&mut self) {
+        let is_assumed = self.ssthresh == self.assumed_ssthresh;
         if let Some(ssthresh) = &mut self.ssthresh {
             *ssthresh = (*ssthresh).max(self.cwnd / 2 + self.cwnd / 4);
+            self.assumed_ssthresh = is_assumed.then_some(*ssthresh);
         }
     }
 
@@ -333,7 +343,8 @@ impl Window {
 
     /// Ends a recovery: the pipe is the reduced window.
     pub(super) fn settle(&mut self, pipe: u32) {
-        self.show();
+        self.start = Beginning::Seen;
+        self.assumed_ssthresh = None;
         self.cwnd = pipe.max(1);
         self.ssthresh = Some(self.cwnd);
         self.forget();

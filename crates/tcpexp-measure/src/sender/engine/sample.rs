@@ -98,7 +98,10 @@ impl Engine<'_> {
             cwnd_segments: cwnd,
             cwnd_bytes: cwnd.map(|cwnd| u64::from(cwnd) * u64::from(smss)),
             cwnd_source: source,
-            ssthresh_segments: self.window.ssthresh.filter(|_| is_known && !is_guessed),
+            ssthresh_segments: self
+                .window
+                .known_ssthresh()
+                .filter(|_| is_known && !is_guessed),
             phase: (is_ordered && has_phase).then(|| self.phase()),
             recovery_epoch: self.state.recovery().map(|recovery| recovery.epoch),
             // Without the order of events at the sender, the time from data to its ACK has no meaning.

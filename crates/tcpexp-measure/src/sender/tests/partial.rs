@@ -335,5 +335,11 @@ fn at_a_receiver_a_capture_that_begins_behind_a_queue_shows_the_window() {
                 .all(|window| *window == (CwndSource::Filled, Some(10))),
             "{windows:?}"
         );
+        // The threshold was set before the capture began.
+        let thresholds = samples.iter().filter_map(|row| match row {
+            SenderRow::Sample(sample) => sample.ssthresh_segments,
+            _ => None,
+        });
+        assert_eq!(thresholds.count(), 0);
     }
 }
