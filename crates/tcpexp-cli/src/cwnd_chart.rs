@@ -7,7 +7,7 @@ use tcpexp::LabelledSenderRow;
 use tcpexp_chart::{CwndSeries, FigureSize, Style, cwnd_figure};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_logs::score::NamedRecord;
-use tcpexp_measure::sender::{RecoveryEpoch, SenderRow};
+use tcpexp_measure::sender::{CwndSource, RecoveryEpoch, SenderRow, SenderSample};
 use tcpexp_pair::spp::Point;
 use tcpexp_table::SenderLabel;
 
@@ -33,6 +33,9 @@ pub(crate) struct CwndChart {
 struct Followed {
     label: SenderLabel,
     series: CwndSeries,
+    has_window: bool,
+    /// Source of the latest window.
+    source: Option<CwndSource>,
 }
 
 impl CwndChart {
@@ -48,24 +51,32 @@ impl CwndChart {
     /// Adds a row.
     pub(crate) fn add(&mut self, row: &LabelledSenderRow) {
         match &row.row {
-            SenderRow::Sample(sample) => self.series(&row.flow, sample.direction).add(sample),
+            SenderRow::Sample(sample) => self.sample(&row.flow, sample),
             SenderRow::Recovery(epoch) => self.recovery(&row.flow, epoch),
             SenderRow::Summary(_) => self.senders += 1,
             SenderRow::Retransmission(_) => {}
         }
     }
 
-    fn recovery(&mut self, label: &SenderLabel, epoch: &RecoveryEpoch) {
-        self.series(label, epoch.direction).add_recovery(epoch);
+    fn sample(&mut self, label: &SenderLabel, sample: &SenderSample) {
+        let followed = self.follow(label, sample.direction);
+        followed.series.add(sample);
+        followed.has_window |= sample.cwnd_segments.is_some();
+        followed.source = Some(sample.cwnd_source);
     }
 
-    fn series(&mut self, label: &SenderLabel, direction: Direction) -> &mut CwndSeries {
+    fn recovery(&mut self, label: &SenderLabel, epoch: &RecoveryEpoch) {
+        let followed = self.follow(label, epoch.direction);
+        followed.series.add_recovery(epoch);
+    }
+
+    fn follow(&mut self, label: &SenderLabel, direction: Direction) -> &mut Followed {
         let key = (label.flow, direction);
         // Few senders are drawn, so memory must not grow with their number.
         if !self.followed.contains_key(&key) && self.followed.len() >= FOLLOWED {
             self.give_up_least();
         }
-        let followed = self.followed.entry(key).or_insert_with(|| {
+        self.followed.entry(key).or_insert_with(|| {
             let ends = label.ends.map_or(String::new(), |(initiator, responder)| {
                 format!("{initiator} > {responder}")
             });
@@ -73,9 +84,10 @@ impl CwndChart {
             Followed {
                 label: *label,
                 series: CwndSeries::new(with_direction(&ends, direction), clock),
+                has_window: false,
+                source: None,
             }
-        });
-        &mut followed.series
+        })
     }
 
     /// Adds the state that kernels logged for these senders.
@@ -97,22 +109,20 @@ impl CwndChart {
 
     /// Draws the chart. The file gets its final name when the output is finished.
     pub(crate) fn draw(self) -> anyhow::Result<Output> {
-        let mut series: Vec<CwndSeries> = self
-            .followed
-            .into_values()
-            .map(|followed| followed.series)
-            .collect();
-        series.sort_by_key(|series| Reverse(series.samples()));
-        let most = series.first().map_or(0, CwndSeries::samples);
-        series.retain(|series| series.samples() >= most / MIN_PART);
-        series.truncate(MAX_PANELS);
+        let mut shown: Vec<Followed> = self.followed.into_values().collect();
+        shown.sort_by_key(|followed| Reverse(followed.series.samples()));
+        let most = shown.first().map_or(0, |busiest| busiest.series.samples());
+        shown.retain(|followed| followed.series.samples() >= most / MIN_PART);
+        shown.truncate(MAX_PANELS);
+        let note = note(&shown, self.senders);
+        let series: Vec<CwndSeries> = shown.into_iter().map(|followed| followed.series).collect();
         let further = u32::try_from(series.len()).unwrap_or(1).saturating_sub(1);
         let size = FigureSize {
             height_mm: HEIGHTS_MM[0] + further * HEIGHTS_MM[1],
             ..FigureSize::default()
         };
         let style = Style {
-            note: busiest_of(series.len(), self.senders),
+            note,
             ..Style::from(size)
         };
         self.blank.fill(cwnd_figure(&series, style))
@@ -128,6 +138,24 @@ impl CwndChart {
             self.followed.remove(&key);
         }
     }
+}
+
+/// Says which senders of how many the chart shows, and why some have no window. `None` if it shows all with theirs.
+fn note(shown: &[Followed], all: usize) -> Option<String> {
+    let mut parts: Vec<String> = busiest_of(shown.len(), all).into_iter().collect();
+    for followed in shown.iter().filter(|followed| !followed.has_window) {
+        let part = match followed.source {
+            Some(CwndSource::Paced) => "no window of a sender that paces below it",
+            Some(CwndSource::WarmUp) => {
+                "no window of a sender that has not filled it since the capture began"
+            }
+            _ => "no window where the order of the sender's events is unknown",
+        };
+        if parts.iter().all(|known| known != part) {
+            parts.push(part.to_owned());
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Says how many senders the chart shows: `the 4 busiest of 9 senders`. `None` if it shows all.

@@ -1,6 +1,9 @@
 //! `tcpexp cwnd`.
 
+use std::fmt::Write as _;
+
 use insta::assert_snapshot;
+use tcpexp_testkit::script;
 
 use crate::desk::{Desk, fixture, gzip, reason, text};
 use crate::score::desk as desk_with_log;
@@ -171,6 +174,36 @@ fn windows_are_drawn() {
     assert_snapshot!(
         desk.misuse("cwnd src.pcap --plot cwnd.gif"),
         @"error: invalid value 'cwnd.gif' for '--plot <FILE>': the name must end in .svg, .pdf or .png"
+    );
+}
+
+#[test]
+fn a_chart_without_a_window_says_why() {
+    let desk = Desk::empty();
+    let mut lines = String::new();
+    for segment in 0..40 {
+        let (at, from) = (f64::from(segment) * 0.010_007, 1 + segment * 1_000);
+        writeln!(
+            lines,
+            "{at:.6} > . {from}:{}(1000) ack 1 win 60000",
+            from + 1_000
+        )
+        .unwrap();
+        let acked_at = at + 0.000_013;
+        writeln!(
+            lines,
+            "{acked_at:.6} < . 1:1(0) ack {} win 60000",
+            from + 1_000
+        )
+        .unwrap();
+    }
+    desk.put("dst.pcap", &script::capture(&lines));
+    desk.bytes("cwnd dst.pcap -q --position receiver --plot cwnd.svg");
+    let svg = text(&desk.get("cwnd.svg"));
+    assert!(!svg.contains("cwnd, estimated"));
+    assert!(
+        svg.contains("no window where the order of the sender"),
+        "{svg}"
     );
 }
 
