@@ -132,17 +132,23 @@ fn binary_data_is_not_printed_to_a_terminal() {
         return;
     }
     let desk = Desk::new();
+    let in_terminal = |line: &str| {
+        let mut script = Command::new("script");
+        script
+            .args(["-qec", line, "/dev/null"])
+            .current_dir(desk.path("."))
+            .stdin(Stdio::null());
+        script.output().unwrap()
+    };
+    if !in_terminal("true").status.success() {
+        return tcpexp_testkit::skip("needs terminals (/dev/pts)");
+    }
     for (format, name) in [("parquet", "Parquet"), ("arrow", "Arrow")] {
         let line = format!(
             "'{}' rtt src.pcap dst.pcap --format {format}",
             env!("CARGO_BIN_EXE_tcpexp")
         );
-        let in_terminal = Command::new("script")
-            .args(["-qec", &line, "/dev/null"])
-            .current_dir(desk.path("."))
-            .stdin(Stdio::null())
-            .output();
-        let output = in_terminal.unwrap();
+        let output = in_terminal(&line);
         assert_eq!(output.status.code(), Some(1));
         let said = String::from_utf8(output.stdout).unwrap();
         assert!(
