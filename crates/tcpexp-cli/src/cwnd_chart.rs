@@ -149,7 +149,10 @@ fn note(shown: &[Followed], all: usize) -> Option<String> {
             Some(CwndSource::WarmUp) => {
                 "no window of a sender that has not filled it since the capture began"
             }
-            _ => "no window where the order of the sender's events is unknown",
+            Some(CwndSource::NotSeen) => {
+                "no window where the order of the sender's events is unknown"
+            }
+            _ => continue,
         };
         if parts.iter().all(|known| known != part) {
             parts.push(part.to_owned());

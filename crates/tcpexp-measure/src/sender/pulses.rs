@@ -2,15 +2,15 @@
 //!
 //! In one of eight round trips, BBR version 1 sends a quarter more than the path delivers, and in the next a
 //! quarter less (the gain cycle of Cardwell et al., BBR, ACM Queue 14(5), 2016). So the flight rises within a round
-//! trip, and falls back without a loss. A window that grows with ACKs falls after a loss only, and one that
-//! follows the delay falls, but rises by one segment per round trip.
+//! trip, and falls back without a loss. A loss-based window falls only after a loss. A
+//! delay-based window falls without one, but rises by only one segment per round trip.
 
 use std::collections::VecDeque;
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Parts of a round trip in which the largest flight counts. A flight is largest after the answer to an ACK, of which
-/// even a stretched one comes several times per round trip.
+/// Number of parts of a round trip; the largest flight of each part counts. The flight peaks when data answers an ACK,
+/// which happens in each part.
 const PARTS: i64 = 4;
 /// Longest rise, in parts: the round trip of the pulse, and half of one for the echoes to show it.
 const LONGEST_RISE: usize = 6;

@@ -124,7 +124,7 @@ impl Ticks {
         Self { tick, latest: None }
     }
 
-    /// A clock of which the latest possible start of one tick is known before the first packet.
+    /// A clock whose first packet is not sent yet. `start` is a timestamp and the latest possible start of its tick.
     pub(super) fn started(tick: Option<TimeDelta>, start: Option<(u32, Timestamp)>) -> Self {
         Self {
             tick,

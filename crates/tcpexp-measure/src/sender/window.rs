@@ -83,7 +83,7 @@ pub(super) struct Window {
     round: VecDeque<(Timestamp, u32)>,
     pub(super) is_filled: bool,
     start: Beginning,
-    /// A threshold in place of the one that was set before the capture began.
+    /// The replay's threshold while the real one is unknown, because it was set before the capture began.
     assumed_ssthresh: Option<u32>,
 }
 
