@@ -22,7 +22,20 @@ pub(super) struct Place {
     pub(super) owner: String,
     /// True if other processes carry out other runs of the plan in this directory.
     pub(super) is_shared: bool,
-    _lock: File,
+    _lock: Lock,
+}
+
+/// A locked file, unlocked at the end of its life.
+///
+/// Closing the file is not enough: a process that another thread starts has it open too, until it
+/// executes its program.
+pub(super) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Without it, the lock ends when the last process closes the file.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
 }
 
 impl Place {
@@ -62,7 +75,7 @@ impl Place {
             journal,
             owner,
             is_shared: options.task.is_some(),
-            _lock: lock,
+            _lock: Lock(lock),
         })
     }
 
@@ -93,7 +106,7 @@ impl Place {
 
     /// Locks a run in a directory with other tasks: an engine may start a task again while the first
     /// one still runs. Fails if another process carries out the run.
-    pub(super) fn lock(&self, name: &str) -> Result<Option<File>, SweepError> {
+    pub(super) fn lock(&self, name: &str) -> Result<Option<Lock>, SweepError> {
         if !self.is_shared {
             return Ok(None);
         }
@@ -105,7 +118,7 @@ impl Place {
         };
         let lock = File::create(&path).map_err(failed)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(lock)),
+            Ok(()) => Ok(Some(Lock(lock))),
             Err(_) => Err(SweepError::Locked(self.runs.join(name))),
         }
     }
