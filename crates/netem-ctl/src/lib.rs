@@ -19,10 +19,11 @@ mod control;
 mod plan;
 mod router;
 mod runner;
+mod trace_link;
 
 pub use bottleneck::{
     Bottleneck, Distribution, FlowDelay, GilbertElliott, Isolation, LinkLayer, Loss, Path, Prefix,
-    PrefixError, Queue, ReadError, Text,
+    PrefixError, Queue, ReadError, Text, Trace, TraceError, TraceFacts,
 };
 pub use control::{
     ApplyOptions, Changed, Cleared, Control, ControlError, Counters, HOST_SH, Holder,

@@ -12,7 +12,9 @@ fn each_bottleneck_has_its_commands() {
     let files = bottlenecks();
     assert!(files.len() >= 20);
     for file in files {
-        let bottleneck = Bottleneck::from_toml(&fs::read_to_string(&file).unwrap()).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        let mut bottleneck = Bottleneck::from_toml(&text).unwrap();
+        bottleneck.read_traces(file.parent().unwrap()).unwrap();
         let mut text = String::new();
         for (os, left, right) in [(Os::Linux, "r0", "r1"), (Os::FreeBsd, "vtnet1", "vtnet2")] {
             let (left, right) = (left.parse().unwrap(), right.parse().unwrap());
@@ -51,7 +53,9 @@ fn line(step: &Step) -> String {
 fn bottlenecks() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bottlenecks");
     let files = fs::read_dir(folder).unwrap();
-    let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    let files = files.map(|file| file.unwrap().path());
+    let is_description = |file: &PathBuf| file.extension().is_some_and(|end| end == "toml");
+    let mut files: Vec<PathBuf> = files.filter(is_description).collect();
     files.sort();
     files
 }

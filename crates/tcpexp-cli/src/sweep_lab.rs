@@ -24,7 +24,7 @@ pub(crate) struct Testbeds {
     /// File name of this program, on the host and in the machines.
     program: String,
     /// The plan, which machines find in `/share`.
-    plan: String,
+    plan: Plan,
 }
 
 /// Limit on a machine's real time, to stop machines that hang. The machine's own time limits are in
@@ -45,7 +45,7 @@ impl Testbeds {
             image,
             job,
             program,
-            plan: plan.text.clone(),
+            plan: plan.clone(),
         })
     }
 
@@ -111,7 +111,11 @@ impl Testbeds {
     fn share(&self, out: &Path) -> anyhow::Result<PathBuf> {
         let share = out.join(".share");
         fs::create_dir(&share).context("cannot create a directory")?;
-        fs::write(share.join("plan.toml"), &self.plan).context("cannot write the plan")?;
+        let copy = share.join("plan.toml");
+        fs::write(&copy, &self.plan.text).context("cannot write the plan")?;
+        self.plan
+            .copy_traces(&copy)
+            .context("cannot copy the traces of the plan")?;
         Ok(share)
     }
 }

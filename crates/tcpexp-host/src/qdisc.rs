@@ -103,6 +103,9 @@ impl Qdisc {
 
     /// Returns the discipline that holds the queue of `device`: the innermost one, below the rate
     /// stage if there is one.
+    ///
+    /// A `prio` at the root stands for what is below it: it counts the same packets, and also the drops
+    /// of its filter.
     pub fn queue_of<'a>(all: &'a [Self], device: &str) -> Option<&'a Self> {
         // Older versions of `tc` omit the device in an answer about one device.
         let is_here = |qdisc: &Self| qdisc.dev.as_deref().is_none_or(|dev| dev == device);
@@ -111,7 +114,8 @@ impl Qdisc {
                 .filter(|qdisc| is_here(qdisc) && !qdisc.is_hook())
         };
         here()
-            .find(|qdisc| qdisc.parent.is_some())
+            .find(|qdisc| qdisc.root && qdisc.kind == "prio")
+            .or_else(|| here().find(|qdisc| qdisc.parent.is_some()))
             .or_else(|| here().next())
     }
 }

@@ -23,8 +23,9 @@ const NEEDED: [&str; 11] = [
 ];
 
 /// Modules for experiments: queues, filters, congestion controls, and the modules that `ss` needs.
-const WANTED: [&str; 43] = [
+const WANTED: [&str; 44] = [
     "act_police",
+    "cls_bpf",
     "cls_flower",
     "cls_fw",
     "cls_matchall",

@@ -47,6 +47,7 @@ const COPIED: [(&str, Need, &[&str]); 19] = [
         "coreutils",
         Need::Lab,
         &[
+            "base64",
             "basename",
             "cat",
             "chmod",

@@ -5,6 +5,7 @@ mod link;
 mod loss;
 mod queue;
 mod schema;
+mod trace;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ pub(crate) use link::{Cells, ETHERNET_HEADER, FULL_FRAME};
 pub use loss::{GilbertElliott, Loss};
 pub use queue::{Distribution, Isolation, Queue};
 pub use schema::Text;
+pub(crate) use trace::Opportunities;
+pub use trace::{Trace, TraceError, TraceFacts};
 
 /// The emulated path of the traffic that crosses a router, separately for each direction.
 ///
@@ -88,6 +91,13 @@ pub struct Path {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<ByteCount>>")]
     pub slot_bytes: Option<ByteCount>,
+    /// A file with the times at which the link may send, or with its rate over time. It replaces `rate`,
+    /// and the queue is a `pfifo`. A time is that of a full Ethernet frame of 1514 bytes or of several
+    /// smaller ones; what a time leaves unused passes. The file has one number a line, milliseconds (the
+    /// form of mahimahi), or two, seconds and Mbit/s from then on. The trace begins with the first packet
+    /// of the traffic, and repeats. Linux only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
     /// One-way delay of the path without its queue. Default: none forward; in reverse, as forward.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<TimeDelta>>")]
@@ -223,9 +233,9 @@ impl Bottleneck {
         let mirrored = || flows.iter().map(FlowDelay::mirrored).collect();
         all.reverse.flows.get_or_insert_with(mirrored);
         for path in [&mut all.forward, &mut all.reverse] {
-            // `validate` refuses a queue without a rate, so only a path with a rate
-            // or with slots gets the default.
-            if path.rate.is_some() || path.slot.is_some() {
+            // `validate` refuses a queue without a rate, so only a path with a rate,
+            // slots or a trace gets the default.
+            if path.rate.is_some() || path.slot.is_some() || path.trace.is_some() {
                 path.queue.get_or_insert(Queue::Pfifo);
             }
         }

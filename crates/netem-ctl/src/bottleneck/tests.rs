@@ -81,7 +81,7 @@ fn bursts_have_the_mean_loss_of_their_model() {
 
 #[test]
 fn error_names_line_key_and_expected_value() {
-    assert_snapshot!(refusal("[forward]\nrat = '10mbit'"), @"line 2 (rat = '10mbit'): unknown field `rat`, expected one of `rate`, `linklayer`, `overhead`, `police`, `police_burst`, `slot`, `slot_most`, `slot_packets`, `slot_bytes`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
+    assert_snapshot!(refusal("[forward]\nrat = '10mbit'"), @"line 2 (rat = '10mbit'): unknown field `rat`, expected one of `rate`, `linklayer`, `overhead`, `police`, `police_burst`, `slot`, `slot_most`, `slot_packets`, `slot_bytes`, `trace`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
     assert_snapshot!(refusal("[forward]\nrate = '10mbps'"), @r#"line 2 (rate = '10mbps'): "10mbps" is not a rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert_snapshot!(refusal("[forward]\nrate = 10"), @r#"line 2 (rate = 10): invalid type: integer `10`, expected a string with bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert_snapshot!(refusal("[forward]\nloss = 0.01"), @r#"line 2 (loss = 0.01): invalid type: floating point `0.01`, expected a percentage such as "1%", or { enter_bad = "0.1%", leave_bad = "20%" }"#);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::{ApplyArgs, ChangeArgs, ClearArgs, Command, ShowArgs, Target, VerifyArgs};
-use crate::bottleneck::{Bottleneck, ReadError};
+use crate::bottleneck::{Bottleneck, ReadError, TraceError};
 use crate::control::{ApplyOptions, Control, ControlError, Holder};
 use crate::plan::{self, Plan, PlanError};
 use crate::router::{Interface, Router};
@@ -31,6 +31,14 @@ pub enum CliError {
         path: PathBuf,
         /// Line and fault.
         problem: ReadError,
+    },
+    /// A trace of a description is of no use.
+    #[error("{}", path.display())]
+    Trace {
+        /// The description.
+        path: PathBuf,
+        /// The fault.
+        source: TraceError,
     },
     /// A bottleneck is impossible.
     #[error("{}: {problem}", path.display())]
@@ -198,10 +206,17 @@ fn planned(config: &Path, router: &Router) -> Result<Plan, CliError> {
         path: path(),
         source,
     })?;
-    let bottleneck = Bottleneck::from_toml(&text).map_err(|problem| CliError::Read {
+    let mut bottleneck = Bottleneck::from_toml(&text).map_err(|problem| CliError::Read {
         path: path(),
         problem,
     })?;
+    let folder = config.parent().unwrap_or(Path::new(""));
+    bottleneck
+        .read_traces(folder)
+        .map_err(|source| CliError::Trace {
+            path: path(),
+            source,
+        })?;
     plan::plan(&bottleneck, router).map_err(|problem| CliError::Plan {
         path: path(),
         problem,
@@ -219,7 +234,14 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         let delay = path.delay.unwrap_or_default();
         write!(out, "  {from} > {to}: delay {}", delay.to_exact_text())?;
         match path.rate {
-            None => write!(out, ", no rate limit")?,
+            None => match path
+                .trace
+                .as_ref()
+                .and_then(|trace| Some((trace, trace.mean_rate()?)))
+            {
+                None => write!(out, ", no rate limit")?,
+                Some((trace, mean)) => write!(out, ", trace {} (mean {mean})", trace.file)?,
+            },
             Some(rate) => write!(out, ", rate {rate}")?,
         }
         if let Some(queue) = path.queue {

@@ -204,6 +204,12 @@ impl<'a> Control<'a> {
         Ok(Changed::parse(&output.text()))
     }
 
+    /// Begins the traces of the bottleneck anew, with the next packet that crosses the router.
+    pub fn restart_traces(&self, plan: &Plan) -> Result<(), ControlError> {
+        let output = self.run(&scripts::restart_traces(plan, &self.owner), true)?;
+        self.succeeded(&output)
+    }
+
     /// Clears the bottleneck, whoever made it. Needs no plan: the router knows how, or the names and
     /// numbers of the parts do.
     pub fn clear(&self, os: Os) -> Result<Cleared, ControlError> {

@@ -7,6 +7,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use tcpexp_host::{command_line, quote};
 use tcpexp_units::Timestamp;
 
@@ -20,6 +22,9 @@ use crate::router::{Os, Router};
 ///
 /// The variable `lease` must be set before.
 pub const HOST_SH: &str = include_str!("../sh/host.sh");
+/// Characters in a line of base64 (RFC 2045, section 6.8).
+const LINE_OF_BASE64: usize = 76;
+
 const LINUX_SH: &str = include_str!("../sh/linux.sh");
 const FREEBSD_SH: &str = include_str!("../sh/freebsd.sh");
 const ROUTER_SH: &str = include_str!("../sh/router.sh");
@@ -45,6 +50,7 @@ pub(crate) fn apply(plan: &Plan, owner: &str, options: ApplyOptions) -> String {
     let take_over = if options.take_over { "yes" } else { "" };
     let seconds = options.clear_after.map_or(String::new(), whole_seconds);
     let mut draft = Draft::new(router.os);
+    draft.links(plan);
     draft.steps("steps_to_make", &plan.apply);
     draft.steps("steps_to_clear", &plan.clear);
     draft.describe(plan);
@@ -69,6 +75,7 @@ pub(crate) fn change(
 ) -> String {
     let at = at.map_or(String::new(), |at| at.as_nanos().to_string());
     let mut draft = Draft::new(to.router.os);
+    draft.links(to);
     draft.steps("steps_to_change", steps);
     let tried = |step: &Step| Step {
         may_fail: true,
@@ -77,6 +84,15 @@ pub(crate) fn change(
     draft.steps("steps_to_undo", &undo.iter().map(tried).collect::<Vec<_>>());
     draft.describe(to);
     draft.call(&["router_change", owner, &at])
+}
+
+/// Begins the traces of the bottleneck anew.
+pub(crate) fn restart_traces(plan: &Plan, owner: &str) -> String {
+    let steps: Vec<Step> = plan.restart_traces().cloned().collect();
+    let mut plan = plan.clone();
+    // The router has them since the bottleneck was made.
+    plan.files.clear();
+    change(&plan, owner, [&steps, &[]], None)
 }
 
 /// Clears the router unless another owner holds it.
@@ -133,6 +149,16 @@ impl Draft {
 
     fn steps(&mut self, name: &str, steps: &[Step]) {
         self.printer(name, &lines(steps));
+    }
+
+    /// Adds a function for each program of the plan, which prints it in base64.
+    fn links(&mut self, plan: &Plan) {
+        for file in &plan.files {
+            let text = BASE64_STANDARD.encode(&file.bytes);
+            let lines = text.as_bytes().chunks(LINE_OF_BASE64);
+            let lines = lines.map(|line| String::from_utf8_lossy(line) + "\n");
+            self.printer(&file.name, &lines.collect::<String>());
+        }
     }
 
     /// Adds the plan's description, for readers who have only the router.

@@ -44,6 +44,13 @@ pub enum Must {
         /// Its burst, in bytes.
         burst: u64,
     },
+    /// The queue of an interface has the program of a trace.
+    TraceLink {
+        /// The host.
+        device: String,
+        /// Name of the program.
+        name: String,
+    },
     /// An interface has its offloads off.
     NoOffload {
         /// The host.

@@ -71,6 +71,9 @@ pub(crate) fn check(direction: &'static str, path: &Path) -> Result<(), PlanErro
     if path.slot.is_some() {
         return refuse("slot", "it sends packets one by one, at a rate");
     }
+    if path.trace.is_some() {
+        return refuse("trace", "its rate is constant");
+    }
     let happens = path.without_zeros();
     if happens.jitter.is_some() {
         return refuse("jitter", "its delays are constant");
@@ -138,6 +141,7 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
         verify: draft.verify,
         clear: clear(),
         objects: draft.objects,
+        files: Vec::new(),
         bottleneck,
         queues,
     })

@@ -12,6 +12,7 @@ mod read_back;
 mod size;
 mod stab;
 mod tc;
+mod trace;
 mod validate;
 
 use serde::Serialize;
@@ -29,6 +30,7 @@ pub use tc::DELAY_DEVICES;
 pub(crate) use tc::{
     GROUP as OUR_GROUP, OFFLOADS, POLICER as OUR_POLICER, PRIORITIES as OUR_PRIORITIES,
 };
+pub(crate) use trace::LinkFile;
 
 /// Handles of our rate stages.
 pub(crate) const OUR_ROOTS: [&str; 2] = [tc::FORWARD.rate, tc::REVERSE.rate];
@@ -48,6 +50,8 @@ pub struct Plan {
     pub clear: Vec<Step>,
     /// Size of the queue in each direction, forward first; `None` without a rate or buffer.
     pub queues: [Option<QueueSize>; 2],
+    /// The files of its links that follow traces.
+    pub(crate) files: Vec<LinkFile>,
     /// The parts that can change in place.
     objects: Vec<Object>,
 }
@@ -98,6 +102,20 @@ pub(crate) fn clear_freebsd() -> Vec<Step> {
 }
 
 impl Plan {
+    /// True if a link follows a trace.
+    pub fn has_trace(&self) -> bool {
+        self.restart_traces().next().is_some()
+    }
+
+    /// Steps that begin the traces anew, with the next packet.
+    pub(crate) fn restart_traces(&self) -> impl Iterator<Item = &Step> {
+        let changes = self
+            .objects
+            .iter()
+            .filter_map(|object| object.change.as_ref());
+        changes.filter(|step| trace::begins_trace(step))
+    }
+
     /// Computes the commands that turn this bottleneck into `next` in place.
     ///
     /// A decrease of the delay reorders packets: later packets overtake the packets already in the

@@ -22,6 +22,7 @@ impl Check {
                 rate,
                 burst,
             } => policer(device, *rate, *burst, output),
+            Must::TraceLink { device, name } => trace_link(device, name, output),
             Must::NoOffload { device } => offload(device, output),
             Must::Pipe {
                 number,
@@ -186,6 +187,17 @@ fn policer(device: &str, rate: BitRate, burst: u64, output: &str) -> Vec<Mismatc
         wrong.push(mismatch(format!("burst of {what}"), burst, found_burst));
     }
     wrong
+}
+
+/// `tc` prints the name of the file and the section that a program is from.
+fn trace_link(device: &str, name: &str, output: &str) -> Vec<Mismatch> {
+    let program = format!("{name}.o:[{}]", crate::trace_link::SECTION);
+    if output.split_whitespace().any(|word| word == program) {
+        return Vec::new();
+    }
+    let found = output.split_whitespace().find(|word| word.contains(".o:["));
+    let what = format!("the trace of {device}");
+    vec![mismatch(what, program, found.unwrap_or("missing"))]
 }
 
 /// `ipfw` prints two lines for a pipe: rate and delay, then the queue.

@@ -23,6 +23,7 @@ pub(crate) fn check(all: &Bottleneck, router: &Router) -> Result<(), PlanError> 
         check_line(direction, path)?;
         check_policer(direction, path)?;
         check_slots(direction, path)?;
+        check_trace(direction, path)?;
         check_queue(direction, path)?;
         for (index, flow) in path.flows.iter().flatten().enumerate() {
             check_flow(direction, index, flow, path.jitter.unwrap_or_default())?;
@@ -177,6 +178,49 @@ fn check_slots(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     }
 }
 
+/// Largest queue of a link with a trace, in packets. The router keeps 8 bytes for each.
+const MAX_TRACE_QUEUE: u64 = 1 << 20;
+
+fn check_trace(direction: &'static str, path: &Path) -> Result<(), PlanError> {
+    let Some(trace) = &path.trace else {
+        return Ok(());
+    };
+    let wrong = |key, value: String, expected| {
+        Err(PlanError::Value {
+            direction,
+            key,
+            value,
+            expected,
+        })
+    };
+    if trace.facts.is_none() {
+        let expected = "a trace that has been read: see Bottleneck::read_traces";
+        return wrong("trace", trace.file.clone(), expected);
+    }
+    if let Some(rate) = path.rate {
+        return wrong("rate", rate.to_string(), "no rate: the trace determines it");
+    }
+    if let Some(slot) = path.slot {
+        let expected = "no slots: the trace determines when packets leave";
+        return wrong("slot", slot.to_exact_text(), expected);
+    }
+    if let Some(queue) = path.queue.filter(|queue| *queue != Queue::Pfifo) {
+        let expected = "pfifo, the only queue of a link with a trace";
+        return wrong("queue", queue.to_string(), expected);
+    }
+    match path.buffer {
+        None => Err(PlanError::Needs {
+            direction,
+            key: "trace",
+            needs: "a buffer, such as buffer = \"100p\"",
+        }),
+        Some(Buffer::Packets(packets)) if packets > MAX_TRACE_QUEUE => {
+            wrong("buffer", packets.to_string(), "at most 1048576 packets")
+        }
+        Some(_) => Ok(()),
+    }
+}
+
 fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let needs = |key, needs| PlanError::Needs {
         direction,
@@ -186,9 +230,11 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     check_link(direction, path)?;
     let keys = queue_keys(path);
     let Some(rate) = path.rate else {
-        // A slotted link has a queue of its own (`check_slots`), which does not mark.
-        let of_slots = |key: &str| path.slot.is_some() && ["buffer", "queue"].contains(&key);
-        let mut keys = keys.iter().filter(|(key, ..)| !of_slots(key));
+        // Slots and a trace have a queue of their own (`check_slots`, `check_trace`), which does not
+        // mark.
+        let has_queue = path.slot.is_some() || path.trace.is_some();
+        let of_queue = |key: &str| has_queue && ["buffer", "queue"].contains(&key);
+        let mut keys = keys.iter().filter(|(key, ..)| !of_queue(key));
         return match keys.find(|(_, is_set, _)| *is_set) {
             Some((key, ..)) => Err(needs(key, "a rate, because no queue forms without one")),
             None => Ok(()),

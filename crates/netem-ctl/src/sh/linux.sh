@@ -11,6 +11,22 @@ tools='tc ip ethtool setsid'
 
 links() { ip -o link show | sed 's/^[0-9]*: \([^:@]*\).*/\1/'; }
 
+# trace_link add|replace DEVICE PARENT NAME: attaches the program NAME of a trace. The function of this
+# name prints its file; without one, the file of an earlier call is used.
+trace_link() {
+    file=$lease/$4.o
+    if command -v "$4" >/dev/null 2>&1; then
+        command -v base64 >/dev/null 2>&1 || {
+            echo "base64 is missing: install coreutils" >&2
+            return 1
+        }
+        "$4" | base64 -d >"$file"
+    fi
+    # A replaced program begins with its first packet again.
+    tc filter "$1" dev "$2" parent "$3" protocol all pref 1 handle 1 \
+        bpf direct-action object-file "$file" section tc
+}
+
 # network_facts PEER DEVICE...: the sections of a preflight that are Linux's own
 network_facts() {
     command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 || return 0

@@ -38,12 +38,13 @@ fn every_bottleneck_is_created_in_the_lab() {
     let image = Image::ensure(&cache, &KernelSource::Distribution).unwrap();
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netem-ctl/tests");
     let folder = tests.join("bottlenecks").read_dir().unwrap();
-    let names = folder.map(|file| file.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.collect();
+    let files = folder.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let (mut names, traces): (Vec<String>, Vec<String>) =
+        files.partition(|name| !name.contains(".trace"));
     names.sort();
     assert!(names.len() >= 20);
     let (one, other) = names.split_at(names.len() / 2);
-    let share = |names: &[String]| apply_all(&image, &tests, names);
+    let share = |names: &[String]| apply_all(&image, &tests, names, &traces);
     let [one, other] = thread::scope(|scope| {
         [one, other]
             .map(|names| scope.spawn(move || share(names)))
@@ -56,12 +57,12 @@ fn every_bottleneck_is_created_in_the_lab() {
 }
 
 /// Applies these bottlenecks in a guest; returns its output and exit code.
-fn apply_all(image: &Image, tests: &Path, names: &[String]) -> (String, u8) {
+fn apply_all(image: &Image, tests: &Path, names: &[String], traces: &[String]) -> (String, u8) {
     // A guest with little to read resumes instead of booting.
     let share = Desk::empty();
     let take = |name: &str, from: &Path| share.put(name, &fs::read(from).unwrap());
     take("apply-all.sh", &tests.join("apply-all.sh"));
-    for name in names {
+    for name in names.iter().chain(traces) {
         take(name, &tests.join("bottlenecks").join(name));
     }
     let line = format!(

@@ -10,5 +10,6 @@ mod netns;
 mod planned;
 mod refused;
 mod studies;
+mod traces;
 mod traffic;
 mod trouble;

@@ -95,8 +95,9 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
     let Some(found) = found else {
         return Verdict::Invalid("no ping was answered".to_owned());
     };
-    // Jitter spreads the pings, so ten of them do not determine the delay.
-    if paths.iter().any(|path| path.jitter.is_some()) {
+    // Jitter and a trace spread the pings, so ten of them do not determine the delay.
+    let is_spread = |path: &netem_ctl::Path| path.jitter.is_some() || path.trace.is_some();
+    if paths.iter().any(is_spread) {
         return Verdict::Good;
     }
     let sending: TimeDelta = paths

@@ -61,6 +61,7 @@ impl Place {
             return Err(SweepError::NotEmpty(dir.to_owned()));
         }
         let copy = dir.join("plan.toml");
+        plan.copy_traces(&copy).map_err(failed(&copy))?;
         write_whole(&copy, plan.text.as_bytes()).map_err(failed(&copy))?;
         let journal = match options.task {
             None => "journal.jsonl".to_owned(),

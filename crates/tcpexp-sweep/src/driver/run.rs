@@ -79,6 +79,7 @@ impl Run<'_> {
         }
         self.enter("capture")?;
         let before = self.record_all()?;
+        self.restart_traces()?;
         self.enter("traffic")?;
         let ends = self.traffic(&hosts)?;
         self.enter("stop")?;
@@ -115,6 +116,20 @@ impl Run<'_> {
             self.crew.control(router, "apply", owner, |control| {
                 control.apply(&path, options)
             })?;
+        }
+        Ok(())
+    }
+
+    /// Begins traces with the first packet of the traffic: the pings of the calibration began them.
+    fn restart_traces(&self) -> Result<(), Trouble> {
+        for (router, host, path) in self.cell.setup.paths() {
+            let path = plan::path_plan(path, host).map_err(Trouble::Path)?;
+            if path.has_trace() {
+                let owner = self.around.owner;
+                self.crew.control(router, "capture", owner, |control| {
+                    control.restart_traces(&path)
+                })?;
+            }
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
 use super::tool::FIRST_PORT;
+use super::traces::Traces;
 use super::{Change, Host, Kind, Os, Setup, change, testbed, together};
 use crate::hash;
 
@@ -34,12 +35,16 @@ pub struct Cell {
 }
 
 /// All cells of a plan, in the order of the grid. `kind` overrides the kind of the hosts.
-pub(super) fn all(root: &Spanned<DeTable<'_>>, kind: Option<Kind>) -> Result<Vec<Cell>, Fault> {
+pub(super) fn all(
+    root: &Spanned<DeTable<'_>>,
+    kind: Option<Kind>,
+    traces: &mut Traces,
+) -> Result<Vec<Cell>, Fault> {
     let matrix = root.get_ref().get("matrix");
     let mut cells: Vec<Cell> = Vec::new();
     let mut hashes = HashSet::new();
     for text in matrix::cells(matrix)? {
-        let cell = one(root, &text, kind)?;
+        let cell = one(root, &text, kind, traces)?;
         // A sweep identifies its runs by the hash of their cell, so equal cells cannot be
         // distinguished.
         if !hashes.insert(cell.hash.clone()) {
@@ -61,6 +66,7 @@ fn one(
     root: &Spanned<DeTable<'_>>,
     text: &CellText<'_>,
     kind: Option<Kind>,
+    traces: &mut Traces,
 ) -> Result<Cell, Fault> {
     let mut table = root.clone();
     // `Setup` refuses unknown keys, so the matrix and the changes are taken out.
@@ -88,14 +94,21 @@ fn one(
         testbed::take_place(&mut setup)
             .map_err(|refused| Fault::new(place::span(&table, &refused.key), refused.message))?;
     }
+    read_traces(&mut setup, &table, traces)?;
     check(&setup, &table)?;
     setup.repeat_for_all();
     check_traffic(&setup, &table)?;
     let span_of_changes = changes.as_ref().map(Spanned::span);
-    let changes = match table.get_ref().get("path") {
+    let mut changes = match table.get_ref().get("path") {
         Some(path) => change::all(changes.as_ref(), path)?,
         None => Vec::new(),
     };
+    for (index, change) in changes.iter_mut().enumerate() {
+        traces.read(&mut change.path).map_err(|(_, message)| {
+            let span = place::span(root, &["change", &index.to_string()]);
+            Fault::new(span, message)
+        })?;
+    }
     check_path(&setup, &changes, &table, (root, span_of_changes))?;
     let mut parameters = parameters::of(&setup);
     for (axis, label) in &text.labels {
@@ -108,6 +121,24 @@ fn one(
         changes,
         point: text.point.clone(),
     })
+}
+
+/// Reads the traces of all paths.
+fn read_traces(
+    setup: &mut Setup,
+    table: &Spanned<DeTable<'_>>,
+    traces: &mut Traces,
+) -> Result<(), Fault> {
+    let fault = |keys: &[&str], message| Fault::new(place::span(table, keys), message);
+    traces
+        .read(&mut setup.path)
+        .map_err(|(direction, message)| fault(&["path", direction, "trace"], message))?;
+    for (name, path) in &mut setup.hops {
+        traces
+            .read(path)
+            .map_err(|(direction, message)| fault(&["hops", name, direction, "trace"], message))?;
+    }
+    Ok(())
 }
 
 /// The hash of a cell.

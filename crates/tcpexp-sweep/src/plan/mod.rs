@@ -24,6 +24,7 @@ mod sources;
 mod testbed;
 mod together;
 mod tool;
+mod traces;
 mod traffic;
 mod varied;
 mod warnings;
@@ -63,6 +64,7 @@ pub use traffic::Traffic;
 use crate::hash;
 use error::Fault;
 use sources::Sources;
+use traces::Traces;
 
 /// All hosts of a role, in `from` and `to` of traffic.
 const ALL_HOSTS: &str = "all";
@@ -91,6 +93,7 @@ pub struct Plan {
     /// Names of the parameters that differ between cells, in the order of the matrix.
     pub varied: Vec<String>,
     sources: Sources,
+    traces: Traces,
 }
 
 /// The kind of a plan's hosts.
@@ -182,7 +185,8 @@ impl Plan {
         root: &Spanned<DeTable<'_>>,
         kind: Option<Kind>,
     ) -> Result<Self, Fault> {
-        let cells = cell::all(root, kind)?;
+        let mut traces = Traces::of(path);
+        let cells = cell::all(root, kind, &mut traces)?;
         let varied = varied::varied(&cells);
         let Some(first) = cells.first() else {
             let span = place::span(root, &["matrix"]);
@@ -198,6 +202,7 @@ impl Plan {
             hash: hash::hex(text.as_bytes()),
             text,
             sources: sources.clone(),
+            traces,
             kind: setup.kind,
             run: setup.run.clone(),
             lab: setup.lab,
@@ -212,6 +217,14 @@ impl Plan {
     pub fn in_lab(&self) -> Result<Self, PlanError> {
         // The plan is read anew, because the hosts are part of the checks and of each cell's hash.
         Self::of_sources(&self.path, &self.sources, Some(Kind::Lab))
+    }
+}
+
+impl Plan {
+    /// Copies the traces of the plan to a folder beside a copy of its text, which then needs no other
+    /// file.
+    pub fn copy_traces(&self, copy: &Path) -> std::io::Result<()> {
+        self.traces.write_beside(copy)
     }
 }
 

@@ -123,6 +123,8 @@ fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {
     let mut put =
         |name: &str, value: Option<Parameter>| put(all, &format!("{prefix}{name}"), value);
     put("rate_mbps", path.rate.map(mbps));
+    let trace = path.trace.as_ref().map(|trace| text(&trace.file));
+    put("trace", trace);
     put("linklayer", path.linklayer.map(|layer| text(layer.name())));
     let overhead = path.overhead.map(|bytes| Parameter::Count(bytes.into()));
     put("overhead_bytes", overhead);

@@ -48,10 +48,11 @@ pub(crate) fn change_steps(
 }
 
 /// Time for the full forward queues of all routers to drain one after another; `None` if one has no
-/// configured size.
+/// configured size. A trace counts with its mean rate.
 pub(crate) fn queue_time(setup: &Setup) -> Option<TimeDelta> {
     let times = setup.paths().filter_map(|(_, router, path)| {
-        let rate = path.forward.rate?;
+        let mean = || path.forward.trace.as_ref()?.mean_rate();
+        let rate = path.forward.rate.or_else(mean)?;
         let size = path_plan(path, router).ok().and_then(|plan| plan.queues[0]);
         Some(size.and_then(|size| rate.time_of(ByteCount::new(size.bytes))))
     });

@@ -16,8 +16,9 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct Place(pub(super) Vec<String>);
 
 /// Short names of often varied places.
-const ALIASES: [(&str, &[&str]); 16] = [
+const ALIASES: [(&str, &[&str]); 17] = [
     ("rate", &["path.forward.rate"]),
+    ("trace", &["path.forward.trace"]),
     ("linklayer", &["path.forward.linklayer"]),
     ("overhead", &["path.forward.overhead"]),
     ("delay", &["path.forward.delay"]),

@@ -14,7 +14,7 @@ use super::check::{Check, Must, OptionFact, QdiscFact};
 use super::tc::{
     FORWARD, GROUP, OFFLOADS, Own, POLICER, PRIORITIES, REVERSE, needs_netem, netem, netem_fixed,
 };
-use super::{Object, Plan, PlanError, Step};
+use super::{LinkFile, Object, Plan, PlanError, Step};
 use crate::bottleneck::{Bottleneck, FlowDelay, Path, Prefix};
 use crate::router::{Interface, Router};
 
@@ -24,6 +24,7 @@ struct Draft {
     apply: Vec<Step>,
     verify: Vec<Check>,
     objects: Vec<Object>,
+    links: Vec<LinkFile>,
 }
 
 pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, PlanError> {
@@ -53,6 +54,7 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
         apply: draft.apply,
         verify: draft.verify,
         objects: draft.objects,
+        files: draft.links,
         bottleneck,
         queues,
     })

@@ -3,10 +3,11 @@
 use tcpexp_units::{BitRate, Buffer, TimeDelta};
 
 use super::{Draft, root};
-use crate::bottleneck::{Path, Queue};
+use crate::bottleneck::{Path, Queue, Trace};
 use crate::plan::check::{Check, Must, OptionFact, QdiscFact};
 use crate::plan::size::{FULL_FRAME, FULL_PACKET, QueueSize};
 use crate::plan::tc::{Own, slots};
+use crate::plan::trace::TraceLink;
 use crate::plan::{Object, PlanError, Step, aqm, stab};
 use crate::router::Interface;
 
@@ -21,6 +22,9 @@ impl Draft {
     ) -> Result<Option<QueueSize>, PlanError> {
         if let Some(every) = path.slot {
             return self.slots(own, path, leaves, every, rtt).map(Some);
+        }
+        if let Some(trace) = &path.trace {
+            return self.trace(own, path, trace, leaves, rtt).map(Some);
         }
         let Some(rate) = path.rate else {
             return Ok(None);
@@ -69,6 +73,68 @@ impl Draft {
         });
         let device = leaves.as_str();
         self.qdiscs(device, vec![root(device, "netem", own.rate, facts)]);
+        Ok(size)
+    }
+
+    /// A link that follows a trace: the filter of `prio` stamps packets with the time at which they
+    /// leave, and `fq` holds them until then.
+    fn trace(
+        &mut self,
+        own: &Own,
+        path: &Path,
+        trace: &Trace,
+        leaves: &Interface,
+        rtt: TimeDelta,
+    ) -> Result<QueueSize, PlanError> {
+        // `validate` requires a buffer and a trace that has been read.
+        let buffer = path.buffer.unwrap_or(Buffer::Packets(1));
+        let rate = trace.mean_rate().unwrap_or_default();
+        let size = QueueSize::of(own.direction, buffer, rate, rtt, FULL_FRAME)?;
+        let limit = u32::try_from(size.packets).unwrap_or(u32::MAX);
+        let link = TraceLink::new(trace, limit);
+        let Own { rate, queue, .. } = own;
+        // The filter drops what exceeds the queue, so `fq` needs room for all of it, and for packets
+        // whose time has just come.
+        let room = size.packets + FQ_RESERVE;
+        self.apply.extend([
+            Step::of(&format!(
+                "tc qdisc add dev {leaves} root handle {rate} prio bands 2 priomap {ONE_BAND}"
+            )),
+            Step::of(&format!(
+                "tc qdisc add dev {leaves} parent {rate}1 handle {queue} fq limit {room} \
+                 flow_limit {room} horizon {HORIZON}"
+            )),
+            link.attach("add", leaves, rate),
+        ]);
+        self.objects.push(Object {
+            name: format!("the trace {}", own.direction),
+            fixed: vec![room.to_string()],
+            change: Some(link.attach("replace", leaves, rate)),
+        });
+        let device = leaves.as_str();
+        let held = vec![
+            OptionFact::count("limit", room),
+            OptionFact::count("flow_limit", room),
+        ];
+        let mut facts = vec![root(
+            device,
+            "prio",
+            rate,
+            vec![OptionFact::count("bands", 2)],
+        )];
+        facts.push(QdiscFact {
+            parent: Some(format!("{rate}1")),
+            ..root(device, "fq", queue, held)
+        });
+        self.qdiscs(device, facts);
+        self.verify.push(Check {
+            argv: Step::of(&format!("tc filter show dev {leaves} parent {rate}")).argv,
+            must: Must::TraceLink {
+                device: device.to_owned(),
+                name: link.name.clone(),
+            },
+        });
+        self.links.extend(link.file());
         Ok(size)
     }
 
@@ -160,6 +226,15 @@ impl Draft {
         });
     }
 }
+
+/// The priority map of `prio` with all packets in the first band.
+const ONE_BAND: &str = "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
+
+/// Packets that `fq` may hold beyond the queue of a trace: those whose time comes while its timer is late.
+const FQ_RESERVE: u64 = 1_000;
+
+/// The longest time that `fq` holds a packet: more than an hour, the longest trace.
+const HORIZON: &str = "4000s";
 
 /// Assumed lateness of the kernel's timers, which the burst makes up for. A longer one would let
 /// longer trains of packets leave at line rate.
