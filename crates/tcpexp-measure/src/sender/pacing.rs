@@ -14,6 +14,22 @@ const RARER: u128 = 4;
 /// sender in 330 (Poisson distribution).
 const MIN_BY_CHANCE: u128 = 8;
 
+/// Times after an ACK in which bursts are compared with chance. Where ACKs arrive every 0.1 to 1 ms, any burst follows
+/// one within [`ANSWER`], so shorter times show whether it answers.
+const AFTER: [TimeDelta; 3] = [
+    ANSWER,
+    TimeDelta::from_micros(100),
+    TimeDelta::from_micros(30),
+];
+/// Shares of all time that the times after the ACKs take, in percent, between which bursts are compared: of longer
+/// ones, chance and answers differ too little; of shorter ones, a slow host may answer later.
+const COMPARED_PERCENT: (u128, u128) = (5, 80);
+/// Least number of bursts by chance for the comparison: its standard deviation is at most 10 %.
+const MIN_COMPARED: u128 = 100;
+/// Least share of the number by chance that bursts of a timer reach. A host that always answers later than within
+/// this time reaches less.
+const LEAST_OF_CHANCE: (u128, u128) = (3, 5);
+
 /// Counts bursts sent in response to an ACK, and other bursts.
 #[derive(Debug, Default)]
 pub(super) struct Pacing {
@@ -27,15 +43,33 @@ pub(super) struct Pacing {
     is_repairing: bool,
     answers: u64,
     unasked: u64,
+    /// Bursts, and time, while no ACK reports gaps.
+    bursts: u64,
+    watched: TimeDelta,
+    after: [After; 3],
+}
+
+/// The bursts within a time after an ACK, and the total of these times.
+#[derive(Clone, Copy, Debug, Default)]
+struct After {
+    bursts: u64,
+    time: TimeDelta,
 }
 
 impl Pacing {
     #[inline]
     pub(super) fn on_ack(&mut self, at: Timestamp, reports_gaps: bool) {
-        self.is_repairing = reports_gaps;
         if let Some(acked_at) = self.acked_at {
-            self.answer_time += (at - acked_at).max(TimeDelta::ZERO).min(ANSWER);
+            let gap = (at - acked_at).max(TimeDelta::ZERO);
+            self.answer_time += gap.min(ANSWER);
+            if !self.is_repairing {
+                self.watched += gap;
+                for (after, most) in self.after.iter_mut().zip(AFTER) {
+                    after.time += gap.min(most);
+                }
+            }
         }
+        self.is_repairing = reports_gaps;
         self.since = self.since.or(Some(at));
         self.acked_at = Some(at);
     }
@@ -46,10 +80,17 @@ impl Pacing {
         // A burst has one cause, so only its first packet counts. In a recovery, a sender that paces answers ACKs too, as
         // it sends no more than they acknowledge (packet conservation; RFC 6937).
         if !is_burst && !self.is_repairing {
-            if self.acked_at.is_some_and(|acked_at| at - acked_at < ANSWER) {
+            let since = self.acked_at.map(|acked_at| at - acked_at);
+            if since.is_some_and(|since| since < ANSWER) {
                 self.answers += 1;
             } else {
                 self.unasked += 1;
+            }
+            if let Some(since) = since {
+                self.bursts += 1;
+                for (after, most) in self.after.iter_mut().zip(AFTER) {
+                    after.bursts += u64::from(since < most);
+                }
             }
         }
         self.sent = Some(at);
@@ -60,12 +101,41 @@ impl Pacing {
     pub(super) fn is_paced(&self, is_far: bool) -> bool {
         let total = self.answers + self.unasked;
         let is_late = is_far && self.answers_from_afar();
-        total >= MIN_PACKETS && self.unasked * 2 > total && !is_late
+        total >= MIN_PACKETS && (self.unasked * 2 > total && !is_late || self.ignores_acks())
+    }
+
+    /// True if most bursts follow ACKs as if the two had nothing to do with each other.
+    ///
+    /// Of all bursts, a share c answers ACKs within a short time, and the others are within this time by chance p: the
+    /// share within it is q = c + (1 - c) p, so c = (q - p) / (1 - p). The shortest time that the sender needs for an
+    /// answer is not known, so c must be small for each time.
+    fn ignores_acks(&self) -> bool {
+        let nanos = |span: TimeDelta| u128::from(span.as_nanos().unsigned_abs());
+        let watched = nanos(self.watched).max(1);
+        let all = u128::from(self.bursts);
+        let mut is_most_unasked = false;
+        for after in self.after {
+            let percent = nanos(after.time) * 100 / watched;
+            let by_chance = all * nanos(after.time) / watched;
+            let (least, most) = COMPARED_PERCENT;
+            if !(least..=most).contains(&percent) || by_chance < MIN_COMPARED {
+                continue;
+            }
+            let within = u128::from(after.bursts);
+            let (part, whole) = LEAST_OF_CHANCE;
+            // Two thirds of the bursts or more answer.
+            if within * whole < by_chance * part || within * 3 >= 2 * all + by_chance {
+                return false;
+            }
+            is_most_unasked |= within * 2 < all + by_chance;
+        }
+        is_most_unasked
     }
 
     /// True if nearly all bursts answer an ACK: no timer paces them.
     pub(super) fn is_clocked_by_acks(&self, is_far: bool) -> bool {
-        self.unasked * 10 < self.answers || is_far && self.answers_from_afar()
+        self.unasked * 10 < self.answers && !self.ignores_acks()
+            || is_far && self.answers_from_afar()
     }
 
     /// True if fewer bursts follow an ACK closely than if the two had nothing to do with each other, so a
@@ -90,26 +160,63 @@ mod tests {
 
     /// Bursts this long after each ACK, which come every 10 ms, and this much later each time.
     fn sent(after_micros: i64, drift_micros: i64) -> Pacing {
-        let mut pacing = Pacing::default();
-        let micros = |micros: i64| Timestamp::from_nanos(micros * 1_000);
-        let mut events: Vec<(i64, bool)> = (0..1_000)
-            .flat_map(|turn| {
-                let acked = turn * 10_000;
-                [
-                    (acked, true),
-                    (acked + after_micros + turn * drift_micros, false),
-                ]
-            })
-            .collect();
+        let turns = (0..1_000).map(|turn| turn * 10_000 + after_micros + turn * drift_micros);
+        seen(10_000, turns)
+    }
+
+    /// Bursts at these times, and ACKs at this distance until the last of them.
+    fn seen(acks_every_micros: i64, bursts_micros: impl Iterator<Item = i64>) -> Pacing {
+        let bursts: Vec<i64> = bursts_micros.collect();
+        let end = bursts.iter().copied().max().unwrap();
+        let acks = (0..=end / acks_every_micros).map(|turn| (turn * acks_every_micros, true));
+        let mut events: Vec<(i64, bool)> = acks.collect();
+        events.extend(bursts.into_iter().map(|at| (at, false)));
         events.sort_unstable();
+        let mut pacing = Pacing::default();
         for (at, is_ack) in events {
+            let at = Timestamp::from_nanos(at * 1_000);
             if is_ack {
-                pacing.on_ack(micros(at), false);
+                pacing.on_ack(at, false);
             } else {
-                pacing.send(micros(at));
+                pacing.send(at);
             }
         }
         pacing
+    }
+
+    /// The distance of ACKs at 100 Mbit/s, one for two segments.
+    const FAST_MICROS: i64 = 240;
+
+    #[test]
+    fn a_timer_between_acks_of_a_fast_path_is_paced() {
+        for period_micros in [120, 121, 238, 243, 480] {
+            let pacing = seen(FAST_MICROS, (0..20_000).map(|turn| turn * period_micros));
+            // A period that divides the distance of the ACKs keeps its place between them.
+            let is_apart = FAST_MICROS % period_micros != 0 && period_micros % FAST_MICROS != 0;
+            assert_eq!(pacing.is_paced(false), is_apart, "{period_micros}");
+        }
+    }
+
+    #[test]
+    fn answers_on_a_fast_path_are_not_paced_however_long_the_sender_takes() {
+        for after_micros in [5, 20, 40, 90, 120, 150, 200, 230] {
+            let answers = (0..20_000).map(|turn| turn * FAST_MICROS + after_micros);
+            let pacing = seen(FAST_MICROS, answers);
+            assert!(!pacing.is_paced(false), "{after_micros}");
+        }
+        // From 50 to 250 us after ACKs that come every 0.5 or 1 ms.
+        for every in [500, 1_000] {
+            let answers = (0..20_000).map(|turn| turn * every + 50 + turn * 37 % 200);
+            assert!(!seen(every, answers).is_paced(false), "{every}");
+        }
+    }
+
+    #[test]
+    fn a_timer_is_paced_although_some_bursts_answer() {
+        // A third of the time, as at the start of a connection, ACKs release the data.
+        let answers = (0..5_000).map(|turn| turn * FAST_MICROS + 15);
+        let timer = (0..10_000).map(|turn| 5_000 * FAST_MICROS + turn * 247);
+        assert!(seen(FAST_MICROS, answers.chain(timer)).is_paced(false));
     }
 
     #[test]

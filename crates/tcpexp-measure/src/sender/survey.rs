@@ -209,8 +209,7 @@ impl FlowSurvey {
         side.whole_rtt = answers[0].zip(answers[1]).map(|(one, other)| one + other);
         // Between two ticks of the ACKs, the flight of any sender seems to rise, and then falls.
         let shows_flight = side.whole_rtt.is_some_and(|rtt| side.shows_time(rtt));
-        side.is_paced |=
-            position != Some(Position::Sender) && shows_flight && own.pulses.are_of_probes();
+        side.is_paced |= shows_flight && own.pulses.are_of_probes();
         let is_by_client = direction == Direction::Reverse;
         side.feedback = CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
             let mode = own.ecn.mode(other.ecn)?;
@@ -267,9 +266,11 @@ impl SideSurvey {
                     .known_at(segment.timestamps.map(|(_, echo)| echo))
                 {
                     let flight_bytes = end.since(acked);
-                    self.drains.send(segment.seen.at, flight_bytes);
-                    if let Some((own, other)) = least_echo.zip(self.echoes.least()) {
-                        self.pulses.send(segment.seen.at, flight_bytes, own + other);
+                    let least_rtt = least_echo.zip(self.echoes.least());
+                    let least_rtt = least_rtt.map(|(own, other)| own + other);
+                    self.drains.send(segment.seen.at, flight_bytes, least_rtt);
+                    if let Some(least_rtt) = least_rtt {
+                        self.pulses.send(segment.seen.at, flight_bytes, least_rtt);
                     }
                 }
                 if bytes > 0 {
