@@ -12,6 +12,11 @@ use crate::text::counted;
 
 /// Maximum number of candidates in the text.
 const MOST_CANDIDATES: usize = 4;
+/// From this median on, in percent, reductions hold the window: no rule for losses leaves more than 7/8 of it
+/// (Scalable TCP, Illinois), and a few round trips of growth add little.
+const HELD_PERCENT: u32 = 95;
+/// Least number of reductions for this statement.
+const MIN_HELD: u32 = 3;
 
 /// The named senders of a capture: those with the most ACKs, and the number of each control.
 #[derive(Clone, Debug)]
@@ -165,6 +170,38 @@ pub(crate) fn likely_control(hint: &CongestionHint, model_window: Option<u32>) -
         }
         None if hint.reductions == 0 => "unknown: no reduction of a full window".to_owned(),
         None if hint.reductions == 1 => format!("unknown: only {}", reductions()),
+        None if hint.reductions >= MIN_HELD
+            && hint
+                .reduction_percent
+                .is_some_and(|median| median >= HELD_PERCENT) =>
+        {
+            // A receiver does not always see that BBR paces.
+            format!(
+                "unknown: {}, as of BBR, whose window is larger than this, or Westwood+",
+                reductions()
+            )
+        }
         None => format!("unknown: {} fit no rule", reductions()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reductions_that_hold_the_window_may_be_those_of_bbr() {
+        let hint = |reductions, percent| CongestionHint {
+            reduction_percent: Some(percent),
+            reductions,
+            ..CongestionHint::default()
+        };
+        assert_eq!(
+            likely_control(&hint(3, 99), None),
+            "unknown: 3 reductions of a full window, median to 99 %, as of BBR, whose window is larger than this, or \
+             Westwood+"
+        );
+        let doubtful = "unknown: 2 reductions of a full window, median to 99 % fit no rule";
+        assert_eq!(likely_control(&hint(2, 99), None), doubtful);
     }
 }

@@ -59,8 +59,8 @@ pub enum Unnamed {
     ApplicationLimited,
     /// Too few round trips in congestion avoidance.
     TooShort,
-    /// The capture is not the sender's, and the control that fits depends on round-trip times, which
-    /// only the sender measures.
+    /// The control that fits depends on round-trip times, and the capture, which is not the sender's,
+    /// does not show most of them.
     DelayNotSeen,
     /// Several controls would have sent the same.
     SeveralFit,
@@ -142,6 +142,16 @@ pub struct Evidence {
     pub slow_start_exit: Option<SlowStartExit>,
     /// The latest window outside of recoveries.
     pub(super) latest_cwnd: Option<u32>,
+    /// Number of ACKs of new data outside of recoveries, and of those that show a round-trip time.
+    pub(super) measuring: u64,
+    pub(super) measured: u64,
+}
+
+impl Evidence {
+    /// True if most ACKs show a round-trip time.
+    const fn shows_delay(&self) -> bool {
+        self.measured * 2 > self.measuring
+    }
 }
 
 /// The answer for one sender.
@@ -295,7 +305,9 @@ fn answer(
         .collect();
     match likely[..] {
         [] => Err(Unnamed::NoneFits),
-        [control] if is_elsewhere && control.needs_delay() => Err(Unnamed::DelayNotSeen),
+        [control] if is_elsewhere && control.needs_delay() && !evidence.shows_delay() => {
+            Err(Unnamed::DelayNotSeen)
+        }
         [control] => Ok(control),
         _ => Err(Unnamed::SeveralFit),
     }

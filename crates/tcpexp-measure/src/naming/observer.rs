@@ -100,6 +100,8 @@ impl Observer {
     fn acknowledge(&mut self, before: &SenderSample, now: &SenderSample) {
         if let Some(ack) = self.ack(before, now) {
             self.see_start(before, &ack);
+            self.evidence.measuring += u64::from(ack.was_open);
+            self.evidence.measured += u64::from(ack.rtt_us.is_some());
             self.model.acknowledge(&ack);
             let is_limited = before.cwnd_source == CwndSource::Filled;
             let grows = self.is_running && ack.is_open && is_limited;

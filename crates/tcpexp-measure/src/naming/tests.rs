@@ -8,6 +8,7 @@ use tcpexp_wire::SeqNum;
 
 use super::rules::{Ack, Rule, all};
 use super::{Control, Named, Namer, Unnamed};
+use crate::Position;
 use crate::sender::{
     CongestionHint, CwndSource, LimitedTime, Phase, RecoveryEpoch, RecoveryKind, SenderRow,
     SenderSample, SenderSummary, WindowScale,
@@ -185,14 +186,28 @@ impl Sender {
         self.epochs += 1;
     }
 
-    fn named(mut self, seconds: i64) -> Named {
+    fn named(self, seconds: i64) -> Named {
+        self.named_at(None, seconds)
+    }
+
+    /// Hides the round-trip times of all rows.
+    fn without_times(rows: &mut [SenderRow]) {
+        for row in rows {
+            if let SenderRow::Sample(sample) = row {
+                sample.latest_rtt = None;
+            }
+        }
+    }
+
+    /// The answer for a capture there; one between the ends shows no round-trip times.
+    fn named_at(mut self, position: Option<Position>, seconds: i64) -> Named {
         while self.now_us < seconds * 1_000_000 {
             self.step();
         }
         let summary = SenderSummary {
             flow: FLOW,
             direction: DIRECTION,
-            position: None,
+            position,
             smss_bytes: SMSS,
             has_sack: true,
             window_scale: WindowScale::Known(7),
@@ -207,6 +222,9 @@ impl Sender {
             model_fit: None,
             hint: CongestionHint::default(),
         };
+        if position == Some(Position::Between) {
+            Self::without_times(&mut self.rows);
+        }
         let mut namer = Namer::default();
         assert!(self.rows.iter().all(|row| namer.see(row).is_none()));
         namer.see(&SenderRow::Summary(summary)).unwrap()
@@ -267,6 +285,24 @@ fn controls_that_differ_on_a_path_are_named() {
             answers.contains(&(control, Ok(control))),
             "{control:?}: {answers:?}"
         );
+    }
+}
+
+#[test]
+fn a_control_that_depends_on_delay_is_named_away_from_the_sender_if_round_trip_times_are_seen() {
+    let path = || Path {
+        service_us: 1_200,
+        rtt_us: 40_000,
+        queue: 90,
+    };
+    let answer = |control: Control, position| {
+        let (_, rule) = all().into_iter().find(|(of, _)| *of == control).unwrap();
+        let sender = Sender::new(rule, path());
+        sender.named_at(Some(position), 40).answer
+    };
+    for control in [Control::Vegas, Control::Westwood] {
+        assert_eq!(answer(control, Position::Receiver), Ok(control));
+        assert!(answer(control, Position::Between).is_err(), "{control:?}");
     }
 }
 

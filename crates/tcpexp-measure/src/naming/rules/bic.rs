@@ -47,6 +47,7 @@ impl Default for Bic {
 
 impl Bic {
     fn every(&self, cwnd: u32) -> u32 {
+        // As Reno, whatever the number of segments per ACK.
         if cwnd <= LOW_WINDOW {
             return cwnd;
         }
@@ -67,11 +68,12 @@ impl Bic {
                 cwnd / MAX_INCREMENT
             }
         };
-        if self.last_max == 0 {
+        let every = if self.last_max == 0 {
             every.min(SLOWEST_UNLOST)
         } else {
             every
-        }
+        };
+        ((every << 4) / self.delayed16.max(1)).max(1)
     }
 }
 
@@ -86,7 +88,7 @@ impl Rule for Bic {
         if self.last_cwnd != cwnd || ack.at_us - self.last_us > REFRESH_US {
             self.last_cwnd = cwnd;
             self.last_us = ack.at_us;
-            self.every = ((self.every(cwnd) << 4) / self.delayed16.max(1)).max(1);
+            self.every = self.every(cwnd);
         }
         self.counter.grow(cwnd, self.every, ack.segments)
     }
@@ -111,5 +113,29 @@ impl Rule for Bic {
 
     fn time_out(&mut self) {
         *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_windows_grow_as_those_of_reno_however_many_segments_an_ack_covers() {
+        let mut bic = Bic::default();
+        let ack = |turn: i64| Ack {
+            at_us: turn * 1_000,
+            segments: 2,
+            was_open: true,
+            is_open: true,
+            ..Ack::default()
+        };
+        let mut cwnd = 12;
+        // Six ACKs of two segments are one window.
+        for turn in 0..6 {
+            bic.observe(&ack(turn));
+            cwnd = bic.grow(cwnd, &ack(turn));
+        }
+        assert_eq!(cwnd, 13);
     }
 }

@@ -19,8 +19,10 @@ const STOP_ROUNDS: u32 = 10;
 /// Time after which the minimum round-trip time is renewed; Linux takes 3/4 to 5/4 of it, at
 /// random.
 const RESET_US: i64 = 5_000_000;
+/// The same at first.
+const FIRST_RESET_US: i64 = 2_000_000;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Nv {
     counter: Counter,
     /// Mean of the last round-trip times.
@@ -34,6 +36,26 @@ pub(super) struct Nv {
     rounds: u32,
     end: i64,
     may_grow: bool,
+    /// True from a loss until the end of the recovery.
+    has_lost: bool,
+}
+
+impl Default for Nv {
+    fn default() -> Self {
+        Self {
+            counter: Counter::default(),
+            mean_us: None,
+            least_us: None,
+            next_least_us: None,
+            reset_us: FIRST_RESET_US,
+            greatest: None,
+            acks: 0,
+            rounds: 0,
+            end: 0,
+            may_grow: true,
+            has_lost: false,
+        }
+    }
 }
 
 impl Nv {
@@ -41,9 +63,14 @@ impl Nv {
         let Some(rtt_us) = ack.rtt_us else {
             return;
         };
-        let mean = self
-            .mean_us
-            .map_or(rtt_us, |mean| i64::midpoint(mean, rtt_us));
+        let mean = match self.mean_us {
+            Some(mean) => i64::midpoint(mean, rtt_us),
+            // Linux forgets the minimum with the mean.
+            None => {
+                self.least_us = None;
+                rtt_us
+            }
+        };
         self.mean_us = Some(mean);
         self.least_us = Some(self.least_us.map_or(mean, |least| least.min(mean)));
         self.next_least_us = Some(self.next_least_us.map_or(mean, |least| least.min(mean)));
@@ -119,14 +146,43 @@ impl Rule for Nv {
 
     fn reduce(&mut self, cwnd: u32) -> u32 {
         self.may_grow = false;
+        self.has_lost = true;
         per_1024(cwnd, BETA)
     }
 
     fn begin(&mut self) {
-        self.counter.reset();
-        self.acks = 0;
-        self.rounds = 0;
-        self.greatest = None;
-        self.mean_us = None;
+        if std::mem::take(&mut self.has_lost) {
+            self.counter.reset();
+            self.acks = 0;
+            self.rounds = 0;
+            self.greatest = None;
+            self.mean_us = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recovery_forgets_the_shortest_round_trip() {
+        let mut nv = Nv::default();
+        let measure = |nv: &mut Nv, rtt_us| {
+            nv.observe(&Ack {
+                rtt_us: Some(rtt_us),
+                was_open: true,
+                ..Ack::default()
+            });
+            nv.least_us
+        };
+        assert_eq!(measure(&mut nv, 40_000), Some(40_000));
+        assert_eq!(measure(&mut nv, 60_000), Some(40_000));
+        // A pause of the application is no recovery.
+        nv.begin();
+        assert_eq!(measure(&mut nv, 60_000), Some(40_000));
+        nv.reduce(20);
+        nv.begin();
+        assert_eq!(measure(&mut nv, 60_000), Some(60_000));
     }
 }
