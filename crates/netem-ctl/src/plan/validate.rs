@@ -113,6 +113,20 @@ fn check_policer(direction: &'static str, path: &Path) -> Result<(), PlanError> 
     }
 }
 
+fn wrong(
+    direction: &'static str,
+    key: &'static str,
+    value: String,
+    expected: &'static str,
+) -> Result<(), PlanError> {
+    Err(PlanError::Value {
+        direction,
+        key,
+        value,
+        expected,
+    })
+}
+
 fn check_slots(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let needs = |key, needs| PlanError::Needs {
         direction,
@@ -130,21 +144,23 @@ fn check_slots(direction: &'static str, path: &Path) -> Result<(), PlanError> {
             None => Ok(()),
         };
     };
-    let wrong = |key, value: String, expected| {
-        Err(PlanError::Value {
-            direction,
-            key,
-            value,
-            expected,
-        })
-    };
     if every <= TimeDelta::ZERO || every > LONGEST {
-        return wrong("slot", every.to_exact_text(), "a time above 0s, up to 10s");
+        return wrong(
+            direction,
+            "slot",
+            every.to_exact_text(),
+            "a time above 0s, up to 10s",
+        );
     }
     if let Some(most) = path.slot_most
         && !(every..=LONGEST).contains(&most)
     {
-        return wrong("slot_most", most.to_exact_text(), "a time from slot to 10s");
+        return wrong(
+            direction,
+            "slot_most",
+            most.to_exact_text(),
+            "a time from slot to 10s",
+        );
     }
     // 0 is "unlimited" to the kernel, and its number is signed.
     let is_count = |count: u64| (1..=i32::MAX as u64).contains(&count);
@@ -152,17 +168,18 @@ fn check_slots(direction: &'static str, path: &Path) -> Result<(), PlanError> {
         .slot_packets
         .filter(|packets| !is_count((*packets).into()))
     {
-        return wrong("slot_packets", packets.to_string(), "at least 1");
+        return wrong(direction, "slot_packets", packets.to_string(), "at least 1");
     }
     if let Some(bytes) = path.slot_bytes.filter(|bytes| !is_count(bytes.as_bytes())) {
-        return wrong("slot_bytes", bytes.to_string(), "1 byte to 2 GB");
+        return wrong(direction, "slot_bytes", bytes.to_string(), "1 byte to 2 GB");
     }
     if let Some(rate) = path.rate {
         let expected = "no rate: slots determine it, by slot_packets or slot_bytes";
-        return wrong("rate", rate.to_string(), expected);
+        return wrong(direction, "rate", rate.to_string(), expected);
     }
     if let Some(queue) = path.queue.filter(|queue| *queue != Queue::Pfifo) {
         return wrong(
+            direction,
             "queue",
             queue.to_string(),
             "pfifo, the only queue of a slotted link",
@@ -172,7 +189,7 @@ fn check_slots(direction: &'static str, path: &Path) -> Result<(), PlanError> {
         None => Err(needs("slot", "a buffer, such as buffer = \"100p\"")),
         Some(buffer @ (Buffer::Time(_) | Buffer::Bdp { .. })) if path.slot_rate().is_none() => {
             let expected = "packets or bytes, or slot_packets or slot_bytes that determine a rate";
-            wrong("buffer", buffer.to_string(), expected)
+            wrong(direction, "buffer", buffer.to_string(), expected)
         }
         Some(_) => Ok(()),
     }
@@ -185,28 +202,25 @@ fn check_trace(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let Some(trace) = &path.trace else {
         return Ok(());
     };
-    let wrong = |key, value: String, expected| {
-        Err(PlanError::Value {
-            direction,
-            key,
-            value,
-            expected,
-        })
-    };
     if trace.facts.is_none() {
         let expected = "a trace that has been read: see Bottleneck::read_traces";
-        return wrong("trace", trace.file.clone(), expected);
+        return wrong(direction, "trace", trace.file.clone(), expected);
     }
     if let Some(rate) = path.rate {
-        return wrong("rate", rate.to_string(), "no rate: the trace determines it");
+        return wrong(
+            direction,
+            "rate",
+            rate.to_string(),
+            "no rate: the trace determines it",
+        );
     }
     if let Some(slot) = path.slot {
         let expected = "no slots: the trace determines when packets leave";
-        return wrong("slot", slot.to_exact_text(), expected);
+        return wrong(direction, "slot", slot.to_exact_text(), expected);
     }
     if let Some(queue) = path.queue.filter(|queue| *queue != Queue::Pfifo) {
         let expected = "pfifo, the only queue of a link with a trace";
-        return wrong("queue", queue.to_string(), expected);
+        return wrong(direction, "queue", queue.to_string(), expected);
     }
     match path.buffer {
         None => Err(PlanError::Needs {
@@ -214,9 +228,12 @@ fn check_trace(direction: &'static str, path: &Path) -> Result<(), PlanError> {
             key: "trace",
             needs: "a buffer, such as buffer = \"100p\"",
         }),
-        Some(Buffer::Packets(packets)) if packets > MAX_TRACE_QUEUE => {
-            wrong("buffer", packets.to_string(), "at most 1048576 packets")
-        }
+        Some(Buffer::Packets(packets)) if packets > MAX_TRACE_QUEUE => wrong(
+            direction,
+            "buffer",
+            packets.to_string(),
+            "at most 1048576 packets",
+        ),
         Some(_) => Ok(()),
     }
 }

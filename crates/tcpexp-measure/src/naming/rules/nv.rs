@@ -63,13 +63,12 @@ impl Nv {
         let Some(rtt_us) = ack.rtt_us else {
             return;
         };
-        let mean = match self.mean_us {
-            Some(mean) => i64::midpoint(mean, rtt_us),
+        let mean = if let Some(mean) = self.mean_us {
+            i64::midpoint(mean, rtt_us)
+        } else {
             // Linux forgets the minimum with the mean.
-            None => {
-                self.least_us = None;
-                rtt_us
-            }
+            self.least_us = None;
+            rtt_us
         };
         self.mean_us = Some(mean);
         self.least_us = Some(self.least_us.map_or(mean, |least| least.min(mean)));
