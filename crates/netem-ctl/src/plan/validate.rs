@@ -1,11 +1,11 @@
 //! Refuses contradictory bottlenecks, on any system of the router.
 
-use tcpexp_units::{Buffer, TimeDelta};
+mod link;
+
+use tcpexp_units::TimeDelta;
 
 use super::error::PlanError;
-use crate::bottleneck::{
-    Bottleneck, Cells, FULL_FRAME, FlowDelay, LinkLayer, MAX_FLOWS, Path, Queue,
-};
+use crate::bottleneck::{Bottleneck, FlowDelay, MAX_FLOWS, Path, Queue};
 use crate::router::{Os, Router};
 
 /// The longest delay. dummynet accepts no longer one; netem's timers would overflow only much later.
@@ -21,9 +21,9 @@ pub(crate) fn check(all: &Bottleneck, router: &Router) -> Result<(), PlanError> 
     }
     for (direction, path) in [("forward", &all.forward), ("reverse", &all.reverse)] {
         check_line(direction, path)?;
-        check_policer(direction, path)?;
-        check_slots(direction, path)?;
-        check_trace(direction, path)?;
+        link::check_policer(direction, path)?;
+        link::check_slots(direction, path)?;
+        link::check_trace(direction, path)?;
         check_queue(direction, path)?;
         for (index, flow) in path.flows.iter().flatten().enumerate() {
             check_flow(direction, index, flow, path.jitter.unwrap_or_default())?;
@@ -82,172 +82,16 @@ fn check_line(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Minimum burst of a policer, in bytes: a policer with a smaller one drops every full frame.
-const MIN_BURST: u64 = FULL_FRAME;
-
-fn check_policer(direction: &'static str, path: &Path) -> Result<(), PlanError> {
-    let needs = |key, needs| PlanError::Needs {
-        direction,
-        key,
-        needs,
-    };
-    match (path.police, path.police_burst) {
-        (None, Some(_)) => Err(needs("police_burst", "police, the rate of the policer")),
-        (Some(_), None) => Err(needs(
-            "police",
-            "police_burst, such as police_burst = \"64kB\"",
-        )),
-        (Some(rate), _) if rate.as_bps() < LOWEST_RATE_BPS => Err(PlanError::Value {
-            direction,
-            key: "police",
-            value: rate.to_string(),
-            expected: "at least 8kbit",
-        }),
-        (Some(_), Some(burst)) if burst.as_bytes() < MIN_BURST => Err(PlanError::Value {
-            direction,
-            key: "police_burst",
-            value: burst.to_string(),
-            expected: "at least 1514B, a full frame",
-        }),
-        _ => Ok(()),
-    }
-}
-
-fn wrong(
-    direction: &'static str,
-    key: &'static str,
-    value: String,
-    expected: &'static str,
-) -> Result<(), PlanError> {
-    Err(PlanError::Value {
-        direction,
-        key,
-        value,
-        expected,
-    })
-}
-
-fn check_slots(direction: &'static str, path: &Path) -> Result<(), PlanError> {
-    let needs = |key, needs| PlanError::Needs {
-        direction,
-        key,
-        needs,
-    };
-    let keys = [
-        ("slot_most", path.slot_most.is_some()),
-        ("slot_packets", path.slot_packets.is_some()),
-        ("slot_bytes", path.slot_bytes.is_some()),
-    ];
-    let Some(every) = path.slot else {
-        return match keys.iter().find(|(_, is_set)| *is_set) {
-            Some((key, _)) => Err(needs(key, "slot, the time between slots")),
-            None => Ok(()),
-        };
-    };
-    if every <= TimeDelta::ZERO || every > LONGEST {
-        return wrong(
-            direction,
-            "slot",
-            every.to_exact_text(),
-            "a time above 0s, up to 10s",
-        );
-    }
-    if let Some(most) = path.slot_most
-        && !(every..=LONGEST).contains(&most)
-    {
-        return wrong(
-            direction,
-            "slot_most",
-            most.to_exact_text(),
-            "a time from slot to 10s",
-        );
-    }
-    // 0 is "unlimited" to the kernel, and its number is signed.
-    let is_count = |count: u64| (1..=i32::MAX as u64).contains(&count);
-    if let Some(packets) = path
-        .slot_packets
-        .filter(|packets| !is_count((*packets).into()))
-    {
-        return wrong(direction, "slot_packets", packets.to_string(), "at least 1");
-    }
-    if let Some(bytes) = path.slot_bytes.filter(|bytes| !is_count(bytes.as_bytes())) {
-        return wrong(direction, "slot_bytes", bytes.to_string(), "1 byte to 2 GB");
-    }
-    if let Some(rate) = path.rate {
-        let expected = "no rate: slots determine it, by slot_packets or slot_bytes";
-        return wrong(direction, "rate", rate.to_string(), expected);
-    }
-    if let Some(queue) = path.queue.filter(|queue| *queue != Queue::Pfifo) {
-        return wrong(
-            direction,
-            "queue",
-            queue.to_string(),
-            "pfifo, the only queue of a slotted link",
-        );
-    }
-    match path.buffer {
-        None => Err(needs("slot", "a buffer, such as buffer = \"100p\"")),
-        Some(buffer @ (Buffer::Time(_) | Buffer::Bdp { .. })) if path.slot_rate().is_none() => {
-            let expected = "packets or bytes, or slot_packets or slot_bytes that determine a rate";
-            wrong(direction, "buffer", buffer.to_string(), expected)
-        }
-        Some(_) => Ok(()),
-    }
-}
-
-/// Largest queue of a link with a trace, in packets. The router keeps 8 bytes for each.
-const MAX_TRACE_QUEUE: u64 = 1 << 20;
-
-fn check_trace(direction: &'static str, path: &Path) -> Result<(), PlanError> {
-    let Some(trace) = &path.trace else {
-        return Ok(());
-    };
-    if trace.facts.is_none() {
-        let expected = "a trace that has been read: see Bottleneck::read_traces";
-        return wrong(direction, "trace", trace.file.clone(), expected);
-    }
-    if let Some(rate) = path.rate {
-        return wrong(
-            direction,
-            "rate",
-            rate.to_string(),
-            "no rate: the trace determines it",
-        );
-    }
-    if let Some(slot) = path.slot {
-        let expected = "no slots: the trace determines when packets leave";
-        return wrong(direction, "slot", slot.to_exact_text(), expected);
-    }
-    if let Some(queue) = path.queue.filter(|queue| *queue != Queue::Pfifo) {
-        let expected = "pfifo, the only queue of a link with a trace";
-        return wrong(direction, "queue", queue.to_string(), expected);
-    }
-    match path.buffer {
-        None => Err(PlanError::Needs {
-            direction,
-            key: "trace",
-            needs: "a buffer, such as buffer = \"100p\"",
-        }),
-        Some(Buffer::Packets(packets)) if packets > MAX_TRACE_QUEUE => wrong(
-            direction,
-            "buffer",
-            packets.to_string(),
-            "at most 1048576 packets",
-        ),
-        Some(_) => Ok(()),
-    }
-}
-
 fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let needs = |key, needs| PlanError::Needs {
         direction,
         key,
         needs,
     };
-    check_link(direction, path)?;
+    link::check_link(direction, path)?;
     let keys = queue_keys(path);
     let Some(rate) = path.rate else {
-        // Slots and a trace have a queue of their own (`check_slots`, `check_trace`), which does not
+        // Slots and a trace have a queue of their own (`link::check_slots`, `link::check_trace`), which does not
         // mark.
         let has_queue = path.slot.is_some() || path.trace.is_some();
         let of_queue = |key: &str| has_queue && ["buffer", "queue"].contains(&key);
@@ -289,46 +133,6 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let must_have = [Queue::Pfifo, Queue::Bfifo, Queue::Red, Queue::Sfq];
     if path.buffer.is_none() && must_have.contains(&queue) {
         return Err(needs("queue", "a buffer, such as buffer = \"1bdp\""));
-    }
-    Ok(())
-}
-
-/// The accepted overheads: those of `cake` (tc-cake(8)).
-const OVERHEADS: std::ops::RangeInclusive<i32> = -64..=256;
-
-fn check_link(direction: &'static str, path: &Path) -> Result<(), PlanError> {
-    let Some(framing) = path.framing() else {
-        return Ok(());
-    };
-    let key = if path.linklayer.is_some() {
-        "linklayer"
-    } else {
-        "overhead"
-    };
-    if path.rate.is_none() {
-        return Err(PlanError::Needs {
-            direction,
-            key,
-            needs: "a rate, which counts the bytes of the link",
-        });
-    }
-    if !OVERHEADS.contains(&framing.overhead) {
-        return Err(PlanError::Value {
-            direction,
-            key: "overhead",
-            value: framing.overhead.to_string(),
-            expected: "-64 to 256 bytes",
-        });
-    }
-    // The size tables of `tc` know ATM cells only.
-    if framing.cells == Cells::Ptm && path.queue != Some(Queue::Cake) {
-        let name = path.linklayer.map_or("", LinkLayer::name);
-        return Err(PlanError::Value {
-            direction,
-            key: "linklayer",
-            value: name.to_owned(),
-            expected: "a link without PTM, or queue = \"cake\", which computes its encoding",
-        });
     }
     Ok(())
 }
