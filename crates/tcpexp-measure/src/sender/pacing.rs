@@ -7,7 +7,7 @@ pub(super) const ANSWER: TimeDelta = TimeDelta::from_micros(300);
 /// Packets less than this apart are one burst.
 const BURST: TimeDelta = TimeDelta::from_micros(100);
 /// Minimum number of bursts for a decision.
-const MIN_PACKETS: u64 = 200;
+const MIN_BURSTS: u64 = 200;
 /// A sender whose bursts follow an ACK this many times less often than by chance answers from afar.
 const RARER: u128 = 4;
 /// Least number of answers by chance for this decision. Where chance gives eight, it gives none or one to one
@@ -30,22 +30,17 @@ const MIN_COMPARED: u128 = 100;
 /// this time reaches less.
 const LEAST_OF_CHANCE: (u128, u128) = (3, 5);
 
-/// Counts bursts sent in response to an ACK, and other bursts.
+/// Counts bursts soon after an ACK, and other bursts, while no ACK reports gaps.
 #[derive(Debug, Default)]
 pub(super) struct Pacing {
-    /// Time of the first ACK.
-    since: Option<Timestamp>,
     acked_at: Option<Timestamp>,
-    /// Total time in which a burst would have counted as an answer.
-    answer_time: TimeDelta,
     sent: Option<Timestamp>,
     /// True if the latest ACK reports gaps.
     is_repairing: bool,
-    answers: u64,
-    unasked: u64,
-    /// Bursts, and time, while no ACK reports gaps.
+    /// Bursts after the first ACK, and the time in which they were counted.
     bursts: u64,
     watched: TimeDelta,
+    /// In the order of [`AFTER`].
     after: [After; 3],
 }
 
@@ -59,19 +54,15 @@ struct After {
 impl Pacing {
     #[inline]
     pub(super) fn on_ack(&mut self, at: Timestamp, reports_gaps: bool) {
-        if let Some(acked_at) = self.acked_at {
+        let acked_at = self.acked_at.replace(at);
+        if let Some(acked_at) = acked_at.filter(|_| !self.is_repairing) {
             let gap = (at - acked_at).max(TimeDelta::ZERO);
-            self.answer_time += gap.min(ANSWER);
-            if !self.is_repairing {
-                self.watched += gap;
-                for (after, most) in self.after.iter_mut().zip(AFTER) {
-                    after.time += gap.min(most);
-                }
+            self.watched += gap;
+            for (after, most) in self.after.iter_mut().zip(AFTER) {
+                after.time += gap.min(most);
             }
         }
         self.is_repairing = reports_gaps;
-        self.since = self.since.or(Some(at));
-        self.acked_at = Some(at);
     }
 
     #[inline]
@@ -79,18 +70,13 @@ impl Pacing {
         let is_burst = self.sent.is_some_and(|sent| at - sent < BURST);
         // A burst has one cause, so only its first packet counts. In a recovery, a sender that paces answers ACKs too, as
         // it sends no more than they acknowledge (packet conservation; RFC 6937).
-        if !is_burst && !self.is_repairing {
-            let since = self.acked_at.map(|acked_at| at - acked_at);
-            if since.is_some_and(|since| since < ANSWER) {
-                self.answers += 1;
-            } else {
-                self.unasked += 1;
-            }
-            if let Some(since) = since {
-                self.bursts += 1;
-                for (after, most) in self.after.iter_mut().zip(AFTER) {
-                    after.bursts += u64::from(since < most);
-                }
+        if !is_burst
+            && !self.is_repairing
+            && let Some(acked_at) = self.acked_at
+        {
+            self.bursts += 1;
+            for (after, most) in self.after.iter_mut().zip(AFTER) {
+                after.bursts += u64::from(at - acked_at < most);
             }
         }
         self.sent = Some(at);
@@ -99,9 +85,9 @@ impl Pacing {
     /// True if a timer sends most bursts. `is_far` is true if the sender is known to answer later than
     /// [`ANSWER`].
     pub(super) fn is_paced(&self, is_far: bool) -> bool {
-        let total = self.answers + self.unasked;
         let is_late = is_far && self.answers_from_afar();
-        total >= MIN_PACKETS && (self.unasked * 2 > total && !is_late || self.ignores_acks())
+        let is_unasked = self.answers() * 2 < self.bursts && !is_late;
+        self.bursts >= MIN_BURSTS && (is_unasked || self.ignores_acks())
     }
 
     /// True if most bursts follow ACKs as if the two had nothing to do with each other.
@@ -110,15 +96,13 @@ impl Pacing {
     /// share within it is q = c + (1 - c) p, so c = (q - p) / (1 - p). The shortest time that the sender needs for an
     /// answer is not known, so c must be small for each time.
     fn ignores_acks(&self) -> bool {
-        let nanos = |span: TimeDelta| u128::from(span.as_nanos().unsigned_abs());
-        let watched = nanos(self.watched).max(1);
         let all = u128::from(self.bursts);
         let mut is_most_unasked = false;
         for after in self.after {
-            let percent = nanos(after.time) * 100 / watched;
-            let by_chance = all * nanos(after.time) / watched;
+            let by_chance = self.by_chance(after.time);
             let (least, most) = COMPARED_PERCENT;
-            if !(least..=most).contains(&percent) || by_chance < MIN_COMPARED {
+            let is_compared = (least * all..=most * all).contains(&(by_chance * 100));
+            if !is_compared || by_chance < MIN_COMPARED {
                 continue;
             }
             let within = u128::from(after.bursts);
@@ -134,8 +118,8 @@ impl Pacing {
 
     /// True if nearly all bursts answer an ACK: no timer paces them.
     pub(super) fn is_clocked_by_acks(&self, is_far: bool) -> bool {
-        self.unasked * 10 < self.answers && !self.ignores_acks()
-            || is_far && self.answers_from_afar()
+        let unasked = self.bursts - self.answers();
+        unasked * 10 < self.answers() && !self.ignores_acks() || is_far && self.answers_from_afar()
     }
 
     /// True if fewer bursts follow an ACK closely than if the two had nothing to do with each other, so a
@@ -144,13 +128,19 @@ impl Pacing {
     /// A timer that knows nothing of the ACKs hits the time after them by chance, unless the round-trip
     /// time is a multiple of its period.
     pub(super) fn answers_from_afar(&self) -> bool {
-        let (Some(first), Some(last)) = (self.since, self.acked_at) else {
-            return false;
-        };
+        let by_chance = self.by_chance(self.after[0].time);
+        by_chance >= MIN_BY_CHANCE && u128::from(self.answers()) * RARER < by_chance
+    }
+
+    /// Number of bursts within [`ANSWER`] of an ACK.
+    const fn answers(&self) -> u64 {
+        self.after[0].bursts
+    }
+
+    /// Number of bursts that are by chance within this part of the watched time.
+    fn by_chance(&self, part: TimeDelta) -> u128 {
         let nanos = |span: TimeDelta| u128::from(span.as_nanos().unsigned_abs());
-        let bursts = u128::from(self.answers + self.unasked);
-        let by_chance = bursts * nanos(self.answer_time) / nanos(last - first).max(1);
-        by_chance >= MIN_BY_CHANCE && u128::from(self.answers) * RARER < by_chance
+        u128::from(self.bursts) * nanos(part) / nanos(self.watched).max(1)
     }
 }
 
