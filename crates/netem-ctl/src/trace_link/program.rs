@@ -198,5 +198,5 @@ fn departure(code: &mut Assembler<Place>, register: Register, ring: u32) {
 
 /// A number that fits an instruction.
 fn constant(number: u32) -> i32 {
-    i32::try_from(number).expect("validate limits queues and tables to less than 2^31")
+    i32::try_from(number).expect("a queue has less than 4 GB, a trace fewer than 2^20 packets")
 }

@@ -119,9 +119,6 @@ pub(super) fn check_slots(direction: &'static str, path: &Path) -> Result<(), Pl
     }
 }
 
-/// Largest queue of a link with a trace, in packets. The router keeps 8 bytes for each.
-const MAX_TRACE_QUEUE: u64 = 1 << 20;
-
 pub(super) fn check_trace(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let Some(trace) = &path.trace else {
         return Ok(());
@@ -146,20 +143,14 @@ pub(super) fn check_trace(direction: &'static str, path: &Path) -> Result<(), Pl
         let expected = "pfifo, the only queue of a link with a trace";
         return wrong(direction, "queue", queue.to_string(), expected);
     }
-    match path.buffer {
-        None => Err(PlanError::Needs {
+    if path.buffer.is_none() {
+        return Err(PlanError::Needs {
             direction,
             key: "trace",
             needs: "a buffer, such as buffer = \"100p\"",
-        }),
-        Some(Buffer::Packets(packets)) if packets > MAX_TRACE_QUEUE => wrong(
-            direction,
-            "buffer",
-            packets.to_string(),
-            "at most 1048576 packets",
-        ),
-        Some(_) => Ok(()),
+        });
     }
+    Ok(())
 }
 
 /// The accepted overheads: those of `cake` (tc-cake(8)).
