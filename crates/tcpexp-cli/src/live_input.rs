@@ -107,7 +107,7 @@ impl LiveInput for RemoteCapture {
         failure: Option<tcpexp_capture::Error>,
     ) -> Result<Option<Box<dyn Read + Send>>, Error> {
         if let Some(stream) = self.stream.take() {
-            let why = self.ssh.stream_error(&self.script, stream);
+            let why = without_banner(self.ssh.stream_error(&self.script, stream));
             if failure.is_none() {
                 self.has_begun = true;
                 self.pause = FIRST_PAUSE;
@@ -129,6 +129,31 @@ impl LiveInput for RemoteCapture {
     }
 }
 
+/// The error without the line that tcpdump prints when it begins, which is no cause.
+fn without_banner(error: RunError) -> RunError {
+    let RunError::Exit {
+        host,
+        code,
+        message,
+    } = error
+    else {
+        return error;
+    };
+    let said = message.split("; ");
+    let said: Vec<&str> = said
+        .filter(|line| !line.starts_with("tcpdump: listening on"))
+        .collect();
+    let message = match said.as_slice() {
+        [] => "the connection ended".to_owned(),
+        said => said.join("; "),
+    };
+    RunError::Exit {
+        host,
+        code,
+        message,
+    }
+}
+
 impl RemoteCapture {
     /// Waits before the next attempt; the first attempt must succeed.
     fn wait(&mut self, why: RunError) -> Result<(), Error> {
@@ -146,5 +171,26 @@ impl RemoteCapture {
         thread::sleep(self.pause);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginning_of_a_capture_is_no_cause_of_its_end() {
+        let said = |message: &str| {
+            let error = RunError::Exit {
+                host: "dst1".to_owned(),
+                code: 1,
+                message: message.to_owned(),
+            };
+            without_banner(error).to_string()
+        };
+        let banner = "tcpdump: listening on data, link-type EN10MB (Ethernet)";
+        assert!(said(banner).ends_with("the connection ended"));
+        let failed = format!("{banner}; tcpdump: pcap_loop: The interface disappeared");
+        assert!(said(&failed).ends_with(": tcpdump: pcap_loop: The interface disappeared"));
     }
 }
