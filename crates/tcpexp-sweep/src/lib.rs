@@ -11,6 +11,7 @@ mod driver;
 mod dry_run;
 mod hash;
 mod site;
+mod whole;
 
 pub mod plan;
 pub mod schedule;

@@ -41,7 +41,7 @@ impl<'a> TraceLink<'a> {
         Step::of(&format!("{ATTACH} {how} {device} {parent} {}", self.name))
     }
 
-    /// The file of the program; `None` for a trace of which only the facts are known.
+    /// The file of the program; `None` if the times of the trace are not known.
     pub(crate) fn file(&self) -> Option<LinkFile> {
         let link = self.trace.opportunities.as_ref()?;
         Some(LinkFile {

@@ -66,8 +66,7 @@ fn simulated(link: &Opportunities, limit: usize, packets: &[(u64, u32)]) -> Vec<
         for at_us in &link.at_us {
             let at = origin + (pass * u64::from(link.period_us) + u64::from(*at_us)) * 1_000;
             // A packet that arrives at the time of an opportunity can use it.
-            while let Some((time, bytes)) = packets.get(next).filter(|(time, _)| *time <= at) {
-                let _ = time;
+            while let Some((_, bytes)) = packets.get(next).filter(|(time, _)| *time <= at) {
                 if queue.len() < limit {
                     queue.push_back((next, u64::from(*bytes)));
                 }

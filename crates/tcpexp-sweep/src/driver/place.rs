@@ -13,6 +13,7 @@ use super::error::SweepError;
 use super::journal::Journal;
 use super::options::Options;
 use crate::plan::Plan;
+use crate::whole::write_whole;
 
 /// The locked directory of a sweep.
 pub(super) struct Place {
@@ -139,16 +140,4 @@ impl Place {
         fs::create_dir(&dir).map_err(failed)?;
         Ok(dir)
     }
-}
-
-/// Writes a file atomically, unless it has these bytes: other tasks may read it.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if fs::read(path).is_ok_and(|found| found == bytes) {
-        return Ok(());
-    }
-    let machine = fs::read_to_string("/etc/hostname").unwrap_or_default();
-    let writer = format!("{}-{}.partial", machine.trim(), std::process::id());
-    let partial = path.with_extension(writer);
-    fs::write(&partial, bytes)?;
-    fs::rename(&partial, path)
 }

@@ -7,6 +7,8 @@ use std::{fs, io};
 
 use netem_ctl::{Bottleneck, Trace, TraceError};
 
+use crate::whole::write_whole;
+
 /// The traces of a plan, by their names in it. Each file is read once, because many cells may have the
 /// same trace.
 #[derive(Clone, Debug)]
@@ -72,7 +74,8 @@ impl Traces {
         let folder = copies(plan);
         fs::create_dir_all(&folder)?;
         for (file, (text, _)) in &self.read {
-            fs::write(folder.join(copy_of(file)), text)?;
+            // Half a trace is another trace.
+            write_whole(&folder.join(copy_of(file)), text.as_bytes())?;
         }
         Ok(())
     }
