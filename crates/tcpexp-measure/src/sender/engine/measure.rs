@@ -48,7 +48,12 @@ impl Engine<'_> {
             Some(sent) => Some(acked.at - sent),
             // A timestamp shows which copy of retransmitted data the ACK answers
             // (`tcp_ack_update_rtt`).
-            None if progress.cumulative > 0 => self.ticks.rtt(acked.at, acked.echo),
+            None if progress.cumulative > 0 => {
+                let rtt = self.ticks.rtt(acked.at, acked.echo);
+                // Congestion controls get it too.
+                self.latest_rtt = rtt.or(self.latest_rtt);
+                rtt
+            }
             None => None,
         };
         // Away from the sender, the handshake shows a part of the round-trip time.

@@ -2,7 +2,9 @@
 
 use insta::assert_snapshot;
 
-use super::{HANDSHAKE, lossy, replay, summary};
+use tcpexp_units::TimeDelta;
+
+use super::{HANDSHAKE, SenderOptions, SenderRow, lossy, replay, rows, summary};
 
 #[test]
 fn sack_starts_a_recovery_that_reduces_the_window() {
@@ -86,6 +88,23 @@ fn a_loss_in_a_recovery_starts_the_next_recovery_at_its_end() {
     4940+2964 pipe 2 cwnd 2 recovery fast_recovery
     recovery 1 fast to None
     ");
+}
+
+#[test]
+fn timestamps_show_congestion_controls_the_round_trip_time_of_retransmitted_data() {
+    let latest: Vec<_> = rows(&lossy(""), SenderOptions::default())
+        .iter()
+        .filter_map(|row| match row {
+            SenderRow::Sample(sample) => sample.latest_rtt,
+            _ => None,
+        })
+        .collect();
+    // The ACK that ends the recovery answers a retransmission: 125 ms less the echoed 84 ms.
+    assert_eq!(
+        latest.last(),
+        Some(&TimeDelta::from_millis(41)),
+        "{latest:?}"
+    );
 }
 
 #[test]
