@@ -312,6 +312,7 @@ mod tests {
             limit: None,
             model: None,
             latest_rtt: None,
+            latest_marked_packets: 0,
         }
     }
 

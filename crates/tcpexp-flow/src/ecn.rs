@@ -233,6 +233,12 @@ impl CeFeedback {
         marked
     }
 
+    /// Number of packets that the latest ACK reports as marked. With ECE, all that it newly acknowledges,
+    /// as DCTCP's receiver means it (RFC 8257, section 3.2).
+    pub fn latest_marked_packets(&self) -> u64 {
+        self.latest[1]
+    }
+
     /// Adds the latest ACK to the estimate α; the sender has sent the data before `nxt`.
     pub fn estimate(&mut self, nxt: StreamOffset) {
         let [acked, marked] = self.latest;

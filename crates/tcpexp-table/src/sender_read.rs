@@ -88,6 +88,7 @@ impl Rows {
             // Nothing that reads a table back needs the model.
             model: None,
             latest_rtt: None,
+            latest_marked_packets: 0,
         };
         let label = match self.labels.get(&(flow, direction)) {
             Some(label) => Arc::clone(label),
@@ -158,6 +159,7 @@ mod tests {
             limit: Some(Limit::Application),
             model: None,
             latest_rtt: None,
+            latest_marked_packets: 0,
         };
         let wrapped = SenderSample {
             snd_una: Some(una.plus(20)),
@@ -183,6 +185,7 @@ mod tests {
             limit: None,
             model: None,
             latest_rtt: None,
+            latest_marked_packets: 0,
             ..full
         };
         let forward = SenderSample {

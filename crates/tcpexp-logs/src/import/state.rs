@@ -35,6 +35,7 @@ pub(super) fn blank(stream: &Stream, at: Timestamp) -> SenderSample {
         limit: None,
         model: None,
         latest_rtt: None,
+        latest_marked_packets: 0,
     }
 }
 

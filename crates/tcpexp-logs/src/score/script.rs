@@ -39,6 +39,7 @@ impl Row {
             limit: None,
             model: None,
             latest_rtt: None,
+            latest_marked_packets: 0,
         })
     }
 

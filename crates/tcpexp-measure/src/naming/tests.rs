@@ -114,6 +114,7 @@ impl Sender {
             limit: None,
             model: None,
             latest_rtt: self.latest_us.map(TimeDelta::from_micros),
+            latest_marked_packets: 0,
         }));
     }
 

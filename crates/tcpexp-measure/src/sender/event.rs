@@ -39,6 +39,8 @@ pub(super) struct Acked {
     /// True if the ACK reports congestion marks: ECE where the handshake negotiated ECN (RFC 3168),
     /// or a higher count of marked packets (RFC 9768).
     pub(super) congestion_echo: bool,
+    /// See [`CeFeedback::latest_marked_packets`](tcpexp_flow::CeFeedback::latest_marked_packets).
+    pub(super) marked_packets: u32,
 }
 
 /// SACK blocks of one ACK in the order sent.

@@ -141,7 +141,10 @@ impl<'a> Front<'a> {
     fn on_ack(&mut self, segment: &Segment, ack: StreamOffset, rows: &mut impl Extend<SenderRow>) {
         self.classifier.acknowledge(segment);
         let feedback = self.feedback.as_mut();
-        let marked_packets = feedback.map_or(0, |feedback| feedback.on_ack(segment));
+        let (marks, marked_packets) = feedback.map_or((0, 0), |feedback| {
+            let marks = feedback.on_ack(segment);
+            (marks, feedback.latest_marked_packets())
+        });
         let window = u64::from(segment.window);
         let window_bytes = match self.side.window_scale {
             // RFC 7323, section 2.2: the window of a SYN is never scaled.
@@ -159,7 +162,8 @@ impl<'a> Front<'a> {
             is_bare: !segment.is_numbered(),
             is_syn: segment.flags.syn(),
             echo: segment.timestamps.map(|(_, echo)| echo),
-            congestion_echo: marked_packets > 0,
+            congestion_echo: marks > 0,
+            marked_packets: u32::try_from(marked_packets).unwrap_or(u32::MAX),
         };
         match (&mut self.replay, segment.timestamps) {
             (Some(replay), Some((stamp, _))) if !acked.is_syn => replay.depart(stamp, acked),

@@ -57,6 +57,9 @@ pub struct SenderSample {
     /// Round-trip time that the ACK before showed: that of the latest segment newly acknowledged, if it
     /// was sent once (`ca_rtt_us` of Linux, which congestion controls measure). Not a column.
     pub latest_rtt: Option<TimeDelta>,
+    /// Number of packets that the ACK before reported as marked: with ECE, all that it newly
+    /// acknowledged. Not a column.
+    pub latest_marked_packets: u32,
 }
 
 /// Source of a congestion window.

@@ -246,6 +246,7 @@ impl Meter for Outstanding {
                 limit: None,
                 model: None,
                 latest_rtt: None,
+                latest_marked_packets: 0,
             }]);
             self.una = self.una.max(segment.ack);
         }

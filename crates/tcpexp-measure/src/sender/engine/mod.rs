@@ -65,6 +65,7 @@ pub(super) struct Engine<'a> {
     totals: Totals,
     /// Round-trip time that the latest ACK showed.
     latest_rtt: Option<TimeDelta>,
+    latest_marked_packets: u32,
     /// The model of the path; `None` unless the sender paces. Boxed because most senders have none.
     model: Option<Box<Model>>,
     /// The fates of the data; `None` without a second capture.
@@ -112,6 +113,7 @@ impl<'a> Engine<'a> {
             undecided: Undecided::default(),
             totals: Totals::default(),
             latest_rtt: None,
+            latest_marked_packets: 0,
             model: subject.has_model().then(|| {
                 let is_pacing_seen = subject.order == Order::Seen;
                 Box::new(Model::new(subject.side.smss_bytes, is_pacing_seen))
@@ -298,6 +300,7 @@ impl<'a> Engine<'a> {
             progress.delivered = self.count_duplicates(&progress, acked.ack, is_duplicate, had);
         }
         self.latest_rtt = progress.latest_rtt();
+        self.latest_marked_packets = acked.marked_packets;
         self.time(acked, &progress, syn, before.nxt);
         self.measure_delivery(acked);
         // Outside a recovery, the first retransmission marks the losses: only it shows that the

@@ -110,6 +110,7 @@ impl Engine<'_> {
             usable_window_bytes: self.stream.and_then(|stream| stream.usable_bytes()),
             limit: limit(now, source),
             latest_rtt: self.latest_rtt.filter(|rtt| self.subject.shows(*rtt)),
+            latest_marked_packets: self.latest_marked_packets,
             model: model.map(|model| model.state()),
         }
     }
