@@ -10,6 +10,9 @@ use crate::cells::{count, wrapped};
 use crate::remark::words;
 use crate::text::counted;
 
+/// Range of odds that the text shows as a number.
+const LEAST_TIMES: f64 = 2.0;
+const MOST_TIMES: f64 = 1e6;
 /// Maximum number of candidates in the text.
 const MOST_CANDIDATES: usize = 4;
 /// From this median on, in percent, reductions hold the window: no rule for losses leaves more than 7/8 of it
@@ -97,8 +100,9 @@ pub(crate) fn named_control(named: &Named) -> String {
             let name = format!("{}{}", control.name(), confidence(named));
             match named.fits.as_slice() {
                 [best, second, ..] => {
-                    let [best, second] = [best, second].map(fit);
-                    format!("{name}: {compared}; error {best}, next {second}")
+                    let [error, other] = [best, second].map(fit);
+                    let odds = less_likely(second);
+                    format!("{name}: {compared}; error {error}, next {other}{odds}")
                 }
                 _ => format!("{name}: {compared}"),
             }
@@ -115,6 +119,18 @@ pub(crate) fn named_control(named: &Named) -> String {
 fn confidence(named: &Named) -> String {
     let percent = named.confidence.map(|confidence| confidence * 100.0);
     percent.map_or_else(String::new, |percent| format!(" ({percent:.0} %)"))
+}
+
+/// How much less likely the control is than the best one, if the windows show it.
+fn less_likely(fit: &Fit) -> String {
+    let times = fit.log_odds.exp();
+    if times >= MOST_TIMES {
+        ", over a million times less likely".to_owned()
+    } else if times >= LEAST_TIMES {
+        format!(", {times:.0} times less likely")
+    } else {
+        String::new()
+    }
 }
 
 /// The first names of some controls, and the number of the rest.

@@ -283,15 +283,15 @@ fn the_capture_at_the_other_end_yields_true_losses() {
 #[test]
 fn flows_counts_and_names_the_senders_of_each_control_as_cwnd_does() {
     let desk = Desk::empty();
-    let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
+    let src = fixture("veno-10mbit-1-percent-loss/src.pcap.gz");
     let all = desk.text(&format!(
         "flows {src} --control --control-table flows.csv --quiet --limit 1"
     ));
     let (_, controls) = all.split_once("congestion control of ").unwrap();
     assert_snapshot!(controls, @r"
-    3 senders: 1 reno, 2 not certain
-    1 forward: reno (92 %): 104 round trips and 4 reductions compared; error reno
-        0.00, next lp 0.00
+    3 senders: 1 veno, 2 not certain
+    1 forward: veno (99 %): 130 round trips and 20 reductions compared; error veno
+        0.00, next yeah 1.19, over a million times less likely
     ");
     desk.text(&format!("cwnd {src} --control-table cwnd.csv"));
     assert_eq!(text(&desk.get("flows.csv")), text(&desk.get("cwnd.csv")));

@@ -1,7 +1,9 @@
 //! One candidate: a control's rules, replayed on what the sender saw, and how far they are off.
 
 use super::control::Control;
+use super::likelihood::Likelihood;
 use super::rules::{Ack, Duplicate, Rule};
+use crate::sender::Phase;
 
 /// Greatest error that counts: beyond it, a prediction is wrong, however far.
 const MOST: f64 = 4.0;
@@ -23,6 +25,7 @@ pub(super) struct Candidate {
     growth: Mean,
     reductions: Mean,
     settlements: Mean,
+    likelihood: Likelihood,
 }
 
 /// A weighted mean.
@@ -54,6 +57,7 @@ impl Candidate {
             growth: Mean::default(),
             reductions: Mean::default(),
             settlements: Mean::default(),
+            likelihood: Likelihood::default(),
         }
     }
 
@@ -65,6 +69,11 @@ impl Candidate {
         }
     }
 
+    /// Replays an ACK in slow start.
+    pub(super) fn start(&mut self, cwnd: u32, ack: &Ack) {
+        self.rule.start(cwnd, ack);
+    }
+
     /// Replays an ACK that acknowledges nothing cumulatively.
     pub(super) fn duplicate(&mut self, ack: &Duplicate) {
         self.rule.observe_duplicate(ack);
@@ -72,7 +81,7 @@ impl Candidate {
 
     /// Begins congestion avoidance with an observed window.
     pub(super) fn begin(&mut self, cwnd: u32) {
-        self.cwnd = cwnd;
+        self.follow(cwnd);
         self.rule.begin();
     }
 
@@ -80,11 +89,13 @@ impl Candidate {
     pub(super) fn settle(&mut self, threshold: u32, cwnd: u32) {
         let predicted = self.rule.settle(threshold);
         self.settlements.add(error(predicted, cwnd), 1.0);
+        self.likelihood.reduce(predicted, cwnd);
     }
 
     /// Takes over an observed window, without a new beginning.
     pub(super) fn follow(&mut self, cwnd: u32) {
         self.cwnd = cwnd;
+        self.likelihood.align();
     }
 
     /// Compares the predicted with the observed window, in the round trip `round` since they were
@@ -92,15 +103,25 @@ impl Candidate {
     pub(super) fn compare(&mut self, cwnd: u32, round: u32) {
         let weight = f64::from(round.min(MOST_WEIGHT));
         self.growth.add(error(self.cwnd, cwnd), weight);
+        self.likelihood.grow(self.cwnd, cwnd);
     }
 
-    /// Predicts the threshold at a loss in an observed window.
-    pub(super) fn lose(&mut self, cwnd: u32, by_timeout: bool) {
-        self.threshold = self.rule.reduce(cwnd);
+    /// Predicts the threshold at a loss or a congestion echo in an observed window; it begins `phase`.
+    pub(super) fn lose(&mut self, cwnd: u32, phase: Option<Phase>) {
+        self.threshold = match phase {
+            Some(Phase::WindowReduction) => self.rule.reduce_at_echo(cwnd),
+            _ => self.rule.reduce(cwnd),
+        };
         self.grown = None;
-        if by_timeout {
+        if phase == Some(Phase::LossRecovery) {
             self.rule.time_out();
         }
+    }
+
+    /// Predicts the threshold at a loss in the window that the recovery before left.
+    pub(super) fn lose_again(&mut self, phase: Option<Phase>) {
+        let cwnd = self.rule.settle(self.threshold);
+        self.lose(cwnd, phase);
     }
 
     /// Predicts the window after the ACK that ended a recovery.
@@ -117,14 +138,19 @@ impl Candidate {
         // ACK that ended the recovery may have grown already.
         let settled = self.rule.settle(self.threshold);
         let shown = [self.threshold, settled].into_iter().chain(self.grown);
-        let off = shown.map(|shown| error(shown, threshold));
-        self.reductions.add(off.fold(MOST, f64::min), 1.0);
+        let nearest = shown.min_by_key(|shown| shown.abs_diff(threshold));
+        let nearest = nearest.unwrap_or(settled);
+        self.reductions.add(error(nearest, threshold), 1.0);
+        self.likelihood.reduce(nearest, threshold);
     }
 
-    /// Compares a cut without a loss with the prediction.
-    pub(super) fn compare_cut(&mut self, before: u32, after: u32) {
+    /// Replays a cut without a loss, and compares it with the prediction if `after` is known.
+    pub(super) fn cut(&mut self, before: u32, after: Option<u32>) {
         let predicted = self.rule.cut(before).unwrap_or(self.cwnd);
-        self.reductions.add(error(predicted, after), 1.0);
+        if let Some(after) = after {
+            self.reductions.add(error(predicted, after), 1.0);
+            self.likelihood.reduce(predicted, after);
+        }
     }
 
     pub(super) fn fit(&self) -> Fit {
@@ -135,6 +161,8 @@ impl Candidate {
             // others in a common mean.
             reductions: greater(self.reductions.value(), self.settlements.value()),
             missed_cuts: self.rule.missed_cuts(),
+            log_odds: 0.0,
+            likelihood: self.likelihood,
         }
     }
 }
@@ -154,6 +182,10 @@ pub struct Fit {
     /// Number of cuts at rising delay that the control would have made on average, and that did not
     /// happen.
     pub missed_cuts: f64,
+    /// Natural logarithm of the odds of the best control against this one, by all observed windows; negative if
+    /// only its cuts or the size of its errors rule it out.
+    pub log_odds: f64,
+    pub(super) likelihood: Likelihood,
 }
 
 impl Fit {
@@ -186,7 +218,7 @@ mod tests {
         let mut candidates = rules::all().into_iter();
         let illinois = candidates.find(|(control, _)| *control == Control::Illinois);
         let mut candidate = Candidate::new(illinois.unwrap());
-        candidate.lose(40, false);
+        candidate.lose(40, Some(Phase::FastRecovery));
         candidate.end_recovery(&Ack {
             segments: 40,
             is_open: true,

@@ -33,6 +33,8 @@ pub enum Control {
     Cdg,
     /// TCP-LP.
     Lp,
+    /// DCTCP.
+    Dctcp,
     /// BBR, version 1.
     Bbr,
 }
@@ -56,6 +58,7 @@ impl Control {
             Self::Westwood => "westwood",
             Self::Cdg => "cdg",
             Self::Lp => "lp",
+            Self::Dctcp => "dctcp",
             Self::Bbr => "bbr",
         }
     }
@@ -78,6 +81,7 @@ impl Control {
             | Self::Scalable
             | Self::Cdg
             | Self::Lp
+            | Self::Dctcp
             | Self::Bbr => false,
         }
     }
@@ -100,6 +104,7 @@ impl Control {
             Self::Westwood => "Grieco, Mascolo, CCR 2004; tcp_westwood.c",
             Self::Cdg => "Hayes, Armitage, Networking 2011; tcp_cdg.c",
             Self::Lp => "Kuzmanovic, Knightly, INFOCOM 2003; tcp_lp.c",
+            Self::Dctcp => "RFC 8257; tcp_dctcp.c",
             Self::Bbr => "Cardwell et al., ACM Queue 2016; tcp_bbr.c",
         }
     }

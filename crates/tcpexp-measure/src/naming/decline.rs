@@ -38,8 +38,11 @@ impl Decline {
                 peak: Some((at, cwnd)),
                 ..Self::default()
             };
-            let counts = trough * COUNTS.1 <= peak * COUNTS.0;
-            return counts.then_some((peak, trough));
+            let is_deep = trough * COUNTS.1 <= peak * COUNTS.0;
+            // After a cut, the window grows again slowly; the flight of a sender that had nothing to send
+            // for a moment is back at once.
+            let stays = (cwnd - trough) * 2 <= peak - trough;
+            return (is_deep && stays).then_some((peak, trough));
         }
         if (at - began).as_nanos() > MOST_ROUNDS * srtt.as_nanos() {
             *self = Self {
@@ -81,6 +84,12 @@ mod tests {
     #[test]
     fn fall_by_a_segment_per_round_trip_is_no_cut() {
         assert_eq!(cuts((20..60).rev().flat_map(|cwnd| [cwnd; 4])), []);
+    }
+
+    #[test]
+    fn a_flight_that_is_back_at_once_is_no_cut() {
+        let pause = [42, 42, 40, 38, 37, 37, 38, 41, 42, 42, 42, 42];
+        assert_eq!(cuts(pause), []);
     }
 
     #[test]

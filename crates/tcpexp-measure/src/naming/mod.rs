@@ -25,6 +25,7 @@
 mod candidate;
 mod control;
 mod decline;
+mod likelihood;
 mod model;
 mod named;
 mod observer;

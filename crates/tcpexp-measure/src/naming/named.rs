@@ -11,16 +11,8 @@ use crate::sender::{CongestionFamily, SenderSummary};
 /// Greatest error of a control that fits. On the development paths, that of the true control was at
 /// most 0.38 at the sender where it was named; super-packets and lost retransmissions blur windows.
 const FITS: f64 = 0.5;
-/// Least error of a control that is ruled out, with few observations and with many. In between, it
-/// falls with the square root of their number, as the uncertainty of a mean does.
-const RULED_OUT: (f64, f64) = (1.0, 0.25);
-/// Number of observed reductions up to which the first of the two applies.
-const FEW_REDUCTIONS: f64 = 4.0;
-/// Number of observed round trips up to which the first of the two applies. Round trips of one
-/// epoch depend on each other, so more of them are needed.
-const FEW_ROUNDS: f64 = 40.0;
-/// Minimum ratio between the error of an excluded control and the error of the best control.
-const MIN_RATIO: f64 = 2.5;
+/// Least mean error of a control that is ruled out by it alone, with a control that fits.
+const FAR: f64 = 1.0;
 /// Least number of round trips in congestion avoidance with a filled window.
 const MIN_ROUNDS: u32 = 20;
 /// Number of cuts at rising delay that did not happen, from which a control is ruled out: by
@@ -35,14 +27,20 @@ const MIN_PROBES: u32 = 1;
 /// background transfers and must be selected, and no census of the Internet found it (Mishra et al.,
 /// SIGMETRICS 2019, have Reno on 0.8 % of the servers): an assumption, not a measurement.
 const LP_PRIOR: f64 = 0.05;
+/// Part of the observations that count as independent of each other: what disturbs one window disturbs the
+/// next.
+const INDEPENDENT: f64 = 0.5;
+/// Rounds of ranking; the order is that of the round before after two or three.
+const RANKINGS: usize = 4;
 /// Natural logarithm of the best control's odds against a control at the threshold of being ruled out.
 const RULED_OUT_ODDS: f64 = 4.0;
 /// Greatest share of the confidence that a control takes that fits badly: another control, which is
-/// not on the list, may fit better.
-const BAD_FIT: f64 = 0.2;
-/// Greatest confidence: all of the first 43 answers were right, so by the rule of succession 1 of 45
-/// may be wrong.
-const MOST_CONFIDENCE: f64 = 0.98;
+/// not on the list, may fit better. Of the answers on the development paths with the worst fit, 1 of 43 was
+/// wrong.
+const BAD_FIT: f64 = 0.05;
+/// Greatest confidence: 2 of 433 answers on the development paths were wrong, so by the rule of succession
+/// 3 of 435 may be.
+const MOST_CONFIDENCE: f64 = 0.99;
 /// Confidence in BBR by its probes of the round-trip time alone: a later version probes too.
 const PROBES_CONFIDENCE: f64 = 0.9;
 
@@ -182,17 +180,12 @@ impl Named {
     ) -> Self {
         // Of controls that fit equally well, the rare one comes last.
         fits.sort_by_key(|fit| fit.control == Control::Lp);
-        fits.sort_by(|a, b| {
-            let by_cuts = is_missing_cuts(a).cmp(&is_missing_cuts(b));
-            by_cuts.then(a.error().total_cmp(&b.error()))
-        });
+        rank(&mut fits);
         if evidence.rounds == 0 {
             fits.clear();
         }
-        let candidates = fits.first().filter(|best| is_fitting(best)).map(|best| {
-            let left = fits
-                .iter()
-                .filter(|fit| !is_ruled_out(fit, best, &evidence));
+        let candidates = fits.first().filter(|best| is_fitting(best)).map(|_| {
+            let left = fits.iter().filter(|fit| !is_ruled_out(fit));
             left.map(|fit| fit.control).collect()
         });
         let candidates: Vec<Control> = candidates.unwrap_or_default();
@@ -203,7 +196,7 @@ impl Named {
             confidence: answer.ok().map(|control| match control {
                 Control::Bbr if is_paced_as_bbr(summary) => MOST_CONFIDENCE,
                 Control::Bbr => PROBES_CONFIDENCE,
-                _ => confidence(&fits, &evidence),
+                _ => confidence(&fits),
             }),
             answer,
             fits,
@@ -213,43 +206,50 @@ impl Named {
     }
 }
 
+/// Sorts the controls, the likeliest first. How often a prediction is off by one is not known before the best
+/// control is, so it is that of the best of the round before, and at first that of any.
+fn rank(fits: &mut [Fit]) {
+    for _ in 0..RANKINGS {
+        let Some(best) = fits.first().copied() else {
+            return;
+        };
+        let log = |fit: &Fit| fit.likelihood.log(&best.likelihood);
+        for fit in &mut *fits {
+            fit.log_odds = (log(&best) - log(fit)) * INDEPENDENT;
+        }
+        fits.sort_by(|a, b| {
+            let by_fit = is_fitting(b).cmp(&is_fitting(a));
+            let by_cuts = is_missing_cuts(a).cmp(&is_missing_cuts(b));
+            by_fit.then(by_cuts).then(a.log_odds.total_cmp(&b.log_odds))
+        });
+    }
+    let best = fits.first().map_or(0.0, |best| best.log_odds);
+    for fit in fits {
+        fit.log_odds -= best;
+    }
+}
+
 fn is_missing_cuts(fit: &Fit) -> bool {
     fit.missed_cuts > MOST_MISSED
+}
+
+/// True if the windows are others in most round trips or after most reductions, even if they change alike.
+fn is_far(fit: &Fit) -> bool {
+    fit.error() >= FAR
 }
 
 fn is_fitting(fit: &Fit) -> bool {
     !is_missing_cuts(fit) && fit.error() <= FITS
 }
 
-/// True if `fit` is clearly worse than `best`.
-fn is_ruled_out(fit: &Fit, best: &Fit, evidence: &Evidence) -> bool {
-    is_missing_cuts(fit)
-        || errors(fit, best, evidence)
-            .into_iter()
-            .any(|(error, best, limit)| error >= limit && error >= MIN_RATIO * best)
-}
-
-/// The errors in growth and reductions of a control and of the best, and the limit from which the
-/// first rules the control out; as far as both are known.
-fn errors(fit: &Fit, best: &Fit, evidence: &Evidence) -> Vec<(f64, f64, f64)> {
-    let reductions = evidence.reductions + evidence.lossless_cuts;
-    let growth = (
-        fit.growth,
-        best.growth,
-        f64::from(evidence.rounds) / FEW_ROUNDS,
-    );
-    let more = f64::from(reductions) / FEW_REDUCTIONS;
-    let pairs = [growth, (fit.reductions, best.reductions, more)];
-    let known = pairs.into_iter().filter_map(|(error, best, more)| {
-        let limit = (RULED_OUT.0 / more.max(1.0).sqrt()).max(RULED_OUT.1);
-        Some((error?, best?, limit))
-    });
-    known.collect()
+/// True if `fit` is clearly worse than the best control.
+fn is_ruled_out(fit: &Fit) -> bool {
+    is_missing_cuts(fit) || is_far(fit) || fit.log_odds >= RULED_OUT_ODDS
 }
 
 /// Probability that the best control is the sender's: by the odds against each other control, and by
 /// how well it fits.
-fn confidence(fits: &[Fit], evidence: &Evidence) -> f64 {
+fn confidence(fits: &[Fit]) -> f64 {
     let Some(best) = fits.first() else {
         return 0.0;
     };
@@ -260,14 +260,11 @@ fn confidence(fits: &[Fit], evidence: &Evidence) -> f64 {
             1.0
         }
     };
-    let weight = |fit: &Fit| {
-        let apart = errors(fit, best, evidence)
-            .into_iter()
-            .map(|(error, best, limit)| (error - best) / limit);
-        let apart = if is_missing_cuts(fit) { 1.0 } else { 0.0_f64 }.max(apart.fold(0.0, f64::max));
-        prior(fit.control) * (-RULED_OUT_ODDS * apart).exp()
-    };
-    let all: f64 = fits.iter().map(weight).sum();
+    let left = fits
+        .iter()
+        .filter(|fit| !is_missing_cuts(fit) && !is_far(fit));
+    let weight = |fit: &Fit| prior(fit.control) * (-fit.log_odds).exp();
+    let all: f64 = left.map(weight).sum();
     let known = 1.0 - BAD_FIT * best.error() / FITS;
     (prior(best.control) / all * known).min(MOST_CONFIDENCE)
 }

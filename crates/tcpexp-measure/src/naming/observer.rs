@@ -4,6 +4,7 @@ use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::candidate::Candidate;
+use super::control::Control;
 use super::decline::Decline;
 use super::model::ModelWatch;
 use super::named::{Evidence, Named, SlowStartExit};
@@ -89,6 +90,14 @@ impl Observer {
         if let Some(before) = self.before.replace(*now) {
             self.acknowledge(&before, now);
         }
+        // No flight shows the threshold of a recovery that another one follows at once.
+        let follows = |epoch| {
+            self.recovering
+                .is_some_and(|recovering| recovering != epoch)
+        };
+        if now.recovery_epoch.is_some_and(follows) {
+            self.ended = None;
+        }
         self.compare_threshold();
         match now.recovery_epoch {
             Some(epoch) => self.recover(epoch, now),
@@ -105,8 +114,13 @@ impl Observer {
             self.model.acknowledge(&ack);
             let is_limited = before.cwnd_source == CwndSource::Filled;
             let grows = self.is_running && ack.is_open && is_limited;
+            let is_starting = ack.is_open && before.phase == Some(Phase::SlowStart);
+            let starting = before.cwnd_segments.filter(|_| is_starting && !grows);
             for candidate in &mut self.candidates {
                 candidate.acknowledge(&ack, grows);
+                if let Some(cwnd) = starting {
+                    candidate.start(cwnd, &ack);
+                }
                 if !ack.was_open && ack.is_open {
                     candidate.end_recovery(&ack);
                 }
@@ -139,12 +153,13 @@ impl Observer {
             at_us: micros(before.at - first_at),
             segments: u32::try_from(whole(una) - whole(from)).unwrap_or(u32::MAX),
             bytes,
-            rtt_us: rtt_us(now).filter(|_| was_open),
+            rtt_us: rtt_us(now),
             srtt_us,
             una: una.since(first),
             nxt: before.snd_nxt?.since(first),
             in_flight: before.pipe_segments?,
             smss_bytes,
+            marked: now.latest_marked_packets,
             was_open,
             is_open: now.recovery_epoch.is_none(),
         })
@@ -180,7 +195,8 @@ impl Observer {
 
     /// Takes a state within a recovery.
     fn recover(&mut self, epoch: u32, now: &SenderSample) {
-        if self.recovering.replace(epoch) == Some(epoch) {
+        let before = self.recovering.replace(epoch);
+        if before == Some(epoch) {
             return;
         }
         self.see_exit(SlowStartExit::Loss);
@@ -188,13 +204,18 @@ impl Observer {
         let is_certain = self.is_running && !self.decline.is_falling() && self.unfilled == 0;
         self.stop();
         self.settled = None;
+        if before.is_some() {
+            for candidate in &mut self.candidates {
+                candidate.lose_again(now.phase);
+            }
+            return;
+        }
         let cwnd = self.evidence.latest_cwnd.take().or(now.cwnd_segments);
         let Some(cwnd) = cwnd else {
             return;
         };
-        let by_timeout = now.phase == Some(Phase::LossRecovery);
         for candidate in &mut self.candidates {
-            candidate.lose(cwnd, by_timeout);
+            candidate.lose(cwnd, now.phase);
         }
         let is_certain = is_certain && cwnd >= MIN_WINDOW;
         self.lost = Some(Lost { epoch, is_certain });
@@ -234,9 +255,7 @@ impl Observer {
         if let Some((before, after)) = self.decline.see(now.at, cwnd, srtt) {
             self.evidence.lossless_cuts += 1;
             for candidate in &mut self.candidates {
-                if before >= MIN_WINDOW {
-                    candidate.compare_cut(before, after);
-                }
+                candidate.cut(before, (before >= MIN_WINDOW).then_some(after));
                 candidate.follow(cwnd);
             }
             self.round = 0;
@@ -294,7 +313,12 @@ impl Observer {
 
     pub(super) fn name(mut self, summary: &SenderSummary) -> Named {
         self.compare_threshold();
-        let fits = self.candidates.iter().map(Candidate::fit).collect();
+        // Without a congestion echo, DCTCP is Reno.
+        let has_echoes = self.evidence.echo_reductions > 0;
+        let fits = self.candidates.iter().map(Candidate::fit);
+        let fits = fits
+            .filter(|fit| has_echoes || fit.control != Control::Dctcp)
+            .collect();
         Named::of(summary, fits, self.evidence, &self.model)
     }
 }

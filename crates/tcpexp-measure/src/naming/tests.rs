@@ -148,6 +148,7 @@ impl Sender {
             nxt: self.nxt * i64::from(SMSS),
             in_flight,
             smss_bytes: SMSS,
+            marked: 0,
             was_open: true,
             is_open: true,
         };
@@ -244,8 +245,8 @@ fn answers(path: impl Fn() -> Path, seconds: i64) -> Vec<(Control, Result<Contro
 }
 
 fn is_wrong((control, answer): (Control, Result<Control, Unnamed>)) -> bool {
-    // These two make no cut of their own here, and then they send what Reno sends.
-    let is_reno = matches!(control, Control::Cdg | Control::Lp);
+    // These make no cut of their own here, and then they send what Reno sends.
+    let is_reno = matches!(control, Control::Cdg | Control::Lp | Control::Dctcp);
     answer.is_ok_and(|named| named != control && !(is_reno && named == Control::Reno))
 }
 
@@ -305,6 +306,20 @@ fn a_control_that_depends_on_delay_is_named_away_from_the_sender_if_round_trip_t
         assert_eq!(answer(control, Position::Receiver), Ok(control));
         assert!(answer(control, Position::Between).is_err(), "{control:?}");
     }
+}
+
+#[test]
+fn without_congestion_echoes_dctcp_is_no_candidate() {
+    let path = Path {
+        service_us: 1_200,
+        rtt_us: 40_000,
+        queue: 60,
+    };
+    let (_, reno) = all().remove(0);
+    let named = Sender::new(reno, path).named(30);
+    let is_dctcp = |control: &Control| *control == Control::Dctcp;
+    assert!(named.fits.iter().all(|fit| !is_dctcp(&fit.control)));
+    assert!(named.candidates.contains(&Control::Reno));
 }
 
 #[test]

@@ -128,6 +128,8 @@ pub(super) struct Hybla {
     least_srtt_us: Option<i64>,
     /// Fractions of a segment, in 1/128.
     fraction: u32,
+    /// ACKs since the window grew (`snd_cwnd_cnt`).
+    count: u32,
 }
 
 impl Rule for Hybla {
@@ -142,13 +144,52 @@ impl Rule for Hybla {
     fn grow(&mut self, cwnd: u32, _ack: &Ack) -> u32 {
         // Per ACK, not per segment.
         let step = u32::try_from(self.rho8 * self.rho8 * 2).unwrap_or(0) / cwnd.max(1);
+        self.count += u32::from(step < 128);
         self.fraction += step % 128;
-        let whole = step / 128 + self.fraction / 128;
+        let carried = self.fraction / 128;
         self.fraction %= 128;
-        cwnd + whole
+        // A window of so many segments that a fraction of 1/128 is too much grows as Reno's does.
+        let is_due = step == 0 && self.count >= cwnd;
+        if carried > 0 || is_due {
+            self.count = 0;
+        }
+        cwnd + step / 128 + carried + u32::from(is_due)
     }
 
     fn reduce(&mut self, cwnd: u32) -> u32 {
         halved(cwnd)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window of Hybla after so many ACKs, with this round-trip time.
+    fn hybla(srtt_us: i64, mut cwnd: u32, acks: u32) -> u32 {
+        let mut hybla = Hybla::default();
+        for _ in 0..acks {
+            let ack = Ack {
+                segments: 2,
+                srtt_us,
+                ..Ack::default()
+            };
+            hybla.observe(&ack);
+            cwnd = hybla.grow(cwnd, &ack);
+        }
+        cwnd
+    }
+
+    #[test]
+    fn hybla_grows_by_the_square_of_the_round_trip_time() {
+        assert_eq!(hybla(25_000, 64, 64), 65);
+        // ρ = 2, so four times as fast, less what integers lose.
+        assert_eq!(hybla(50_000, 64, 71), 68);
+    }
+
+    #[test]
+    fn hybla_counts_acks_in_windows_too_large_for_its_fractions() {
+        assert_eq!(hybla(25_000, 200, 199), 200);
+        assert_eq!(hybla(25_000, 200, 200), 201);
     }
 }

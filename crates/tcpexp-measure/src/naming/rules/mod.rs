@@ -7,6 +7,7 @@ mod aimd;
 mod bic;
 mod cdg;
 mod cubic;
+mod dctcp;
 mod htcp;
 mod illinois;
 mod lp;
@@ -49,6 +50,8 @@ pub(super) struct Ack {
     pub(super) in_flight: u32,
     /// Segment size.
     pub(super) smss_bytes: u32,
+    /// Segments that the ACK reports as marked.
+    pub(super) marked: u32,
     /// True outside of recoveries before the ACK, when Linux measures (`pkts_acked`).
     pub(super) was_open: bool,
     /// True outside of recoveries after the ACK, when Linux grows the window (`cong_avoid`).
@@ -77,8 +80,16 @@ pub(super) trait Rule: Replicate + Debug + Send {
     /// The window after an ACK in congestion avoidance, while the window limits the sender.
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32;
 
+    /// Measures an ACK in slow start, whose growth is the same under all controls.
+    fn start(&mut self, _cwnd: u32, _ack: &Ack) {}
+
     /// The slow start threshold at a loss in a window of `cwnd`.
     fn reduce(&mut self, cwnd: u32) -> u32;
+
+    /// The slow start threshold at a congestion echo in a window of `cwnd`.
+    fn reduce_at_echo(&mut self, cwnd: u32) -> u32 {
+        self.reduce(cwnd)
+    }
 
     /// The window right after a recovery that set `threshold`.
     fn settle(&mut self, threshold: u32) -> u32 {
@@ -133,6 +144,7 @@ pub(super) fn all() -> Vec<(Control, Box<dyn Rule>)> {
         (Control::Westwood, Box::new(westwood::Westwood::default())),
         (Control::Cdg, Box::new(cdg::Cdg::default())),
         (Control::Lp, Box::new(lp::Lp::default())),
+        (Control::Dctcp, Box::new(dctcp::Dctcp::default())),
     ]
 }
 

@@ -63,6 +63,16 @@ impl Yeah {
         self.queued = queued;
         cwnd
     }
+
+    /// Judges the queue at the end of a round trip. Returns the window.
+    fn end_round(&mut self, cwnd: u32, ack: &Ack) -> u32 {
+        if !self.round.is_over(ack) {
+            return cwnd;
+        }
+        let times = self.round.times_us();
+        self.round.clear();
+        times.map_or(cwnd, |(rtt_us, base_us)| self.judge(cwnd, rtt_us, base_us))
+    }
 }
 
 impl Rule for Yeah {
@@ -77,14 +87,13 @@ impl Rule for Yeah {
         } else {
             cwnd
         };
-        let mut cwnd = self.counter.grow(cwnd, every, ack.segments);
-        if self.round.is_over(ack) {
-            if let Some((rtt_us, base_us)) = self.round.times_us() {
-                cwnd = self.judge(cwnd, rtt_us, base_us);
-            }
-            self.round.clear();
-        }
-        cwnd
+        let cwnd = self.counter.grow(cwnd, every, ack.segments);
+        self.end_round(cwnd, ack)
+    }
+
+    fn start(&mut self, cwnd: u32, ack: &Ack) {
+        // Linux grows the window first.
+        self.end_round(cwnd + ack.segments, ack);
     }
 
     fn reduce(&mut self, cwnd: u32) -> u32 {
