@@ -2,11 +2,12 @@
 # Transfers under each congestion control of Linux, to score `tcpexp cwnd --control`. Runs in the
 # virtual testbed:
 #
-#     tcpexp lab run --sources 2 --sinks 2 --seed 7 --share examples/naming --out out -- bash /share/naming.sh 6 11
-#     examples/naming/confusion.sh out src
+#     tcpexp lab run --sources 2 --sinks 2 --seed 106 --share examples/naming --out out -- bash /share/naming.sh 6 6
+#     examples/naming/confusion.py src out
 #
-# The arguments are the first and the last path of paths.tsv. A path has two captures per congestion
-# control, taken at the source and at the sink: src-CONTROL-PATH.pcap and dst-CONTROL-PATH.pcap.
+# campaign.sh does both for several paths. The arguments are the first and the last path of paths.tsv,
+# and the controls. A path has two captures per congestion control, taken at the source and at the
+# sink: src-CONTROL-PATH.pcap and dst-CONTROL-PATH.pcap.
 FROM=$1; TO=$2
 CONTROLS=${3:-reno cubic bic highspeed scalable htcp hybla illinois yeah vegas veno nv westwood cdg lp bbr}
 DST=172.16.11.2
@@ -28,7 +29,8 @@ on src1 "sysctl -q net.ipv4.tcp_no_metrics_save=1"
 for h in src1 dst1; do on $h "sysctl -q net.ipv4.tcp_ecn=1"; done
 on rtr "ethtool -K left tso off gso off gro off >/dev/null; ethtool -K right tso off gso off gro off >/dev/null"
 while read -r path rate_mbit rtt_ms queue_packets loss_percent discipline ecn cross seconds offload <&3; do
-  [[ $path =~ ^[0-9]+$ ]] && [ "$path" -ge "$FROM" ] && [ "$path" -le "$TO" ] || continue
+  [[ $path =~ ^[0-9]+$ ]] || continue
+  if [ "$path" -lt "$FROM" ] || [ "$path" -gt "$TO" ]; then continue; fi
   # DCTCP differs from Reno only where packets are marked.
   controls=$CONTROLS
   if [ "$ecn" = ecn ]; then controls="$controls dctcp"; else ecn=; fi
