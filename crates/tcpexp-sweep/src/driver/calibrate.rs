@@ -41,6 +41,8 @@ const LOAD_WAITS: [Duration; 3] = [
     Duration::from_secs(2),
     Duration::from_secs(4),
 ];
+/// Part of the planned rate below which the load has not begun.
+const SILENT_PART: f64 = 0.01;
 /// Port of the load.
 const LOAD_PORT: u16 = 5_199;
 
@@ -224,18 +226,38 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     run.crew.at(source, "load", &site::plain(source, &client))?;
     let least_percent = -f64::from(settings.rate_within_percent);
     let is_slow = |(rate_bps, _): &Load| off_percent(&run.cell.setup, *rate_bps) < least_percent;
+    let is_silent = |(rate_bps, _): &Load| *rate_bps < planned_bps(&run.cell.setup) * SILENT_PART;
     let mut measured = None;
     for wait in std::iter::once(settle).chain(LOAD_WAITS) {
-        measured = counted_load(run, wait, time)?;
+        measured = counted_load(run, wait.max(settle), time)?;
         // Packets of the load or of its control connection may be lost.
         if !measured.as_ref().is_some_and(is_slow) {
             break;
+        }
+        if measured.as_ref().is_some_and(is_silent) {
+            restart(run, source, &client)?;
         }
     }
     run.crew.at(source, "load", &site::forget(source, "load"))?;
     // Packets of the load that are still queued would delay the first packets of the traffic.
     pause(run, drain(run))?;
     Ok(measured)
+}
+
+/// Starts the load anew. iperf3 opens a test over UDP with one datagram; if that is lost, both ends wait for
+/// half a minute.
+fn restart(run: &Run<'_>, source: &str, client: &str) -> Result<(), Trouble> {
+    run.crew.at(source, "load", &site::forget(source, "load"))?;
+    let setup = &run.cell.setup;
+    if let Some((sink, _)) = setup.first(Role::Sink) {
+        let forgotten = forget_server(setup, sink);
+        let server = server(setup, sink) + &format!("await_server load-server {LOAD_PORT}\n");
+        let started = site::plain(sink, &server);
+        run.crew.at(sink, "load", &forgotten)?;
+        run.crew.at(sink, "load", &started)?;
+    }
+    run.crew.at(source, "load", &site::plain(source, client))?;
+    Ok(())
 }
 
 /// The rate and the drops of the bottleneck, from its counters: after `wait`, and `time` later.
