@@ -53,7 +53,8 @@ def print_confusion(rows):
     right = sum(control == answer for control, _, answer, _ in rows)
     answered = sum(answer not in REASONS for _, _, answer, _ in rows)
     print(f"| all | {len(rows)} | {right} | {answered - right} | {len(rows) - answered} |")
-    print(f"\nanswered: {100 * answered / len(rows):.1f} %; wrong: {100 * (answered - right) / answered:.1f} % of the answers")
+    wrong_percent = 100 * (answered - right) / max(answered, 1)
+    print(f"\nanswered: {100 * answered / max(len(rows), 1):.1f} %; wrong: {wrong_percent:.1f} % of the answers")
 
 
 def print_confidence(rows):
@@ -61,6 +62,8 @@ def print_confidence(rows):
     print("\n| answers | confidence | mean | right |\n|---|---|---|---|")
     for bin_ in range(10):
         part = answers[bin_ * len(answers) // 10 : (bin_ + 1) * len(answers) // 10]
+        if not part:
+            continue
         stated = [confidence for confidence, _ in part]
         right = sum(is_right for _, is_right in part) / len(part)
         mean = sum(stated) / len(part)
