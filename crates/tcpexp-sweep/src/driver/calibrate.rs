@@ -210,7 +210,10 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     // iperf3 negotiates for some round trips before it sends.
     let settle = positive(run.cell.setup.base_rtt()) * 6 + Duration::from_millis(250);
     // The load must last beyond the last read of the counters; `forget` ends it.
-    let waits: Duration = LOAD_WAITS.iter().map(|wait| *wait + time).sum();
+    let waits: Duration = LOAD_WAITS
+        .iter()
+        .map(|wait| (*wait).max(settle) + time)
+        .sum();
     let seconds = (settle + time + waits + Duration::from_secs(2)).as_secs() + 1;
     // 1.5 times the rate of the bottleneck.
     // `-b` of iperf3 counts payload, the bottleneck counts frames.
