@@ -95,7 +95,7 @@ fn beyond(off: i64) -> i64 {
     off.signum() * (off.abs() - 1).max(0)
 }
 
-/// Logarithm of the probability of so many segments of error, to one side: each halves it.
+/// Logarithm of the probability of an error of `segments` in one direction. Each segment halves the probability.
 fn rare(segments: u64, observed: u32) -> f64 {
     let segments = segments as f64 / (1.0 + f64::from(observed) * BLUR_PART);
     (RARE / 2.0).ln() - segments.min(MOST) * LN_2

@@ -148,7 +148,7 @@ impl Rule for Hybla {
         self.fraction += step % 128;
         let carried = self.fraction / 128;
         self.fraction %= 128;
-        // A window of so many segments that a fraction of 1/128 is too much grows as Reno's does.
+        // In a large window, the growth per ACK is less than 1/128 segment. Linux counts ACKs then, as Reno does.
         let is_due = step == 0 && self.count >= cwnd;
         if carried > 0 || is_due {
             self.count = 0;
@@ -165,7 +165,7 @@ impl Rule for Hybla {
 mod tests {
     use super::*;
 
-    /// The window of Hybla after so many ACKs, with this round-trip time.
+    /// The window of Hybla after `acks` ACKs.
     fn hybla(srtt_us: i64, mut cwnd: u32, acks: u32) -> u32 {
         let mut hybla = Hybla::default();
         for _ in 0..acks {

@@ -11,7 +11,7 @@ const WINDOW: usize = 8;
 /// Reductions without effect on the delay after which Linux makes no more of them.
 const INEFFECTIVE: u32 = 5;
 
-/// Part of the expected cuts of which fewer show another control. The replay of the chances is approximate: on
+/// Least part of the expected cuts that CDG makes. The replay of its chances is approximate: on
 /// the development paths CDG made 0.44 of them or more, and the other controls none.
 const LEAST_MADE_PART: f64 = 0.25;
 
@@ -98,7 +98,7 @@ impl Rule for Cdg {
 mod tests {
     use super::*;
 
-    /// CDG after round trips whose delay rises by 5 ms each, with so many cuts.
+    /// The missed cuts of CDG after `cuts` cuts, while the delay rises by 5 ms in most round trips.
     fn missed(cuts: u32) -> f64 {
         let mut cdg = Cdg::default();
         for round in 1..40 {

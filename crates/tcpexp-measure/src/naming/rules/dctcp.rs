@@ -71,7 +71,7 @@ impl Rule for Dctcp {
 mod tests {
     use super::*;
 
-    /// The threshold of a window of 64 segments after so many windows with this share of marked segments.
+    /// The threshold of a window of 64 segments, after `windows` windows with `marked` marked segments each.
     fn threshold(windows: i64, marked: u32) -> u32 {
         let mut dctcp = Dctcp::default();
         for window in 1..=windows {
