@@ -160,7 +160,7 @@ struct GuestArgs {
     ipv6: bool,
 
     /// Memory of the guest, which also holds its files
-    #[arg(long, value_name = "MIB", default_value_t = 1536)]
+    #[arg(long, value_name = "MIB", default_value_t = Job::USUAL_MEMORY_MIB)]
     memory: u32,
 
     /// Copy this directory to /share in the guest

@@ -37,6 +37,7 @@ impl Testbeds {
         let image = crate::kernel_args::image(kernel)?;
         let mut job = Job::new(Vec::new());
         job.shape = shape(plan.lab)?;
+        job.memory_mib = plan.lab.memory_mib.unwrap_or(job.memory_mib);
         let itself = program::itself()?;
         let program = itself.file_name().unwrap_or_default();
         let program = program.to_string_lossy().into_owned();

@@ -117,6 +117,12 @@ pub enum LabError {
         /// The time limit.
         limit: Duration,
     },
+    /// The guest's files and programs took all of its memory.
+    #[error("the guest ran out of its {memory_mib} MiB of memory, which also holds its files")]
+    OutOfMemory {
+        /// The guest's memory.
+        memory_mib: u32,
+    },
     /// The virtual machine ended before the command did.
     #[error("the guest ended before its command ({how})")]
     Died {

@@ -29,6 +29,7 @@ pub struct Guest {
     // Open as long as the guest runs, for its last messages.
     _monitor: Option<Monitor>,
     verdict: PathBuf,
+    memory_mib: u32,
     stopper: Stopper,
 }
 
@@ -103,6 +104,7 @@ impl Guest {
             process,
             _monitor: monitor,
             verdict,
+            memory_mib: job.memory_mib,
             stopper: Stopper::default(),
         })
     }
@@ -125,19 +127,24 @@ impl Guest {
             self.process.machine.stdout.take(),
             self.process.machine.stderr.take(),
         );
-        let status = thread::scope(|scope| {
+        let (status, has_no_memory) = thread::scope(|scope| {
             let (broken, breaks) = mpsc::channel();
             let also_broken = broken.clone();
             scope.spawn(move || pass_on(stdout, output, &broken));
-            scope.spawn(move || pass_on(stderr, errors, &also_broken));
+            let mut console = Console::new(errors);
+            let console = scope.spawn(move || {
+                pass_on(stderr, &mut console, &also_broken);
+                console.has_no_memory
+            });
             let status = self.end(limit, &breaks);
             if status.is_err() {
                 // The other streams are read until the guest ends.
                 drop(self.process.machine.kill());
             }
-            status
+            // The thread does not panic.
+            status.map(|status| (status, console.join().unwrap_or(false)))
         })?;
-        self.verdict(status)
+        self.verdict(status, has_no_memory)
     }
 
     /// Waits until the guest ends, its output is closed, or its time is up.
@@ -169,7 +176,7 @@ impl Guest {
         }
     }
 
-    fn verdict(&self, status: ExitStatus) -> Result<u8, LabError> {
+    fn verdict(&self, status: ExitStatus, has_no_memory: bool) -> Result<u8, LabError> {
         let verdict = fs::read_to_string(&self.verdict).map_err(unread(&self.verdict))?;
         let verdict = verdict.trim();
         if let Some(what) = verdict.strip_prefix("failed: ") {
@@ -180,8 +187,16 @@ impl Guest {
             .strip_prefix("exit ")
             .and_then(|code| code.parse().ok());
         // The guest writes its verdict last, so a missing verdict means an early end of QEMU.
-        code.ok_or_else(|| LabError::Died {
-            how: status.to_string(),
+        code.ok_or_else(|| {
+            if has_no_memory {
+                LabError::OutOfMemory {
+                    memory_mib: self.memory_mib,
+                }
+            } else {
+                LabError::Died {
+                    how: status.to_string(),
+                }
+            }
         })
     }
 }
@@ -219,5 +234,65 @@ fn pass_on(from: Option<impl Read>, to: &mut (dyn Write + Send), broken: &mpsc::
             drop(broken.send(error));
             return;
         }
+    }
+}
+
+/// What the guest's kernel prints when it ends a program for lack of memory.
+const NO_MEMORY: &[u8] = b"Out of memory: Killed process";
+
+/// The guest's console, with an eye on its memory.
+struct Console<'a> {
+    errors: &'a mut (dyn Write + Send),
+    /// End of what was written, as long as a message that continues in the next part.
+    latest: Vec<u8>,
+    has_no_memory: bool,
+}
+
+impl<'a> Console<'a> {
+    fn new(errors: &'a mut (dyn Write + Send)) -> Self {
+        Self {
+            errors,
+            latest: Vec::new(),
+            has_no_memory: false,
+        }
+    }
+}
+
+impl Write for Console<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.errors.write(bytes)?;
+        self.latest.extend_from_slice(&bytes[..written]);
+        let mut parts = self.latest.windows(NO_MEMORY.len());
+        self.has_no_memory |= parts.any(|part| part == NO_MEMORY);
+        let known = self.latest.len().saturating_sub(NO_MEMORY.len() - 1);
+        self.latest.drain(..known);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.errors.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn console_recognises_a_guest_without_memory_in_parts_of_any_size() {
+        let said = b"[ 7.0] Out of memory: Killed process 179 (dd)\n";
+        for size in [1, 7, said.len()] {
+            let mut errors = Vec::new();
+            let mut console = Console::new(&mut errors);
+            for part in said.chunks(size) {
+                console.write_all(part).unwrap();
+            }
+            assert!(console.has_no_memory, "{size}");
+            assert_eq!(errors, said);
+        }
+        let mut errors = Vec::new();
+        let mut console = Console::new(&mut errors);
+        console.write_all(b"[ 7.0] Out of the way\n").unwrap();
+        assert!(!console.has_no_memory);
     }
 }

@@ -45,13 +45,16 @@ impl Job {
             command,
             terminal: None,
             shape: Shape::default(),
-            memory_mib: 1536,
+            memory_mib: Self::USUAL_MEMORY_MIB,
             seed: 1,
             programs: Vec::new(),
             share: None,
             out: None,
         }
     }
+
+    /// Memory of a guest unless more is asked for. The machine takes of it only what the guest has used.
+    pub const USUAL_MEMORY_MIB: u32 = 3072;
 
     /// Seed of a machine until it receives its orders.
     pub(crate) const FIRST_SEED: u64 = 1;

@@ -186,6 +186,10 @@ pub struct Lab {
     /// Give the hosts IPv6 addresses, and send the traffic over IPv6.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ipv6: bool,
+    /// Memory of the guest, which also holds the files of a run; 3072 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 512))]
+    pub memory_mib: Option<u32>,
 }
 
 impl Lab {
@@ -207,6 +211,7 @@ impl Default for Lab {
             sinks: 1,
             routers: 1,
             ipv6: false,
+            memory_mib: None,
         }
     }
 }

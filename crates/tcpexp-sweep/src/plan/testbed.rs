@@ -13,7 +13,10 @@ pub(crate) const MAX_HOSTS: u8 = 64;
 /// Largest number of routers in a row: the limit of the lab's topology.
 const MAX_ROUTERS: u8 = 8;
 
-/// A number of hosts that the testbed does not have.
+/// Least memory of a guest, which holds its programs twice while it boots: 300 MiB are too little, 400 enough.
+const MIN_MEMORY_MIB: u32 = 512;
+
+/// A setting that the testbed does not have.
 #[derive(Debug)]
 pub(crate) struct Refused {
     /// The key of the plan that has the number.
@@ -24,6 +27,7 @@ pub(crate) struct Refused {
 
 /// Replaces the hosts of a plan by the testbed's hosts, keeping their names.
 pub(crate) fn take_place(setup: &mut Setup) -> Result<(), Refused> {
+    check_memory(setup.lab)?;
     if setup.hosts.is_empty() {
         for (key, count, most) in [
             ("sources", setup.lab.sources, MAX_HOSTS),
@@ -69,6 +73,16 @@ pub(crate) fn take_place(setup: &mut Setup) -> Result<(), Refused> {
         }
     }
     Ok(())
+}
+
+fn check_memory(lab: Lab) -> Result<(), Refused> {
+    match lab.memory_mib {
+        Some(memory_mib) if memory_mib < MIN_MEMORY_MIB => Err(Refused {
+            key: vec!["lab", "memory_mib"],
+            message: format!("expected at least {MIN_MEMORY_MIB} MiB, found {memory_mib}"),
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn check(key: Vec<&'static str>, name: &str, count: usize, most: u8) -> Result<u8, Refused> {

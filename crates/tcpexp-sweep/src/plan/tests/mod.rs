@@ -234,9 +234,11 @@ fn order_depends_only_on_the_seed() {
 }
 
 #[test]
-fn more_hosts_than_the_testbed_has_are_refused() {
+fn testbeds_that_the_lab_cannot_make_are_refused() {
     let lab = "kind = \"lab\"\nlab.sources = 65";
     assert_snapshot!(refusal_of("kind = \"lab\"", lab), @"plan.toml:2: lab.sources: expected 1 to 64 sources on the testbed, found 65");
+    let lab = "kind = \"lab\"\nlab.memory_mib = 100";
+    assert_snapshot!(refusal_of("kind = \"lab\"", lab), @"plan.toml:2: lab.memory_mib: expected at least 512 MiB, found 100");
     let hosts: Vec<String> = (0..65)
         .map(|number| format!("hosts.s{number}.role = \"sink\"\n"))
         .collect();
@@ -353,6 +355,17 @@ fn marking_on_hosts_without_ecn_is_reported() {
     let dctcp = marking.replace("\"reno\"", "\"dctcp\"");
     assert_eq!(reported(&dctcp).len(), 1);
     assert!(reported(&dctcp)[0].contains("2 of 4 cells"));
+}
+
+#[test]
+fn guest_has_the_memory_of_the_plan() {
+    let with =
+        |memory: &str| PLAN.replace("kind = \"lab\"\n", &format!("kind = \"lab\"\n{memory}\n"));
+    assert_eq!(plan(&with("")).lab.memory_mib, None);
+    assert_eq!(
+        plan(&with("lab.memory_mib = 8192")).lab.memory_mib,
+        Some(8192)
+    );
 }
 
 #[test]
