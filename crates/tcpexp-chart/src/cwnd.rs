@@ -327,6 +327,7 @@ mod tests {
             high: StreamOffset::first(SeqNum(9)),
             cwnd_before_segments: None,
             ssthresh_segments: None,
+            seen_ssthresh_segments: None,
             was_undone: false,
             lost_packets: None,
         }

@@ -165,6 +165,7 @@ mod tests {
                 high: place(2896),
                 cwnd_before_segments: Some(10),
                 ssthresh_segments: Some(5),
+                seen_ssthresh_segments: Some(5),
                 was_undone: false,
                 lost_packets: None,
             }),

@@ -20,7 +20,9 @@ pub(super) struct Candidate {
     rule: Box<dyn Rule>,
     cwnd: u32,
     threshold: u32,
-    /// Window after the ACK that ended the recovery from the latest loss.
+    /// The ACK that ended the recovery from the latest loss, until the next ACK.
+    ended: Option<Ack>,
+    /// Window after that ACK.
     grown: Option<u32>,
     growth: Mean,
     reductions: Mean,
@@ -53,6 +55,7 @@ impl Candidate {
             rule,
             cwnd: 0,
             threshold: 0,
+            ended: None,
             grown: None,
             growth: Mean::default(),
             reductions: Mean::default(),
@@ -63,6 +66,7 @@ impl Candidate {
 
     /// Replays an ACK; the window grows only if `grows`.
     pub(super) fn acknowledge(&mut self, ack: &Ack, grows: bool) {
+        self.ended = None;
         self.rule.observe(ack);
         if grows {
             self.cwnd = self.rule.grow(self.cwnd, ack).max(1);
@@ -83,6 +87,22 @@ impl Candidate {
     pub(super) fn begin(&mut self, cwnd: u32) {
         self.follow(cwnd);
         self.rule.begin();
+        if let Some(ack) = self.ended.take() {
+            self.count(cwnd, &ack);
+        }
+    }
+
+    /// Counts what the ACK that ended a recovery delivered towards the next segment, if the window after it
+    /// is as predicted.
+    fn count(&mut self, cwnd: u32, ack: &Ack) {
+        let settled = self.rule.settle(self.threshold);
+        for before in [settled, cwnd] {
+            let mut rule = self.rule.replica();
+            if rule.grow(before, ack) == cwnd {
+                self.rule = rule;
+                return;
+            }
+        }
     }
 
     /// Compares the window after a recovery that set `threshold`.
@@ -130,18 +150,16 @@ impl Candidate {
         let mut rule = self.rule.replica();
         rule.begin();
         self.grown = Some(rule.grow(self.rule.settle(self.threshold), ack));
+        self.ended = Some(*ack);
     }
 
     /// Compares the predicted with the observed threshold.
     pub(super) fn compare_threshold(&mut self, threshold: u32) {
-        // The flight after a recovery shows the threshold, or the window where it differs, which the
-        // ACK that ended the recovery may have grown already.
+        // The flight after a recovery shows the window, which the ACK that ended the recovery has grown.
         let settled = self.rule.settle(self.threshold);
-        let shown = [self.threshold, settled].into_iter().chain(self.grown);
-        let nearest = shown.min_by_key(|shown| shown.abs_diff(threshold));
-        let nearest = nearest.unwrap_or(settled);
-        self.reductions.add(error(nearest, threshold), 1.0);
-        self.likelihood.reduce(nearest, threshold);
+        let predicted = self.grown.unwrap_or(settled);
+        self.reductions.add(error(predicted, threshold), 1.0);
+        self.likelihood.reduce(predicted, threshold);
     }
 
     /// Replays a cut without a loss, and compares it with the prediction if `after` is known.

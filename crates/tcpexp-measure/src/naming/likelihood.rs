@@ -1,9 +1,9 @@
 //! How likely the observed windows are under one control.
 //!
 //! The right control predicts most windows to the segment, and nearly all to within one. So an error is
-//! evidence, as long as it is new: an error in a window stays in all windows that grow from it. How often the
-//! right control is off by one depends on the path: with many segments in a round trip, windows are compared
-//! while they grow. So this share is taken from the control that fits best.
+//! evidence, as long as it is new: an error in a window stays in all windows that grow from it, and its end is
+//! no error. How often the right control is off by one depends on the path: with many segments in a round trip,
+//! windows are compared while they grow. So this share is taken from the control that fits best.
 
 use std::f64::consts::LN_2;
 
@@ -16,9 +16,12 @@ const USUAL: f64 = 1.0;
 const RARE: f64 = 0.05;
 /// Part of a window that counts as one more segment of error: super-packets leave up to 1.6 % unfilled.
 const BLUR_PART: f64 = 0.01;
-/// Least window in which an error by one segment counts: below it, windows are set by losses more than by
-/// growth, and what a control remembers of them is uncertain by as much.
+/// Least window that counts while it grows: below it, windows are set by losses more than by growth, and what a
+/// control remembers of them is uncertain by as much.
 const MIN_WINDOW: u32 = 8;
+/// Round trips in which an error by one segment counts while it lasts. A sender may hold a segment back for a
+/// round trip (`tcp_tso_should_defer`), which is over after it; an error in the window itself lasts.
+const LASTING: u32 = 2;
 /// Greatest error that counts, in segments.
 const MOST: f64 = 8.0;
 
@@ -31,6 +34,8 @@ pub(super) struct Likelihood {
     rest: f64,
     /// Error of the growing window in the latest round trip.
     off: i64,
+    /// Round trips before it with the same error.
+    lasted: u32,
 }
 
 /// Predictions that are right to within a segment, and those of them that are not exact.
@@ -68,14 +73,19 @@ impl Likelihood {
     /// The predicted and the observed window are made equal.
     pub(super) fn align(&mut self) {
         self.off = 0;
+        self.lasted = 0;
     }
 
     /// Takes the windows after a round trip of growth.
     pub(super) fn grow(&mut self, predicted: u32, observed: u32) {
         let off = i64::from(observed) - i64::from(predicted);
         let before = std::mem::replace(&mut self.off, off);
+        self.lasted = if off == before { self.lasted + 1 } else { 0 };
+        if observed < MIN_WINDOW {
+            return;
+        }
         match beyond(off).abs_diff(beyond(before)) {
-            0 => self.growth.add(off != before && observed >= MIN_WINDOW),
+            0 => self.growth.add(off != 0 && self.lasted < LASTING),
             more => self.rest += rare(more, observed),
         }
     }
@@ -119,12 +129,22 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_stays_counts_once() {
+    fn an_error_counts_while_it_is_new() {
         let once = grown(&[(20, 20), (21, 24), (22, 25), (23, 26)]);
         let growing = grown(&[(20, 20), (21, 24), (22, 28), (23, 32)]);
         let right = grown(&[(24, 24), (25, 25), (26, 26), (27, 27)]);
         assert!(log_odds(&right, &once) > 0.0);
-        assert!(log_odds(&right, &growing) > 2.5 * log_odds(&right, &once));
+        assert!(log_odds(&right, &growing) > 2.0 * log_odds(&right, &once));
+        let lasting = grown(&[(20, 19); 12]);
+        let shorter = grown(&[&[(20, 19); 2][..], &[(20, 20); 10]].concat());
+        assert_eq!(
+            lasting,
+            Likelihood {
+                off: -1,
+                lasted: 11,
+                ..shorter
+            }
+        );
     }
 
     #[test]

@@ -148,10 +148,13 @@ impl Observer {
         let smss_bytes = now.smss_bytes?.max(1);
         let whole = |offset: StreamOffset| offset.since(first) / i64::from(smss_bytes);
         let was_open = before.recovery_epoch.is_none();
+        let segments = whole(una) - whole(from);
+        let delivered = segments + sacked(now)? - sacked(before)?;
         let srtt_us = micros(now.srtt?);
         Some(Ack {
             at_us: micros(before.at - first_at),
-            segments: u32::try_from(whole(una) - whole(from)).unwrap_or(u32::MAX),
+            segments: u32::try_from(segments).unwrap_or(u32::MAX),
+            delivered: u32::try_from(delivered).unwrap_or(0),
             bytes,
             rtt_us: rtt_us(now),
             srtt_us,
@@ -291,7 +294,7 @@ impl Observer {
         let Some(lost) = self.lost.take_if(|lost| lost.epoch == epoch.epoch) else {
             return;
         };
-        let Some(threshold) = epoch.ssthresh_segments else {
+        let Some(threshold) = epoch.seen_ssthresh_segments else {
             return;
         };
         if lost.is_certain && epoch.kind != RecoveryKind::Timeout && !epoch.was_undone {
@@ -321,6 +324,13 @@ impl Observer {
             .collect();
         Named::of(summary, fits, self.evidence, &self.model)
     }
+}
+
+/// Segments beyond `snd_una` that the receiver has, or that are lost and not sent again.
+fn sacked(state: &SenderSample) -> Option<i64> {
+    let flight_bytes = state.snd_nxt?.since(state.snd_una?);
+    let segments = -(-flight_bytes).div_euclid(i64::from(state.smss_bytes?.max(1)));
+    Some(segments - i64::from(state.pipe_segments?))
 }
 
 /// The round-trip time that the ACK before a state showed.

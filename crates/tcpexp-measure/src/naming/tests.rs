@@ -82,7 +82,10 @@ impl Sender {
     }
 
     fn sample(&mut self, epoch: Option<u32>) {
-        let pipe = u32::try_from(self.flight.len()).unwrap();
+        self.sample_with(u32::try_from(self.flight.len()).unwrap(), epoch);
+    }
+
+    fn sample_with(&mut self, pipe: u32, epoch: Option<u32>) {
         self.rows.push(SenderRow::Sample(SenderSample {
             at: at(self.now_us),
             record: None,
@@ -141,6 +144,7 @@ impl Sender {
         let ack = Ack {
             at_us: self.now_us,
             segments: u32::try_from(segments).unwrap(),
+            delivered: u32::try_from(segments).unwrap(),
             bytes: segments as u64 * u64::from(SMSS),
             rtt_us: Some(rtt_us),
             srtt_us: self.srtt8 >> 3,
@@ -168,10 +172,28 @@ impl Sender {
         self.latest_us = None;
         let last_us = self.flight.iter().map(|(_, acked_us, _)| *acked_us).max();
         self.now_us = last_us.unwrap();
+        // SACK blocks cover all but the last retransmission.
+        self.sample_with(1, Some(self.epochs));
+        let segments = u32::try_from(self.flight.len()).unwrap();
         self.una = self.nxt;
+        let ack = Ack {
+            at_us: self.now_us,
+            segments,
+            delivered: 1,
+            bytes: u64::from(segments * SMSS),
+            srtt_us: self.srtt8 >> 3,
+            una: self.una * i64::from(SMSS),
+            nxt: self.nxt * i64::from(SMSS),
+            in_flight: 1,
+            smss_bytes: SMSS,
+            is_open: true,
+            ..Ack::default()
+        };
+        self.rule.observe(&ack);
+        self.rule.begin();
+        self.cwnd = self.rule.grow(self.cwnd, &ack);
         self.flight.clear();
         self.free_us = self.now_us;
-        self.rule.begin();
         self.rows.push(SenderRow::Recovery(RecoveryEpoch {
             flow: FLOW,
             direction: DIRECTION,
@@ -182,6 +204,7 @@ impl Sender {
             high: offset(self.nxt),
             cwnd_before_segments: Some(before),
             ssthresh_segments: Some(threshold),
+            seen_ssthresh_segments: Some(self.cwnd),
             was_undone: false,
             lost_packets: None,
         }));

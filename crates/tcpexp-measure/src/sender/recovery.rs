@@ -54,6 +54,9 @@ pub struct RecoveryEpoch {
     /// Slow start threshold set by the recovery, in segments: the pipe that the sender filled right
     /// after it.
     pub ssthresh_segments: Option<u32>,
+    /// The threshold as the flight after the recovery showed it, before a known rule within one segment of it
+    /// replaced it; `None` if nothing showed it.
+    pub seen_ssthresh_segments: Option<u32>,
     /// True if the sender learnt that nothing was lost and undid the reduction.
     pub was_undone: bool,
     /// Number of lost packets, of the repaired data and its retransmissions; `None` without a

@@ -10,7 +10,7 @@ pub(super) struct Reno {
 
 impl Rule for Reno {
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32 {
-        self.counter.grow(cwnd, cwnd, ack.segments)
+        self.counter.grow(cwnd, cwnd, ack.delivered)
     }
 
     fn reduce(&mut self, cwnd: u32) -> u32 {
@@ -35,7 +35,7 @@ pub(super) const SCALABLE_COUNT: u32 = 100;
 impl Rule for Scalable {
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32 {
         self.counter
-            .grow(cwnd, cwnd.min(SCALABLE_COUNT), ack.segments)
+            .grow(cwnd, cwnd.min(SCALABLE_COUNT), ack.delivered)
     }
 
     fn reduce(&mut self, cwnd: u32) -> u32 {
@@ -171,6 +171,7 @@ mod tests {
         for _ in 0..acks {
             let ack = Ack {
                 segments: 2,
+                delivered: 2,
                 srtt_us,
                 ..Ack::default()
             };

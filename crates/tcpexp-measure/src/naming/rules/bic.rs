@@ -90,7 +90,7 @@ impl Rule for Bic {
             self.last_us = ack.at_us;
             self.every = self.every(cwnd);
         }
-        self.counter.grow(cwnd, self.every, ack.segments)
+        self.counter.grow(cwnd, self.every, ack.delivered)
     }
 
     fn reduce(&mut self, cwnd: u32) -> u32 {
@@ -126,6 +126,7 @@ mod tests {
         let ack = |turn: i64| Ack {
             at_us: turn * 1_000,
             segments: 2,
+            delivered: 2,
             was_open: true,
             is_open: true,
             ..Ack::default()

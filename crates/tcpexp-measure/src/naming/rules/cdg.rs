@@ -63,7 +63,7 @@ impl Rule for Cdg {
     }
 
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32 {
-        let grown = self.counter.grow(cwnd, cwnd, ack.segments);
+        let grown = self.counter.grow(cwnd, cwnd, ack.delivered);
         self.shadow = self.shadow.max(cwnd) + (grown - cwnd);
         grown
     }

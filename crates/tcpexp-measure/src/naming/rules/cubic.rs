@@ -36,14 +36,14 @@ pub(super) struct Cubic {
 
 impl Cubic {
     fn update(&mut self, cwnd: u32, ack: &Ack) {
-        self.acked += ack.segments;
+        self.acked += ack.delivered;
         if self.last_cwnd == cwnd && ack.at_us - self.last_us <= REFRESH_US {
             return;
         }
         self.last_cwnd = cwnd;
         self.last_us = ack.at_us;
         let epoch_us = *self.epoch_us.get_or_insert_with(|| {
-            self.acked = ack.segments;
+            self.acked = ack.delivered;
             self.reno_cwnd = cwnd;
             self.origin = self.last_max.max(cwnd);
             // K = cbrt((W_max − cwnd) / C), equation 2 of RFC 9438.
@@ -100,7 +100,7 @@ impl Rule for Cubic {
 
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32 {
         self.update(cwnd, ack);
-        self.counter.grow(cwnd, self.every, ack.segments)
+        self.counter.grow(cwnd, self.every, ack.delivered)
     }
 
     fn reduce(&mut self, cwnd: u32) -> u32 {
@@ -161,7 +161,7 @@ mod tests {
             let at_us = step * 100_000;
             let ack = Ack {
                 at_us,
-                segments: cwnd,
+                delivered: cwnd,
                 rtt_us: Some(100_000),
                 ..Ack::default()
             };
@@ -169,7 +169,13 @@ mod tests {
             // ACKs of a round trip come one by one.
             let segments = cwnd;
             for _ in 0..segments {
-                cwnd = cubic.grow(cwnd, &Ack { segments: 1, ..ack });
+                cwnd = cubic.grow(
+                    cwnd,
+                    &Ack {
+                        delivered: 1,
+                        ..ack
+                    },
+                );
             }
             if cwnd >= 999 && reached.is_none() {
                 reached = Some(at_us);

@@ -45,12 +45,12 @@ impl Rule for Dctcp {
             self.window_end = ack.nxt;
             (self.acked, self.marked) = (0, 0);
         }
-        self.acked += ack.segments;
+        self.acked += ack.delivered;
         self.marked += ack.marked.min(ack.segments);
     }
 
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32 {
-        self.counter.grow(cwnd, cwnd, ack.segments)
+        self.counter.grow(cwnd, cwnd, ack.delivered)
     }
 
     fn reduce(&mut self, cwnd: u32) -> u32 {
@@ -77,6 +77,7 @@ mod tests {
         for window in 1..=windows {
             dctcp.observe(&Ack {
                 segments: 64,
+                delivered: 64,
                 marked,
                 una: window * 64,
                 nxt: (window + 1) * 64,

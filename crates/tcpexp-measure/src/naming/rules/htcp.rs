@@ -125,7 +125,12 @@ impl Rule for Htcp {
 
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32 {
         if (self.count * self.alpha) >> 7 < i64::from(cwnd) {
-            self.count += i64::from(ack.segments);
+            // Linux counts the segments of ACKs outside of recoveries, and one for another ACK.
+            self.count += if ack.was_open {
+                i64::from(ack.segments)
+            } else {
+                1
+            };
             return cwnd;
         }
         self.count = 0;

@@ -26,7 +26,7 @@ impl Rule for Lp {
         if is_held {
             return cwnd;
         }
-        self.counter.grow(cwnd, cwnd, ack.segments)
+        self.counter.grow(cwnd, cwnd, ack.delivered)
     }
 
     fn reduce(&mut self, cwnd: u32) -> u32 {

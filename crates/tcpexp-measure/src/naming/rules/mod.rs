@@ -36,6 +36,9 @@ pub(super) struct Ack {
     pub(super) at_us: i64,
     /// Newly acknowledged segments.
     pub(super) segments: u32,
+    /// Segments that the receiver newly has, by this ACK's number or SACK blocks (`acked` of `cong_avoid`): those
+    /// that earlier SACK blocks covered do not count again.
+    pub(super) delivered: u32,
     /// Newly acknowledged bytes.
     pub(super) bytes: u64,
     /// Round-trip time that the ACK shows; `None` if it acknowledges retransmitted data.

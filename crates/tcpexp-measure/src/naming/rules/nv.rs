@@ -138,7 +138,7 @@ impl Rule for Nv {
             cwnd = self.decide(cwnd);
         }
         if self.may_grow {
-            cwnd = self.counter.grow(cwnd, cwnd.max(4), ack.segments);
+            cwnd = self.counter.grow(cwnd, cwnd.max(4), ack.delivered);
         }
         cwnd
     }

@@ -26,7 +26,7 @@ impl Rule for Vegas {
         let times = self.round.times_us();
         self.round.clear();
         let Some((rtt_us, base_us)) = times else {
-            return self.counter.grow(cwnd, cwnd, ack.segments);
+            return self.counter.grow(cwnd, cwnd, ack.delivered);
         };
         let queued = i64::from(cwnd) * (rtt_us - base_us) / base_us;
         if queued > QUEUED.1 {

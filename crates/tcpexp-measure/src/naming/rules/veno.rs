@@ -33,12 +33,12 @@ impl Rule for Veno {
         self.start(cwnd, ack);
         if self.queued_halves < QUEUED_HALVES {
             let mut counter = Counter(self.count);
-            let cwnd = counter.grow(cwnd, cwnd, ack.segments);
+            let cwnd = counter.grow(cwnd, cwnd, ack.delivered);
             self.count = counter.0;
             return cwnd;
         }
         if self.count < cwnd {
-            self.count += ack.segments;
+            self.count += ack.delivered;
             return cwnd;
         }
         self.count = 0;

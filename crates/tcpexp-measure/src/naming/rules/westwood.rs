@@ -80,7 +80,7 @@ impl Rule for Westwood {
     }
 
     fn grow(&mut self, cwnd: u32, ack: &Ack) -> u32 {
-        self.counter.grow(cwnd, cwnd, ack.segments)
+        self.counter.grow(cwnd, cwnd, ack.delivered)
     }
 
     /// Linux reduces as Reno does, and sets the window at the end of the recovery.

@@ -87,13 +87,13 @@ impl Rule for Yeah {
         } else {
             cwnd
         };
-        let cwnd = self.counter.grow(cwnd, every, ack.segments);
+        let cwnd = self.counter.grow(cwnd, every, ack.delivered);
         self.end_round(cwnd, ack)
     }
 
     fn start(&mut self, cwnd: u32, ack: &Ack) {
         // Linux grows the window first.
-        self.end_round(cwnd + ack.segments, ack);
+        self.end_round(cwnd + ack.delivered, ack);
     }
 
     fn reduce(&mut self, cwnd: u32) -> u32 {

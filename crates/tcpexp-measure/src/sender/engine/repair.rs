@@ -5,6 +5,7 @@ use std::mem;
 use tcpexp_flow::{Cause, Evidence, Repair};
 use tcpexp_units::Timestamp;
 
+use super::settle::Threshold;
 use super::state::{Ended, State};
 use super::{Engine, Order};
 use crate::sender::event::{Acked, Sent};
@@ -148,6 +149,7 @@ impl Engine<'_> {
         match mem::take(&mut self.state) {
             State::Recovering(interrupted) => {
                 let threshold = self.backoff.threshold(interrupted.before.cwnd);
+                let threshold = threshold.map(Threshold::unseen);
                 self.report(&interrupted, Some(at), threshold, rows);
             }
             state => self.close(state, rows),

@@ -7,6 +7,25 @@ use super::{Engine, Order};
 use crate::sender::recovery::{Recovery, RecoveryEpoch, RecoveryKind};
 use crate::sender::row::SenderRow;
 
+/// The threshold of a completed recovery, in segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threshold {
+    /// The threshold by a known rule, if one fits what was seen.
+    segments: u32,
+    /// What the flight after the recovery showed, where it did.
+    seen: Option<u32>,
+}
+
+impl Threshold {
+    /// A threshold that follows from earlier reductions alone.
+    pub(super) fn unseen(segments: u32) -> Self {
+        Self {
+            segments,
+            seen: None,
+        }
+    }
+}
+
 impl Engine<'_> {
     /// Ends a recovery that reduced the window; `goes_on` is true if another recovery follows at
     /// once.
@@ -21,10 +40,12 @@ impl Engine<'_> {
         if recovery.kind == RecoveryKind::Timeout {
             self.regrow(ended, self.board.pipe(), rows);
         } else if let Some(threshold) = self.hidden_threshold(&recovery, goes_on) {
-            self.window.settle_unfilled(threshold);
+            self.window.settle_unfilled(threshold.segments);
             // The hint needs an observed window on both sides of the reduction.
             if recovery.before.was_filled && recovery.reduction.unreached().is_none() {
-                self.totals.hints.reduced(recovery.before.cwnd, threshold);
+                self.totals
+                    .hints
+                    .reduced(recovery.before.cwnd, threshold.segments);
             }
             self.report(&recovery, Some(ended.at), Some(threshold), rows);
         } else {
@@ -41,7 +62,7 @@ impl Engine<'_> {
     /// - something other than the window limited the sender,
     /// - another recovery follows at once, or
     /// - without SACK, the segments that duplicate ACKs stood for are counted as outstanding.
-    fn hidden_threshold(&mut self, recovery: &Recovery, goes_on: bool) -> Option<u32> {
+    fn hidden_threshold(&mut self, recovery: &Recovery, goes_on: bool) -> Option<Threshold> {
         let is_blurred = !self.subject.side.has_sack && recovery.kind == RecoveryKind::Fast;
         let last = (is_blurred || goes_on).then(|| recovery.reduction.latest());
         let seen = recovery.reduction.unreached().or(last)?;
@@ -49,13 +70,16 @@ impl Engine<'_> {
     }
 
     /// The threshold of a recovery whose observed threshold is about `seen`.
-    fn learn(&mut self, recovery: &Recovery, seen: u32) -> u32 {
+    fn learn(&mut self, recovery: &Recovery, seen: u32) -> Threshold {
         let before = recovery.before;
         // A window that was only replayed would teach a wrong factor.
         if before.was_filled {
             self.backoff.see(before.cwnd, seen);
         }
-        self.backoff.near(before.cwnd, seen)
+        Threshold {
+            segments: self.backoff.near(before.cwnd, seen),
+            seen: Some(seen),
+        }
     }
 
     /// Uses the pipe as the threshold of the completed recovery, once the sender has sent data
@@ -95,9 +119,11 @@ impl Engine<'_> {
         // The pipe may be a segment off: the ACK that ended the recovery may have grown the window.
         let threshold = self.learn(&recovery, pipe);
         if recovery.before.was_filled {
-            self.totals.hints.reduced(recovery.before.cwnd, threshold);
+            self.totals
+                .hints
+                .reduced(recovery.before.cwnd, threshold.segments);
         }
-        self.window.ssthresh = Some(threshold);
+        self.window.ssthresh = Some(threshold.segments);
         self.report(&recovery, Some(ended.at), Some(threshold), rows);
     }
 
@@ -113,7 +139,7 @@ impl Engine<'_> {
             // No data was sent since the recovery, so its last window stands for the flight after
             // it.
             let threshold = self.learn(&recovery, recovery.reduction.latest());
-            self.window.settle_unfilled(threshold);
+            self.window.settle_unfilled(threshold.segments);
             self.report(&recovery, Some(ended.at), Some(threshold), rows);
         }
     }
@@ -124,6 +150,7 @@ impl Engine<'_> {
         let threshold = self.backoff.threshold(ended.recovery.before.cwnd);
         self.window.resume(pipe, threshold);
         if threshold.is_some() {
+            let threshold = threshold.map(Threshold::unseen);
             self.report(&ended.recovery, Some(ended.at), threshold, rows);
         } else {
             self.state = State::Regrowing(ended);
@@ -148,6 +175,7 @@ impl Engine<'_> {
             }
             State::Regrowing(ended) => (ended, self.window.ssthresh),
         };
+        let threshold = threshold.map(Threshold::unseen);
         self.report(&ended.recovery, Some(ended.at), threshold, rows);
     }
 
@@ -155,17 +183,17 @@ impl Engine<'_> {
         &mut self,
         recovery: &Recovery,
         ended: Option<Timestamp>,
-        ssthresh: Option<u32>,
+        threshold: Option<Threshold>,
         rows: &mut impl Extend<SenderRow>,
     ) {
-        self.report_as(recovery, ended, ssthresh, false, rows);
+        self.report_as(recovery, ended, threshold, false, rows);
     }
 
     pub(super) fn report_as(
         &mut self,
         recovery: &Recovery,
         ended: Option<Timestamp>,
-        ssthresh: Option<u32>,
+        threshold: Option<Threshold>,
         was_undone: bool,
         rows: &mut impl Extend<SenderRow>,
     ) {
@@ -185,7 +213,8 @@ impl Engine<'_> {
             ended,
             high: recovery.high,
             cwnd_before_segments: Some(recovery.before.cwnd),
-            ssthresh_segments: ssthresh,
+            ssthresh_segments: threshold.map(|threshold| threshold.segments),
+            seen_ssthresh_segments: threshold.and_then(|threshold| threshold.seen),
             was_undone,
             lost_packets,
         })]);
