@@ -230,15 +230,15 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     let least_percent = -f64::from(settings.rate_within_percent);
     let is_slow = |(rate_bps, _): &Load| off_percent(&run.cell.setup, *rate_bps) < least_percent;
     let is_silent = |(rate_bps, _): &Load| *rate_bps < planned_bps(&run.cell.setup) * SILENT_PART;
-    let mut measured = None;
+    let mut measured: Option<Load> = None;
     for wait in std::iter::once(settle).chain(LOAD_WAITS) {
+        if measured.as_ref().is_some_and(is_silent) {
+            restart(run, source, &client)?;
+        }
         measured = counted_load(run, wait.max(settle), time)?;
         // Packets of the load or of its control connection may be lost.
         if !measured.as_ref().is_some_and(is_slow) {
             break;
-        }
-        if measured.as_ref().is_some_and(is_silent) {
-            restart(run, source, &client)?;
         }
     }
     run.crew.at(source, "load", &site::forget(source, "load"))?;
