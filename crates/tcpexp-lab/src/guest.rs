@@ -240,10 +240,10 @@ fn pass_on(from: Option<impl Read>, to: &mut (dyn Write + Send), broken: &mpsc::
 /// What the guest's kernel prints when it ends a program for lack of memory.
 const NO_MEMORY: &[u8] = b"Out of memory: Killed process";
 
-/// The guest's console, with an eye on its memory.
+/// Forwards the guest's console, and records whether its kernel reported a lack of memory.
 struct Console<'a> {
     errors: &'a mut (dyn Write + Send),
-    /// End of what was written, as long as a message that continues in the next part.
+    /// The last bytes written: a message may continue in the next part.
     latest: Vec<u8>,
     has_no_memory: bool,
 }

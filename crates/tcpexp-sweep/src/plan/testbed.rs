@@ -13,7 +13,8 @@ pub(crate) const MAX_HOSTS: u8 = 64;
 /// Largest number of routers in a row: the limit of the lab's topology.
 const MAX_ROUTERS: u8 = 8;
 
-/// Least memory of a guest, which holds its programs twice while it boots: 300 MiB are too little, 400 enough.
+/// Minimum memory of a guest. While it boots, it holds its programs twice: with a release build, 300 MiB are too
+/// little and 400 are enough.
 const MIN_MEMORY_MIB: u32 = 512;
 
 /// A setting that the testbed does not have.
