@@ -72,6 +72,19 @@ fn ports_above_the_range_are_refused() {
 }
 
 #[test]
+fn testbeds_that_the_lab_cannot_make_are_refused() {
+    let lab = "kind = \"lab\"\nlab.sources = 65";
+    assert_snapshot!(refusal_of("kind = \"lab\"", lab), @"plan.toml:2: lab.sources: expected 1 to 64 sources on the testbed, found 65");
+    let lab = "kind = \"lab\"\nlab.memory_mib = 100";
+    assert_snapshot!(refusal_of("kind = \"lab\"", lab), @"plan.toml:2: lab.memory_mib: expected at least 512 MiB, found 100");
+    let hosts: Vec<String> = (0..65)
+        .map(|number| format!("hosts.s{number}.role = \"sink\"\n"))
+        .collect();
+    let lab = format!("kind = \"lab\"\n{}", hosts.concat());
+    assert_snapshot!(refusal_of("kind = \"lab\"", &lab), @"plan.toml:2: hosts: expected 1 to 64 sinks on the testbed, found 65");
+}
+
+#[test]
 fn traffic_that_cannot_run_concurrently_is_refused() {
     let with = |more: &str| {
         refusal(&format!(
