@@ -68,10 +68,12 @@ impl Server {
         } else {
             String::new()
         };
+        // The user's start-up files may print what no test expects.
+        let home = folder.path().display();
         let server = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\n\
              StrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
-             PidFile none\n{force}",
+             PidFile none\nSetEnv HOME={home}\n{force}",
             at("host").display(),
             at("authorized").display()
         );
