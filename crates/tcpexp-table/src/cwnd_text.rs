@@ -285,7 +285,11 @@ impl Over {
             .map(|(place, (source, acks))| {
                 let part = share(*acks, self.sender.acks);
                 let of = if place == 0 { " of the ACKs" } else { "" };
-                format!("{part}{of} {}", source.name().replace('_', " "))
+                let words = match source {
+                    CwndSource::WarmUp => "during warm-up".to_owned(),
+                    source => source.name().replace('_', " "),
+                };
+                format!("{part}{of} {words}")
             })
             .collect();
         if shares.is_empty() {
@@ -347,7 +351,10 @@ impl Over {
         } else {
             String::new()
         };
-        let by_window = share(nanos(limited.congestion_window), busy);
+        let by_window = match limited.congestion_window {
+            Some(time) => share(nanos(time), busy),
+            None => NO_VALUE.to_owned(),
+        };
         let by_receiver = share(nanos(limited.receiver_window), busy);
         Some(format!(
             "{:.1}{of_span}; cwnd-limited {by_window}, rwnd-limited {by_receiver}",

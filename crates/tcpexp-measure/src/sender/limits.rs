@@ -12,14 +12,17 @@ pub struct LimitedTime {
     /// Time with data outstanding and no room for a segment in the receiver's window
     /// (`tcpi_rwnd_limited`). Zero if the window scale is unknown.
     pub receiver_window: TimeDelta,
-    /// Time with the congestion window filled, or losses being repaired.
-    pub congestion_window: TimeDelta,
+    /// Time with the congestion window filled, or losses being repaired. `None` if the flight does not
+    /// show the window: of a paced sender, and of one whose order of events is not in the capture.
+    pub congestion_window: Option<TimeDelta>,
 }
 
 /// Accumulates the time between events.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
-    times: LimitedTime,
+    busy: TimeDelta,
+    receiver_window: TimeDelta,
+    congestion_window: TimeDelta,
     since: Option<Timestamp>,
     is_busy: bool,
     limit: Option<Limit>,
@@ -34,10 +37,10 @@ impl Limits {
         if !self.is_busy || span <= TimeDelta::ZERO {
             return;
         }
-        self.times.busy += span;
+        self.busy += span;
         match self.limit {
-            Some(Limit::ReceiverWindow) => self.times.receiver_window += span,
-            Some(Limit::CongestionWindow) => self.times.congestion_window += span,
+            Some(Limit::ReceiverWindow) => self.receiver_window += span,
+            Some(Limit::CongestionWindow) => self.congestion_window += span,
             Some(Limit::Application) | None => {}
         }
     }
@@ -48,7 +51,12 @@ impl Limits {
         self.limit = limit;
     }
 
-    pub(super) fn times(&self) -> LimitedTime {
-        self.times
+    /// The times so far. `shows_window` is false if the flight does not show the window.
+    pub(super) fn times(&self, shows_window: bool) -> LimitedTime {
+        LimitedTime {
+            busy: self.busy,
+            receiver_window: self.receiver_window,
+            congestion_window: shows_window.then_some(self.congestion_window),
+        }
     }
 }

@@ -223,7 +223,7 @@ fn sender(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         .maybe_count("recoveries", &format!("Recoveries of this direction's sender, of any kind. {NULL}"), |row| Some(row.sender.as_ref()?.recoveries.into()))
         .maybe_count("timeouts", &format!("Of these, those that a timeout began. {NULL}"), |row| Some(row.sender.as_ref()?.timeouts.into()))
         .maybe_span("busy_ns", &format!("Time with data outstanding, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.busy))
-        .maybe_span("congestion_limited_ns", &format!("Of busy_ns, time with the congestion window filled or losses being repaired, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.congestion_window))
+        .maybe_span("congestion_limited_ns", &format!("Of busy_ns, time with the congestion window filled or losses being repaired, in nanoseconds. {NULL} Null too if the sender is paced or its order of events was not seen."), move |row| limited(row)?.congestion_window)
         .maybe_span("receiver_limited_ns", &format!("Of busy_ns, time with no room for a segment in the receiver's window, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.receiver_window))
         .maybe_text("congestion_family", &format!("Which congestion control it may be, from how the window grows. {NULL}"), |row| row.sender.as_ref()?.hint.family.map(CongestionFamily::name))
 }

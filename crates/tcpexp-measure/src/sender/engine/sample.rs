@@ -155,6 +155,8 @@ impl Engine<'_> {
         let smss_bytes = self.subject.side.smss_bytes;
         let least_rtt = self.board.least_rtt();
         let least_rtt = least_rtt.filter(|rtt| self.subject.shows(*rtt));
+        let is_ordered = self.subject.order != Order::NotSeen;
+        let shows_window = is_ordered && !self.subject.side.is_paced;
         SenderSummary {
             flow: self.subject.flow,
             direction: self.subject.direction,
@@ -166,7 +168,7 @@ impl Engine<'_> {
             lost_packets: self.losses.as_ref().map(Losses::lost_packets),
             recoveries: self.totals.recoveries,
             timeouts: self.totals.timeouts,
-            limited: self.totals.limits.times(),
+            limited: self.totals.limits.times(shows_window),
             least_rtt,
             greatest_delivery_rate_bps: self.totals.delivery.greatest_bps(),
             model_window_segments: least_rtt
