@@ -1,8 +1,8 @@
 //! Repeats a published study and writes the results into its README.
 //!
-//! Usage: `study NAME [short|full]`, in the root of the repository. `examples/studies/run` builds
-//! the required programs. The runs are those of `short.toml` or `plan.toml` in the study's folder;
-//! the published numbers are in its `study.toml`.
+//! Usage: `study NAME [short|middle|full]`, in the root of the repository. `examples/studies/run`
+//! builds the required programs. The runs are those of `short.toml`, `middle.toml` or `plan.toml` in
+//! the study's folder; the published numbers are in its `study.toml`.
 
 #![allow(unreachable_pub, reason = "a program has no other users")]
 
@@ -27,7 +27,14 @@ const STUDIES: &str = "examples/studies";
 /// Folder of the results.
 const RESULTS: &str = "target/studies";
 
-/// A study and one of its two grids.
+/// Grids of studies, and their plans. A study whose whole grid takes hours has a middle one.
+const GRIDS: [(&str, &str); 3] = [
+    ("short", "short.toml"),
+    ("middle", "middle.toml"),
+    ("full", "plan.toml"),
+];
+
+/// A study and one of its grids.
 struct Repetition {
     name: String,
     grid: &'static str,
@@ -38,17 +45,20 @@ struct Repetition {
 
 fn main() -> anyhow::Result<()> {
     let mut words = env::args().skip(1);
-    let name = words.next().context("usage: study NAME [short|full]")?;
-    let (grid, plan) = match words.next().as_deref() {
-        None | Some("short") => ("short", "short.toml"),
-        Some("full") => ("full", "plan.toml"),
-        Some(other) => bail!("there is no grid {other}: short or full"),
-    };
+    let usage = "usage: study NAME [short|middle|full]";
+    let name = words.next().context(usage)?;
+    let wanted = words.next().unwrap_or_else(|| "short".to_owned());
+    let named = GRIDS.into_iter().find(|(grid, _)| *grid == wanted);
+    let (grid, plan) = named.with_context(|| format!("there is no grid {wanted}; {usage}"))?;
     let folder = Path::new(STUDIES).join(&name);
     ensure!(
         folder.is_dir(),
         "there is no {}: be in the root of the repository",
         folder.display()
+    );
+    ensure!(
+        folder.join(plan).is_file(),
+        "{name} has no grid {grid}: there is no {plan} in its folder"
     );
     let repetition = Repetition {
         results: Path::new(RESULTS).join(format!("{name}-{grid}")),

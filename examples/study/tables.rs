@@ -13,7 +13,7 @@ struct Line {
 
 /// Returns all tables, and how many numbers miss their requirement.
 ///
-/// A short grid omits rows of absent cells; the full grid has all rows.
+/// The full grid has all rows; the others omit those of cells that they do not have.
 pub fn all(study: &Study, numbers: &Numbers, grid: &str) -> anyhow::Result<(String, usize)> {
     let (mut text, mut missed) = (String::new(), 0);
     for table in &study.tables {
