@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
-use tcpexp::{CaptureInfo, CaptureSet};
-use tcpexp_units::{Timestamp, counted};
+use tcpexp::{CaptureInfo, CaptureSet, SetBack};
+use tcpexp_pair::spp::TickMeter;
+use tcpexp_units::{TimeDelta, Timestamp, counted};
 use tcpexp_wire::LinkType;
 
 use crate::failure;
@@ -16,7 +17,7 @@ use crate::progress::Progress;
 use crate::shared_args::ReadArgs;
 use crate::shown;
 
-/// Describe captures: format, time span, packets, drops, skipped records
+/// Describe captures: format, time span, packets, drops, skipped records, clock
 ///
 /// Each record of a capture is either used or counted under the reason why it was skipped.
 #[derive(clap::Args)]
@@ -137,9 +138,29 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
             info.captured_bytes, info.wire_bytes
         ),
     );
-    if info.moved_records > 0 {
-        let moved = counted(info.moved_records, "record") + " out of order in time";
+    // The first record after a clock was set back is out of order too.
+    let moved = info.moved_records - u64::from(info.set_back.is_some()).min(info.moved_records);
+    if moved > 0 {
+        let moved = counted(moved, "record") + " out of order in time";
         line("order", &moved);
+    }
+    if let Some(SetBack { record, by }) = info.set_back {
+        let by_s = by.as_nanos() as f64 / 1e9;
+        line(
+            "clock",
+            &format!("set back by {by_s:.3} s at record {record}"),
+        );
+    }
+    if let Some(tick) = info.coarse_tick {
+        let tick = TickMeter::text(tick);
+        line("clock", &format!("advances in steps of {tick}"));
+    }
+    if info.has_twins {
+        line("duplicates", "nearly each packet was captured twice");
+    }
+    if info.tally.cut_options() > 0 {
+        let packets = counted(info.tally.cut_options(), "packet");
+        line("cut", &format!("TCP options of {packets}"));
     }
     if let Some(damage) = &info.damage {
         line("damage", damage);
@@ -167,6 +188,10 @@ struct Line {
     damage: Option<String>,
     damaged_places: u64,
     moved_records: u64,
+    set_back: Option<SetBackLine>,
+    clock_tick_ns: Option<i64>,
+    has_each_packet_twice: bool,
+    cut_options_packets: u64,
     /// The files of a set, in the order in which they are read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
@@ -182,6 +207,12 @@ struct InterfaceLine {
     snaplen_bytes: Option<u32>,
     received_packets: Option<u64>,
     dropped_packets: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct SetBackLine {
+    record: u64,
+    by_ns: i64,
 }
 
 impl Line {
@@ -215,6 +246,13 @@ impl Line {
             damage: info.damage.clone(),
             damaged_places: info.damaged_places,
             moved_records: info.moved_records,
+            set_back: info.set_back.map(|set_back| SetBackLine {
+                record: set_back.record,
+                by_ns: set_back.by.as_nanos(),
+            }),
+            clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
+            has_each_packet_twice: info.has_twins,
+            cut_options_packets: info.tally.cut_options(),
             files: set(|set| {
                 let files = set.files.iter();
                 files.map(|file| file.path.display().to_string()).collect()

@@ -96,6 +96,66 @@ fn damage_is_part_of_the_description() {
     assert!(damage.contains("byte "), "{damage}");
 }
 
+/// A pcap file whose clock is set back by 100 s at record 900.
+fn set_back(mut pcap: Vec<u8>) -> Vec<u8> {
+    let mut place = 24;
+    for number in 0.. {
+        let Some(header) = pcap.get_mut(place..place + 16) else {
+            break;
+        };
+        let field = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap());
+        let (seconds, length) = (field(0), field(8) as usize);
+        if number >= 900 {
+            header[..4].copy_from_slice(&(seconds - 100).to_le_bytes());
+        }
+        place += 16 + length;
+    }
+    pcap
+}
+
+#[test]
+fn what_makes_numbers_of_a_capture_uncertain_is_described() {
+    let of = |spec| {
+        let scenario = Scenario {
+            src: spec,
+            ..ordinary()
+        };
+        simulate(&scenario).src
+    };
+    let usual = CaptureSpec::default();
+    let captures = [
+        of(CaptureSpec {
+            twice: true,
+            ..usual
+        }),
+        // 2⁻⁷ s is 7.8 ms.
+        of(CaptureSpec {
+            container: Container::Pcapng,
+            resolution: Resolution::Binary(7),
+            ..usual
+        }),
+        // The headers of Ethernet, IPv4 and TCP, and the first of the options.
+        of(CaptureSpec {
+            snaplen: 14 + 20 + 20 + 4,
+            ..usual
+        }),
+        set_back(of(usual)),
+    ];
+    let desk = Desk::empty();
+    let described = captures.map(|capture| {
+        desk.put("capture", &capture);
+        let text = desk.text("info capture");
+        let (_, after_bytes) = text.split_once(" on the wire\n").unwrap();
+        after_bytes.to_owned()
+    });
+    assert_snapshot!(described.concat(), @"
+      duplicates   nearly each packet was captured twice
+      clock        advances in steps of 7.812 ms
+      cut          TCP options of 1704 packets
+      clock        set back by 100.000 s at record 900
+    ");
+}
+
 #[test]
 fn an_empty_capture_is_described_and_an_empty_file_is_refused() {
     let desk = Desk::new();
