@@ -12,7 +12,7 @@
 use crate::{ByteOrder, PacketOptions};
 
 /// Version of the blocks and options. Another version is refused.
-pub const PART_VERSION: u32 = 1;
+pub const PART_VERSION: u32 = 2;
 
 /// Types of the blocks: the bytes 80, `txp` and 80, `txe`.
 pub(crate) const HEAD_BLOCK: u32 = 0x8074_7870;
@@ -44,6 +44,8 @@ pub struct PartHead {
     pub count: u32,
     /// True if the flows are those inside tunnels.
     pub inner: bool,
+    /// True if the whole capture has nearly each packet twice.
+    pub has_twins: bool,
     /// Upper bound on the live flows.
     pub max_flows: u64,
     /// Tick of the whole capture's clock in nanoseconds, if it is coarse.
@@ -78,7 +80,8 @@ pub struct PartMark {
 impl PartHead {
     pub(crate) fn to_body(&self) -> Vec<u8> {
         let mut body = SIGNATURE.to_vec();
-        for word in [self.version, self.number, self.count, u32::from(self.inner)] {
+        let [inner, twins] = [self.inner, self.has_twins].map(u32::from);
+        for word in [self.version, self.number, self.count, inner, twins] {
             body.extend(word.to_le_bytes());
         }
         body.extend(self.max_flows.to_le_bytes());
@@ -91,15 +94,16 @@ impl PartHead {
 
     pub(crate) fn read(body: &[u8], order: ByteOrder) -> Option<Self> {
         let body = Body::of(body, order)?;
-        let tick = body.wide(24)?.cast_signed();
-        let name_bytes = usize::try_from(body.wide(32)?).ok()?;
-        let name = body.0.get(40..)?.get(..name_bytes)?;
+        let tick = body.wide(28)?.cast_signed();
+        let name_bytes = usize::try_from(body.wide(36)?).ok()?;
+        let name = body.0.get(44..)?.get(..name_bytes)?;
         Some(Self {
             version: body.word(0)?,
             number: body.word(4)?,
             count: body.word(8)?,
             inner: body.word(12)? != 0,
-            max_flows: body.wide(16)?,
+            has_twins: body.word(16)? != 0,
+            max_flows: body.wide(20)?,
             coarse_tick_ns: (tick != 0).then_some(tick),
             name: String::from_utf8_lossy(name).into_owned(),
         })

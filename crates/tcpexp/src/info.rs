@@ -56,7 +56,7 @@ pub struct CaptureInfo {
     /// for a live capture, and in measurements of a pair, whose clock model has it.
     pub coarse_tick: Option<TimeDelta>,
     /// True if nearly each packet was captured twice, by the first data segments. False for a live
-    /// capture, for a part of a capture, and in measurements of a pair, which leave the second record out.
+    /// capture, and in measurements of a pair, which leave the second record out.
     pub has_twins: bool,
     /// The files of the capture, if it is made of several.
     pub set: Option<Arc<CaptureSet>>,

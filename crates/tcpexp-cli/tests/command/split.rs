@@ -51,6 +51,21 @@ fn parts_have_the_rows_of_their_shards() {
 }
 
 #[test]
+fn parts_of_a_capture_that_has_each_packet_twice_say_so() {
+    let mut scenario = many_flows(false);
+    scenario.src.twice = true;
+    let desk = Desk::with(&simulate(&scenario));
+    assert_parts(&desk, "src.pcap", "src", 3);
+    for part in 1..=3 {
+        let info = desk.text(&format!("info parts/src.{part}-of-3.pcapng"));
+        assert!(
+            info.contains("nearly each packet was captured twice"),
+            "{info}"
+        );
+    }
+}
+
+#[test]
 fn rotated_files_are_split_as_one_capture() {
     let captures = simulate(&many_flows(false));
     let desk = Desk::empty();

@@ -109,7 +109,7 @@ impl Recording {
                 // The records of a part are in the order of a pass over the whole capture.
                 is_out_of_order: AtomicBool::new(false),
                 coarse_tick: part.coarse_tick_ns.map(TimeDelta::from_nanos),
-                has_twins: false,
+                has_twins: part.has_twins,
                 part: Some(part),
             });
         }
