@@ -281,10 +281,9 @@ impl<W: Write> Cut<W> {
                 mark.is_outlier = true;
                 0
             }
-            Ok(at) => self.part_of(number, at, record, &mut mark),
+            Ok(at) => self.part_of(number, at, record, &mut mark).unwrap_or(0),
         };
         let part = &mut self.parts[part];
-        mark.ended = std::mem::take(&mut part.ended);
         part.records += 1;
         part.flows += u64::from(mark.begins.is_some());
         let (place, interface) = &self.interfaces[record.interface as usize];
@@ -292,18 +291,17 @@ impl<W: Write> Cut<W> {
         part.writer.record(record, interface, Some(&mark))
     }
 
-    /// Index of a record's part. Notes in `mark` which flow begins.
+    /// Index of the part of a record's packet; `None` if it has none. Notes in `mark` which flows begin
+    /// and end: an analysis reads that of packets only.
     fn part_of(
         &mut self,
         number: u64,
         at: Timestamp,
         record: &Record<'_>,
         mark: &mut PartMark,
-    ) -> usize {
+    ) -> Option<usize> {
         let link = LinkType(record.link_type);
-        let Ok(packet) = decode(link, record.captured, record.wire_bytes, self.tunnels) else {
-            return 0;
-        };
+        let packet = decode(link, record.captured, record.wire_bytes, self.tunnels).ok()?;
         let mut arrival = Arrival::new(number, at, record.wire_bytes, &packet);
         let tracked = self.table.place(&mut arrival);
         let Self {
@@ -328,6 +326,8 @@ impl<W: Write> Cut<W> {
             part_of_slot[slot] = FlowShard::of(count, flow.key.protocol(), a, b).number() - 1;
             mark.begins = Some((flow.id.0, flow.continues.map(|before| before.0)));
         }
-        part_of_slot[slot] as usize
+        let part = part_of_slot[slot] as usize;
+        mark.ended = std::mem::take(&mut parts[part].ended);
+        Some(part)
     }
 }

@@ -50,6 +50,41 @@ fn parts_have_the_rows_of_their_shards() {
     }
 }
 
+/// The records of a pcap file, and again a day later, with an ARP request after each.
+fn with_arp(pcap: &[u8]) -> Vec<u8> {
+    let (head, records) = pcap.split_at(24);
+    let mut with_arp = head.to_vec();
+    let mut arp = vec![0xff; 12];
+    arp.extend([0x08, 0x06]);
+    arp.resize(60, 0);
+    for days in 0..2 {
+        let mut rest = records;
+        while let Some(header) = rest.first_chunk::<16>() {
+            let word = |at: usize| u32::from_le_bytes(*header[at..].first_chunk().unwrap());
+            let time = [word(0) + days * 86_400, word(4)];
+            let (bytes, after) = rest[16..].split_at(word(8) as usize);
+            for (bytes, wire_bytes) in [(bytes, word(12)), (&arp, 60)] {
+                let length = u32::try_from(bytes.len()).unwrap();
+                let header = [time[0], time[1], length, wire_bytes].map(u32::to_le_bytes);
+                with_arp.extend(header.as_flattened());
+                with_arp.extend(bytes);
+            }
+            rest = after;
+        }
+    }
+    with_arp
+}
+
+#[test]
+fn records_without_a_packet_leave_the_flows_of_parts_as_they_are() {
+    let captures = simulate(&many_flows(false));
+    let desk = Desk::empty();
+    desk.put("src.pcap", &with_arp(&captures.src));
+    for count in 2..=9 {
+        assert_parts(&desk, "src.pcap", "src", count);
+    }
+}
+
 #[test]
 fn parts_of_a_capture_that_has_each_packet_twice_say_so() {
     let mut scenario = many_flows(false);
