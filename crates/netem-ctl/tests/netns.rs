@@ -6,12 +6,13 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use netem_ctl::{
-    ApplyOptions, Bottleneck, Control, ControlError, Local, Os, Plan, Router, Runner, Script, plan,
+    ApplyOptions, Bottleneck, Control, ControlError, Local, Os, Output, Plan, Router, RunError,
+    Runner, Script, plan,
 };
 
 /// A namespace with the interfaces `r0` and `r1`.
@@ -186,6 +187,61 @@ fn a_second_bottleneck_that_fails_half_way_leaves_the_first() {
     control.verify(&slow).unwrap();
     control.clear(Os::Linux).unwrap();
     assert_eq!(here.state(), before);
+}
+
+/// Reaches a router that another owner takes over before its state is read back.
+struct TakenOver<'a> {
+    runner: &'a dyn Runner,
+    takes_over: &'a (dyn Fn() + Sync),
+    scripts: AtomicUsize,
+}
+
+impl Runner for TakenOver<'_> {
+    fn host(&self) -> &str {
+        self.runner.host()
+    }
+
+    fn run(&self, script: &Script) -> Result<Output, RunError> {
+        // The first two are the check of the router and the bottleneck.
+        if self.scripts.fetch_add(1, Ordering::Relaxed) == 2 {
+            (self.takes_over)();
+        }
+        self.runner.run(script)
+    }
+
+    fn fetch(&self, remote: &str, local: &Path, timeout: Duration) -> Result<(), RunError> {
+        self.runner.fetch(remote, local, timeout)
+    }
+
+    fn upload(&self, local: &Path, remote: &str, timeout: Duration) -> Result<(), RunError> {
+        self.runner.upload(local, remote, timeout)
+    }
+}
+
+#[test]
+fn an_owner_that_has_lost_the_router_leaves_the_new_bottleneck() {
+    let Some(here) = Namespace::new() else { return };
+    let runner = here.runner();
+    let second = Control::new(&runner, "second");
+    let fast = planned(FAST);
+    let taken_over = TakenOver {
+        runner: &runner,
+        takes_over: &|| {
+            let take_over = ApplyOptions {
+                take_over: true,
+                ..plainly()
+            };
+            second.apply(&fast, take_over).unwrap();
+        },
+        scripts: AtomicUsize::new(0),
+    };
+    let refused = Control::new(&taken_over, "first").apply(&planned(SLOW), plainly());
+    assert!(
+        matches!(refused, Err(ControlError::Mismatch { .. })),
+        "{refused:?}"
+    );
+    second.verify(&fast).unwrap();
+    second.clear(Os::Linux).unwrap();
 }
 
 #[test]

@@ -103,6 +103,14 @@ pub enum ControlError {
         /// The remaining queues, devices or rules.
         what: String,
     },
+    /// After an error, what the router had before could not be made again.
+    #[error("{why}; what was there before could not be restored")]
+    NotRestored {
+        /// The error.
+        why: Box<ControlError>,
+        /// Why restoring failed.
+        source: Box<ControlError>,
+    },
     /// The router printed no counters.
     #[error("{host}: cannot read the counters of its queues")]
     NoCounters {
@@ -117,6 +125,17 @@ fn list(wrong: &[Mismatch]) -> String {
 }
 
 impl ControlError {
+    /// This error, once the router is `restored` after it.
+    pub(crate) fn once<T>(self, restored: Result<T, Self>) -> Self {
+        match restored {
+            Ok(_) => self,
+            Err(source) => Self::NotRestored {
+                why: Box::new(self),
+                source: Box::new(source),
+            },
+        }
+    }
+
     /// Reads the cause from the exit code of a script.
     pub(crate) fn of_script(host: &str, output: &Output) -> Self {
         let host = host.to_owned();

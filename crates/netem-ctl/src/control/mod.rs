@@ -137,26 +137,23 @@ impl<'a> Control<'a> {
         let holder = self.preflight(&plan.router)?;
         let before = holder.filter(|holder| holder.owner == self.owner);
         let before = before.as_ref().and_then(Holder::plan);
-        let applied = self.make(plan, options);
-        if let (Err(why), Some(before)) = (&applied, before) {
+        self.make(plan, options).map_err(|why| match before {
             // Without a connection, what the router has now is unknown, and its watchdog clears it.
-            if !matches!(why, ControlError::Run(_)) {
-                self.make(&before, options)?;
+            Some(before) if !matches!(why, ControlError::Run(_)) => {
+                why.once(self.make(&before, options))
             }
-        }
-        applied
+            _ => why,
+        })
     }
 
-    /// Makes the bottleneck and reads it back. Clears it if that fails.
+    /// Makes the bottleneck and reads it back. Clears it if that fails, unless another owner has taken
+    /// the router over.
     fn make(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
         let script = scripts::apply(plan, &self.owner, options);
         let output = self.run(&script, true)?;
         self.succeeded(&output)?;
-        let verified = self.verify(plan);
-        if verified.is_err() {
-            self.clear(plan.router.os)?;
-        }
-        verified
+        self.verify(plan)
+            .map_err(|why| why.once(self.release(plan.router.os)))
     }
 
     /// Reads the bottleneck back; differences are an error.
@@ -196,12 +193,15 @@ impl<'a> Control<'a> {
     ) -> Result<Changed, ControlError> {
         let output = self.run_script(&change_script(from, to, &self.owner, at)?)?;
         self.succeeded(&output)?;
-        if let Err(wrong) = self.verify(to) {
-            let undone = self.run_script(&change_script(to, from, &self.owner, None)?)?;
-            self.succeeded(&undone)?;
-            return Err(wrong);
-        }
+        self.verify(to)
+            .map_err(|why| why.once(self.change_back(from, to)))?;
         Ok(Changed::parse(&output.text()))
+    }
+
+    /// Undoes a change.
+    fn change_back(&self, from: &Plan, to: &Plan) -> Result<(), ControlError> {
+        let output = self.run_script(&change_script(to, from, &self.owner, None)?)?;
+        self.succeeded(&output)
     }
 
     /// Begins the traces of the bottleneck anew, with the next packet that crosses the router.
