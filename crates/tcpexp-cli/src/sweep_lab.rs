@@ -62,7 +62,7 @@ impl Testbeds {
         };
         let ours = &self.image.release;
         for run in runs {
-            let Ok(record) = RunRecord::read(&run) else {
+            let Some(record) = RunRecord::read_if_there(&run)? else {
                 continue;
             };
             // Records of earlier versions name no kernel.

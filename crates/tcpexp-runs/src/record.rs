@@ -323,6 +323,20 @@ impl RunRecord {
         serde_json::from_slice(&text).map_err(|source| RecordError::Format { path, source })
     }
 
+    /// Reads the record from a run's directory; `None` if the run has none, because it was interrupted.
+    pub fn read_if_there(run_dir: &Path) -> Result<Option<Self>, RecordError> {
+        use io::ErrorKind::{NotADirectory, NotFound};
+        match Self::read(run_dir) {
+            Ok(record) => Ok(Some(record)),
+            Err(RecordError::Read { source, .. })
+                if matches!(source.kind(), NotFound | NotADirectory) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Writes the record into a run's directory atomically.
     pub fn write(&self, run_dir: &Path) -> Result<(), RecordError> {
         let path = run_dir.join(FILE_NAME);

@@ -35,6 +35,24 @@ fn free_port() -> u16 {
 }
 
 #[test]
+fn a_run_whose_record_cannot_be_read_is_not_repeated() {
+    let bench = Bench::new();
+    bench.write("plan.toml", PLAN);
+    let run = bench.path("out/runs/0001-of-a-later-version");
+    std::fs::create_dir_all(&run).unwrap();
+    let later = r#"{"schema": 1000}"#;
+    for (record, why) in [("", "is not a record of a run"), (later, "has schema 1000")] {
+        std::fs::write(run.join("run.json"), record).unwrap();
+        let output = bench.tcpexp("sweep plan.toml -o out --resume");
+        assert_eq!(output.status.code(), Some(1));
+        let said = said(&output);
+        assert!(said.contains("may be done already"), "{said}");
+        assert!(said.contains(why), "{said}");
+        assert!(run.join("run.json").exists());
+    }
+}
+
+#[test]
 fn each_unreachable_host_has_a_line() {
     if !tcpexp_testkit::has_programs(&["ssh"]) {
         return;

@@ -75,6 +75,9 @@ pub enum SweepError {
     /// The record of a run cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The record of an earlier run cannot be read.
+    #[error("a run may be done already: to repeat it, remove its directory")]
+    Unknown(#[source] RecordError),
     /// Hosts fail their checks. No host was changed.
     #[error("{}", .0.join("\n"))]
     Hosts(Vec<String>),

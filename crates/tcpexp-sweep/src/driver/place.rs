@@ -90,16 +90,14 @@ impl Place {
         };
         let mut done = Vec::new();
         for entry in fs::read_dir(&self.runs).map_err(failed)? {
-            // A run without a record was interrupted.
-            if let Ok(record) = RunRecord::read(&entry.map_err(failed)?.path())
-                && match record.status {
-                    Status::Complete => true,
-                    Status::Invalid => !repeat_invalid,
-                    Status::Failed => false,
-                }
-            {
-                done.push(record);
-            }
+            let run = entry.map_err(failed)?.path();
+            // A run whose record cannot be read may be complete, and must not be removed.
+            let record = RunRecord::read_if_there(&run).map_err(SweepError::Unknown)?;
+            done.extend(record.filter(|record| match record.status {
+                Status::Complete => true,
+                Status::Invalid => !repeat_invalid,
+                Status::Failed => false,
+            }));
         }
         // `read_dir` has no defined order.
         done.sort_by(|a, b| a.run.cmp(&b.run));

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use tcpexp_runs::folders::RUNS;
-use tcpexp_runs::record::{RecordError, RunRecord, Status};
+use tcpexp_runs::record::{FILE_NAME, RecordError, RunRecord, Status};
 
 use super::Interrupt;
 use super::clock;
@@ -53,7 +53,8 @@ pub(super) fn carry_out(
     Ok(record)
 }
 
-/// Moves the files of the run and the journal of the testbed into `dir`.
+/// Moves the files of the run and the journal of the testbed into `dir`, without the record: a run that
+/// has one is complete.
 fn left_by(out: &Path, planned: &Planned<'_>, dir: &Path) -> Result<RunRecord, String> {
     let text = |error: &dyn std::error::Error| super::chain(error);
     let theirs = out.join(RUNS).join(planned.name());
@@ -61,6 +62,9 @@ fn left_by(out: &Path, planned: &Planned<'_>, dir: &Path) -> Result<RunRecord, S
     let entries = fs::read_dir(&theirs).map_err(|error| text(&error))?;
     for entry in entries {
         let entry = entry.map_err(|error| text(&error))?;
+        if entry.file_name() == FILE_NAME {
+            continue;
+        }
         fs::rename(entry.path(), dir.join(entry.file_name())).map_err(|error| text(&error))?;
     }
     // It has the versions of the testbed's kernel and tools.

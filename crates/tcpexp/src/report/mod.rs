@@ -13,7 +13,7 @@ use tcpexp_chart::page::{Page, PageAxis, PageParameter, PageRow, PageRun, PageTa
 use tcpexp_runs::captured::{records_of_datasets, require_one_run};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::only::Only;
-use tcpexp_runs::record::{FILE_NAME, Parameter, RunRecord, Status};
+use tcpexp_runs::record::{Parameter, RunRecord, Status};
 use tcpexp_table::dataset::MANIFEST_FILE_NAME;
 use tcpexp_units::counted;
 
@@ -119,9 +119,7 @@ fn selected(
 
 /// Reads the record of a run that ended; `None` for an unfinished run or a dataset.
 fn record(run: &Path) -> Result<Option<RunRecord>, Error> {
-    let is_there = run.join(FILE_NAME).is_file();
-    let read = is_there.then(|| RunRecord::read(run)).transpose();
-    read.map_err(Error::Record)
+    RunRecord::read_if_there(run).map_err(Error::Record)
 }
 
 /// Page entry of a run that was cut short.
