@@ -69,6 +69,29 @@ fn a_sweep_is_grouped_by_its_varied_parameters() {
 }
 
 #[test]
+fn runs_of_equal_names_in_different_places_are_told_apart() {
+    let desk = Desk::new();
+    for place in ["one", "two"] {
+        std::fs::create_dir(desk.path(place)).unwrap();
+        desk.text(&format!(
+            "analyze src.pcap dst.pcap -o {place}/data --param place={place} --quiet"
+        ));
+    }
+    let files = drawn(
+        &desk,
+        "ecdf one/data/rtt.parquet two/data/rtt.parquet --x rtt",
+    );
+    for name in ["one/data/rtt", "two/data/rtt"] {
+        assert!(files.contains(name), "{files}");
+    }
+    let datasets = drawn(&desk, "ecdf one/data two/data --x rtt");
+    assert!(datasets.contains("one run each"), "{datasets}");
+    // Folders of datasets, which `compare` reads.
+    let folders = drawn(&desk, "bar one two --y goodput --x file");
+    assert!(folders.starts_with("one | two | "), "{folders}");
+}
+
+#[test]
 fn panels_of_a_parameter_have_the_same_axes_and_one_legend() {
     let desk = sweep();
     assert_snapshot!(drawn(&desk, "ecdf sweep --group cc --facet delay"), @r"plain | sack | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | delay 10 ms | 0 | 50 | 100 | 150 | RTT (ms) | delay 40 ms | all values of one run each, flows with at least 1 % of the payload, | direction with more payload");

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use tcpexp_runs::captured::{is_of_pairs, records_of_datasets};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
-use tcpexp_runs::record::{RunRecord, Status};
+use tcpexp_runs::record::{FILE_NAME, RunRecord, Status};
 use tcpexp_table::TableFile;
 
+use super::apart::{Place, told_apart};
 use super::{Entry, Tables};
 use crate::Error;
 use crate::pairs::PAIR_COLUMN;
@@ -34,6 +35,8 @@ impl Tables {
             compared: Some(Vec::new()),
             ..Self::default()
         };
+        // The path below which each table is.
+        let mut roots: Vec<&PathBuf> = Vec::new();
         for path in paths {
             if !path.is_dir() {
                 let source = stem(path);
@@ -50,8 +53,22 @@ impl Tables {
             } else {
                 found.add_datasets(path)?;
             }
+            roots.resize(found.entries.len(), path);
         }
+        found.tell_apart(&roots);
         Ok(found)
+    }
+
+    /// Gives runs and files of different places different names: rows with equal names are those of
+    /// one run.
+    fn tell_apart(&mut self, roots: &[&PathBuf]) {
+        let place = |(entry, root): (&Entry, &&PathBuf)| ((*root).clone(), entry.source.clone());
+        let places: Vec<Place> = self.entries.iter().zip(roots).map(place).collect();
+        let known = places.iter().cloned().collect();
+        let names = told_apart(&known);
+        for (entry, place) in self.entries.iter_mut().zip(&places) {
+            entry.source.clone_from(&names[place]);
+        }
     }
 
     fn add_compared(&mut self, folder: &Path) {
@@ -126,7 +143,7 @@ impl Tables {
                 Ok(_) => self.add_compared(folder),
                 Err(_) => self.compared = None,
             }
-            return self.add_dataset(folder, &stem(folder));
+            return self.add_dataset(folder, &stem(run_of(folder)));
         }
         self.add_compared(folder);
         let records = records_of_datasets(&dirs).map_err(Error::Record)?;
@@ -219,8 +236,15 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
+/// The run whose dataset is `folder`, or the folder itself.
+fn run_of(folder: &Path) -> &Path {
+    let run = folder.parent().filter(|_| folder.ends_with(DATASET));
+    run.filter(|run| run.join(FILE_NAME).is_file())
+        .unwrap_or(folder)
+}
+
 /// Returns a file's name without its extension, or a folder's full name.
-fn stem(path: &Path) -> String {
+pub(super) fn stem(path: &Path) -> String {
     // Paths such as `.` have a name only in canonical form.
     let name = if path.is_dir() {
         path.canonicalize()

@@ -1,5 +1,6 @@
 //! Combined access to the tables of datasets, of sweeps and of single files.
 
+mod apart;
 mod discovery;
 mod groups;
 mod listing;

@@ -1,6 +1,7 @@
 //! The numbers of runs that `tcpexp compare` computes, as a table for charts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use tcpexp_chart::SENDERS;
 use tcpexp_metrics::compare::Options;
@@ -8,8 +9,9 @@ use tcpexp_metrics::pooling::{BULK, MIN_SHARE, PooledDirection, PooledFlows, Poo
 use tcpexp_runs::compare::{CompareOptions, Comparison, LOAD};
 use tcpexp_runs::record::Status;
 use tcpexp_table::compare::{ALL_CLASSES, compare_run_columns};
-use tcpexp_table::{Cell, Frame};
+use tcpexp_table::{Cell, Frame, Series};
 
+use super::apart::told_apart;
 use super::{Entry, SOURCE_COLUMN, Selection, Tables};
 use crate::Error;
 
@@ -49,8 +51,7 @@ impl Selection {
         let Some(folders) = folders.filter(|_| is_of_runs) else {
             return Ok(None);
         };
-        let mut frame = Frame::default();
-        let mut left_out = Vec::new();
+        let mut comparisons = Vec::new();
         for folder in folders {
             let options = CompareOptions {
                 measure,
@@ -61,20 +62,32 @@ impl Selection {
                     path: folder.clone(),
                     source,
                 })?;
+            comparisons.push((folder, comparison));
+        }
+        let place = |folder: &PathBuf, run: &str| (folder.clone(), run.to_owned());
+        let runs = comparisons.iter().flat_map(|(folder, comparison)| {
+            comparison.runs.iter().map(|run| place(folder, &run.run))
+        });
+        let places = runs.collect();
+        let names = told_apart(&places);
+        let mut frame = Frame::default();
+        let mut left_out = Vec::new();
+        for (folder, comparison) in &comparisons {
+            let name = |run: &str| names[&place(folder, run)].clone();
             let complete = comparison
                 .runs
                 .iter()
                 .filter(|run| run.status == Status::Complete);
-            left_out.extend(complete.filter_map(|run| Some((run.run.clone(), run.fault.clone()?))));
-            let mut own = of_comparison(&comparison).map_err(|source| Error::Table {
-                path: folder.clone(),
+            left_out.extend(complete.filter_map(|run| Some((name(&run.run), run.fault.clone()?))));
+            let mut own = of_comparison(comparison, name).map_err(|source| Error::Table {
+                path: (*folder).clone(),
                 source,
             })?;
             for column in comparison.parameters().columns() {
                 frame.agree_on_text(&mut own, &column.name);
             }
             frame.append(own).map_err(|source| Error::Table {
-                path: folder.clone(),
+                path: (*folder).clone(),
                 source,
             })?;
         }
@@ -110,14 +123,23 @@ fn has_class(pooling: &Pooling) -> bool {
     is_class && pooling.direction == PooledDirection::Payload
 }
 
-/// A row per run and class, with the names of datasets for run and class.
-fn of_comparison(comparison: &Comparison) -> Result<Frame, tcpexp_table::Error> {
+/// A row per run and class, with the names of datasets for the class and for the run, which has `name`.
+fn of_comparison(
+    comparison: &Comparison,
+    name: impl Fn(&str) -> String,
+) -> Result<Frame, tcpexp_table::Error> {
     let columns = compare_run_columns(&comparison.parameters());
     let mut frame = Frame::of_batch(&columns.batch(&comparison.run_rows())?)?;
-    for (name, like) in [(SOURCE_COLUMN, "run"), (TRAFFIC_CLASS, CLASS)] {
-        if let Some(series) = frame.column(like).cloned() {
-            frame.add(name, series);
-        }
+    if let Some(runs) = frame.column("run") {
+        let names = (0..frame.rows()).map(|row| match runs.cell(row) {
+            Cell::Text(run) => Some(name(run)),
+            _ => None,
+        });
+        let names = Series::texts(names);
+        frame.add(SOURCE_COLUMN, names);
+    }
+    if let Some(classes) = frame.column(CLASS).cloned() {
+        frame.add(TRAFFIC_CLASS, classes);
     }
     Ok(frame)
 }
