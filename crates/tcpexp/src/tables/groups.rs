@@ -274,6 +274,19 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_samples_is_not_the_quantity_that_they_show() {
+        let flows = "flow_id,direction,rtt_samples\n0,forward,400\n";
+        let rtts = "flow_id,direction,rtt_ns\n0,forward,40\n";
+        let (_dir, tables) = folder(&[("flows", flows), ("rtt", rtts)]);
+        let selection = Selection::of(tables);
+        let drawn = |name: &str| {
+            let rows = selection.grouped(name, &[], &["flows", "rtt"], &[]);
+            rows.unwrap().column
+        };
+        assert_eq!(["rtt", "rtt_samples"].map(drawn), ["rtt_ns", "rtt_samples"]);
+    }
+
+    #[test]
     fn the_note_names_the_point_whose_rows_are_read() {
         let rtts = "flow_id,direction,reference,rtt_ns\n0,forward,src,40\n0,reverse,dst,41\n";
         let (_dir, tables) = folder(&[("rtt", rtts)]);

@@ -116,7 +116,10 @@ impl Tables {
             return Some(wanted.to_owned());
         }
         let exact = columns().find(|column| *column == wanted);
-        let stem = |column: &&String| tcpexp_chart::Quantity::stem(column) == wanted;
+        // `rtt_samples` is the number of round-trip times, which `rtt` does not mean.
+        let stem = |column: &&String| {
+            tcpexp_chart::Quantity::stem(column) == wanted && !column.ends_with("_samples")
+        };
         // `goodput` means the rate in every table: bytes per bin depend on the bin width.
         let rate = || columns().find(|column| stem(column) && column.ends_with("_bps"));
         exact
