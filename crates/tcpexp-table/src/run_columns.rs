@@ -63,23 +63,36 @@ impl RunColumns {
     /// Gives all runs the same columns.
     ///
     /// Columns are in order of first appearance. A run without a value has null. A column's type
-    /// holds the values of all runs.
+    /// holds the values of all runs; a null does not change it.
     pub fn unify(runs: &mut [Self]) {
         let mut places = BTreeMap::new();
-        let mut all: Vec<RunColumn> = Vec::new();
+        // Each column with a null of its type, and whether a run has a value for it.
+        let mut all: Vec<(RunColumn, bool)> = Vec::new();
         for column in runs.iter().flat_map(|run| &run.0) {
             let place = *places.entry(column.name.clone()).or_insert(all.len());
+            let has_value = !column.value.is_null();
             match all.get_mut(place) {
-                Some(known) => known.value = known.value.type_with(&column.value),
-                // Runs have only the type in common, so the value is null here.
-                None => all.push(RunColumn {
-                    value: column.value.null(),
-                    ..column.clone()
-                }),
+                Some((known, true)) if has_value => {
+                    known.value = known.value.type_with(&column.value);
+                }
+                Some((_, true)) => {}
+                Some((known, known_has_value)) => {
+                    known.value = column.value.null();
+                    *known_has_value = has_value;
+                }
+                None => {
+                    let value = column.value.null();
+                    let column = RunColumn {
+                        value,
+                        ..column.clone()
+                    };
+                    all.push((column, has_value));
+                }
             }
         }
+        let all = Self(all.into_iter().map(|(column, _)| column).collect());
         for run in runs {
-            *run = run.like(&Self(all.clone()));
+            *run = run.like(&all);
         }
     }
 
@@ -179,5 +192,41 @@ impl RunValue {
             Self::Number(value) => value.map(|value| value.to_string()),
             Self::Flag(value) => value.map(|value| value.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(value: RunValue) -> RunColumns {
+        let column = RunColumn {
+            name: "window".to_owned(),
+            description: String::new(),
+            value,
+        };
+        RunColumns::new(vec![column], |_| false)
+    }
+
+    #[test]
+    fn a_run_without_a_value_leaves_the_type_of_the_column_as_it_is() {
+        use RunValue::{Count, Number, Text};
+        let types = |values: &[RunValue]| {
+            let mut runs: Vec<RunColumns> = values.iter().cloned().map(run).collect();
+            RunColumns::unify(&mut runs);
+            let mut values = runs.iter().map(|run| run.columns()[0].value.null());
+            let first = values.next().unwrap();
+            assert!(values.all(|value| value == first));
+            first
+        };
+        let auto = || Text(Some("auto".to_owned()));
+        let absent = || Text(None);
+        assert_eq!(types(&[absent(), Count(Some(1)), absent()]), Count(None));
+        assert_eq!(
+            types(&[Count(Some(1)), Number(Some(0.5)), absent()]),
+            Number(None)
+        );
+        assert_eq!(types(&[auto(), absent(), Count(Some(1))]), Text(None));
+        assert_eq!(types(&[absent(), Count(None)]), Count(None));
     }
 }
