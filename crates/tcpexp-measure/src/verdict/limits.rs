@@ -196,8 +196,8 @@ impl Limits {
             return;
         }
         // The previous ACK covered all data, so nothing was in flight until new data left, one
-        // round trip before its ACK.
-        if sample.snd_una.is_some() && sample.snd_una >= latest.snd_nxt {
+        // round trip before its ACK. With a closed window, the data waits for the receiver.
+        if sample.snd_una.is_some() && sample.snd_una >= latest.snd_nxt && !is_closed(sample) {
             let idle = (span - srtt).max(TimeDelta::ZERO);
             self.spend(Cause::Application, latest.at, idle);
             span = span - idle;
@@ -288,6 +288,16 @@ impl Limits {
             *longest = Some((from, span));
         }
     }
+}
+
+/// True if the receiver's window had no room for a full segment before an ACK.
+fn is_closed(sample: &SenderSample) -> bool {
+    let smss = sample.smss_bytes.map(i64::from);
+    smss.is_some_and(|smss| {
+        sample
+            .usable_window_bytes
+            .is_some_and(|usable| usable < smss)
+    })
 }
 
 /// The limit of a sender before an ACK.

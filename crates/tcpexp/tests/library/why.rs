@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use tcpexp::{Cause, CwndOptions, Position, Recording, Verdict, why};
+use tcpexp_testkit::script;
 use tcpexp_testkit::{Outage, Policer, Scenario, TcpLoad, Writes, simulate};
 use tcpexp_units::TimeDelta;
 
@@ -171,6 +172,42 @@ fn verdicts_name_the_cause_of_a_slow_transfer() {
         "{wrong} of {all} wrong\n{table}"
     );
     assert!(right * 100 >= all * 80, "{right} of {all} right\n{table}");
+}
+
+/// The receiver's program reads nothing for three seconds. All data is acknowledged meanwhile, and the
+/// sender probes the closed window.
+#[test]
+fn time_with_a_closed_window_is_the_receivers() {
+    let capture = script::capture(
+        "
+        0.000000 > S mss 15000
+        0.040000 < S. win 60000 mss 15000
+        0.040010 >
+        0.040020 > 1:15001(15000)
+        0.040030 > 15001:30001(15000)
+        0.040040 > 30001:45001(15000)
+        0.040050 > 45001:60001(15000)
+        0.080100 < ack 60001 win 0
+        0.380000 > 60000
+        0.420000 < ack 60001 win 0
+        1.000000 > 60000
+        1.040000 < ack 60001 win 0
+        2.200000 > 60000
+        2.240000 < ack 60001 win 0
+        3.000000 < ack 60001 win 60000
+        3.000010 > 60001:75001(15000)
+        3.000020 > 75001:90001(15000)
+        3.000030 > 90001:105001(15000)
+        3.000040 > 105001:120001(15000)
+        3.040100 < ack 120001 win 60000
+    ",
+    );
+    let src = Recording::spool("src".into(), capture.as_slice()).unwrap();
+    let report = why(&src, None, &CwndOptions::default()).unwrap();
+    let verdict = &report.verdicts[0].row;
+    assert_eq!(verdict.main, Cause::ReceiverWindow);
+    let closed = verdict.times[Cause::ReceiverWindow.index()];
+    assert!(closed >= TimeDelta::from_millis(2_900), "{closed}");
 }
 
 /// A second of queueing delay and random losses both keep the window full.
