@@ -130,6 +130,7 @@ pub(crate) fn warnings(
         warnings.extend(capture_warnings(capture, name));
     }
     warnings.extend(given_up_warning(report.totals.given_up_early));
+    warnings.extend(report.clock.order_warning().map(str::to_owned));
     warnings.extend(report.capture_loss());
     if seen.samples > 0 && !seen.took_time {
         warnings.push("every round-trip time is 0: one capture may be a copy of the other".into());

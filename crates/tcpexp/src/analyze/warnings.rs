@@ -24,6 +24,7 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
             );
         }
         warnings.extend(given_up_warning(between.totals.totals.given_up_early));
+        warnings.extend(between.clock.order_warning().map(str::to_owned));
         warnings.extend(of_capture_loss(&between.totals));
         for step in between.clock.suspected_steps() {
             warnings.push(format!(

@@ -171,6 +171,9 @@ impl Alignment {
         if !is_proven {
             clock.doubt_offset();
         }
+        if sides.is_against_clocks {
+            clock.note_against_order();
+        }
         let spans = [
             span(&src, &clock, Point::Src),
             span(&dst, &clock, Point::Dst),

@@ -7,6 +7,7 @@ use foldhash::fast::FixedState;
 use super::sketch::Sketched;
 use crate::spp::crossing::PathDirection;
 use serde::{Deserialize, Serialize};
+use tcpexp_units::TimeDelta;
 
 /// Maps each address to the way its packets go.
 ///
@@ -15,10 +16,16 @@ use serde::{Deserialize, Serialize};
 /// destination time minus the source time includes the delay with a positive sign on the way out
 /// and a negative sign on the way back. Of two packets that cross at about the same time, the
 /// packet with the larger difference goes out.
+///
+/// Traffic in one direction has no such packets. It goes from the source to the destination, as the
+/// captures are named, unless TTLs or the clock offset that other hosts show contradict that.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::spp) struct Sides {
     #[serde(with = "super::sorted")]
     ways_by_sender: HashMap<u64, PathDirection, FixedState>,
+    /// True if only the order of the captures decides for some addresses, and by the clocks their
+    /// packets arrive before they leave.
+    pub(in crate::spp) is_against_clocks: bool,
 }
 
 impl Sides {
@@ -51,26 +58,25 @@ impl Sides {
             let votes = votes.entry(root).or_default();
             let ordering = packet.fields.ttl.cmp(&at_dst.fields.ttl) as i64;
             votes.ttl += if half { -ordering } else { ordering };
-            let ordering = at_dst.time.cmp(&packet.time) as i64;
-            votes.clock += if half { -ordering } else { ordering };
+            votes.sent += if half { -1 } else { 1 };
+        }
+        let offset = known_offset(common, &mut halves, &votes);
+        for (packet, at_dst) in common {
+            let (root, half) = halves.find(packet.fields.source_address);
+            let ordering = (at_dst.time - packet.time).cmp(&offset.unwrap_or_default()) as i64;
+            votes.entry(root).or_default().clock += if half { -ordering } else { ordering };
         }
         let addresses: Vec<u64> = halves.links.keys().copied().collect();
-        let ways_by_sender = addresses
-            .into_iter()
-            .map(|address| {
-                let (root, half) = halves.find(address);
-                let first_half_is_out = votes.get(&root).is_none_or(Votes::first_half_is_out);
-                (
-                    address,
-                    if half == first_half_is_out {
-                        PathDirection::Back
-                    } else {
-                        PathDirection::Out
-                    },
-                )
-            })
-            .collect();
-        Self { ways_by_sender }
+        let way = |address| {
+            let (root, half) = halves.find(address);
+            let votes = votes.get(&root);
+            let first_half_is_out = votes.is_none_or(|votes| votes.first_half_is_out(offset));
+            (address, way_of(half, first_half_is_out))
+        };
+        Self {
+            ways_by_sender: addresses.into_iter().map(way).collect(),
+            is_against_clocks: votes.values().any(|votes| votes.are_against_clocks(offset)),
+        }
     }
 
     /// Way of packets from address number `sender` to address number `receiver`; `None` if both are
@@ -93,6 +99,44 @@ impl Sides {
     }
 }
 
+/// The way of packets from one half of a group.
+fn way_of(half: bool, first_half_is_out: bool) -> PathDirection {
+    if half == first_half_is_out {
+        PathDirection::Back
+    } else {
+        PathDirection::Out
+    }
+}
+
+/// The offset of the destination's clock, by the packets of the groups whose times or TTLs show their
+/// ways; `None` if they pass one way only.
+fn known_offset(
+    common: &[(Sketched, Sketched)],
+    halves: &mut Halves,
+    votes: &HashMap<u64, Votes, FixedState>,
+) -> Option<TimeDelta> {
+    let (mut least_out, mut greatest_back) = (None::<TimeDelta>, None::<TimeDelta>);
+    for (packet, at_dst) in common {
+        let (root, half) = halves.find(packet.fields.source_address);
+        let Some(first_half_is_out) = votes.get(&root).and_then(Votes::shown) else {
+            continue;
+        };
+        let difference = at_dst.time - packet.time;
+        match way_of(half, first_half_is_out) {
+            PathDirection::Out => {
+                least_out = Some(least_out.map_or(difference, |least| least.min(difference)));
+            }
+            PathDirection::Back => {
+                greatest_back = Some(greatest_back.map_or(difference, |most| most.max(difference)));
+            }
+        }
+    }
+    let (out, back) = least_out.zip(greatest_back)?;
+    Some(TimeDelta::from_nanos(
+        back.as_nanos().midpoint(out.as_nanos()),
+    ))
+}
+
 /// Votes on whether the first half of a group of addresses is on the source side.
 #[derive(Default)]
 struct Votes {
@@ -100,17 +144,30 @@ struct Votes {
     /// Routers decrement the TTL, so it is larger at the point passed first. Decides only for
     /// one-way traffic.
     ttl: i64,
-    /// Last resort: assume that the clocks agree.
+    /// Assumes that the clocks have the offset that other groups show, or agree.
     clock: i64,
+    /// Assumes that more packets go from the source to the destination.
+    sent: i64,
 }
 
 impl Votes {
-    fn first_half_is_out(&self) -> bool {
-        let votes = [self.time, self.ttl, self.clock];
-        votes
-            .into_iter()
-            .find(|&votes| votes != 0)
-            .is_none_or(|votes| votes > 0)
+    /// What times and TTLs show; `None` if nothing.
+    fn shown(&self) -> Option<bool> {
+        let votes = [self.time, self.ttl].into_iter().find(|&votes| votes != 0);
+        votes.map(|votes| votes > 0)
+    }
+
+    /// `offset` is the known offset of the clocks.
+    fn first_half_is_out(&self, offset: Option<TimeDelta>) -> bool {
+        let clock = offset.map(|_| self.clock).filter(|&votes| votes != 0);
+        let assumed = clock.unwrap_or(self.sent);
+        self.shown().unwrap_or(assumed >= 0)
+    }
+
+    /// True if the order of the captures decides, against the clocks.
+    fn are_against_clocks(&self, offset: Option<TimeDelta>) -> bool {
+        let decides = offset.is_none() && self.shown().is_none();
+        decides && self.sent.signum() * self.clock.signum() < 0
     }
 }
 

@@ -30,6 +30,7 @@ const PLAUSIBLE_PPT: i64 = TRILLION / 1_000;
 pub struct ClockModel {
     offset: Offset,
     offset_is_sure: bool,
+    is_against_order: bool,
     skew: SkewEstimate,
     steps: Vec<ClockStep>,
     suspected_steps: Vec<ClockStep>,
@@ -107,6 +108,7 @@ impl ClockModel {
         Some(Self {
             offset,
             offset_is_sure,
+            is_against_order: false,
             skew,
             steps: certain,
             suspected_steps,
@@ -163,6 +165,20 @@ impl ClockModel {
     /// Marks the offset as unsure: the packets it is estimated from may be false matches.
     pub(in crate::spp) fn doubt_offset(&mut self) {
         self.offset_is_sure = false;
+    }
+
+    /// Notes that some packets arrive before they leave, if they go from the source to the destination
+    /// as the captures are named, which nothing else shows.
+    pub(in crate::spp) fn note_against_order(&mut self) {
+        self.is_against_order = true;
+    }
+
+    /// The warning of traffic in one direction whose direction only the order of the captures shows,
+    /// against the clocks; `None` for all other traffic.
+    pub fn order_warning(&self) -> Option<&'static str> {
+        self.is_against_order.then_some(
+            "some traffic passes one way only, and by the clocks it reaches dst before src: it counts as sent from src to dst, as the captures are named; if the clocks agree, swap the captures",
+        )
     }
 
     /// Relative rate of the clocks.
