@@ -1,7 +1,8 @@
 //! Round-trip times with clocks that have an offset, a skew or steps.
 
 use crate::common::truth::{both_ways, check};
-use tcpexp_testkit::{CaptureSpec, ClockStep, Point, Resolution, Scenario, UdpLoad};
+use crate::common::{Measured, spooled};
+use tcpexp_testkit::{CaptureSpec, ClockStep, Point, Prng, Resolution, Scenario, UdpLoad, script};
 use tcpexp_units::{Skew, TimeDelta};
 
 /// Ten seconds of telephony, with a download and an upload that lose packets.
@@ -128,4 +129,80 @@ fn clock_step_and_skew_are_distinguished() {
             assert!((skew.skew.as_ppm_f64() - 100.0).abs() < 2.0, "{skew:?}");
         }
     }
+}
+
+/// Pings each half second over a path of 20 ms with up to 1 ms of jitter, which loses one packet in a
+/// hundred each way. The destination's clock is set back by 70 ms after 90 s. Returns both captures, and
+/// the number of lost packets.
+fn pings(seed: u64) -> ([Vec<u8>; 2], u64) {
+    const SET_AT_US: u64 = 90_000_000;
+    let mut random = Prng::new(seed);
+    let mut lost = 0;
+    let mut lines: [Vec<(u64, String)>; 2] = Default::default();
+    let mut see = |point: Point, at_us: u64, what: &str| {
+        let is_set = point == Point::Dst && at_us >= SET_AT_US;
+        let shown_us = at_us + 10_000_000 - if is_set { 70_000 } else { 0 };
+        lines[point as usize].push((
+            at_us,
+            format!(
+                "{}.{:06} {what}",
+                shown_us / 1_000_000,
+                shown_us % 1_000_000
+            ),
+        ));
+    };
+    for number in 0..360 {
+        let sent_us = number * 500_000;
+        let arrives_us = sent_us + 20_000 + random.below(1_000);
+        let answered_us = arrives_us + 20_000 + random.below(1_000);
+        see(
+            Point::Src,
+            sent_us,
+            &format!("> echo {number} 56 id {number}"),
+        );
+        if random.chance_ppm(10_000) {
+            lost += 1;
+            continue;
+        }
+        see(
+            Point::Dst,
+            arrives_us,
+            &format!("> echo {number} 56 id {number}"),
+        );
+        see(
+            Point::Dst,
+            arrives_us + 50,
+            &format!("< reply {number} 56 id {number}"),
+        );
+        if random.chance_ppm(10_000) {
+            lost += 1;
+            continue;
+        }
+        see(
+            Point::Src,
+            answered_us,
+            &format!("< reply {number} 56 id {number}"),
+        );
+    }
+    let captures = lines.map(|lines| {
+        let text: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
+        script::capture(&text.join("\n"))
+    });
+    (captures, lost)
+}
+
+#[test]
+fn suspected_clock_step_makes_no_losses() {
+    let mut suspected = 0;
+    for seed in 0..20 {
+        let ([src, dst], lost) = pings(seed);
+        let measured = Measured::of(&spooled("src", &src), &spooled("dst", &dst)).unwrap();
+        if measured.report.clock.suspected_steps().is_empty() {
+            continue;
+        }
+        suspected += 1;
+        let found = measured.total(|counts| counts.lost);
+        assert_eq!(found, lost, "seed {seed}");
+    }
+    assert!(suspected > 0);
 }

@@ -88,11 +88,15 @@ impl Setting {
             TimeDelta::from_nanos(round_trip.as_nanos() / 4)
         });
         let max_owd = alignment.max_owd.map(|owd| owd.unwrap_or(longest));
+        // A suspected step stays on the timeline. If it is one, packets beyond it seem to arrive before
+        // they left by as much.
+        let steps = alignment.clock.suspected_steps().iter();
+        let unsure = steps.fold(TimeDelta::ZERO, |sum, step| sum + step.size.abs());
         Self {
             clock: alignment.clock.clone(),
             coarseness,
-            slack: DISORDER + coarseness + TimeDelta::from_nanos(apart.as_nanos() / 2),
-            smallest_owd: smallest_owd - coarseness,
+            slack: DISORDER + coarseness + TimeDelta::from_nanos(apart.as_nanos() / 2) + unsure,
+            smallest_owd: smallest_owd - coarseness - unsure,
             round_trip,
             spans: alignment.spans,
             max_owd,
