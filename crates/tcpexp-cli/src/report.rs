@@ -184,7 +184,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
         name.display(),
         capture.tally.cut_options(),
     ));
-    let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
+    let dropped = capture.dropped().unwrap_or(0);
     warnings.extend(dropped_warning(name.display(), dropped));
     warnings
 }

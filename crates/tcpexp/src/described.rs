@@ -57,7 +57,8 @@ impl Described {
             return;
         };
         let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (Some(one), Some(other)) => Some(one + other),
+            // A damaged file may hold any counters.
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
             (one, other) => one.or(other),
         };
         known.received = sum(known.received, interface.received);

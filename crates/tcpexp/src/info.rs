@@ -165,7 +165,6 @@ impl CaptureInfo {
     /// Number of packets that the capture file reports as dropped (`isb_ifdrop` of pcapng), and of
     /// records that may hold a packet and cannot be used.
     pub fn unusable(&self) -> u64 {
-        let dropped: u64 = self.interfaces.iter().filter_map(|i| i.dropped).sum();
         let may_hold_packet = |reason: &Skipped| {
             matches!(
                 reason,
@@ -179,7 +178,15 @@ impl CaptureInfo {
         };
         let skipped = self.tally.skipped();
         let unusable = skipped.filter(|(reason, _)| may_hold_packet(reason));
-        dropped + unusable.map(|(_, count)| count).sum::<u64>()
+        let unusable: u64 = unusable.map(|(_, count)| count).sum();
+        unusable.saturating_add(self.dropped().unwrap_or(0))
+    }
+
+    /// Number of packets that the capture file reports as dropped; `None` without a counter.
+    pub fn dropped(&self) -> Option<u64> {
+        let dropped = self.interfaces.iter().filter_map(|one| one.dropped);
+        // A damaged file may hold any counters.
+        dropped.reduce(u64::saturating_add)
     }
 
     /// Summary of a finished pass.

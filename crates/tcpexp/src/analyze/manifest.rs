@@ -317,15 +317,6 @@ impl CaptureInput {
     ) -> Self {
         let remarks = info.set.iter().flat_map(|set| set.remarks());
         let skipped = info.tally.skipped();
-        // Without a counter, as in pcap, the number of drops is unknown and not 0.
-        let dropped = info
-            .interfaces
-            .iter()
-            .filter_map(|interface| interface.dropped);
-        let has_counter = info
-            .interfaces
-            .iter()
-            .any(|interface| interface.dropped.is_some());
         Self {
             point: point.to_owned(),
             file,
@@ -337,7 +328,8 @@ impl CaptureInput {
             skipped: skipped
                 .map(|(reason, count)| (reason.to_string(), count))
                 .collect(),
-            dropped_packets: has_counter.then(|| dropped.sum()),
+            // Without a counter, as in pcap, the number of drops is unknown and not 0.
+            dropped_packets: info.dropped(),
             first_ns: info.span.map(|(first, _)| first.as_nanos()),
             last_ns: info.span.map(|(_, last)| last.as_nanos()),
             damage: info.damage.clone(),
