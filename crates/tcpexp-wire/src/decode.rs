@@ -20,7 +20,8 @@ const MAX_TUNNELS: usize = 8;
 /// with the length of the frame, the length in the header is damaged, and the decoder uses that of the
 /// frame. If the IP header holds a length of zero, the decoder uses the jumbo payload option
 /// (RFC 2675), or else the rest of the frame: captures at a sender hold a zero length where the
-/// interface segments the packet later. In this case a frame trailer counts as payload.
+/// interface segments the packet later. In this case a frame trailer counts as payload, and the length
+/// is at most 524,280 bytes, the longest packet that Linux leaves to an interface.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -32,7 +33,7 @@ pub fn decode(
     wire_bytes: u32,
     tunnels: Tunnels,
 ) -> Result<Packet<'_>, Skipped> {
-    // Each packet is built where it is returned: to move it there takes a third of the instructions.
+    // Builds each packet in its return slot. Moving it there would take a third of all instructions.
     match usual_headers(link, captured, wire_bytes) {
         Some(Usual::V4(headers)) => Ok(headers.packet_v4()),
         Some(Usual::V6(headers)) => Ok(headers.packet_v6()),
@@ -40,11 +41,11 @@ pub fn decode(
     }
 }
 
-/// Decodes a usual record: TCP in IP on Ethernet, with nothing between them. For any other record it
-/// returns `None`, also if the record has a packet.
+/// Decodes a usual record: TCP in IP on Ethernet, with nothing between them. Returns `None` for any
+/// other record, even if it holds a packet.
 ///
-/// A caller with code of its own for usual records is faster than with [`decode`]: where the packets of
-/// all records meet, each passes through memory.
+/// A caller that handles usual records in separate code avoids a copy: [`decode`] passes every packet
+/// through memory.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "as for `decode`")]
 pub fn decode_usual(link: LinkType, captured: &[u8], wire_bytes: u32) -> Option<Packet<'_>> {

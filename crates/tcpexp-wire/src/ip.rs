@@ -13,6 +13,10 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION_OPTIONS: u8 = 60;
 
+/// Longest packet that Linux leaves to the interface to segment (`GSO_MAX_SIZE`). A record may claim any
+/// length.
+const LONGEST_SUPER_PACKET_BYTES: usize = 8 * 65_535;
+
 /// An undecoded IP datagram, with the IP version that the layer below declares.
 #[derive(Clone, Copy)]
 pub(crate) enum Datagram<'a> {
@@ -56,6 +60,11 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) payload: Unread<'a>,
 }
 
+/// Length of a packet that its header does not have, by the `bytes` of its record.
+fn super_packet(bytes: usize) -> usize {
+    bytes.min(LONGEST_SUPER_PACKET_BYTES)
+}
+
 /// Decodes an IPv4 packet, including an authentication header.
 fn v4(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let mut ip = v4_header(unread)?;
@@ -76,8 +85,10 @@ fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let ip_bytes = match header.total_len() {
         // The sender's own capture of a packet that the interface segments later: the length
         // exceeds the field (BIG TCP), or the driver leaves the field to the hardware.
-        0 => unread.wire_bytes,
-        _ if damage::has_damaged_length(header.slice(), unread.wire_bytes) => unread.wire_bytes,
+        0 => super_packet(unread.wire_bytes),
+        _ if damage::has_damaged_length(header.slice(), unread.wire_bytes) => {
+            super_packet(unread.wire_bytes)
+        }
         total => usize::from(total),
     };
     let payload_bytes = ip_bytes
@@ -143,9 +154,11 @@ fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let payload_bytes = match header.payload_length() {
         // The jumbo payload option is in the hop-by-hop header, which directly follows the fixed
         // header (RFC 2675, section 2).
-        0 if protocol == HOP_BY_HOP => jumbo_payload(after)?.unwrap_or(after.wire_bytes),
+        0 if protocol == HOP_BY_HOP => {
+            super_packet(jumbo_payload(after)?.unwrap_or(after.wire_bytes))
+        }
         // BIG TCP without the jumbo option, as newer senders pass it to a capture.
-        0 => after.wire_bytes,
+        0 => super_packet(after.wire_bytes),
         length => usize::from(length),
     };
     Ok(IpPacket {

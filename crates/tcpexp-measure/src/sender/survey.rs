@@ -19,14 +19,18 @@ use super::stamps::{Echoes, ReceivedAcks, TickSearch};
 use super::unseen::Unseen;
 use crate::{Busiest, Meter, MissedData, Position, Vantage};
 
+/// Smallest sender maximum segment size: Linux sends segments of at least 48 bytes (`TCP_MIN_SND_MSS`),
+/// of which options take up to 40.
+const MIN_SMSS_BYTES: u32 = 8;
+
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.
 const MIN_DATA_SEGMENTS: u64 = 4;
 /// Longest answer of a host that shows that the capture was taken at it. The kernel of a host takes some 20 µs
 /// from the capture of a segment to that of its answer, which may be all of a short path's round trip.
 const AT_HOST: TimeDelta = TimeDelta::from_micros(30);
-/// Part of a window, as one over this, that may be on the way from the sender to a capture that counts as
-/// taken at the sender. A window that the timestamps restore is off by as much.
+/// A capture counts as taken at the sender if at most one part in this many of a window is on the way to
+/// it. A window restored from timestamps has an error of the same size.
 const MOST_HIDDEN: i64 = 100;
 
 /// The first pass over one flow.
@@ -144,8 +148,8 @@ impl FlowSurvey {
     /// Position of the capture relative to the data in `direction`.
     ///
     /// A capture near the sender counts as between the ends if the sender's answers arrive late: data on
-    /// the way to the capture is missing from the flight that it shows. So does one at a sender that is
-    /// as slow.
+    /// the way to the capture is missing from the flight that it shows. A capture at an equally slow
+    /// sender also counts as between the ends.
     fn position(&self, direction: Direction) -> Option<Position> {
         let position = self.vantage()?.of(direction);
         let Some(to_sender) = self.answer(direction) else {
@@ -333,7 +337,7 @@ impl SideSurvey {
             // Timestamps with their padding take 12 bytes of each segment (RFC 7323, appendix A).
             let options = if timestamps == Some(true) { 12 } else { 0 };
             // A host may offer any MSS, also one below the length of the option.
-            u32::from(least).saturating_sub(options).max(1)
+            u32::from(least).saturating_sub(options).max(MIN_SMSS_BYTES)
         });
         let smss_bytes = lengths.smss_bytes(mss);
         Some(Side {

@@ -143,9 +143,13 @@ fn the_jumbo_payload_option_sets_the_length() {
 }
 
 #[test]
-fn the_largest_jumbo_payload_saturates() {
-    let line = HELLO_V6.replace("5 of 77", "4294967255 of 4294967295");
+fn no_packet_is_longer_than_the_longest_super_packet() {
+    let line = HELLO_V6.replace("5 of 77", "524240 of 524320");
     assert_eq!(raw(&jumbogram(u32::MAX)), line);
+    let mut big = ipv4(TCP, &tcp(HELLO));
+    (big[2], big[3]) = (0, 0);
+    let line = seen_of(LinkType::RAW, &big, 4_000_000_000, Tunnels::Closed);
+    assert!(line.ends_with("524228 of 524280 bytes"), "{line}");
 }
 
 #[test]

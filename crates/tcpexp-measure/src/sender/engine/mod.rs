@@ -36,6 +36,9 @@ pub(super) use self::stream::Order;
 /// Maximum gap in the stream; a longer gap resets the state. Linux buffers 4 MiB by default
 /// (`tcp_wmem`), and each segment of a gap takes memory.
 const LONGEST_GAP_BYTES: i64 = 1 << 26;
+/// Maximum number of outstanding segments; more reset the state, because each takes memory. The largest
+/// window is 1 GiB (RFC 7323, section 2.3): 741,000 segments of 1,448 bytes.
+const MOST_OUTSTANDING: i64 = 1 << 20;
 
 /// The sender to replay, and how its order of events is known.
 #[derive(Clone, Copy, Debug)]
@@ -85,8 +88,8 @@ struct Totals {
 }
 
 impl Subject<'_> {
-    /// True unless the clock of the capture is too coarse to show a time of this length, or away from the
-    /// sender that of the timestamps.
+    /// True if the capture clock resolves `span` and, if the order is replayed from timestamps, the
+    /// timestamps of ACKs do too.
     fn shows(&self, span: TimeDelta) -> bool {
         self.coarse_tick.is_none_or(|tick| span >= tick)
             && (self.order != Order::Replayed || self.side.shows_time(span))
@@ -179,8 +182,9 @@ impl<'a> Engine<'a> {
     /// The stream before data that begins at `start`; a new stream if it is unknown or the gap is
     /// too long.
     fn begin(&mut self, start: StreamOffset) -> Stream {
+        let is_too_much = self.is_too_much(start);
         let stream = self.stream.get_or_insert(Stream::from_data(start));
-        if start.since(stream.nxt) > LONGEST_GAP_BYTES {
+        if is_too_much {
             self.board = Scoreboard::default();
             *stream = Stream {
                 window_bytes: stream.window_bytes,
@@ -188,6 +192,17 @@ impl<'a> Engine<'a> {
             };
         }
         *stream
+    }
+
+    /// True if the data up to `to` is too much to be in the network.
+    fn is_too_much(&self, to: StreamOffset) -> bool {
+        let Some(stream) = self.stream else {
+            return false;
+        };
+        let gap_bytes = to.since(stream.nxt);
+        let segments = gap_bytes / i64::from(self.subject.side.smss_bytes.max(1));
+        gap_bytes > LONGEST_GAP_BYTES
+            || segments + i64::from(self.board.outstanding()) > MOST_OUTSTANDING
     }
 
     /// Processes new data, including earlier data that the capture missed.
@@ -221,6 +236,10 @@ impl<'a> Engine<'a> {
         };
         self.totals.limits.pass(acked.at);
         let stream = self.admit(acked, stream);
+        // The sender drops an ACK of data that it has not sent (RFC 9293, section 3.10.7.4).
+        if acked.ack > stream.nxt {
+            return;
+        }
         let now = self.context(acked, &stream);
         self.window.validate(&now);
         self.see_settled(acked.at, rows);
@@ -255,7 +274,7 @@ impl<'a> Engine<'a> {
             .map(|block| block.1)
             .fold(acked.ack, StreamOffset::max);
         // The capture may have missed a window of data; an ACK further ahead is invalid.
-        if furthest > stream.nxt && furthest.since(stream.nxt) < LONGEST_GAP_BYTES {
+        if furthest > stream.nxt && !self.is_too_much(furthest) {
             self.send_new(acked.at, stream.nxt, furthest);
             return Stream {
                 nxt: furthest,
