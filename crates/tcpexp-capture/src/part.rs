@@ -1,7 +1,7 @@
 //! Marks of a capture that is one part of a divided capture.
 //!
-//! A part is an ordinary pcapng file. What its analysis needs to know of the whole capture is in blocks
-//! and options whose most significant bit is set, which pcapng reserves for local use
+//! A part is an ordinary pcapng file. Facts about the whole capture are stored in blocks and options
+//! whose type has the most significant bit set, which pcapng reserves for local use
 //! (draft-ietf-opsawg-pcapng, sections 3.1 and 3.5): other programs skip them.
 //!
 //! - The first block after the section header is a [`PartHead`], the last block of the file a

@@ -37,8 +37,8 @@ const DROPPED_OPTION: u16 = 5;
 /// earliest time is 2^63 ns before 1970.
 const EARLY_ORIGIN_SECONDS: i64 = i64::MIN / 1_000_000_000 - 1;
 
-/// Writes records as one little-endian pcapng section with timestamps in nanoseconds. Packets have an
-/// interface for each link type, records of another capture those of that capture. Times before 1970
+/// Writes records as one little-endian pcapng section with timestamps in nanoseconds. Packets share one
+/// interface per link type. Records copied from another capture keep their interfaces. Times before 1970
 /// have an interface of their own.
 ///
 /// ```
@@ -130,8 +130,8 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Writes a record of another capture with its comments, on the same interface. `mark`
-    /// is the record's place in that capture if this file is a part of it. The number of the interface is
-    /// that in the other capture.
+    /// is the record's place in that capture if this file is a part of it. `interface` pairs the
+    /// interface's index in the other capture with its description.
     ///
     /// A record without a time is refused.
     pub fn record(

@@ -21,7 +21,7 @@ struct Wider {
     start: i64,
     /// End of the last row.
     end: i64,
-    /// Sum of the rates, each times the time that it is of.
+    /// Sum of rate × covered time.
     amount: f64,
     covered_ns: i64,
 }

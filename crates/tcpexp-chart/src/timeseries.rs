@@ -290,8 +290,8 @@ impl TimePanel {
         areas.collect()
     }
 
-    /// Edges of the steps of the band, at least two: those of the bins, as a step across bins mixes their
-    /// values; else equal parts of the axis.
+    /// Edges of the steps of the band, at least two: the bin edges if there are bins (a step across bins
+    /// would mix their values), otherwise equal parts of the axis.
     fn band_edges(&self, axis: &TimeAxis) -> Vec<f64> {
         if self
             .others

@@ -76,15 +76,15 @@ pub(crate) fn missed(
     holes
 }
 
-/// From where on the data of a stream was sent after the capture of its flow began.
+/// Offset from which all data was sent after the capture of the flow began.
 ///
 /// A capture without the SYN may begin within a recovery: then its first data is a retransmission, and
 /// the data above it was sent before. A receiver that has data above a gap reports it in SACK blocks
 /// (RFC 2018, section 4). So an ACK of captured data without blocks shows that all data above it
 /// arrived later, and was sent after the captured data, unless packets overtake each other.
 ///
-/// A receiver without SACK reports nothing, and a capture may cut the blocks off. Then only losses in a
-/// row as long as [`RUN_BYTES`] make the captured data retransmissions.
+/// A receiver without SACK reports nothing, and a capture may cut the blocks off. Then the captured data
+/// can be a retransmission only if at least [`RUN_BYTES`] in a row were lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Beginning(Option<StreamOffset>);
 

@@ -123,8 +123,8 @@ pub struct CeFeedback {
 
 /// Evidence for the kind of a classic receiver.
 ///
-/// A receiver of RFC 3168 sets ECE until CWR arrives. A receiver of DCTCP ignores CWR: ECE tells
-/// whether the packets that the ACK covers arrived marked (RFC 8257, section 3.2).
+/// A receiver of RFC 3168 sets ECE until CWR arrives. A DCTCP receiver ignores CWR: ECE reports whether
+/// the packets covered by this ACK were marked (RFC 8257, section 3.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct Echoes {
     /// Start of the first segment with CWR since ECE was set. A capture at the sender has it long
@@ -233,8 +233,8 @@ impl CeFeedback {
         marked
     }
 
-    /// Number of packets that the latest ACK reports as marked. With ECE, all that it newly acknowledges,
-    /// as DCTCP's receiver means it (RFC 8257, section 3.2).
+    /// Number of packets that the latest ACK reports as marked. If a classic receiver sets ECE, every
+    /// newly acknowledged packet counts, as in DCTCP (RFC 8257, section 3.2).
     pub fn latest_marked_packets(&self) -> u64 {
         self.latest[1]
     }
@@ -247,9 +247,9 @@ impl CeFeedback {
         }
     }
 
-    /// DCTCP's estimate α of the share of marked packets (RFC 8257, section 3.3), as a sender that starts
-    /// with 1 computes it. `None` if the feedback does not say which packets were marked: that of
-    /// RFC 3168, or a counter that may have wrapped unnoticed.
+    /// DCTCP's estimate α of the share of marked packets (RFC 8257, section 3.3), with the initial
+    /// value 1. `None` if the feedback does not identify the marked packets: RFC 3168 feedback, or a
+    /// counter that may have wrapped unnoticed.
     pub fn alpha(&self) -> Option<f64> {
         let is_exact = match self.mode {
             EcnMode::NotEcn => false,
@@ -259,13 +259,13 @@ impl CeFeedback {
         self.alpha.value().filter(|_| is_exact)
     }
 
-    /// Number of packets with so much payload.
+    /// Number of full-sized packets that carry `bytes` of payload, rounded up.
     fn packets_of(&self, bytes: i64) -> u64 {
         let bytes = u64::try_from(bytes).unwrap_or(0);
         bytes.div_ceil(u64::from(self.smss_bytes))
     }
 
-    /// Notes CWR in a segment of the data that the marks are of.
+    /// Records a CWR flag in a segment of the marked direction.
     #[cold]
     pub fn on_cwr(&mut self, start: StreamOffset) {
         self.echoes.cwr.get_or_insert(start);

@@ -70,8 +70,8 @@ pub struct Flow {
     /// Capture time of the latest packet.
     pub last_seen: Timestamp,
     /// The flow that carried this QUIC connection before, with other addresses or ports: its
-    /// handshake has the connection ID of this flow's first packet. `None` if there is no such flow,
-    /// and if the packet has a connection ID that the ends agreed on later, encrypted.
+    /// handshake has the connection ID of this flow's first packet. `None` if no flow matches, or if the
+    /// ends exchanged the connection ID in encrypted packets.
     pub continues: Option<FlowId>,
     pub(crate) streams: [Stream; 2],
     pub(crate) reset: bool,

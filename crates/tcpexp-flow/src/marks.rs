@@ -1,4 +1,4 @@
-//! What a part of a capture knows about the flows of the whole capture.
+//! Flow numbers and flow ends of the whole capture, as recorded in a part.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

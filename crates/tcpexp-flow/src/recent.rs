@@ -6,7 +6,7 @@ use crate::slot::Slot;
 
 /// Slots of recently found flows, indexed by the low bits of their hashes.
 ///
-/// Of a hundred thousand live flows a few thousand are active: their slots fit into a near cache,
+/// Only a few thousand of a hundred thousand live flows are active. Their slots fit into a near cache;
 /// the slots of all flows do not.
 pub(crate) struct Recent(Box<[Slot; RECENT]>);
 

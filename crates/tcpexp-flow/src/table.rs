@@ -32,8 +32,8 @@ pub const MAX_FLOWS: NonZeroUsize = NonZeroUsize::new(1 << 17).expect("2^17 is n
 #[derive(Debug)]
 pub struct FlowTable {
     timeouts: Timeouts,
-    /// Slots of the live flows, hashed by key. The keys stay in `flows`: a hundred thousand slots
-    /// fit into a cache, as many keys do not.
+    /// Slots of the live flows, hashed by key. The keys stay in `flows`: 100,000 slots fit into the
+    /// cache; 100,000 keys do not.
     slots: HashTable<Slot>,
     flows: Vec<Flow>,
     free: Vec<Slot>,

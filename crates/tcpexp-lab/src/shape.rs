@@ -82,8 +82,8 @@ impl Shape {
         })
     }
 
-    /// The same hosts with this number of routers in a row, 1 to [`MAX_ROUTERS`]. Of several, each has a
-    /// source and a sink of cross traffic beside it.
+    /// The same hosts with this number of routers in a row, 1 to [`MAX_ROUTERS`]. With several routers,
+    /// each router has its own cross-traffic source and sink.
     pub fn with_routers(self, routers: usize) -> Result<Self, LabError> {
         let count = u8::try_from(routers).ok();
         let count = count.filter(|count| (1..=MAX_ROUTERS).contains(count));

@@ -54,7 +54,7 @@ impl Rfc6298Rto {
     /// capture times.
     pub fn sample(&mut self, rtt: TimeDelta) {
         let rtt = rtt.as_nanos();
-        // Leave three bits for the scale: a capture may contain any time.
+        // Leaves four bits: three for the scale of 8, one for sums. A capture may contain any time.
         if !(0..=i64::MAX >> 4).contains(&rtt) {
             return;
         }

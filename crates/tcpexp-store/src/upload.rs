@@ -12,7 +12,7 @@ use crate::runtime::Answer;
 use crate::{Error, StoreOptions};
 
 /// Length of a part of an upload. S3 has at least 5 MiB for a part and at most 10,000 parts, so an
-/// object has at most 80 GiB.
+/// object has at most 78 GiB.
 const PART_BYTES: usize = 8 << 20;
 
 /// Parts under way at once. With the part that is filled, an upload holds at most

@@ -15,8 +15,8 @@ pub(crate) fn is_v4(bytes: &[u8]) -> bool {
     header.is_some_and(|header| header[0] == 0x45 && is_right(header))
 }
 
-/// True if one field of an IPv4 header is damaged that names or places the transport header: the
-/// checksum is wrong, and right for TCP or UDP in a whole packet without IP options.
+/// True if damage to an IPv4 header hides the transport header: the checksum is wrong, but becomes right
+/// when the protocol, fragment-offset or header-length field is set to a usual value.
 #[cold]
 pub(crate) fn hides_transport(header: &[u8]) -> bool {
     let Some(&found) = header.first_chunk::<HEADER_BYTES>() else {

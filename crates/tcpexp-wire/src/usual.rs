@@ -36,8 +36,8 @@ pub(crate) struct Headers<'a, const N: usize> {
 
 /// Finds the headers of a usual record; `None` for any other record, which may be a packet too.
 ///
-/// Each header has a fixed place, so few checks cover all fields. To check each header as a slice
-/// on its own takes more instructions, and so does a call: the headers would pass through memory.
+/// Each header has a fixed place, so few checks cover all fields. Checking each header as a separate
+/// slice takes more instructions. So does a function call, which would pass the headers through memory.
 #[inline(always)]
 pub(crate) fn headers(frame: &[u8]) -> Option<Usual<'_>> {
     const FRAGMENT_OFFSET: u16 = 0x1fff;

@@ -44,7 +44,7 @@ impl FacetArgs {
     }
 }
 
-/// Divides groups that are too many for one panel: their first column becomes that of the panels.
+/// If one panel would have too many groups, moves their first column to the panels.
 ///
 /// `groups` are the columns of each grouping, those of the panels last. `divided` is the number of the
 /// grouping that may lose its first column.

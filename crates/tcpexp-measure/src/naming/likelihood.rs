@@ -7,8 +7,9 @@
 
 use std::f64::consts::LN_2;
 
-/// Round trips and reductions that a share of errors by one segment is taken from at least, with
-/// [`USUAL`] errors among them: on the development paths, the right control has 0.03 to 0.4 of them.
+/// Number of predictions added to a count before its share of errors by one segment is computed;
+/// [`USUAL`] of them are such errors. On the development paths, the share of the right control is 0.03
+/// to 0.4.
 const LEAST: f64 = 10.0;
 const USUAL: f64 = 1.0;
 /// Probability of an error beyond one segment under the right control. Controls that measure delays have
@@ -19,8 +20,9 @@ const BLUR_PART: f64 = 0.01;
 /// Least window that counts while it grows: below it, windows are set by losses more than by growth, and what a
 /// control remembers of them is uncertain by as much.
 const MIN_WINDOW: u32 = 8;
-/// Round trips in which an error by one segment counts while it lasts. A sender may hold a segment back for a
-/// round trip (`tcp_tso_should_defer`), which is over after it; an error in the window itself lasts.
+/// Round trips in which an unchanged error by one segment counts. A sender may hold a segment back for
+/// one round trip (`tcp_tso_should_defer`): this error ends after it, an error in the window itself
+/// lasts.
 const LASTING: u32 = 2;
 /// Greatest error that counts, in segments.
 const MOST: f64 = 8.0;
@@ -38,7 +40,7 @@ pub(super) struct Likelihood {
     lasted: u32,
 }
 
-/// Predictions that are right to within a segment, and those of them that are not exact.
+/// Number of predictions without a new error beyond one segment, and how many of these count as inexact.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Count {
     all: f64,

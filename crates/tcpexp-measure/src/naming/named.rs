@@ -8,15 +8,16 @@ use super::model::ModelWatch;
 use crate::Position;
 use crate::sender::{CongestionFamily, SenderSummary};
 
-/// Greatest error of a control that fits. On the development paths, that of the true control was 0 in the
-/// median and at most 0.43 in 95 of 100 answers; super-packets and lost retransmissions blur windows.
+/// Greatest error of a control that fits. On the development paths, the error of the true control was 0
+/// in the median and at most 0.43 in 95 of 100 answers; super-packets and lost retransmissions blur
+/// windows.
 const FITS: f64 = 0.5;
 /// Greatest error of a control that fits where all others are clearly worse: at a receiver, the times of the
 /// ACKs at the sender are uncertain.
 const FITS_ALONE: f64 = 1.0;
 /// Natural logarithm of the best control's odds against a control that is clearly worse.
 const CLEAR_ODDS: f64 = 25.0;
-/// Least mean error of a control that is ruled out by it alone, with a control that fits.
+/// Least mean error that alone rules a control out, if the best control fits.
 const FAR: f64 = 1.0;
 /// Least number of round trips in congestion avoidance with a filled window.
 const MIN_ROUNDS: u32 = 20;
@@ -35,13 +36,13 @@ const LP_PRIOR: f64 = 0.05;
 /// Part of the observations that count as independent of each other: what disturbs one window disturbs the
 /// next.
 const INDEPENDENT: f64 = 0.5;
-/// Rounds of ranking; the order is that of the round before after two or three.
+/// Number of ranking rounds; after two or three rounds, the order no longer changes.
 const RANKINGS: usize = 4;
 /// Natural logarithm of the best control's odds against a control at the threshold of being ruled out.
 const RULED_OUT_ODDS: f64 = 4.0;
-/// Greatest share of the confidence that a control takes that fits badly: another control, which is
-/// not on the list, may fit better. On the development paths, 11 of 211 answers with an error of 0.05 and more
-/// are wrong, and 5 of 724 others.
+/// Share by which an error of [`FITS`] lowers the confidence: another control, which is not on the list,
+/// may fit better. On the development paths, 11 of 211 answers with an error of 0.05 and more are wrong,
+/// and 5 of 724 others.
 const BAD_FIT: f64 = 0.05;
 /// Greatest confidence: of 782 answers on the development paths that are limited by it, 5 are wrong, those of Reno
 /// for TCP-LP aside.
@@ -212,8 +213,9 @@ impl Named {
     }
 }
 
-/// Sorts the controls, the likeliest first. How often a prediction is off by one is not known before the best
-/// control is, so it is that of the best of the round before, and at first that of any.
+/// Sorts the controls, the likeliest first. The off-by-one rate depends on the best control. Each round
+/// uses the rate of the previous round's best control; the first round uses the rate of an arbitrary
+/// control.
 fn rank(fits: &mut [Fit]) {
     for _ in 0..RANKINGS {
         let Some(best) = fits.first().copied() else {
@@ -239,7 +241,8 @@ fn is_missing_cuts(fit: &Fit) -> bool {
     fit.missed_cuts > MOST_MISSED
 }
 
-/// True if the windows are others in most round trips or after most reductions, even if they change alike.
+/// True if the predicted windows are wrong in most round trips or after most reductions, even if they
+/// change in the same way.
 fn is_far(fit: &Fit) -> bool {
     fit.error() >= FAR
 }

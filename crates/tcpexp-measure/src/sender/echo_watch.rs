@@ -61,9 +61,10 @@ impl EchoWatch {
 
     /// True if the echoes show which ACKs the sender knew.
     ///
-    /// They do not if most are no timestamp of the other end, as with a middlebox that changes one of the
-    /// two. Nor do they if data lies beyond the window of the latest ACK whose timestamp was echoed: hosts
-    /// that follow RFC 1323, section 3.4, to the letter do not echo ACKs without data.
+    /// They do not if most echoes match no timestamp of the other end, as behind a middlebox that
+    /// changes only the timestamps or only the echoes. Nor do they if data lies beyond the window of the
+    /// latest ACK whose timestamp was echoed: hosts that follow RFC 1323, section 3.4, to the letter do
+    /// not echo ACKs without data.
     pub(super) fn shows_acks(&self, window_scale: WindowScale) -> bool {
         let keeps_to_window = match window_scale {
             WindowScale::Known(shift) => {

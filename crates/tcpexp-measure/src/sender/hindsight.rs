@@ -14,8 +14,8 @@ use crate::{Both, Busiest, Either, Meter, Metered, MissedData, Position, meter};
 
 /// The results of the first pass, by flow.
 ///
-/// Memory grows with the number of retransmissions and of flows, up to
-/// [`Packets::max_flows`]: of more flows, those with the most data segments are kept.
+/// Memory grows with the number of retransmissions and of flows. At most [`Packets::max_flows`] flows
+/// are kept: those with the most data segments.
 #[derive(Debug, Default)]
 pub struct Hindsight {
     /// In order of flow numbers.

@@ -10,24 +10,24 @@ const BURST: TimeDelta = TimeDelta::from_micros(100);
 const MIN_BURSTS: u64 = 200;
 /// A sender whose bursts follow an ACK this many times less often than by chance answers from afar.
 const RARER: u128 = 4;
-/// Least number of answers by chance for this decision. Where chance gives eight, it gives none or one to one
-/// sender in 330 (Poisson distribution).
+/// Least number of bursts expected by chance for this decision. If eight are expected, one sender in 330
+/// has none or one (Poisson distribution).
 const MIN_BY_CHANCE: u128 = 8;
 
-/// Times after an ACK in which bursts are compared with chance. Where ACKs arrive every 0.1 to 1 ms, any burst follows
-/// one within [`ANSWER`], so shorter times show whether it answers.
+/// Times after an ACK in which bursts are compared with chance. Where ACKs arrive every 0.1 to 1 ms, any
+/// burst follows an ACK within [`ANSWER`], so only shorter times show whether the burst answers the ACK.
 const AFTER: [TimeDelta; 3] = [
     ANSWER,
     TimeDelta::from_micros(100),
     TimeDelta::from_micros(30),
 ];
-/// Shares of all time that the times after the ACKs take, in percent, between which bursts are compared: of longer
-/// ones, chance and answers differ too little; of shorter ones, a slow host may answer later.
+/// Least and greatest share of the watched time, in percent, that the times after ACKs may take for the
+/// comparison: above it, chance and answers differ too little; below it, a slow host may answer later.
 const COMPARED_PERCENT: (u128, u128) = (5, 80);
 /// Least number of bursts by chance for the comparison: its standard deviation is at most 10 %.
 const MIN_COMPARED: u128 = 100;
-/// Least share of the number by chance that bursts of a timer reach. A host that always answers later than within
-/// this time reaches less.
+/// Bursts that a timer sends reach at least this share of the number expected by chance. A host that
+/// always answers later than the compared time has fewer.
 const LEAST_OF_CHANCE: (u128, u128) = (3, 5);
 
 /// Counts bursts soon after an ACK, and other bursts, while no ACK reports gaps.

@@ -17,8 +17,8 @@ use super::stamps::{Ticks, is_after};
 /// Maximum number of ACKs that wait for an echo.
 const MAX_DEPARTED: usize = 1 << 16;
 
-/// Least time by which a retransmission timeout exceeds the round-trip time: Linux adds no less to the
-/// smoothed one (`tcp_rto_min`).
+/// Least time by which a retransmission timeout exceeds the round-trip time: Linux adds at least this to
+/// the smoothed round-trip time (`tcp_rto_min`).
 const LEAST_TIMEOUT: TimeDelta = TimeDelta::from_millis(200);
 
 /// ACKs that left the receiver and are not echoed yet.
@@ -29,8 +29,8 @@ const LEAST_TIMEOUT: TimeDelta = TimeDelta::from_millis(200);
 /// instead. The time from data to its ACK is thus a whole round trip although both are captured at
 /// the receiver, and queueing does not make the clock drift.
 ///
-/// Data after a silence leaves by a timer. If it does not echo an ACK that left long before, this ACK
-/// was lost, and does not date the data.
+/// A timer sends the data after a silence. An ACK that left long before and is not echoed was lost, so
+/// it gives no send time.
 #[derive(Debug)]
 pub(super) struct Replay {
     departed: VecDeque<(u32, Acked)>,

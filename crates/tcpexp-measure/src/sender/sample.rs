@@ -57,8 +57,8 @@ pub struct SenderSample {
     /// Round-trip time that the ACK before showed: that of the latest segment newly acknowledged, if it
     /// was sent once (`ca_rtt_us` of Linux, which congestion controls measure). Not a column.
     pub latest_rtt: Option<TimeDelta>,
-    /// Number of packets that the ACK before reported as marked: with ECE, all that it newly
-    /// acknowledged. Not a column.
+    /// Number of packets that the previous ACK reported as marked: with classic ECE, all newly
+    /// acknowledged packets. Not a column.
     pub latest_marked_packets: u32,
 }
 

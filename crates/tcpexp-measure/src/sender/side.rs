@@ -10,8 +10,8 @@ use super::scale::WindowScale;
 use super::unseen::Unseen;
 use crate::Position;
 
-/// Least length, in ticks of the receiver's timestamps, of a round-trip time that they show away from the sender.
-/// The time is too short by up to half a tick, here 5 %.
+/// Least round-trip time, in ticks of the receiver's timestamps, that these timestamps show away from
+/// the sender. The time is too short by up to half a tick, here 5 %.
 const MIN_TICKS: i64 = 10;
 
 /// First-pass results for one flow.

@@ -175,7 +175,8 @@ pub(super) struct TickSearch {
 }
 
 /// Time after the first packet in which a packet may show that the first one waited in a queue. Clocks that differ
-/// by 20 ppm part by 2.4 ms in it, less than the time in which data counts as the answer to an ACK.
+/// by 20 ppm drift apart by 2.4 ms in this time, less than the time in which data counts as the answer
+/// to an ACK.
 const LAG_SPAN: TimeDelta = TimeDelta::from_seconds(120);
 
 /// Tick lengths of timestamp clocks in nanoseconds. RFC 7323, section 5.4, allows 1 ms to 1 s;

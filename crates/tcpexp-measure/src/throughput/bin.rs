@@ -28,8 +28,8 @@ pub enum ThroughputRow {
 /// A flow has a bin per direction from its first packet to its last, and so does the whole capture;
 /// bins without packets are zero.
 ///
-/// The capture rarely covers the whole of the first and the last bin. Rates are of the part that it
-/// covers. A flow that begins or ends within a bin was silent for the rest of the bin, and its rate
+/// The capture rarely covers the whole of the first and the last bin. Rates refer to the covered part of
+/// the bin. A flow that begins or ends within a bin was silent for the rest of the bin, and its rate
 /// includes this time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThroughputBin {
@@ -96,8 +96,7 @@ pub struct ThroughputTotals {
 }
 
 impl ThroughputBin {
-    /// The time that the bin's rates are of: the covered part, or `None` if it is less than half of
-    /// the bin.
+    /// Divisor of the bin's rates: the covered time, or `None` if it is less than half of the bin.
     ///
     /// A burst of packets in a small part of a bin would show the speed of the sender's network card,
     /// and not a rate that compares to those of the other bins. From half a bin on, a rate is at most

@@ -15,8 +15,8 @@ use super::queue::Queue;
 use super::rounds::Round;
 use crate::Position;
 
-/// A cause that takes at least this share of the time, in percent, is the main cause. Below half,
-/// another cause together with the rest took longer.
+/// A cause that takes at least this share of the time, in percent, is the main cause. Below half, the
+/// other causes together took longer.
 const MAIN_PERCENT: i64 = 50;
 /// Minimum number of round trips with a queue to tell whose queue it is: two for each third.
 const MIN_ROUNDS: usize = 6;
@@ -32,7 +32,8 @@ const MOST_OWN_PERCENT: i64 = 150;
 const MIN_CYCLES: u64 = 3;
 /// With fewer losses, the queue is the sender's own from this share on. Measured: 91 to 107 %.
 const OWN_PERCENT_AT_FIRST: i64 = 75;
-/// The queue belongs to others if it follows at most this share. Measured: 3 to 15 %.
+/// The queue belongs to others if the round-trip time follows at most this share of the growth.
+/// Measured: 3 to 15 %.
 const OTHERS_PERCENT: i64 = 30;
 /// Smallest queueing delay of a queue of others, in percent of the base round-trip time. Measured: 14
 /// to 25 %, because the flow never sees this queue empty. Below, delayed ACKs may look the same.
@@ -44,7 +45,8 @@ const OTHERS_QUEUE_DELAY: TimeDelta = TimeDelta::from_millis(10);
 /// in percent: the rate of a policer, or the capacity of the path. Measured: 0 to 12 % with policers,
 /// 0 to 4 % with a short queue, and from 16 % on in queues of others and with losses at random.
 const CONSTANT_PERCENT: i64 = 14;
-/// Losses come at random if it spans at least this share. Measured: 33 to 156 %.
+/// Losses are random if the middle half of the goodput between losses spans at least this share of its
+/// median, in percent. Measured: 33 to 156 %.
 const RANDOM_PERCENT: i64 = 30;
 
 /// Time that two lost SYNs cost at least: one second, then two (RFC 6298, sections 2.1 and 5.5). After
@@ -273,7 +275,7 @@ fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
     }
     let (began, last_at) = limits.span();
     // A window of one segment follows lost SYNs (RFC 5681, section 3.1), which a capture away from
-    // the sender lacks. They took more time than all that the capture has.
+    // the sender lacks. The lost SYNs took longer than the captured part of the connection.
     let hides_setup = limits.position != Some(Position::Sender)
         && limits.direction == Direction::Forward
         && limits.began_at_one
@@ -311,7 +313,7 @@ fn is_proven(cause: Cause, position: Option<Position>) -> bool {
     }
 }
 
-/// True if round-trip times divide the time of this cause from that of others.
+/// True if round-trip times separate this cause from others.
 fn rests_on_rtt(cause: Cause) -> bool {
     !matches!(
         cause,
@@ -365,7 +367,7 @@ fn of_loss(evidence: &Evidence) -> Cause {
     match evidence.goodput_spread_percent {
         // The sender repaired what the other capture has: packets were reordered or late.
         _ if evidence.lost_packets == Some(0) => Cause::NotCertain,
-        // With few such losses, the goodput is that between the others.
+        // If losses with a queue are more frequent, the goodput was measured between those.
         _ if evidence.losses_without_queue < evidence.losses_with_queue => Cause::NotCertain,
         _ if evidence.has_constant_goodput() => Cause::Policing,
         Some(spread) if spread >= RANDOM_PERCENT => Cause::Loss,

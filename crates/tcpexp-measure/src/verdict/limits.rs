@@ -175,8 +175,8 @@ impl Limits {
         if let (Some(from), Some(to)) = (latest.snd_nxt, sample.snd_nxt)
             && self.missed.overlap(from, to)
         {
-            // The data that the capture missed, and what else it missed then, would show what limited
-            // the sender, also since it last seemed to have nothing to send.
+            // The packets that the capture missed would show what limited the sender, also since the
+            // sender last seemed to have nothing to send.
             let since = self.unsure_since.take().unwrap_or(latest.at);
             let unsure = std::mem::take(&mut self.unsure);
             self.spend(Cause::NotCertain, since, unsure + span);
@@ -308,7 +308,7 @@ fn limit(sample: &SenderSample) -> Option<Limit> {
     match sample.limit {
         // The first ACKs of a flow do not show yet that the sender fills its window.
         Some(Limit::Application) if fills_window => Some(Limit::CongestionWindow),
-        // A program that writes at its own pace sends at its own pace, too.
+        // A paced sender with short segments follows the pace of its application.
         None if sample.cwnd_source == CwndSource::Paced && sample.has_short_segments() => {
             Some(Limit::Application)
         }

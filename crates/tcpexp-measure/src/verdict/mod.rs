@@ -3,9 +3,9 @@
 //! [`Limits`] takes the rows of one sender's reconstruction and divides its time among causes, as
 //! T-RAT does from packets (Zhang, Breslau, Paxson and Shenker, "On the characteristics and origins
 //! of Internet flow rates", SIGCOMM 2002) and as the states of RFC 4898 do in a kernel
-//! (`SndLimTimeSnd`, `SndLimTimeRwin`, `SndLimTimeCwnd`). Before, the handshakes of TCP and TLS have
-//! their time ([`Opening`]). The time in which the congestion window
-//! limits is divided further, by what the path does at that time:
+//! (`SndLimTimeSnd`, `SndLimTimeRwin`, `SndLimTimeCwnd`). The time of the TCP and TLS handshakes counts
+//! separately ([`Opening`]). The time in which the congestion window limits is divided further, by what
+//! the path does at that time:
 //!
 //! - **The round-trip time rises.** A queue is filled. If the round-trip time follows the bytes in
 //!   flight, the queue is the sender's own, because its rate stays the same. If the round-trip time

@@ -124,7 +124,7 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
         return Verdict::Good;
     }
     Verdict::Invalid(format!(
-        "idle round-trip time is {found:.3} ms, planned are {least:.3} ms"
+        "the idle round-trip time is {found:.3} ms, but the plan has {least:.3} ms"
     ))
 }
 
@@ -150,7 +150,7 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
     if off_percent.abs() > f64::from(settings.rate_within_percent) {
         let (found, planned) = (rate_bps / 1e6, planned / 1e6);
         return Verdict::Invalid(format!(
-            "the bottleneck sends {found:.3} Mbit/s, planned are {planned:.3}"
+            "the bottleneck sends {found:.3} Mbit/s, but the plan has {planned:.3} Mbit/s"
         ));
     }
     // The overload makes the queue drop packets. A delay stage must drop none.

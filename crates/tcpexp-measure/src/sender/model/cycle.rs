@@ -102,7 +102,8 @@ impl Cycle {
                 now.least_rtt.as_nanos(),
             );
             let (is_nearly, is_late) = (took * 4 > rtt * 3, took > rtt * 2);
-            // The second is true where the kernel, which counts a little differently, may be past it.
+            // `may_be_over` is true if the kernel, which counts slightly differently, may have ended the
+            // phase.
             let (is_over, may_be_over) = match GAINS[candidate.phase] {
                 125 => (
                     is_full_length && (now.has_lost || now.in_flight >= now.full),
@@ -137,7 +138,8 @@ impl Cycle {
         }
     }
 
-    /// Drops candidates that a better one in the same phase makes superfluous, and the worst.
+    /// Drops each candidate whose phase a better candidate began at nearly the same time, and keeps the
+    /// best [`MOST_CANDIDATES`] of the others.
     fn merge(&mut self, least_rtt: TimeDelta) {
         self.candidates.sort_by(|a, b| a.error.total_cmp(&b.error));
         let mut kept: Vec<Candidate> = Vec::with_capacity(MOST_CANDIDATES);

@@ -14,12 +14,12 @@ struct Departure {
     /// Segments delivered by then, and the time of the latest delivery.
     delivered: u64,
     delivered_at: Timestamp,
-    /// Time when the segment was sent whose ACK came last.
+    /// Send time of the segment that was acknowledged last.
     first_sent: Timestamp,
     is_app_limited: bool,
 }
 
-/// The rate at which an ACK shows the network to deliver.
+/// The delivery rate of the network that an ACK shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateSample {
     /// Segments delivered in the interval.

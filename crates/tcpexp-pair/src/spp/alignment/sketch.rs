@@ -150,7 +150,7 @@ fn keys_by_hash(
         reason = "less than the number of packets"
     )]
     let bucket = |hash: u64| ((u128::from(hash << scale) * packets as u128) >> u64::BITS) as usize;
-    // First the number of packets in each bucket, then where it ends, at last where it starts.
+    // Holds the number of packets in each bucket first, then the end of each bucket, finally its start.
     let mut bounds = vec![0_usize; packets + 1];
     for hash in hashes.clone() {
         bounds[bucket(hash)] += 1;

@@ -11,9 +11,9 @@
 //! matches each datagram to another arrival than `D` does. Both captures running, a datagram
 //! without an arrival in the window of `D'` contradicts `D'`: it would have to be lost, missed, or
 //! late. `D` is accepted only if at least three quarters of the datagrams contradict each such
-//! `D'`, and at most half contradict `D`. If `D'` were true, half of the datagrams would be an
-//! alternative datagram's arrival within `w` by chance, while three quarters of the datagrams show
-//! that the times between datagrams do not repeat at this lag. Sixteen such chances, each at most
+//! `D'`, and at most half contradict `D`. If `D'` were true, half of the datagrams would have the
+//! arrival of another datagram in the window of `D` by chance, while three quarters of the datagrams
+//! show that the times between datagrams do not repeat at this lag. Sixteen such chances, each at most
 //! one in four, have a probability below 10⁻⁹.
 //!
 //! A loss, a hole or a late start of a capture makes no shift better than others: only datagrams
@@ -208,7 +208,8 @@ impl Shifts {
         })
     }
 
-    /// The shift that all others are excluded by; `None` if another shift explains as much.
+    /// The shift that excludes all others; `None` if it matches too few probes, or another shift remains
+    /// possible.
     fn only_one(&self, width_ns: i64) -> Option<Shift> {
         let windows = || self.windows(width_ns);
         let best = windows().max_by_key(|shift| shift.matched)?;

@@ -18,8 +18,9 @@ const SLOWEST_BYTE: TimeDelta = TimeDelta::from_micros(8);
 /// True if the lengths of the packets before and after a place explain the `shift` of their clock
 /// difference: a link takes longer for longer packets.
 ///
-/// Packets of one length on both sides do not show half of the shift. Without such a length, the longer
-/// packets are the later ones to arrive, and by no more than a slow link explains.
+/// The lengths explain the shift if packets of one length on both sides do not show half of it. Without
+/// such a length, they explain it if the side with the longer packets has the longer delays, by no more
+/// than a slow link adds.
 pub(super) fn is_of_lengths(sides: &[Vec<&Crossing>; 2], shift: TimeDelta) -> bool {
     if let Some(alike) = shift_of_alike(sides, usize::MAX) {
         return alike.abs() + alike.abs() < shift.abs();

@@ -99,7 +99,7 @@ pub(in crate::spp) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> 
         combined.rate.abs() < PLAUSIBLE || (agreed == Some(true) && combined.rate.abs() < POSSIBLE);
     let detected = significant && plausible && agreed != Some(false);
     if !detected && combined.uncertainty > PLAUSIBLE {
-        // Every oscillator is within such a bound, so the packets show nothing.
+        // Every oscillator is within this bound, so the estimate carries no information.
         return SkewEstimate::default();
     }
     SkewEstimate {

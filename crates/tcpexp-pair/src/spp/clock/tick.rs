@@ -10,9 +10,9 @@ const GAPS: usize = 1_024;
 /// Minimum number of gaps: the greatest common divisor of fewer is large by chance. For three
 /// random numbers it is 10 or more in one case of two hundred.
 const MIN_GAPS: usize = 3;
-/// Minimum number of bits by which the divisor of the gaps is no chance: random gaps of whole
-/// microseconds all are multiples of `t` µs in one case of `t` to the power of their number, and one
-/// capture in a million may seem coarse. Three gaps show a tick of 0.1 ms, ten one of 4 µs.
+/// Minimum evidence, in bits, that the divisor of the gaps is no coincidence: `n` random gaps of whole
+/// microseconds are all multiples of `t` µs with the probability `t`⁻ⁿ. One capture in a million may
+/// seem coarse. Three gaps show a tick of 0.1 ms, ten one of 4 µs.
 const CHANCE_BITS: f64 = 20.0;
 /// A clock's rate correction stretches its tick by less than one part in this many (NTP corrects up
 /// to 500 ppm).

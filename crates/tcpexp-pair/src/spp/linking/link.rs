@@ -119,8 +119,7 @@ impl Linker {
         }
     }
 
-    /// Number of packets by which to prefetch flows; so many that nothing is prefetched, if flows are
-    /// few.
+    /// Prefetch distance in packets; `usize::MAX` (no prefetch) if there are few flows.
     #[inline]
     pub(in crate::spp) fn ahead(&self, point: Point) -> usize {
         if self.flows[point.index()].len() < FEW_FLOWS {

@@ -1,9 +1,9 @@
 //! Data that arrives after the receiver has acknowledged it, or while the receiver waits for it.
 //!
 //! A receiver acknowledges only data that it has (RFC 9293, section 3.4). If a retransmission arrives
-//! after its bytes were acknowledged there, and the capture showed none of them before, it missed an
-//! earlier transmission. If the receiver has acknowledged all data before them, and none of them, it
-//! still waits for them: the earlier transmission was lost.
+//! after its bytes were acknowledged there, and the capture showed none of these bytes before, the
+//! capture missed an earlier transmission. If the receiver has acknowledged all data before these bytes,
+//! but not the bytes, it still waits for them: the earlier transmission was lost.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,7 +19,7 @@ pub(super) struct Answered {
     acked: Option<StreamOffset>,
     /// Record number (lower half) and value of later ones, both increasing.
     acks: VecDeque<(u32, StreamOffset)>,
-    /// Ends by their starts of the bytes that arrived after their acknowledgment only.
+    /// Ranges of bytes that arrived only after their acknowledgment: ends by starts.
     late: BTreeMap<StreamOffset, StreamOffset>,
     /// Bytes that the receiver waited for when they arrived for the first time.
     awaited: BTreeSet<StreamOffset>,

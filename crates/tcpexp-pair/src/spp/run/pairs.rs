@@ -25,7 +25,7 @@ impl Pairs {
         self.0.get_mut(flow.0 as usize / SHARDS)?.as_deref_mut()
     }
 
-    /// Number of packets by which to prefetch. With few flows, no round has so many packets, so nothing is
+    /// Prefetch distance in packets. With few flows, the distance exceeds every round, so nothing is
     /// prefetched.
     pub(super) fn ahead(&self) -> usize {
         if self.0.len() < FEW_FLOWS {

@@ -251,7 +251,7 @@ impl Shard {
     }
 
     /// Matches an arrival. `is_alone` is false if an identical acknowledgment arrives next to it: the
-    /// captured departure may then be that of either.
+    /// captured departure may then belong to either of the two.
     fn arrive(&mut self, event: &Event, is_alone: bool, setting: &Setting) -> Option<Departure> {
         let pair = self.pairs.get(event.flow)?;
         let sighting = &event.sighting;
@@ -378,7 +378,8 @@ impl Shard {
                 self.yields.across_steps += 1;
                 continue;
             }
-            // A sample has the direction of its first packet; this is that of the returning one.
+            // `direction` is that of the returning packet; a sample has the direction of its first
+            // packet.
             let direction = direction.opposite();
             match pair.sample(direction, reference, &outward, homeward, setting) {
                 Some(sample) => self.yields.samples.push((homeward.arrived, sample)),

@@ -29,8 +29,8 @@ use crate::spp::point::Point;
 use ends::ends;
 use sections::change_of_floors;
 
-/// Number of crossings of each way in a bin: a smaller number follows a clock more closely, and
-/// fewer delays hide a base delay more often.
+/// Number of crossings of each way in a bin: fewer crossings follow a clock more closely, but hide a
+/// base delay more often.
 const IN_BIN: usize = 8;
 /// Number of bins that captures with few crossings are divided into, if possible.
 const BINS: usize = 6;
