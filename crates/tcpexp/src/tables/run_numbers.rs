@@ -69,11 +69,11 @@ impl Selection {
             comparison.runs.iter().map(|run| place(folder, &run.run))
         });
         let places = runs.collect();
-        let names = told_apart(&places);
+        let of_runs = told_apart(&places);
         let mut frame = Frame::default();
         let mut left_out = Vec::new();
         for (folder, comparison) in &comparisons {
-            let name = |run: &str| names[&place(folder, run)].clone();
+            let name = |run: &str| of_runs[&place(folder, run)].clone();
             let complete = comparison
                 .runs
                 .iter()
