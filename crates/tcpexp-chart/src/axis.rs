@@ -119,9 +119,11 @@ impl AxisSpec {
 }
 
 impl Axis {
-    /// Position of `value`, as a fraction of the axis.
+    /// Position of `value`, as a fraction of the axis. Zero and numbers below it are infinitely far
+    /// below a logarithmic axis.
     pub(crate) fn fraction(&self, value: f64) -> f64 {
         match self.scale {
+            Scale::Log if value <= 0.0 => f64::NEG_INFINITY,
             Scale::Linear | Scale::Slots => (value - self.low) / (self.high - self.low),
             Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
         }

@@ -88,8 +88,12 @@ fn draw_line(
     points: &[Point],
     stroke: Stroke,
 ) -> Result<(), Error> {
-    let fractions: Vec<Point> = points.iter().map(|&point| panel.fraction(point)).collect();
-    // A logarithmic axis has no place for zero, so the line has a gap there.
+    let place = |&point| {
+        let (x, y) = panel.fraction(point);
+        (beyond(x), y)
+    };
+    let fractions: Vec<Point> = points.iter().map(place).collect();
+    // A vertical logarithmic axis has no place for zero, so the line has a gap there.
     for part in fractions.split(|(x, y)| !(x.is_finite() && y.is_finite())) {
         if part.iter().all(|&point| ALL.contains(point)) {
             draw_path(canvas, panel, part, stroke)?;
@@ -115,6 +119,21 @@ fn draw_path(
     canvas.line(&path, stroke)
 }
 
+/// Position of a point, at most one panel below or left of the panel: a mark that reaches zero on a
+/// logarithmic axis is cut at the panel's edge.
+fn clipped(panel: &Panel, point: Point) -> Point {
+    let (x, y) = panel.fraction(point);
+    (beyond(x), beyond(y))
+}
+
+fn beyond(fraction: f64) -> f64 {
+    if fraction == f64::NEG_INFINITY {
+        -1.0
+    } else {
+        fraction
+    }
+}
+
 fn draw_segments(
     canvas: &Canvas<'_>,
     panel: &Panel,
@@ -123,7 +142,7 @@ fn draw_segments(
 ) -> Result<(), Error> {
     let mut drawn = HashSet::new();
     for &(from, to) in segments {
-        let [from, to] = [from, to].map(|point| panel.fraction(point));
+        let [from, to] = [from, to].map(|point| clipped(panel, point));
         if let Some((from, to)) = ALL.segment(from, to) {
             let path = [panel.place(from), panel.place(to)];
             if drawn.insert(path) {
@@ -141,14 +160,8 @@ fn draw_area(
     ink: Ink,
     outline: Option<Stroke>,
 ) -> Result<(), Error> {
-    let fractions: Vec<Point> = corners.iter().map(|&point| panel.fraction(point)).collect();
-    if fractions
-        .iter()
-        .any(|(x, y)| !(x.is_finite() && y.is_finite()))
-    {
-        // A polygon has no gap: a corner at zero on a logarithmic axis leaves it without a shape.
-        return Ok(());
-    }
+    let place = |&point| clipped(panel, point);
+    let fractions: Vec<Point> = corners.iter().map(place).collect();
     let inside: Vec<At> = ALL
         .area(&fractions)
         .into_iter()

@@ -209,6 +209,39 @@ fn undrawable_input_is_reported_in_one_line() {
 }
 
 #[test]
+fn marks_that_reach_zero_end_at_the_edge_of_a_logarithmic_axis() {
+    let desk = Desk::empty();
+    let packets = [0, 0, 0, 3, 9, 20, 50];
+    let rows: Vec<String> = (0..7)
+        .map(|row| format!("a,{row},{}", packets[row]))
+        .collect();
+    let table = format!("cc,run,lost_packets\n{}\n", rows.join("\n"));
+    desk.put("runs.csv", table.as_bytes());
+    for kind in ["box", "bar", "violin"] {
+        desk.text(&format!(
+            "plot {kind} runs.csv --y lost_packets --x cc --y-log -o chart.svg"
+        ));
+        let svg = desk.get("chart.svg");
+        let svg = text(&svg);
+        let (_, size) = svg.split_once("viewBox=\"0 0 ").unwrap();
+        let (size, _) = size.split_once('"').unwrap();
+        let (width, height) = size.split_once(' ').unwrap();
+        let [width, height] = [width, height].map(|side| side.parse::<f64>().unwrap());
+        for points in svg.split("points=\"").skip(1) {
+            let (points, _) = points.split_once('"').unwrap();
+            for point in points.split_whitespace() {
+                let (x, y) = point.split_once(',').unwrap();
+                let [x, y] = [x, y].map(|place| place.parse::<f64>().unwrap());
+                assert!(
+                    (0.0..=width).contains(&x) && (0.0..=height).contains(&y),
+                    "{kind}: {point}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn an_unused_file_is_reported() {
     let desk = transfer();
     let output = desk.run("plot ecdf rtt.parquet sender.parquet --group file -o chart.svg");
