@@ -54,7 +54,8 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     let what = format!("identified by {}", report.identification);
     line(&mut text, "packets", &what);
     if report.identification.recut {
-        let what = "segmentation offload changes packet boundaries between the points";
+        let what = "segmentation offload changes packet boundaries between the points; a \
+             super-packet that is lost whole counts as one packet";
         line(&mut text, "", what);
     }
     if report.identification.translated {

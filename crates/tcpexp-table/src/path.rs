@@ -57,7 +57,7 @@ fn packet_columns<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>
         .name("fate", "Fate of the packet: delivered (captured at both points), lost (sent and never captured at the other point while that capture was running), missed (acknowledged, so it arrived, but the capture there missed it), lost_or_missed (one of the two: that capture is known to miss packets, or one of several packets with the same bytes arrived uncaptured), ambiguous (equal to another packet in every identifying field), outside (the other capture may not have been running), copy (duplicate record at the sending point), duplicate (arrived a second time) or unseen (captured on arrival but not on departure).", |row| of(row).fate.name());
     let columns = delays(places(columns));
     reordering(columns)
-        .count("packets", "Packets on the path that the row stands for: more than one for a super-packet of segmentation offload (TSO, GRO), and for indistinguishable packets.", |row| of(row).packets)
+        .count("packets", "Packets on the path that the row stands for: more than one for a super-packet of segmentation offload (TSO, GRO), and for indistinguishable packets. A super-packet of which nothing arrived is one packet: it may have been dropped whole.", |row| of(row).packets)
         .count("payload_bytes", "Bytes of transport payload of all these packets.", |row| of(row).payload_bytes)
         .count("ip_bytes", "Bytes of all these packets from the IP header on.", |row| of(row).ip_bytes)
 }

@@ -55,7 +55,7 @@ pub(super) fn sizes<R: 'static>(columns: Builder<R>, of: fn(&R) -> &PathPacket) 
     columns
         .maybe_count("number", "Position of the packet in the sending order of its flow and direction, from 0. Null if unknown.", move |row| of(row).number)
         .maybe_count("sent_record", "Record number in the capture at the first point, from 0. Null if unknown.", move |row| of(row).sent_record)
-        .count("packets", "Packets on the path that the row stands for: more than one for a super-packet of segmentation offload (TSO, GRO).", move |row| of(row).packets)
+        .count("packets", "Packets on the path that the row stands for: more than one for a super-packet of segmentation offload (TSO, GRO). A super-packet of which nothing arrived is one packet: it may have been dropped whole.", move |row| of(row).packets)
         .count("payload_bytes", "Bytes of transport payload of all these packets.", move |row| of(row).payload_bytes)
         .count("ip_bytes", "Bytes of all these packets from the IP header on.", move |row| of(row).ip_bytes)
 }
