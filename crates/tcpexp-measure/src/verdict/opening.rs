@@ -6,6 +6,10 @@ use tcpexp_wire::{Packet, Transport};
 
 use crate::tls::{TlsHandshake, TlsTimes};
 
+/// A SYN that follows another one sooner is a second record of it: the first timeout is one second (RFC
+/// 6298, section 2.1), and Linux never waits less than this (`TCP_RTO_MIN`).
+const COPY_GAP: TimeDelta = TimeDelta::from_millis(200);
+
 /// How a connection was opened, on the clock of its capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
@@ -27,6 +31,7 @@ pub struct OpeningMeter {
     began: Timestamp,
     /// By direction.
     syns: [u64; 2],
+    latest_syns: [Option<Timestamp>; 2],
     tcp_handshake: Option<TimeDelta>,
     tls: TlsHandshake,
 }
@@ -37,6 +42,7 @@ impl OpeningMeter {
         Self {
             began,
             syns: [0; 2],
+            latest_syns: [None; 2],
             tcp_handshake: None,
             tls: TlsHandshake::default(),
         }
@@ -54,7 +60,9 @@ impl OpeningMeter {
             return;
         };
         if tcp.flags.syn() {
-            self.syns[direction.index()] += 1;
+            let before = self.latest_syns[direction.index()].replace(at);
+            let is_copy = before.is_some_and(|before| at - before < COPY_GAP);
+            self.syns[direction.index()] += u64::from(!is_copy);
             // Data in a SYN (TCP Fast Open, RFC 7413) has its offset after the SYN.
             let start = start.plus(1);
             self.tls
@@ -78,5 +86,33 @@ impl OpeningMeter {
             repeated_syns: self.syns.iter().map(|syns| syns.saturating_sub(1)).sum(),
             tls: self.tls.times(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_flow::{FlowTable, Packets};
+    use tcpexp_testkit::scripted::Scripted;
+
+    use super::*;
+
+    fn repeated_syns(script: &str) -> u64 {
+        let mut table = FlowTable::default();
+        let mut meter = None;
+        Scripted::new(script).show(usize::MAX, |sighted| {
+            let tracked = table.place(&mut sighted.arrival());
+            let meter = meter.get_or_insert_with(|| OpeningMeter::new(sighted.at));
+            let start = tracked.start.unwrap();
+            meter.packet(tracked.direction, sighted.at, start, sighted.packet);
+        });
+        meter.unwrap().opening().repeated_syns
+    }
+
+    #[test]
+    fn a_second_record_of_a_syn_is_no_repeated_syn() {
+        let once = "0.000 > S\n1.020 < S.\n1.020 >";
+        let doubled = "0.000 > S\n0.000 > S 0\n1.020 < S.\n1.021 < S. 0\n1.021 >";
+        let repeated = "0.000 > S\n1.000 > S 0\n1.020 < S.\n1.020 >";
+        assert_eq!([once, doubled, repeated].map(repeated_syns), [0, 0, 1]);
     }
 }
