@@ -11,6 +11,7 @@ mod figure;
 mod heatmap;
 mod of_runs;
 mod pool;
+mod run_time;
 mod sequence;
 mod slots;
 mod throughput_delay;

@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 
 use tcpexp::{Counted, Selection};
 use tcpexp_chart::{
-    Flows, LINE_COLUMN, Levels, PanelKind, TIMES, TimePanel, column_panel, losses, rebinned,
+    Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, rebinned,
     timeseries_figure, window_panel,
 };
-use tcpexp_table::{Frame, Series};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_table::Series;
+use tcpexp_units::TimeDelta;
 
 use super::ChartKind;
 use super::data::DataArgs;
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
+use super::run_time::{SINCE_ORIGIN, count_from_origins, origin};
 use crate::known_names;
 use crate::report::short;
 use crate::shared_args::wrong_usage;
@@ -21,9 +22,6 @@ use crate::values::parse_time;
 
 /// Heights of the first panel, with the legend, and of each further panel.
 const HEIGHTS_MM: [u32; 2] = [55, 32];
-
-/// Column with the seconds since the origin of a run.
-const SINCE_ORIGIN: &str = "time_s";
 
 /// Quantities over time, in panels above one another
 ///
@@ -121,8 +119,13 @@ impl ChartKind for TimeseriesArgs {
         }
         let mut flows = source.flows()?;
         let drawn = source.panels(&kinds, !self.panel.is_empty(), &mut flows)?;
-        let note = self.note(&drawn, flows.only());
         let origin = drawn.first().and_then(|first| origin(&first.rows.frame));
+        let mut notes = self.notes(&drawn);
+        if origin.is_some() && !data.tables().are_of_one_run() {
+            notes.push("time since the start of each run".to_owned());
+        }
+        notes.extend(flows.only().map(str::to_owned));
+        let note = (!notes.is_empty()).then(|| notes.join(", "));
         let mut panels: Vec<TimePanel> = drawn.into_iter().map(|drawn| drawn.panel).collect();
         let lost = source.table("loss", "time").map(|lost| losses(&lost.frame));
         if let (Some(first), Some(lost)) = (panels.first_mut(), lost) {
@@ -151,9 +154,8 @@ impl TimeseriesArgs {
         data.tables().varied.clone()
     }
 
-    /// The flows that count, the width of the bins of rates, `rates in bins of 100 ms`, and the only line,
-    /// which the legend does not name.
-    fn note(&self, drawn: &[Drawn], only: Option<&str>) -> Option<String> {
+    /// The flows that count, and the width of the bins of rates: `rates in bins of 100 ms`.
+    fn notes(&self, drawn: &[Drawn]) -> Vec<String> {
         // The panels of a run count the same flows.
         let is_pooled = |drawn: &&Drawn| drawn.rows.is_pooled;
         let pooled = drawn.iter().find(is_pooled);
@@ -182,8 +184,7 @@ impl TimeseriesArgs {
             let widths: Vec<String> = widths.collect();
             notes.push(format!("rates in bins of {}", widths.join(" or ")));
         }
-        notes.extend(only.map(str::to_owned));
-        (!notes.is_empty()).then(|| notes.join(", "))
+        notes
     }
 }
 
@@ -336,6 +337,9 @@ impl Source<'_> {
         let (_, columns) = self.data.resolve(&group, &[table])?;
         let required = [&[column.to_owned()][..], &columns].concat();
         let mut rows = self.data.counted(table, &required, optional, &group)?;
+        if !self.data.tables().are_of_one_run() {
+            count_from_origins(&mut rows.frame);
+        }
         if !columns.is_empty() {
             let levels = Levels::of(&rows.frame, &columns);
             let name = |row| Some(levels.label(levels.of_row(row)));
@@ -351,22 +355,6 @@ fn optional_columns() -> Vec<String> {
     let mut columns = PanelKind::optional_columns();
     columns.push(SINCE_ORIGIN.to_owned());
     columns
-}
-
-/// Time zero of the run, from which the tables of a dataset count [`SINCE_ORIGIN`]. `None` for tables
-/// without that column and for several runs.
-fn origin(frame: &Frame) -> Option<Timestamp> {
-    let times = TIMES.into_iter().find_map(|time| frame.column(time))?;
-    let seconds = frame.column(SINCE_ORIGIN)?;
-    let mut origins = (0..frame.rows()).filter_map(|row| {
-        #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-        let since = TimeDelta::from_nanos((seconds.number(row)? * 1e9).round() as i64);
-        Some(Timestamp::from_nanos(times.whole(row)?) - since)
-    });
-    let first = origins.next()?;
-    // The seconds are rounded to an f64.
-    let is_same = |origin: Timestamp| (origin - first).abs() <= TimeDelta::from_micros(1);
-    origins.all(is_same).then_some(first)
 }
 
 /// True if the tables have the columns of a panel, but no values in the selected rows.

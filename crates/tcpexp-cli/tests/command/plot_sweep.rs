@@ -5,7 +5,7 @@ use serde_json::json;
 use tcpexp_testkit::{Scenario, TcpLoad, simulate};
 use tcpexp_units::TimeDelta;
 
-use crate::desk::{Desk, fixture, reason, text};
+use crate::desk::{Desk, fixture, ordinary, reason, text};
 use crate::plot::{drawn, texts};
 
 /// Adds a run with two uploads to the sweep on the desk: its dataset and its record.
@@ -89,6 +89,29 @@ fn runs_of_equal_names_in_different_places_are_told_apart() {
     // Folders of datasets, which `compare` reads.
     let folders = drawn(&desk, "bar one two --y goodput --x file");
     assert!(folders.starts_with("one | two | "), "{folders}");
+}
+
+#[test]
+fn runs_are_drawn_from_the_start_of_each() {
+    let desk = Desk::empty();
+    std::fs::create_dir(desk.path("runs")).unwrap();
+    for (name, later_s) in [("first", 0), ("second", 300)] {
+        let usual = ordinary();
+        let start = usual.start + TimeDelta::from_seconds(later_s);
+        let captures = simulate(&Scenario { start, ..usual });
+        desk.put("src.pcap", &captures.src);
+        desk.put("dst.pcap", &captures.dst);
+        desk.text(&format!(
+            "analyze src.pcap dst.pcap -o runs/{name} --param name={name} --quiet"
+        ));
+    }
+    let chart = drawn(&desk, "timeseries runs --panel rtt");
+    assert!(
+        chart.contains("time since the start of each run"),
+        "{chart}"
+    );
+    // The transfers take less than two seconds.
+    assert!(!chart.contains("| 100 |"), "{chart}");
 }
 
 #[test]
