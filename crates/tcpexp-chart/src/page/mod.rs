@@ -93,6 +93,8 @@ pub struct PageRun {
     pub flows: Vec<PageFlow>,
     /// Number of flows in the dataset of the run, including those that are not on the page.
     pub all_flows: usize,
+    /// Number of flows that the rule of the page chooses, including those that are too many for the page.
+    pub chosen_flows: usize,
 }
 
 /// One direction of a flow.

@@ -391,5 +391,6 @@ fn run(cc: &str, rate: i32) -> PageRun {
             quantiles: BTreeMap::from([("rtt".into(), page_quantiles(samples).unwrap())]),
         }],
         all_flows: 2,
+        chosen_flows: 1,
     }
 }

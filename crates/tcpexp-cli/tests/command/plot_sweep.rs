@@ -106,10 +106,7 @@ fn runs_are_drawn_from_the_start_of_each() {
         ));
     }
     let chart = drawn(&desk, "timeseries runs --panel rtt");
-    assert!(
-        chart.contains("time since the start of each run"),
-        "{chart}"
-    );
+    assert!(chart.contains("since the start of each run"), "{chart}");
     // The transfers take less than two seconds.
     assert!(!chart.contains("| 100 |"), "{chart}");
 }

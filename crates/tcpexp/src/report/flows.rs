@@ -72,6 +72,8 @@ pub(super) struct RunFlows {
     pub(super) numbers: Vec<Vec<Value>>,
     /// Number of flows in the dataset.
     pub(super) all: usize,
+    /// Number of flows that the rule chooses.
+    pub(super) chosen: usize,
     /// The rule that chose the flows, in words.
     pub(super) rule: String,
 }
@@ -79,7 +81,9 @@ pub(super) struct RunFlows {
 /// The busiest flows of the dataset in `data`, with about `most_points` points per line at most.
 pub(super) fn flows_of(data: &Path, most_points: usize) -> Result<RunFlows, Error> {
     let tables = Tables::read(data)?;
-    let (chosen, rule) = chosen(&tables.flows);
+    let (mut chosen, rule) = chosen(&tables.flows);
+    let all_chosen = chosen.len();
+    chosen.truncate(MAX_FLOWS);
     let lines = |chosen: &Chosen| tables.flow(chosen, most_points);
     let mut flows: Vec<PageFlow> = chosen.iter().map(lines).collect();
     // The queue belongs to the run and not to a flow, so the first flow's panel shows it.
@@ -99,6 +103,7 @@ pub(super) fn flows_of(data: &Path, most_points: usize) -> Result<RunFlows, Erro
         flows,
         numbers: chosen.into_iter().map(|chosen| chosen.numbers).collect(),
         all: all.len(),
+        chosen: all_chosen,
         rule,
     })
 }
@@ -256,7 +261,6 @@ fn chosen(flows: &Frame) -> (Vec<Chosen>, String) {
     let mut counted: Vec<Chosen> = counted.map(|(chosen, _)| chosen).collect();
     // The flow number decides between equal sizes, so that equal data gives an equal page.
     counted.sort_by_key(|chosen| (-chosen.bytes, chosen.flow));
-    counted.truncate(MAX_FLOWS);
     (counted, rule)
 }
 

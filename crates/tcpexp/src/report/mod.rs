@@ -133,6 +133,7 @@ fn unfinished(dir: &Path) -> PageRun {
         parameters: BTreeMap::new(),
         flows: Vec::new(),
         all_flows: 0,
+        chosen_flows: 0,
     }
 }
 
@@ -165,6 +166,7 @@ fn run_on_page(
         parameters: record.map(varied_of).unwrap_or_default(),
         flows: Vec::new(),
         all_flows: 0,
+        chosen_flows: 0,
     };
     if is_drawn && data.is_dir() {
         let mut flows = match series_of(&data, most_points)? {
@@ -173,6 +175,7 @@ fn run_on_page(
         };
         page.flows = std::mem::take(&mut flows.flows);
         page.all_flows = flows.all;
+        page.chosen_flows = flows.chosen;
         return Ok((page, Some(flows)));
     }
     if is_drawn {

@@ -57,6 +57,7 @@ pub(super) fn series_of(data: &Path, most_points: usize) -> Result<Option<RunFlo
         numbers: vec![vec![Value::Null; NUMBERS.len()]; flows.len()],
         flows,
         all,
+        chosen: all,
         rule: RULE.to_owned(),
     }))
 }
