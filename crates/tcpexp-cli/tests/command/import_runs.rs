@@ -109,10 +109,10 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"");
     assert_snapshot!(String::from_utf8_lossy(&run.stdout), @r"
     table                         rows        size
-    flows.parquet                    8    120.5 kB
+    flows.parquet                    8    120.7 kB
     rtt.parquet                 11 654    279.5 kB
-    owd.parquet                 16 106    440.8 kB
-    loss.parquet                   126     24.4 kB
+    owd.parquet                 16 106    441.0 kB
+    loss.parquet                   126     24.7 kB
     throughput.parquet           8 636     77.1 kB
     sender.parquet               6 010    174.2 kB
     events.parquet                 142     38.5 kB
