@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::discovery::stem;
-
 /// A run, dataset or file: the path that was named, and the name of the run below it.
 pub(super) type Place = (PathBuf, String);
 
@@ -32,6 +30,20 @@ pub(super) fn told_apart(places: &BTreeSet<Place>) -> BTreeMap<&Place, String> {
         }
     }
     names
+}
+
+/// Returns a file's name without its extension, or a folder's full name.
+pub(super) fn stem(path: &Path) -> String {
+    // Paths such as `.` have a name only in canonical form.
+    let name = if path.is_dir() {
+        path.canonicalize()
+            .ok()
+            .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+    } else {
+        path.file_stem()
+            .map(|name| name.to_string_lossy().into_owned())
+    };
+    name.unwrap_or_else(|| path.display().to_string())
 }
 
 /// The names of the folders on a path, and of its end.

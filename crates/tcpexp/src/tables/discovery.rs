@@ -8,7 +8,7 @@ use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::record::{FILE_NAME, RunRecord, Status};
 use tcpexp_table::TableFile;
 
-use super::apart::{Place, told_apart};
+use super::apart::{Place, stem, told_apart};
 use super::{Entry, Tables};
 use crate::Error;
 use crate::pairs::PAIR_COLUMN;
@@ -241,20 +241,6 @@ fn run_of(folder: &Path) -> &Path {
     let run = folder.parent().filter(|_| folder.ends_with(DATASET));
     run.filter(|run| run.join(FILE_NAME).is_file())
         .unwrap_or(folder)
-}
-
-/// Returns a file's name without its extension, or a folder's full name.
-pub(super) fn stem(path: &Path) -> String {
-    // Paths such as `.` have a name only in canonical form.
-    let name = if path.is_dir() {
-        path.canonicalize()
-            .ok()
-            .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
-    } else {
-        path.file_stem()
-            .map(|name| name.to_string_lossy().into_owned())
-    };
-    name.unwrap_or_else(|| path.display().to_string())
 }
 
 /// True if the error says that a run has no dataset.
