@@ -60,11 +60,14 @@ impl Sides {
             votes.ttl += if half { -ordering } else { ordering };
             votes.sent += if half { -1 } else { 1 };
         }
-        let offset = known_offset(common, &mut halves, &votes);
-        for (packet, at_dst) in common {
-            let (root, half) = halves.find(packet.fields.source_address);
-            let ordering = (at_dst.time - packet.time).cmp(&offset.unwrap_or_default()) as i64;
-            votes.entry(root).or_default().clock += if half { -ordering } else { ordering };
+        let mut offset = None;
+        if votes.values().any(|votes| votes.shown().is_none()) {
+            offset = known_offset(common, &mut halves, &votes);
+            for (packet, at_dst) in common {
+                let (root, half) = halves.find(packet.fields.source_address);
+                let ordering = (at_dst.time - packet.time).cmp(&offset.unwrap_or_default()) as i64;
+                votes.entry(root).or_default().clock += if half { -ordering } else { ordering };
+            }
         }
         let addresses: Vec<u64> = halves.links.keys().copied().collect();
         let way = |address| {
