@@ -16,6 +16,7 @@
 //! - [`lab`]: the virtual testbed
 //! - [`bottlenecks`]: rate, delay, queue and loss on a router
 //! - [`coming_from`]: replacements for SPP, tcptrace, TEACUP and Flent
+//! - [`studies`]: published studies, repeated: what held and what did not
 //! - [`accuracy`]: measured errors and known limits
 //! - [`speed`]: packets per second and memory
 //!
@@ -108,6 +109,10 @@ pub mod coming_from {
 
 pub mod accuracy {
     #![doc = include_str!("accuracy.md")]
+}
+
+pub mod studies {
+    #![doc = include_str!("studies.md")]
 }
 
 pub mod speed {
