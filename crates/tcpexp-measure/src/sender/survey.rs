@@ -19,8 +19,8 @@ use super::stamps::{Echoes, ReceivedAcks, TickSearch};
 use super::unseen::Unseen;
 use crate::{Busiest, Meter, MissedData, Position, Vantage};
 
-/// Smallest sender maximum segment size: Linux sends segments of at least 48 bytes (`TCP_MIN_SND_MSS`),
-/// of which options take up to 40.
+/// Smallest sender maximum segment size. Linux sends segments of at least 48 bytes (`TCP_MIN_SND_MSS`),
+/// and the options of a segment take at most 40 bytes.
 const MIN_SMSS_BYTES: u32 = 8;
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth

@@ -1,4 +1,4 @@
-//! Names that tell runs of different places apart.
+//! Different names for runs in different places.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// A run, dataset or file: the path that was named, and the name of the run below it.
 pub(super) type Place = (PathBuf, String);
 
-/// The names of places: a name that several places have begins with as much of their paths as tells
-/// them apart. Places of equal paths keep one name.
+/// Gives each place its name. If several places have the same name, the end of each path precedes the
+/// name, with as many folders as make the names differ. Places with equal paths have one name.
 pub(super) fn told_apart(places: &BTreeSet<Place>) -> BTreeMap<&Place, String> {
     let mut of_names: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
     for place in places {
