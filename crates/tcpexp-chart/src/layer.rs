@@ -162,6 +162,11 @@ fn draw_area(
 ) -> Result<(), Error> {
     let place = |&point| clipped(panel, point);
     let fractions: Vec<Point> = corners.iter().map(place).collect();
+    let is_placed = |(x, y): &Point| x.is_finite() && y.is_finite();
+    if !fractions.iter().all(is_placed) {
+        // A polygon has no gap.
+        return Ok(());
+    }
     let inside: Vec<At> = ALL
         .area(&fractions)
         .into_iter()
