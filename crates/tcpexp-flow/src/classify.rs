@@ -11,6 +11,7 @@ use tcpexp_units::Timestamp;
 
 use crate::cause::{Cause, PathTimes};
 use crate::coverage::{Beginning, missed};
+use crate::hops::Hops;
 use crate::identity::{Identity, KnownBy, Order};
 use crate::{FirstCopies, Holes, Segment, StreamOffset};
 use behind::{COPY_DELAY, Recovery};
@@ -90,6 +91,8 @@ struct Acked {
     window: u16,
     /// Identification of the latest ACK; 0 if it has none.
     ip_id: u16,
+    /// Of the ACKs that advanced `una`.
+    hops: Hops,
     is_window_closed: bool,
     /// True if an ACK since the last advance of `una` reports data above a gap.
     is_loss_reported: bool,
@@ -176,7 +179,7 @@ impl Classifier {
         self.beginning.acknowledge(ack, segment, &self.copies);
         let at = segment.seen.at;
         let ip_id = segment.seen.ip_id.unwrap_or(0);
-        let (una, advanced_at) = match &self.acked {
+        let (una, advanced_at, hops) = match &self.acked {
             Some(before) if ack <= before.una => {
                 // A capture may have each packet twice.
                 if is_copy(before, segment, ack, ip_id) {
@@ -186,9 +189,13 @@ impl Classifier {
                     && !segment.is_numbered()
                     && (before.window == segment.window || is_selective)
                     && self.sent.is_some_and(|sent| sent.nxt > ack);
-                (before.una, before.advanced_at)
+                (before.una, before.advanced_at, before.hops)
             }
-            _ => (ack, at),
+            before => {
+                let mut hops = before.map(|before| before.hops).unwrap_or_default();
+                hops.observe(segment.seen.ttl);
+                (ack, at, hops)
+            }
         };
         if self.sent.is_some_and(|sent| ack > sent.nxt) {
             self.accept_window_probe(ack);
@@ -202,6 +209,7 @@ impl Classifier {
             advanced_at,
             window: segment.window,
             ip_id,
+            hops,
             is_window_closed: segment.window == 0 && !segment.flags.syn(),
             // The SACK blocks of an overtaken ACK may be acknowledged by now.
             is_loss_reported: was_reported || is_duplicate || (is_selective && una == ack),
@@ -302,16 +310,17 @@ impl Classifier {
     }
 }
 
-/// True if `segment`, with this acknowledgment number and Identification, is a duplicate record of the
-/// latest ACK.
+/// True if `segment`, with this acknowledgment number and Identification, is a duplicate record of an
+/// ACK: of the latest one, or of an earlier one past a router.
 #[inline]
 fn is_copy(before: &Acked, segment: &Segment, ack: StreamOffset, ip_id: u16) -> bool {
     // An Identification of 0 identifies no packet.
-    ip_id != 0
+    let is_latest = ip_id != 0
         && ip_id == before.ip_id
         && ack == before.una
         && segment.window == before.window
-        && segment.seen.at - before.at < COPY_DELAY
+        && segment.seen.at - before.at < COPY_DELAY;
+    is_latest || before.hops.is_past_router(segment.seen.ttl)
 }
 
 #[cfg(test)]
@@ -563,6 +572,30 @@ mod tests {
         0.300 > sent Later by Bytes, Timeout
         0.300 > Copy
         0.301 > sent Later by Bytes, AfterTimeout
+        ");
+    }
+
+    #[test]
+    fn packets_of_a_router_count_once_if_its_queue_separates_their_records() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) ttl 63 v6
+            0.001 > 1001:2001(1000) ttl 63 v6
+            0.005 > 1:1001(1000) ttl 62 v6
+            0.006 > 1001:2001(1000) ttl 62 v6
+            0.040 < ack 1 ttl 61 v6
+            0.041 < ack 1 ttl 60 v6
+            0.050 < ack 1 ttl 61 v6
+            0.051 < ack 1 ttl 60 v6
+            0.300 > 1:1001(1000) ttl 63 v6
+            0.310 > 1:1001(1000) ttl 62 v6
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.005 > Copy
+        0.006 > Copy
+        0.050 < duplicate ACK
+        0.300 > sent Later by Bytes, Timeout
+        0.310 > Copy
         ");
     }
 

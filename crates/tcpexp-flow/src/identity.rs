@@ -1,6 +1,7 @@
 //! Order in which a sender sent its packets, from the counters in them.
 
 use crate::Segment;
+use crate::hops::Hops;
 
 /// Order of sending of a segment, relative to the segments captured before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub(crate) struct Identity {
     steps: u32,
     missteps: u32,
     tsval: Option<u32>,
+    hops: Hops,
 }
 
 impl Identity {
@@ -60,6 +62,7 @@ impl Identity {
         if let Some((tsval, _)) = segment.timestamps {
             self.tsval = Some(tsval);
         }
+        self.hops.observe(segment.seen.ttl);
     }
 
     /// Returns the order of sending of a segment that starts below `nxt`, and records its counters
@@ -88,6 +91,14 @@ impl Identity {
         segment.seen.ip_id.is_some_and(|id| id != 0)
             && segment.seen.ip_id == self.ip_id
             && segment.timestamps.map(|(tsval, _)| tsval) == self.tsval
+    }
+
+    /// True if `segment`, whose bytes were captured before, is the record of the same packet past a
+    /// router that the capture includes, and the sender's counters do not show a later transmission.
+    pub(crate) fn is_past_router(&self, segment: &Segment) -> bool {
+        self.hops.is_past_router(segment.seen.ttl)
+            && self.by_ip_id(segment) != Order::Later
+            && self.by_timestamp(segment) != Order::Later
     }
 
     fn by_ip_id(&self, segment: &Segment) -> Order {

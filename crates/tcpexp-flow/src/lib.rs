@@ -30,6 +30,7 @@ mod ecn;
 mod first_copies;
 mod flow;
 mod holes;
+mod hops;
 mod identity;
 mod key;
 mod marks;

@@ -37,6 +37,8 @@ pub struct Seen {
     pub ip_id: Option<u16>,
     /// Traffic class: DSCP and ECN.
     pub traffic_class: u8,
+    /// IPv4 TTL, or IPv6 hop limit.
+    pub ttl: u8,
     /// Direction in its flow.
     pub direction: Direction,
 }
@@ -206,6 +208,7 @@ impl Seen {
             payload_bytes: packet.payload_bytes,
             ip_id: packet.ip_id,
             traffic_class: packet.traffic_class,
+            ttl: packet.ttl,
             direction: Direction::Forward,
         }
     }

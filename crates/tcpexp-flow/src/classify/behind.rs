@@ -30,6 +30,9 @@ impl Classifier {
         times: &PathTimes,
     ) -> Class {
         let nxt = sent.nxt;
+        if fresh_bytes == 0 && self.identity.is_past_router(segment) {
+            return Class::Copy;
+        }
         let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
         let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == nxt;
         // A second transmission of the last byte is data, not a probe, if the byte was never

@@ -80,7 +80,7 @@ impl Survey {
             let bytes = sighted.packet.payload_bytes;
             self.largest_segment_bytes = self.largest_segment_bytes.max(bytes);
             let identity = identity(sighted.packet, endpoints);
-            self.twins.observe(identity, sighted.at);
+            self.twins.observe(identity, sighted.packet.ttl, sighted.at);
         }
         self.repeats.observe(sighted);
         self.by_endpoints.offer(endpoints, sighted);

@@ -5,20 +5,40 @@ use super::sketch::COPY_GAP;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{Packet, Transport};
 
-/// Number of recent segments that are compared with each new segment.
-const RECENT: usize = 8;
+/// Number of recent segments that are compared with each new segment. Between the two records of a
+/// router's interfaces there are those of the packets in its queue: the initial windows of a few
+/// connections (RFC 6928).
+const RECENT: usize = 64;
 
 /// Number of segments after which the verdict is final.
 const JUDGED: u64 = 65_536;
 
-/// Counts TCP data segments that directly follow an identical segment. Hosts hardly ever send them,
-/// while consecutive identical acknowledgments are common.
+/// Counts TCP data segments that directly follow an identical segment, or that follow one with a
+/// greater TTL: a capture of all interfaces of a router has them before and past its queue. Hosts
+/// hardly ever send such segments, while consecutive identical acknowledgments are common.
 #[derive(Debug, Default)]
 pub struct Twins {
     /// The latest segments without a twin, in a ring.
-    recent: [Option<(u64, Timestamp)>; RECENT],
+    recent: Recent,
     segments: u64,
     pairs: u64,
+}
+
+#[derive(Debug)]
+struct Recent([Option<Record>; RECENT]);
+
+/// One record of a data segment.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    identity: u64,
+    ttl: u8,
+    at: Timestamp,
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self([None; RECENT])
+    }
 }
 
 impl Twins {
@@ -27,25 +47,26 @@ impl Twins {
         let is_data = matches!(packet.transport, Transport::Tcp(_)) && packet.payload_bytes > 0;
         if is_data {
             let endpoints = with_endpoints(content_hash(packet), packet);
-            self.observe(identity(packet, endpoints), at);
+            self.observe(identity(packet, endpoints), packet.ttl, at);
         }
         is_data
     }
 
     #[inline]
-    pub(super) fn observe(&mut self, identity: u64, at: Timestamp) {
+    pub(super) fn observe(&mut self, identity: u64, ttl: u8, at: Timestamp) {
         if self.segments < JUDGED {
-            self.compare(identity, at);
+            self.compare(Record { identity, ttl, at });
         }
     }
 
-    fn compare(&mut self, identity: u64, at: Timestamp) {
+    fn compare(&mut self, record: Record) {
         let place = self.segments % RECENT as u64;
         self.segments += 1;
-        let is_twin = |&mut (other, time): &mut (u64, Timestamp)| {
-            other == identity && (at - time).abs() < COPY_GAP
+        let is_twin = |other: &mut Record| {
+            other.identity == record.identity
+                && ((record.at - other.at).abs() < COPY_GAP || record.ttl < other.ttl)
         };
-        let recent = &mut self.recent;
+        let recent = &mut self.recent.0;
         if recent
             .iter_mut()
             // A record has one twin, so the twin is taken out.
@@ -54,7 +75,7 @@ impl Twins {
             self.pairs += 1;
         } else {
             let place = usize::try_from(place).expect("less than RECENT");
-            recent[place] = Some((identity, at));
+            recent[place] = Some(record);
         }
     }
 
@@ -78,13 +99,21 @@ mod tests {
 
     use super::*;
 
-    fn twins(of_ten: u64, gap: TimeDelta) -> Twins {
+    const TTL: u8 = 64;
+
+    fn twins(of_ten: u64, gap: TimeDelta, ttl_of_twin: u8) -> Twins {
         let mut twins = Twins::default();
+        let mut later = Vec::new();
         for number in 0..100_u64 {
             let at = Timestamp::from_nanos(0) + TimeDelta::from_millis(number.cast_signed());
-            twins.observe(number, at);
+            twins.observe(number, TTL, at);
             if number % 10 < of_ten {
-                twins.observe(number, at + gap);
+                later.push((number, at + gap));
+            }
+            let is_due =
+                |&mut (_, due): &mut (u64, Timestamp)| due - at < TimeDelta::from_millis(1);
+            for (number, at) in later.extract_if(.., is_due) {
+                twins.observe(number, ttl_of_twin, at);
             }
         }
         twins
@@ -93,10 +122,18 @@ mod tests {
     #[test]
     fn capture_doubles_if_nearly_all_data_has_an_immediate_duplicate() {
         let at_once = TimeDelta::from_micros(2);
-        assert!(twins(10, TimeDelta::ZERO).are_the_rule());
-        assert!(twins(10, at_once).are_the_rule());
-        assert!(!twins(5, at_once).are_the_rule());
-        assert!(!twins(0, at_once).are_the_rule());
-        assert!(!twins(10, COPY_GAP + COPY_GAP).are_the_rule());
+        assert!(twins(10, TimeDelta::ZERO, TTL).are_the_rule());
+        assert!(twins(10, at_once, TTL).are_the_rule());
+        assert!(!twins(5, at_once, TTL).are_the_rule());
+        assert!(!twins(0, at_once, TTL).are_the_rule());
+        assert!(!twins(10, COPY_GAP + COPY_GAP, TTL).are_the_rule());
+    }
+
+    #[test]
+    fn capture_doubles_if_nearly_all_data_passes_the_queue_of_its_router() {
+        let queue = TimeDelta::from_millis(4);
+        assert!(twins(10, queue, TTL - 1).are_the_rule());
+        assert!(!twins(5, queue, TTL - 1).are_the_rule());
+        assert!(!twins(10, queue, TTL + 1).are_the_rule());
     }
 }
