@@ -104,6 +104,9 @@ struct Disorder {
     /// Time of the last segment that left a gap.
     gap_left: Option<Timestamp>,
     recovery: Option<Recovery>,
+    /// Bytes whose first captured transmission was not the sender's first: their originals may still
+    /// arrive.
+    repaired: FirstCopies,
     /// `una` at the last tail loss probe.
     probed_at_una: Option<StreamOffset>,
     /// One past a byte that probed a closed window. The stream continues before this byte unless
@@ -529,6 +532,44 @@ mod tests {
         0.000 > New
         0.001 > New
         0.002 > sent Later by Bytes, ReorderingTimer
+        ");
+    }
+
+    #[test]
+    fn original_that_arrives_after_its_retransmission_is_reordered() {
+        let late = |fields: [&str; 5]| {
+            let [first, third, fourth, again, second] = fields;
+            classes(&format!(
+                "
+                0.000 > 1:1001(1000) {first}
+                0.001 > 2001:3001(1000) {third}
+                0.002 > 3001:4001(1000) {fourth}
+                0.060 > 1001:2001(1000) {again}
+                0.090 > 1001:2001(1000) {second}
+            "
+            ))
+        };
+        let by_ip_id = late(["id 1", "id 3", "id 4", "id 5", "id 2"]);
+        assert_snapshot!(by_ip_id, @r"
+        0.000 > New
+        0.001 > New
+        0.002 > New
+        0.060 > sent Later by IpId, ReorderingTimer
+        0.090 > sent Earlier by IpId, FastRetransmit
+        ");
+        let by_timestamp = late([
+            "v6 ts 10 1",
+            "v6 ts 12 1",
+            "v6 ts 13 1",
+            "v6 ts 70 1",
+            "v6 ts 11 1",
+        ]);
+        assert_snapshot!(by_timestamp, @r"
+        0.000 > New
+        0.001 > New
+        0.002 > New
+        0.060 > sent Later by Timestamp, ReorderingTimer
+        0.090 > sent Earlier by Timestamp, FastRetransmit
         ");
     }
 

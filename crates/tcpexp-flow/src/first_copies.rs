@@ -56,6 +56,14 @@ impl FirstCopies {
         }
     }
 
+    /// True if all bytes from `start` up to but not including `end` were captured; false if there are
+    /// none.
+    pub(crate) fn has(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        let others = self.others.as_ref().map(|others| &*others.ranges);
+        let mut ranges = self.current.iter().chain(others.unwrap_or_default());
+        start < end && ranges.any(|range| range.0 <= start && end <= range.1)
+    }
+
     /// True if any bytes were captured.
     pub(crate) fn has_any(&self) -> bool {
         self.current.is_some()
@@ -209,6 +217,14 @@ mod tests {
         assert_eq!(taken(&[(0, 0), (0, 5), (3, 0)]), [0, 5, 0]);
         let mut copies = FirstCopies::default();
         assert_eq!(copies.take(START.plus(9), START), 0);
+    }
+
+    #[test]
+    fn captured_bytes_are_there_and_no_others() {
+        let copies = captured(&[(0, 10), (20, 10), (40, 10)]);
+        let has = |from, to| copies.has(START.plus(from), START.plus(to));
+        assert!(has(0, 10) && has(22, 30) && has(40, 41));
+        assert!(!has(5, 25) && !has(10, 20) && !has(49, 51) && !has(5, 5));
     }
 
     #[test]

@@ -49,6 +49,7 @@ impl Classifier {
             return Class::Copy;
         }
         let (order, known_by) = match self.identity.out_of_order(segment) {
+            known @ (Order::Earlier, _) if fresh_bytes == 0 && self.is_repaired(segment) => known,
             // A duplicate made by the path: a retransmission has a later Identification.
             (Order::Earlier, KnownBy::IpId) if fresh_bytes == 0 => return Class::Copy,
             _ if fresh_bytes == 0 => (Order::Later, KnownBy::Bytes),
@@ -64,6 +65,10 @@ impl Classifier {
             nxt: nxt.max(segment.end()),
             ..sent
         };
+        if order == Order::Later && fresh_bytes > 0 {
+            let (start, end) = (segment.payload_start(), segment.end());
+            self.disorder().repaired.take(start, end);
+        }
         // An overtaken segment is not the latest transmission, although it is captured last.
         if order != Order::Earlier {
             now.start = segment.start;
@@ -78,6 +83,15 @@ impl Classifier {
             known_by,
             cause,
             is_acknowledged,
+        })
+    }
+
+    /// True if a retransmission of these bytes was captured before all other transmissions of them.
+    fn is_repaired(&self, segment: &Segment) -> bool {
+        let disorder = self.disorder.as_deref();
+        disorder.is_some_and(|disorder| {
+            let repaired = &disorder.repaired;
+            repaired.has(segment.payload_start(), segment.end())
         })
     }
 
