@@ -18,10 +18,12 @@ now_ns() {
 # seconds NANOSECONDS: prints them as sleep takes them
 seconds() { printf '%d.%09d' $(($1 / 1000000000)) $(($1 % 1000000000)); }
 
-# wait_until NANOSECONDS since 1970
+# wait_until NANOSECONDS since 1970: returns earlier if a trap sets $stopped
 wait_until() {
     # Once is enough unless the clock is set meanwhile.
-    while remaining=$(($1 - $(now_ns))) && [ "$remaining" -gt 0 ]; do sleep "$(seconds "$remaining")"; done
+    while [ -z "${stopped:-}" ] && remaining=$(($1 - $(now_ns))) && [ "$remaining" -gt 0 ]; do
+        sleep "$(seconds "$remaining")" || [ -n "${stopped:-}" ]
+    done
 }
 
 in_own_session() {
@@ -58,6 +60,7 @@ kill_session() {
 # lease_take OWNER TAKE_OVER: clears a lease of the same owner first, or an expired one, or any if
 # TAKE_OVER is not empty. Exits with $held_code if another owner has it.
 lease_take() {
+    lease_must_be_ours
     if [ -e "$lease" ]; then
         # mkdir decides who gets the lease; its owner is written an instant later.
         tries=0
@@ -70,6 +73,21 @@ lease_take() {
     fi
     mkdir "$lease" 2>/dev/null || lease_refuse
     echo "$1 $(date +%s)" >"$lease/owner.new" && mv "$lease/owner.new" "$lease/owner"
+}
+
+# lease_is_ours: true without a lease, and if the caller made it. Anybody may write in /tmp, and the lease
+# has scripts that root runs.
+lease_is_ours() {
+    [ ! -h "$lease" ] || return 1
+    # shellcheck disable=SC3067 # dash, busybox and FreeBSD's sh have -O
+    [ ! -e "$lease" ] || { [ -d "$lease" ] && [ -O "$lease" ]; }
+}
+
+lease_must_be_ours() {
+    lease_is_ours || {
+        echo "$lease is not a directory of this user: remove it" >&2
+        exit 1
+    }
 }
 
 # lease_is_of OWNER: also if nobody has it
@@ -123,6 +141,7 @@ lease_disarm() {
 
 # lease_release OWNER: clears the lease unless another owner has it
 lease_release() {
+    lease_must_be_ours
     [ -e "$lease" ] && lease_is_of "$1" || return 0
     lease_clear
 }

@@ -98,6 +98,11 @@ has_room() {
 
 # is_free DIR OWNER: no other sweep holds the host
 is_free() {
+    # shellcheck disable=SC3067 # dash, busybox and FreeBSD's sh have -O
+    if [ -h "$1" ] || { [ -e "$1" ] && ! [ -O "$1" ]; }; then
+        problem "$1 belongs to another user: remove it"
+        return
+    fi
     [ -d "$1" ] || return 0
     other=
     { read -r other _ <"$1/owner"; } 2>/dev/null || { problem "$1 is not the directory of a sweep"; return; }

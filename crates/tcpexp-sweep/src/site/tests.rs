@@ -37,3 +37,66 @@ fn a_forgotten_process_that_must_be_killed_is_not_reported() {
     "#;
     assert_eq!(run_in(dir.path(), commands), "");
 }
+
+#[test]
+fn a_process_that_is_stopped_before_its_start_ends_at_once_and_leaves_its_status() {
+    let dir = tempfile::tempdir().unwrap();
+    let commands = r#"
+        spawn late late.txt $(($(now_ns) + 60000000000)) sh -c ': >"$dir/ran"'
+        any_runs late
+        signal TERM late
+        tries=0
+        while any_runs late && [ $tries -lt 150 ]; do tries=$((tries + 1)); sleep 0.02; done
+        ls "$dir/out/status" "$dir" | grep -E '^(late|ran)$' || :
+    "#;
+    assert_eq!(run_in(dir.path(), commands), "late\n");
+}
+
+/// Takes and releases a lease; returns whether both succeeded, and the errors.
+fn take_and_release(lease: &Path) -> (bool, String) {
+    let script = format!(
+        "lease={}\n{}lease_take me ''\nlease_release me\n",
+        lease.display(),
+        netem_ctl::HOST_SH
+    );
+    let output = Command::new("sh").args(["-euc", &script]).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.success(), errors)
+}
+
+#[test]
+fn a_lease_that_is_a_link_is_refused_and_nothing_in_it_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let (theirs, lease) = (dir.path().join("theirs"), dir.path().join("lease"));
+    std::fs::create_dir(&theirs).unwrap();
+    let ran = dir.path().join("ran");
+    std::fs::write(theirs.join("clear.sh"), format!(": >{}", ran.display())).unwrap();
+    std::os::unix::fs::symlink(&theirs, &lease).unwrap();
+    let (is_taken, errors) = take_and_release(&lease);
+    assert!(
+        !is_taken && errors.contains("is not a directory of this user"),
+        "{errors}"
+    );
+    assert!(!ran.exists());
+    std::fs::remove_file(&lease).unwrap();
+    assert_eq!(take_and_release(&lease), (true, String::new()));
+}
+
+#[test]
+fn a_lease_of_another_user_is_refused_and_nothing_in_it_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let lease = dir.path().join("lease");
+    std::fs::create_dir(&lease).unwrap();
+    let ran = dir.path().join("ran");
+    std::fs::write(lease.join("clear.sh"), format!(": >{}", ran.display())).unwrap();
+    // Only root gives a directory away.
+    if std::os::unix::fs::chown(&lease, Some(65_534), None).is_err() {
+        return;
+    }
+    let (is_taken, errors) = take_and_release(&lease);
+    assert!(
+        !is_taken && errors.contains("is not a directory of this user"),
+        "{errors}"
+    );
+    assert!(!ran.exists());
+}
