@@ -93,7 +93,7 @@ impl Run<'_> {
     pub(super) fn note_changes(&mut self) -> Result<(), Trouble> {
         let mut last = None;
         for (index, change) in self.record.changes.iter_mut().enumerate() {
-            let log = format!("logs/{}.txt", site::change_name(index));
+            let log = format!("logs/{}.txt", plan::processes::change(index));
             let text = fs::read_to_string(self.dir.join(log)).unwrap_or_default();
             change.executed_ns = Changed::parse(&text).ended.map(Timestamp::as_nanos);
             // Only the state after the last change can still be read back.

@@ -14,6 +14,7 @@ use super::kernel::Kernel;
 use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
+use super::processes;
 use super::tool::FIRST_PORT;
 use super::traces::Traces;
 use super::{Change, Host, Kind, Os, Setup, change, testbed, together};
@@ -381,6 +382,11 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
         let entry = largest.map_or(0, |traffic| traffic.entry);
         let span = place::span(table, &["traffic", &entry.to_string(), "count"]);
         let message = format!("{total} servers need a port each: expected at most {ports} in all");
+        return Err(Fault::new(span, message));
+    }
+    if let Some((index, message)) = processes::fault(setup) {
+        let entry = setup.traffic.get(index).map_or(0, |traffic| traffic.entry);
+        let span = place::span(table, &["traffic", &entry.to_string(), "name"]);
         return Err(Fault::new(span, message));
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
 use super::dscp::Dscp;
+use super::tool::Fault;
 
 /// A tool's parameters in a plan: the keys of `[[traffic]]` that not all tools take. `None` if the
 /// plan leaves a key out.
@@ -116,6 +117,28 @@ pub(crate) fn iperf3(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     (bulk(client, asked, "-C").0, Some(server.0))
 }
 
+/// Longest test of iperf3 (`MAX_TIME` in its `iperf.h`).
+const LONGEST_IPERF3: TimeDelta = TimeDelta::from_seconds(86_400);
+
+/// The fault of a duration that iperf3 does not take.
+pub(super) fn not_of_iperf3(asked: &Parameters<'_>) -> Option<Fault> {
+    let is_longer = asked.duration.is_some_and(|span| span > LONGEST_IPERF3);
+    let message = format!("expected at most {LONGEST_IPERF3}: iperf3 takes no longer time");
+    part_of_second(asked, "iperf3; iperf takes parts of a second")
+        .or_else(|| is_longer.then_some(("duration", message)))
+}
+
+/// The fault of a duration that netperf does not take.
+pub(super) fn not_of_netperf(asked: &Parameters<'_>) -> Option<Fault> {
+    part_of_second(asked, "netperf")
+}
+
+/// The fault of a duration with parts of a second, which the options of some tools drop.
+fn part_of_second(asked: &Parameters<'_>, tool: &str) -> Option<Fault> {
+    let part = asked.duration?.as_nanos() % 1_000_000_000;
+    (part != 0).then(|| ("duration", format!("expected whole seconds with {tool}")))
+}
+
 /// `iperf`, version 2: bulk data over one TCP connection.
 pub(crate) fn iperf(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let (to, port) = (text(at.to), at.port.to_string());
@@ -174,7 +197,7 @@ pub(crate) fn request_response(asked: &Parameters<'_>, at: &Ends<'_>) -> Command
 }
 
 /// The fault of a request-response plan that asks for two sizes.
-pub(super) fn one_size(asked: &Parameters<'_>) -> Option<(&'static str, String)> {
+pub(super) fn one_size(asked: &Parameters<'_>) -> Option<Fault> {
     let (request, reply) = (asked.request?, asked.reply?);
     let message = "iperf echoes its request: expected the size of request; netperf supports two \
                    sizes";
@@ -187,7 +210,7 @@ pub(crate) fn netperf(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let bytes = |size: Option<ByteCount>| size.map_or(1, ByteCount::as_bytes);
     let sizes = format!("{},{}", bytes(asked.request), bytes(asked.reply));
     let client = Words::new(&["netperf", "-H", &to, "-p", &port, "-t", "TCP_RR"])
-        .with("-l", asked.duration.map(whole_seconds))
+        .with("-l", asked.duration.map(seconds))
         // `-r` and `-K` belong to the test TCP_RR, so they follow `--`.
         .and(&["--", "-r", &sizes])
         .with("-K", asked.cc);
@@ -216,10 +239,10 @@ pub(crate) fn http(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     )
 }
 
-/// A file pulled with `rsync` from a daemon on the host that the data comes from.
 /// The player's buffer if the plan names none: `maxBufferLength` of hls.js 1.5.
 const PLAYER_BUFFER: TimeDelta = TimeDelta::from_seconds(30);
 
+/// A video of segments, each pulled in the bitrate that the player's buffer allows.
 pub(crate) fn video(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let (from, port) = (text(at.from), at.port.to_string());
     let millis = |time: Option<TimeDelta>| time.unwrap_or_default().as_nanos() / 1_000_000;
@@ -249,7 +272,7 @@ pub(crate) fn video(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
 }
 
 /// Checks that the bitrates ascend and that the buffer holds two segments: one that plays, and the next.
-pub(super) fn no_video(asked: &Parameters<'_>) -> Option<(&'static str, String)> {
+pub(super) fn no_video(asked: &Parameters<'_>) -> Option<Fault> {
     let rates = asked.bitrates.unwrap_or_default();
     let is_ascending = rates.is_sorted_by(|one, next| one < next);
     if rates.is_empty() || rates[0] == BitRate::from_bps(0) || !is_ascending {
@@ -272,6 +295,7 @@ pub(super) fn no_video(asked: &Parameters<'_>) -> Option<(&'static str, String)>
         .then(|| ("buffer", format!("expected two segments, {twice}, or more")))
 }
 
+/// A file pulled with `rsync` from a daemon on the host that the data comes from.
 pub(crate) fn rsync(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let size = asked.bytes.map_or(0, ByteCount::as_bytes).to_string();
     let (from, port) = (text(at.from), at.port.to_string());
@@ -308,6 +332,11 @@ pub(crate) fn ping(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     (client.0, None)
 }
 
+/// A time for ping, which takes whole seconds: rounded up, so that it runs for the planned time at least.
+fn whole_seconds(time: TimeDelta) -> String {
+    ((time.as_nanos() + 999_999_999) / 1_000_000_000).to_string()
+}
+
 /// A time in seconds, with as many decimals as needed.
 pub(crate) fn seconds(time: TimeDelta) -> String {
     let nanos = time.as_nanos();
@@ -316,9 +345,4 @@ pub(crate) fn seconds(time: TimeDelta) -> String {
         "" => whole.to_string(),
         part => format!("{whole}.{part}"),
     }
-}
-
-fn whole_seconds(time: TimeDelta) -> String {
-    // Rounded up, so that a tool runs for the planned time at least.
-    ((time.as_nanos() + 999_999_999) / 1_000_000_000).to_string()
 }

@@ -17,6 +17,7 @@ mod parameters;
 mod path;
 mod place;
 mod presets;
+pub(crate) mod processes;
 mod reference;
 mod schema;
 mod settings;

@@ -115,6 +115,7 @@ const TOOLS: &[ToolSpec] = &[
         server: Program::Named("iperf3"),
         log: "json",
         commands: commands::iperf3,
+        fault: commands::not_of_iperf3,
         ..TCP
     },
     ToolSpec {
@@ -157,6 +158,7 @@ const TOOLS: &[ToolSpec] = &[
         client: Program::Named("netperf"),
         server: Program::Named("netserver"),
         commands: commands::netperf,
+        fault: commands::not_of_netperf,
         ..TCP
     },
     ToolSpec {

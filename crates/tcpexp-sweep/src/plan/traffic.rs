@@ -9,6 +9,11 @@ use super::commands::Parameters;
 use super::dscp::Dscp;
 use super::tool::{Fault, ServerPort, Tool};
 
+/// Longest traffic, and latest start, of a run. Far beyond any experiment, and times to its end fit
+/// into 64 bits.
+const DAYS: i64 = 366;
+const LONGEST: TimeDelta = TimeDelta::from_seconds(DAYS * 86_400);
+
 /// One entry of `[[traffic]]`: a tool that sends from one host to another, `count` times in
 /// parallel.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -117,6 +122,21 @@ impl Traffic {
         }
         if self.duration.is_some_and(|span| span <= TimeDelta::ZERO) {
             return Some(("duration", "expected more than 0s".to_owned()));
+        }
+        let longest = i128::from(LONGEST.as_nanos());
+        let staggered =
+            i128::from(self.stagger.as_nanos()) * i128::from(self.count.saturating_sub(1));
+        let times = [
+            ("start", i128::from(self.start.as_nanos())),
+            ("stagger", staggered),
+            (
+                "duration",
+                self.duration.map_or(0, |span| span.as_nanos().into()),
+            ),
+        ];
+        if let Some((key, _)) = times.into_iter().find(|(_, span)| *span > longest) {
+            let message = format!("expected at most {DAYS} days from the start of a run");
+            return Some((key, message));
         }
         if self.last_port() > u32::from(u16::MAX) {
             let message = format!(

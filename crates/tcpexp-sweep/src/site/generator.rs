@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tcpexp_runs::record::TrafficRecord;
 use tcpexp_units::TimeDelta;
 
-use crate::plan::{Ends, FIRST_PORT, Program, ServerPort, Setup, Traffic, text};
+use crate::plan::{Ends, FIRST_PORT, Program, ServerPort, Setup, Traffic, processes, text};
 use crate::schedule::Planned;
 
 /// One sender and its receiver.
@@ -66,15 +66,7 @@ fn generator(
     (index, number): (u32, u32),
     port: Option<u16>,
 ) -> Generator {
-    // An entry for all hosts is there once for each.
-    let alike = setup
-        .traffic
-        .iter()
-        .filter(|other| other.name == traffic.name);
-    let name = match alike.map(|traffic| traffic.count).sum() {
-        1_u32 => traffic.name.clone(),
-        _ => format!("{}-{number}", traffic.name),
-    };
+    let name = processes::instance(setup, traffic, number);
     let (from, to) = (setup.source_of(traffic), setup.sink_of(traffic));
     let stagger = TimeDelta::from_nanos(traffic.stagger.as_nanos() * i64::from(index));
     let start = traffic.start + stagger + run.jitter(&name, setup.run.start_jitter);
@@ -148,7 +140,7 @@ impl Generator {
 
     /// Returns the name of its server's process.
     pub(crate) fn server_name(&self) -> String {
-        format!("{}-server", self.record.name)
+        processes::server_of(&self.record.name)
     }
 
     /// Returns the planned end; `None` if it depends on the path.

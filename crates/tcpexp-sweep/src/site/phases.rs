@@ -9,7 +9,9 @@ use tcpexp_runs::record::{CaptureRecord, LogRecord, Role};
 use tcpexp_units::TimeDelta;
 
 use super::generator::Generator;
-use crate::plan::{self, COLUMNS, Capture, CommandLog, Host, Kernel, Loggers, Os, Setup, seconds};
+use crate::plan::{
+    self, COLUMNS, Capture, CommandLog, Host, Kernel, Loggers, Os, Setup, processes, seconds,
+};
 
 /// The functions of a run's scripts.
 pub(crate) const RUN_SH: &str = include_str!("run.sh");
@@ -140,7 +142,10 @@ pub(crate) fn captures(capture: &Capture, (name, host): Named<'_>) -> Vec<(Captu
         Role::Router => host
             .interfaces()
             .into_iter()
-            .map(|interface| (record(&format!("{name}-{interface}")), interface.to_owned()))
+            .map(|interface| {
+                let capture = processes::router_capture(name, interface);
+                (record(&capture), interface.to_owned())
+            })
             .collect(),
         Role::Source | Role::Sink => host
             .interface
@@ -175,16 +180,11 @@ fn command_logs<'a>(
         let record = LogRecord {
             host: name.to_owned(),
             kind: COLUMNS.to_owned(),
-            file: format!("logs/{}.txt", process_of(name, log)).into(),
+            file: format!("logs/{}.txt", processes::command_log(name, &log.name)).into(),
             traffic: None,
         };
         (log, record)
     })
-}
-
-/// Name of the process of a command's log. No other log's name begins so.
-fn process_of(host: &str, log: &CommandLog) -> String {
-    format!("{host}-log-{}", log.name)
 }
 
 fn usual_logs(setup: &Setup, (name, host): Named<'_>) -> Vec<LogRecord> {
@@ -239,7 +239,7 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
     }
     let every = |time: &Option<TimeDelta>| time.map_or_else(|| "1".to_owned(), seconds);
     for (log, _) in command_logs(setup, named) {
-        let process = process_of(name, log);
+        let process = processes::command_log(name, &log.name);
         let (file, header) = (format!("{process}.txt"), log.header());
         let every = log.interval.map_or_else(|| "0".to_owned(), seconds);
         let before = [
@@ -255,7 +255,7 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
         line(command_line(before.into_iter().chain(command)));
     }
     for log in usual_logs(setup, named) {
-        let process = format!("{name}-{}", log.kind);
+        let process = processes::logger(name, &log.kind);
         let file = log
             .file
             .file_name()
@@ -356,16 +356,11 @@ pub(crate) fn forget(host: &str, process: &str) -> String {
     start(host) + &command_line(["forget", process]) + "\n"
 }
 
-/// Returns the name of the process that makes the change with this index, from 0.
-pub(crate) fn change_name(index: usize) -> String {
-    format!("change-{}", index + 1)
-}
-
 /// Starts processes on the router that each run one of `scripts`, which wait for their time.
 pub(crate) fn changes(host: &str, scripts: &[Script]) -> String {
     let mut text = start(host);
     for (index, change) in scripts.iter().enumerate() {
-        let name = change_name(index);
+        let name = processes::change(index);
         let _ = write!(
             text,
             "cat >\"$dir/{name}.sh\" <<'END_OF_CHANGE'\n{}END_OF_CHANGE\n\

@@ -22,6 +22,8 @@ fn error_names_line_and_key() {
     assert_snapshot!(refusal_of("buffer =", "bufer ="), @"plan.toml:9: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `linklayer`, `overhead`, `police`, `police_burst`, `slot`, `slot_most`, `slot_packets`, `slot_bytes`, `trace`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
     assert_snapshot!(refusal_of("tool = \"iperf3\"", "tool = \"iperf9\""), @"plan.toml:13: traffic[1].tool: unknown variant `iperf9`, expected one of `iperf3`, `iperf`, `udp`, `request-response`, `netperf`, `http`, `video`, `rsync`, `scp`, `ping`, `command`");
     assert_snapshot!(refusal_of("duration = \"10s\"", "durations = \"10s\""), @"plan.toml:14: traffic[1].durations: unknown field `durations`, expected one of `name`, `tool`, `from`, `to`, `start`, `duration`, `bytes`, `count`, `stagger`, `cc`, `mss`, `window`, `rate`, `packet_bytes`, `interval`, `request`, `reply`, `sizes`, `bitrates`, `segment`, `length`, `buffer`, `dscp`, `port`, `command`, `server`");
+    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"1500ms\""), @"plan.toml:14: traffic[1].duration: expected whole seconds with iperf3; iperf takes parts of a second");
+    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"25h\""), @"plan.toml:14: traffic[1].duration: expected at most 86400.000 s: iperf3 takes no longer time");
     assert_snapshot!(refusal_of("duration = \"10s\"", ""), @"plan.toml:13: traffic[1].tool: iperf3 needs duration or bytes");
     assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nsizes = [\"1kB\"]"), @"plan.toml:15: traffic[1].sizes: iperf3 has no sizes; it takes duration, bytes, cc, mss, window, rate, dscp, port");
     assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nto = \"dst9\""), @"plan.toml:15: traffic[1].to: expected one of dst1, src1, or all");
@@ -120,4 +122,26 @@ fn video_that_cannot_play_is_refused() {
 fn impossible_path_is_refused_before_any_change() {
     assert_snapshot!(refusal_of("buffer = \"30p\"", "rate = \"2mbit\""), @r#"plan.toml:7: path.forward: forward.queue needs a buffer, such as buffer = "1bdp""#);
     assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: the queue forward cannot be changed in place: apply the new bottleneck instead");
+}
+
+#[test]
+fn traffic_whose_process_has_the_name_of_another_one_is_refused() {
+    let named = |name: &str| refusal_of("name = \"bulk\"", &format!("name = {name:?}"));
+    assert_snapshot!(named("src1"), @"plan.toml:12: traffic[1].name: src1 on src1 is already the name of a capture or logger");
+    assert_snapshot!(named("src1-ping"), @"plan.toml:12: traffic[1].name: src1-ping on src1 is already the name of a capture or logger");
+    let more = |second: &str| {
+        let second = format!(
+            "[[traffic]]\nname = {second:?}\ntool = \"ping\"\nduration = \"1s\"\n[[traffic]]\ncount = 2"
+        );
+        refusal_of("[[traffic]]", &second)
+    };
+    assert_snapshot!(more("bulk-2"), @"plan.toml:17: traffic[2].name: bulk-2 on src1 is already the name of other traffic");
+}
+
+#[test]
+fn times_beyond_any_experiment_are_refused() {
+    let with =
+        |more: &str| refusal_of("duration = \"10s\"", &format!("duration = \"10s\"\n{more}"));
+    assert_snapshot!(with("count = 3\nstagger = \"2562047h\""), @"plan.toml:16: traffic[1].stagger: expected at most 366 days from the start of a run");
+    assert_snapshot!(with("start = \"2562047h\""), @"plan.toml:15: traffic[1].start: expected at most 366 days from the start of a run");
 }
