@@ -61,7 +61,20 @@ pub(super) fn all(
 }
 
 /// The keys that are of the sweep, not of a cell.
-const SHARED: [&str; 4] = ["expect", "kind", "name", "run"];
+const SHARED: [&str; 5] = ["expect", "kind", "lab", "name", "run"];
+/// The keys of a host by which it is reached. A sweep reaches each of its hosts in one way.
+const REACH: [&str; 3] = ["os", "role", "ssh"];
+
+/// The key of a host that all cells share, if this is one, or the whole host.
+fn shared_key_of_host(keys: &[String]) -> Option<String> {
+    match keys {
+        [hosts, key @ ..] if hosts == "hosts" && key.len() < 2 => Some("hosts".to_owned()),
+        [hosts, name, key] if hosts == "hosts" && REACH.contains(&key.as_str()) => {
+            Some(format!("hosts.{name}.{key}"))
+        }
+        _ => None,
+    }
+}
 
 fn one(
     root: &Spanned<DeTable<'_>>,
@@ -76,11 +89,11 @@ fn one(
     for setting in &text.settings {
         let key = &setting.key;
         let place = Place::new(key.get_ref());
-        if let Some(shared) = place
-            .0
-            .first()
+        let first = place.0.first();
+        let whole = first
             .filter(|first| SHARED.contains(&first.as_str()))
-        {
+            .cloned();
+        if let Some(shared) = whole.or_else(|| shared_key_of_host(&place.0)) {
             let message = format!("expected another key, because all cells share {shared}");
             return Err(Fault::new(key.span(), message));
         }

@@ -145,3 +145,16 @@ fn times_beyond_any_experiment_are_refused() {
     assert_snapshot!(with("count = 3\nstagger = \"2562047h\""), @"plan.toml:16: traffic[1].stagger: expected at most 366 days from the start of a run");
     assert_snapshot!(with("start = \"2562047h\""), @"plan.toml:15: traffic[1].start: expected at most 366 days from the start of a run");
 }
+
+#[test]
+fn keys_that_all_cells_share_are_refused_in_the_matrix() {
+    let with = |key: &str| {
+        refusal_of(
+            "cc = [\"cubic\", \"reno\"]",
+            &format!("{key:?} = [\"a\", \"b\"]"),
+        )
+    };
+    assert_snapshot!(with("hosts.src1.ssh"), @"plan.toml:4: matrix.hosts.src1.ssh: expected another key, because all cells share hosts.src1.ssh");
+    assert_snapshot!(with("hosts.src1"), @"plan.toml:4: matrix.hosts.src1: expected another key, because all cells share hosts");
+    assert_snapshot!(with("lab.sources"), @"plan.toml:4: matrix.lab.sources: expected another key, because all cells share lab");
+}
