@@ -20,8 +20,9 @@ seconds() { printf '%d.%09d' $(($1 / 1000000000)) $(($1 % 1000000000)); }
 
 # wait_until NANOSECONDS since 1970: returns earlier if a trap sets $stopped
 wait_until() {
-    # Once is enough unless the clock is set meanwhile.
+    # A signal ends `sleep` only if it has begun, so no sleep is longer than 2 s.
     while [ -z "${stopped:-}" ] && remaining=$(($1 - $(now_ns))) && [ "$remaining" -gt 0 ]; do
+        [ "$remaining" -le 2000000000 ] || remaining=2000000000
         sleep "$(seconds "$remaining")" || [ -n "${stopped:-}" ]
     done
 }

@@ -7,10 +7,12 @@ use netem_ctl::Queue;
 use tcpexp_runs::record::{Calibration, Role};
 use tcpexp_units::{ByteCount, TimeDelta, counted};
 
-use super::context::{Run, positive};
+use super::context::Run;
+use super::crew::PATIENCE;
 use super::error::Trouble;
 use super::files::pause;
-use crate::plan::{self, Calibrate, Os, Setup};
+use super::load_times::{LOAD_BYTES, LoadTimes};
+use crate::plan::{Calibrate, Os, Setup};
 use crate::site::{self, Counters};
 
 /// The verdict of the calibration.
@@ -23,24 +25,12 @@ pub(super) enum Verdict {
 
 /// Bytes of a ping: 56 of data and the headers of ICMP (8) and IPv6 (40); 20 less with IPv4.
 const PING_BYTES: u64 = 104;
-/// Bytes of a packet of the load: its payload and the headers of UDP (8) and IPv4 (20).
-const LOAD_BYTES: u64 = 1_498;
-/// Bytes of its Ethernet frame.
+/// Bytes of the Ethernet frame of a packet of the load.
 const LOAD_FRAME: u64 = LOAD_BYTES + 14;
 /// UDP payload of the load, which fits an MTU of 1500: the default of iperf 2.
 const LOAD_PAYLOAD: u64 = 1_470;
 /// Bytes by which the header of IPv6 exceeds that of IPv4.
 const IPV6_EXCESS: u64 = 20;
-/// Number of load packets that the measurement needs: one packet more or less is 0.5 % of the rate.
-const LOAD_PACKETS: u64 = 200;
-/// Waits before the rate is measured again, if the load has not reached it: a lost SYN of the load's
-/// control connection is sent again after one second, and then after twice that time (RFC 6298,
-/// section 5.5).
-const LOAD_WAITS: [Duration; 3] = [
-    Duration::from_secs(1),
-    Duration::from_secs(2),
-    Duration::from_secs(4),
-];
 /// Part of the planned rate below which the load has not begun.
 const SILENT_PART: f64 = 0.01;
 /// Port of the load.
@@ -69,19 +59,25 @@ pub(super) fn calibrate(run: &mut Run<'_>) -> Result<Verdict, Trouble> {
     Ok(verdict)
 }
 
-/// The median of ten pings.
+/// The median of up to ten pings.
 fn idle_rtt_ms(run: &Run<'_>) -> Result<Option<f64>, Trouble> {
     let (source, sink) = ends(run)?;
     // The first ping may wait for address resolution, so it is ignored.
     let ping = format!("ping -n -c 11 -i 0.05 -w 10 {sink}\n");
     let text = run.crew.at(source, "idle", &site::plain(source, &ping))?;
-    let times = text.lines().filter_map(|line| {
+    let others = text.lines().filter(|line| !line.contains("icmp_seq=1 "));
+    let times = others.filter_map(|line| {
         let (_, time) = line.split_once("time=")?;
         time.split(' ').next()?.parse::<f64>().ok()
     });
-    let mut times: Vec<f64> = times.skip(1).collect();
+    let mut times: Vec<f64> = times.collect();
     times.sort_by(f64::total_cmp);
-    Ok(times.get(times.len() / 2).copied())
+    let middle = times.len() / 2;
+    let Some(upper) = times.get(middle) else {
+        return Ok(None);
+    };
+    let lower = times[(times.len() - 1) / 2];
+    Ok(Some(f64::midpoint(lower, *upper)))
 }
 
 fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict {
@@ -203,18 +199,11 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
         return Ok(None);
     };
     let (source, address) = ends(run)?;
-    let load_bytes = path.forward.link_bytes(LOAD_BYTES);
-    let packets =
-        Duration::from_secs_f64((LOAD_PACKETS * load_bytes * 8) as f64 / rate.as_bps() as f64);
-    let time = positive(settings.load).max(packets);
-    // iperf3 negotiates for some round trips before it sends.
-    let settle = positive(run.cell.setup.base_rtt()) * 6 + Duration::from_millis(250);
+    let Some(times) = LoadTimes::of(&run.cell.setup) else {
+        return Ok(None);
+    };
     // The load must last beyond the last read of the counters; `forget` ends it.
-    let waits: Duration = LOAD_WAITS
-        .iter()
-        .map(|wait| (*wait).max(settle) + time)
-        .sum();
-    let seconds = (settle + time + waits + Duration::from_secs(2)).as_secs() + 1;
+    let seconds = times.most().as_secs() + 1;
     // 1.5 times the rate of the bottleneck.
     // `-b` of iperf3 counts payload, the bottleneck counts frames.
     let payload = match address {
@@ -231,11 +220,11 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     let is_slow = |(rate_bps, _): &Load| off_percent(&run.cell.setup, *rate_bps) < least_percent;
     let is_silent = |(rate_bps, _): &Load| *rate_bps < planned_bps(&run.cell.setup) * SILENT_PART;
     let mut measured: Option<Load> = None;
-    for wait in std::iter::once(settle).chain(LOAD_WAITS) {
+    for wait in times.waits() {
         if measured.as_ref().is_some_and(is_silent) {
             restart(run, source, &client)?;
         }
-        measured = counted_load(run, wait.max(settle), time)?;
+        measured = counted_load(run, wait, times.measure)?;
         // Packets of the load or of its control connection may be lost.
         if !measured.as_ref().is_some_and(is_slow) {
             break;
@@ -243,7 +232,7 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     }
     run.crew.at(source, "load", &site::forget(source, "load"))?;
     // Packets of the load that are still queued would delay the first packets of the traffic.
-    pause(run, drain(run))?;
+    pause(run, times.drain())?;
     Ok(measured)
 }
 
@@ -273,7 +262,10 @@ fn counted_load(run: &Run<'_>, wait: Duration, time: Duration) -> Result<Option<
         wait.as_secs_f64(),
         time.as_secs_f64()
     );
-    let text = run.crew.at(router, "load", &site::plain(router, &reads))?;
+    let reads = site::plain(router, &reads);
+    let text = run
+        .crew
+        .at_within(router, "load", &reads, wait + time + PATIENCE)?;
     let Some((before, after)) = text.split_once("\n\n") else {
         return Ok(None);
     };
@@ -290,15 +282,6 @@ fn counted_load(run: &Run<'_>, wait: Duration, time: Duration) -> Result<Option<
         1.0
     };
     Ok(rate.map(|rate| (rate * scale, after.drops(&before))))
-}
-
-/// Time for the queue to drain.
-fn drain(run: &Run<'_>) -> Duration {
-    let queue = plan::queue_time(&run.cell.setup);
-    let queue = queue.map_or(Duration::from_secs(1), positive);
-    queue.min(Duration::from_secs(10))
-        + positive(run.cell.setup.base_rtt())
-        + Duration::from_millis(50)
 }
 
 /// The first source, and the address of the first sink.

@@ -12,6 +12,7 @@ use super::clock;
 use super::crew::Crew;
 use super::error::Trouble;
 use super::journal::Journal;
+use super::load_times;
 use super::{Interrupt, Reach};
 use crate::plan::{Cell, Host, Setup};
 use crate::schedule::Planned;
@@ -80,7 +81,7 @@ impl<'a> Run<'a> {
             .iter()
             .map(|generator| generator.end().unwrap_or(setup.run.timeout));
         let traffic = ends.max().map_or(Duration::ZERO, positive);
-        traffic + GRACE + positive(setup.calibration.load) * 4
+        traffic + GRACE + load_times::longest(setup)
     }
 
     pub(super) fn enter(&self, phase: &str) -> Result<(), Trouble> {

@@ -24,10 +24,25 @@ pub(super) struct Crew<'a> {
 /// Default time limit of a script.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Time limit of a copy of the files of one host. The captures of ten minutes at 1 Gbit/s have 8 GB,
+/// which take a minute at that rate.
+pub(super) const FETCH: Duration = Duration::from_secs(600);
+
 impl Crew<'_> {
     /// Runs a script as root on one host; it must succeed.
     pub(super) fn at(&self, host: &str, phase: &str, script: &str) -> Result<String, Trouble> {
-        let script = Script::new(script).as_root().within(PATIENCE);
+        self.at_within(host, phase, script, PATIENCE)
+    }
+
+    /// Like [`at`](Self::at), with another time limit.
+    pub(super) fn at_within(
+        &self,
+        host: &str,
+        phase: &str,
+        script: &str,
+        most: Duration,
+    ) -> Result<String, Trouble> {
+        let script = Script::new(script).as_root().within(most);
         self.run(host, phase, &script).map(|output| output.text())
     }
 
@@ -60,6 +75,16 @@ impl Crew<'_> {
         phase: &str,
         script: impl Fn(&str) -> Option<String> + Sync,
     ) -> Result<Vec<(String, String)>, Trouble> {
+        self.each_within(phase, PATIENCE, script)
+    }
+
+    /// Like [`each`](Self::each), with another time limit.
+    pub(super) fn each_within(
+        &self,
+        phase: &str,
+        most: Duration,
+        script: impl Fn(&str) -> Option<String> + Sync,
+    ) -> Result<Vec<(String, String)>, Trouble> {
         // All scripts end before the first error returns, because `undo` must not overlap them.
         let outcomes: Vec<Result<Option<(String, String)>, Trouble>> = thread::scope(|scope| {
             let jobs: Vec<_> = self
@@ -71,7 +96,7 @@ impl Crew<'_> {
                         let Some(script) = script(name) else {
                             return Ok(None);
                         };
-                        let output = self.at(name, phase, &script)?;
+                        let output = self.at_within(name, phase, &script, most)?;
                         Ok(Some((name.clone(), output)))
                     })
                 })
@@ -86,7 +111,7 @@ impl Crew<'_> {
     /// Copies a file from a host.
     pub(super) fn fetch(&self, host: &str, remote: &str, local: &Path) -> Result<(), Trouble> {
         let runner = self.runner(host, "fetch")?;
-        let copied = runner.fetch(remote, local, Duration::from_secs(600));
+        let copied = runner.fetch(remote, local, FETCH);
         copied.map_err(|source| Trouble::host("fetch", source))
     }
 

@@ -13,7 +13,7 @@ use super::calibrate::{self, Verdict};
 use super::chain;
 use super::clock;
 use super::context::{Around, Run, positive};
-use super::crew::Crew;
+use super::crew::{Crew, FETCH};
 use super::error::Trouble;
 use super::files::{self, Seen};
 use super::journal::Journal;
@@ -159,8 +159,11 @@ impl Run<'_> {
         if !clock::sleep(settle, self.around.interrupt) {
             return Err(Trouble::Interrupted);
         }
-        self.crew.each("stop", |name| {
-            Some(site::plain(name, self.reading(name)) + &site::gather(name))
+        // The hosts keep the files until all of them are fetched, one host after another.
+        let hosts = u32::try_from(self.crew.names.len()).unwrap_or(u32::MAX);
+        let keep = FETCH.saturating_mul(hosts) + MARGIN;
+        self.crew.each_within("stop", FETCH, |name| {
+            Some(site::plain(name, self.reading(name)) + &site::gather(name, keep.as_secs()))
         })
     }
 

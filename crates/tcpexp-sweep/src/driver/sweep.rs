@@ -16,7 +16,7 @@ use super::error::{SweepError, Trouble};
 use super::options::{Event, On, Options};
 use super::place::Place;
 use super::run::{self, preflight};
-use super::{chain, testbed};
+use super::{chain, load_times, testbed};
 use crate::plan::{Kind, OnFailure, Plan};
 use crate::schedule::{self, Planned};
 use crate::site;
@@ -328,7 +328,7 @@ fn run_time(run: &Planned<'_>) -> Duration {
     let setup = &run.cell.setup;
     let ends = site::generators(run);
     let traffic = ends.iter().filter_map(site::Generator::end).max();
-    let overhead = Duration::from_secs(4) + positive(setup.calibration.load);
+    let overhead = Duration::from_secs(4) + load_times::shortest(setup);
     traffic.map_or(Duration::ZERO, positive) + overhead + positive(setup.run.cooldown)
 }
 

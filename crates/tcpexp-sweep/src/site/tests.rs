@@ -46,7 +46,7 @@ fn a_process_that_is_stopped_before_its_start_ends_at_once_and_leaves_its_status
         any_runs late
         signal TERM late
         tries=0
-        while any_runs late && [ $tries -lt 150 ]; do tries=$((tries + 1)); sleep 0.02; done
+        while any_runs late && [ $tries -lt 500 ]; do tries=$((tries + 1)); sleep 0.02; done
         ls "$dir/out/status" "$dir" | grep -E '^(late|ran)$' || :
     "#;
     assert_eq!(run_in(dir.path(), commands), "late\n");

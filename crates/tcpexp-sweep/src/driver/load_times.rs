@@ -1,0 +1,112 @@
+//! How long the calibration loads the path.
+
+use std::time::Duration;
+
+use super::context::positive;
+use crate::plan::{self, Setup};
+
+/// Bytes of a packet of the load: its payload and the headers of UDP (8) and IPv4 (20).
+pub(super) const LOAD_BYTES: u64 = 1_498;
+/// Number of load packets that the measurement needs: one packet more or less is 0.5 % of the rate.
+const LOAD_PACKETS: u64 = 200;
+/// Waits before the rate is measured again, if the load has not reached it: a lost SYN of the load's
+/// control connection is sent again after one second, and then after twice that time (RFC 6298,
+/// section 5.5).
+const LOAD_WAITS: [Duration; 3] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+];
+/// Time for the last read of the counters and the end of the load.
+const TAIL: Duration = Duration::from_secs(2);
+
+/// The times of the load on a path.
+pub(super) struct LoadTimes {
+    /// From the start of the load until it fills the path.
+    pub(super) settle: Duration,
+    /// From one read of the counters to the next one.
+    pub(super) measure: Duration,
+    queue: Duration,
+}
+
+impl LoadTimes {
+    /// The times for a setup; `None` if its path has no rate.
+    pub(super) fn of(setup: &Setup) -> Option<Self> {
+        let path = setup.path.resolved();
+        let load_bits = path.forward.link_bytes(LOAD_BYTES) * 8;
+        let rate_bps = path.forward.rate?.as_bps();
+        let packets =
+            Duration::try_from_secs_f64((LOAD_PACKETS * load_bits) as f64 / rate_bps as f64);
+        let queue = plan::queue_time(setup).map_or(Duration::from_secs(1), positive);
+        Some(Self {
+            // iperf3 negotiates for some round trips before it sends.
+            settle: positive(setup.base_rtt()) * 6 + Duration::from_millis(250),
+            measure: positive(setup.calibration.load).max(packets.ok()?),
+            queue,
+        })
+    }
+
+    /// The waits before each measurement of the rate.
+    pub(super) fn waits(&self) -> impl Iterator<Item = Duration> {
+        let again = LOAD_WAITS.map(|wait| wait.max(self.settle));
+        std::iter::once(self.settle).chain(again)
+    }
+
+    /// Longest time for which the load must last.
+    pub(super) fn most(&self) -> Duration {
+        self.waits()
+            .map(|wait| wait + self.measure)
+            .sum::<Duration>()
+            + TAIL
+    }
+
+    /// Longest time for the queue to drain after the load, whose rate is 1.5 times that of the path:
+    /// half of the load is too much.
+    pub(super) fn drain(&self) -> Duration {
+        self.queue.min(self.most() / 2) + self.settle
+    }
+}
+
+/// Time of the calibration's load if its first measurement reaches the rate.
+pub(super) fn shortest(setup: &Setup) -> Duration {
+    let times = LoadTimes::of(setup).filter(|_| setup.is_loaded());
+    times.map_or(Duration::ZERO, |times| times.measure)
+}
+
+/// Longest time that the calibration may load the path and let it drain.
+pub(super) fn longest(setup: &Setup) -> Duration {
+    let times = LoadTimes::of(setup).filter(|_| setup.is_loaded());
+    times.map_or(Duration::ZERO, |times| times.most() + times.drain())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::plan::Plan;
+
+    fn times(path: &str) -> LoadTimes {
+        let text = format!(
+            "kind = \"lab\"\n[path.forward]\n{path}\n[[traffic]]\nname = \"a\"\ntool = \"iperf3\"\nduration = \"1s\"\n"
+        );
+        let plan = Plan::parse(Path::new("plan.toml"), &text).unwrap();
+        LoadTimes::of(&plan.cells[0].setup).unwrap()
+    }
+
+    #[test]
+    fn slow_path_is_measured_for_two_hundred_packets() {
+        let times = times("rate = \"8kbit\"\nbuffer = \"10p\"");
+        // 1512 bytes of a frame, 200 times, at 1000 bytes a second.
+        assert!(times.measure > Duration::from_secs(290));
+        assert!(times.most() > times.measure * 4);
+    }
+
+    #[test]
+    fn queue_drains_for_the_time_that_it_holds_but_for_no_more_than_the_load_fills() {
+        let long = times("rate = \"64kbit\"\nbuffer = \"100p\"");
+        assert!(long.drain() > Duration::from_secs(18), "{:?}", long.drain());
+        let longer = times("rate = \"64kbit\"\nbuffer = \"100000p\"");
+        assert!(longer.drain() < longer.most());
+    }
+}
