@@ -1,8 +1,8 @@
 //! Detection of outlier timestamps: a record years away from the records around it.
 //!
 //! A clock step moves all later records, and joined captures continue at another time. A single
-//! record that is alone in time is neither: its timestamp was damaged or miswritten, and would
-//! stretch every duration, bin and clock estimate.
+//! record far from all others is neither of these. Its timestamp is damaged or was written wrongly,
+//! and would distort every duration, bin and clock estimate.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -65,7 +65,7 @@ impl Progress {
             // other.
             (None, _) => others_agree,
             (Some(latest), None) => !is_within(latest, at, NEVER),
-            // Only a return to the latest time shows the record to be alone.
+            // Only a return to the latest time shows that this record is an outlier.
             (Some(_), Some(_)) => returns,
         };
         is_outlier || self.accept(at)

@@ -6,8 +6,8 @@
 //!
 //! - The first block after the section header is a [`PartHead`], the last block of the file a
 //!   [`PartEnd`].
-//! - Each packet has its record number in the whole capture as `epb_packetid`, and says which flows of
-//!   the part began with it or ended before it: a [`PartMark`].
+//! - Each packet has its record number in the whole capture as `epb_packetid`, and lists the flows of
+//!   the part that begin with it or ended before it: a [`PartMark`].
 
 use crate::{ByteOrder, PacketOptions};
 
@@ -33,7 +33,7 @@ const NO_FLOW: u32 = u32::MAX;
 /// Numbers in one option, whose length has 16 bits.
 const NUMBERS_PER_OPTION: usize = 16_000;
 
-/// What the start of a part says.
+/// Contents of the block at the start of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartHead {
     /// [`PART_VERSION`] of the program that wrote the part.
@@ -54,17 +54,17 @@ pub struct PartHead {
     pub name: String,
 }
 
-/// What the end of a part says.
+/// Contents of the block at the end of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartEnd {
     /// Number of flows of the whole capture.
     pub flows: u64,
-    /// True if a pass over the whole capture finds records out of order only after its start: its
-    /// second pass then has another order than the first.
+    /// True if a pass over the whole capture finds records out of order only after its start. The
+    /// second pass then has a different order from the first.
     pub is_late_out_of_order: bool,
 }
 
-/// What a packet of a part says about its place in the whole capture.
+/// The place of a part's packet in the whole capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartMark {
     /// Record number, from 0.

@@ -72,7 +72,8 @@ impl PcapWalk {
         let (Some(&header), Some(magic)) = (start.first_chunk::<24>(), magic(start)) else {
             return Err(cut);
         };
-        // pcap-parser does not know the modified format in big-endian, but the rest is the same.
+        // pcap-parser does not recognise the modified format in big-endian, but all else is the
+        // same.
         let mut header = header;
         if magic.modified && magic.byte_order == ByteOrder::Big {
             header[..4].copy_from_slice(&[0xa1, 0xb2, 0xc3, 0xd4]);
@@ -445,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_swapped_before_version_2_3_and_in_either_order_in_it() {
+    fn lengths_are_swapped_before_version_2_3_and_have_either_order_in_version_2_3() {
         let swapped = |minor| {
             big()
                 .pcap(MICROS, minor)

@@ -1,7 +1,7 @@
 //! One step of a walk over a capture, for mapped files and for streams alike.
 //!
-//! A walk parses a window that starts where the last step ended. It does no input: it asks for a
-//! larger window, unless the window reaches the end of the file.
+//! A walk parses a window that starts where the last step ended. The walk reads no input itself: it
+//! requests a larger window, unless the window reaches the end of the file.
 
 use tcpexp_units::Timestamp;
 

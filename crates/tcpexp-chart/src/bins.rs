@@ -34,7 +34,8 @@ pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
         }
     }
     for samples in of_flows.values_mut() {
-        // In sorted samples each bin finds its own by binary search, without a pass over all.
+        // The samples are sorted, so each bin finds its samples by binary search, without a pass
+        // over all of them.
         samples.sort_by_key(|sample| sample.0);
     }
     let starts = numbers(rates, "start_time").or_else(|_| numbers(rates, "time"))?;

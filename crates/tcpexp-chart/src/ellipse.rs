@@ -69,7 +69,7 @@ impl Scatter {
         let (sin, cos) = angle.sin_cos();
         let middle = f64::midpoint(a, c);
         let half = ((a - c) / 2.0).hypot(b);
-        // Of points on a line the smaller eigenvalue is zero, or negative by rounding.
+        // For points on a line, the smaller eigenvalue is zero, or negative because of rounding.
         let [long, short] = [middle + half, middle - half].map(|value| value.max(0.0).sqrt());
         [(long * cos, long * sin), (-short * sin, short * cos)]
     }

@@ -49,7 +49,7 @@ impl FlowLine {
     }
 
     /// Makes a line of bins begin and end with the part of its first and its last bin that the capture
-    /// covers, which is the part that the rates are of.
+    /// covers. The rates refer to this part.
     pub(crate) fn end_bins(&mut self, frame: &Frame) {
         let nanos = |column: &str, row: usize| {
             let nanos = frame.column(column)?.whole(row)?;
@@ -109,7 +109,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
             points.remove(0);
         }
         let rows = [points.first()?.2, points.last()?.2];
-        // The rows of packet pairs are of both directions, or of that of the payload.
+        // Rows of packet pairs cover both directions, or only the direction of the payload.
         let is_reverse = directions.is_some_and(|directions| {
             let mut rows = points.iter().map(|point| point.2);
             rows.all(|row| directions.cell(row) == Cell::Text("reverse"))

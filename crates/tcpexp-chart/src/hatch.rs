@@ -22,7 +22,8 @@ const FALLING: Direction = (1, -1);
 const WIDE: i32 = 14;
 const DENSE: i32 = 7;
 
-/// The first series has none. None has lines across alone, which would look like medians in boxes.
+/// The first series has no hatch. No series has horizontal lines only, because these would look
+/// like medians in boxes.
 const HATCHES: [Hatch; 13] = [
     Hatch::new(&[], WIDE),
     Hatch::new(&[RISING], WIDE),

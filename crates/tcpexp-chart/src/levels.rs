@@ -90,7 +90,8 @@ impl Levels {
         self.of_row[row]
     }
 
-    /// True if rows of one group of `others` are of one group here: all columns are among theirs.
+    /// True if all rows of a group of `others` are also in one group here, because `others` has all
+    /// columns of this grouping.
     pub(crate) fn are_determined_by(&self, others: &Self) -> bool {
         let mut columns = self.columns.iter();
         columns.all(|column| others.columns.contains(column))

@@ -90,7 +90,7 @@ fn apart(wanted: &[i32], (top, bottom): (i32, i32)) -> Vec<i32> {
         heights.push(height);
         least = height + STEP;
     }
-    // What was pushed beyond the bottom moves all names above it up.
+    // If names were pushed beyond the bottom, all names above them move up.
     let mut most = bottom;
     for height in heights.iter_mut().rev() {
         *height = (*height).min(most);

@@ -14,7 +14,7 @@ const RULE: Stroke = Stroke::solid(Ink::Black, 2);
 const TICK_LENGTH: i32 = 8;
 /// Room of a tick with its label, along a horizontal and along a vertical axis.
 const TICK_ROOM: (i32, i32) = (110, 70);
-/// The same along a vertical axis with few ticks: two of them hardly show a scale.
+/// The same along a vertical axis with few ticks, because two ticks hardly show a scale.
 const CLOSE_TICK_ROOM: i32 = TEXT_HEIGHT + 2 * GAP;
 /// Number of steps between ticks up to which they may be that close.
 const FEW_STEPS: i32 = 4;
@@ -24,8 +24,8 @@ const FEW_STEPS: i32 = 4;
 const BESIDE_FIFTHS: i32 = 2;
 
 /// Room that is left for a vertical axis before its labels are known: the labels of the horizontal axis
-/// decide on the height of the panel, and the height on the numbers of the vertical axis. Names, which
-/// may be longer, do not depend on the height.
+/// determine the height of the panel, and the height determines the numbers of the vertical axis.
+/// Names, which may be longer, do not depend on the height.
 const USUAL_BESIDE: i32 = 130;
 
 /// Length of a mark. A mark shows the time of an event; its length has no meaning.

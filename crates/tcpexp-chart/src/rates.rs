@@ -113,8 +113,8 @@ pub fn rate_figure(
     figure.scene(&style).draw(&style)
 }
 
-/// Says how many flow directions a figure shows: `the 6 largest of 40 flow directions`. `None` if it
-/// shows all.
+/// States how many flow directions a figure shows: `the 6 largest of 40 flow directions`. `None` if
+/// it shows all.
 fn largest_of(shown: usize, all: u64) -> Option<String> {
     let largest = match shown {
         shown if u64::try_from(shown).ok()? >= all => return None,
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bin_is_a_step_the_last_is_as_long_as_it_is_covered_and_gaps_are_zero() {
+    fn each_bin_is_a_step_gaps_are_zero_and_the_last_step_has_the_covered_length() {
         let mut flow = series("on and off", 0, &[1_000_000, 3_000_000]);
         flow.add(
             Timestamp::from_nanos(2_000_000_000),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_note_says_how_many_flow_directions_are_drawn_of_how_many() {
+    fn the_note_states_how_many_of_all_flow_directions_are_drawn() {
         let flows: Vec<_> = (1..=8)
             .map(|n| series(&format!("flow {n}"), 0, &[n * 100_000; 4]))
             .collect();

@@ -28,9 +28,9 @@ struct Wider {
 
 /// The rates of `column` in bins of `width`, for each line of a chart over time.
 ///
-/// The wider bins count from the first bin of the table. Their rates are the means of the rates in them,
-/// weighted by the time that each is of. A flow that begins or ends within a wider bin has a shorter
-/// one, from its first or to its last bin in the table.
+/// The wider bins count from the first bin of the table. The rate of a wider bin is the mean of the
+/// rates in it, weighted by the time that each rate covers. If a flow begins or ends within a wider
+/// bin, the bin is shorter: it starts at the flow's first bin in the table, or ends at its last one.
 pub fn rebinned(frame: &Frame, column: &str, width: TimeDelta) -> Result<Frame, Error> {
     let starts = TIMES.into_iter().find(|name| frame.column(name).is_some());
     let start_name = starts.ok_or_else(|| Error::NoColumn {

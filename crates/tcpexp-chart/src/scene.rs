@@ -231,8 +231,8 @@ impl Scene {
     fn panels(&self, canvas: &Canvas<'_>, inside: Frame) -> Vec<Vec<Panel>> {
         let rows = i32::try_from(self.rows.len()).unwrap_or(i32::MAX).max(1);
         // A colour scale narrows its panel by an amount that depends on the height of the panel, and
-        // the height depends on the labels that fit into the width. The scale's room hardly changes
-        // with the height, so that of a panel without labels serves.
+        // the height depends on the labels that fit into the width. The amount hardly changes with
+        // the height, so the layout uses the amount for a panel without labels.
         let most = inside.height() / rows;
         let beside =
             |plot: &Plot| (plot.scale.as_ref()).map_or(0, |scale| scale.room(canvas, most));

@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_has_one_name_and_colour_in_all_panels_also_for_its_window() {
+    fn a_flow_and_its_window_have_one_name_and_colour_in_all_panels() {
         let times: Vec<i64> = (0..100).collect();
         let sender = Frame::of(vec![
             ("flow_id".into(), whole(&[0; 100])),

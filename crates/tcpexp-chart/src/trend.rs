@@ -28,8 +28,8 @@ const PARTS: [&str; 2] = ["jain", "epsilon"];
 /// Draws the median over runs of a number of each run against the parameter of `x`, as a line with
 /// markers for each of `colours`.
 ///
-/// Whiskers are 95 % bootstrap intervals of the median. The note counts runs without a value: a single
-/// sender has no fairness.
+/// Whiskers are 95 % bootstrap intervals of the median. The note reports the number of runs without a
+/// value, such as the fairness of a single sender.
 pub fn trend_figure(
     frame: &Frame,
     (y, quantity, statistic): (&str, &Quantity, Statistic),

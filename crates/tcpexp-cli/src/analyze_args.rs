@@ -21,8 +21,8 @@ use crate::values::{parse_rate, parse_time};
 /// tcpexp makes the measurements of rtt, path, throughput, flows and cwnd in a few passes and writes
 /// the tables flows, rtt, owd, loss, throughput, sender, events, queue and logs, with a manifest. All
 /// times are on the source's clock, and a flow has the same number in all tables. With one capture,
-/// tables that need two have no rows. `tcpexp schema` defines the columns. An existing dataset is
-/// replaced when the new one is complete.
+/// the tables that need two captures have no rows. `tcpexp schema` defines the columns. An existing
+/// dataset is replaced when the new one is complete.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp analyze src.pcap dst.pcap -o run1\n\
@@ -33,9 +33,10 @@ pub(crate) struct AnalyzeArgs {
     /// Capture at the source point, or the only capture (`-` is standard input); or the directory of
     /// a run, a sweep, a dataset or datasets
     ///
-    /// The captures of datasets are analysed again, each dataset in its place: by a later version, or
-    /// with other options. Parameters, logs, --filter, --from, --to, --inner, --symmetric and --rate of a
-    /// dataset remain unless given. A parameter with values of several types becomes text in all datasets.
+    /// If you name datasets, tcpexp analyses their captures again and replaces each dataset. Use this
+    /// after an update of tcpexp, or with other options. A dataset keeps its parameters, logs,
+    /// --filter, --from, --to, --inner, --symmetric and --rate unless you give new ones. A parameter
+    /// whose values have several types becomes text in all datasets.
     #[arg(value_name = "SRC|DIR", required_unless_present = "pairs")]
     pub(crate) src: Option<PathBuf>,
 
@@ -63,7 +64,8 @@ pub(crate) struct AnalyzeArgs {
 
     /// Add a column with this value to all tables; may be given several times
     ///
-    /// Numbers become floating-point numbers, true and false flags, and all other values text.
+    /// A number becomes a floating-point number, true or false becomes a flag, and any other value
+    /// becomes text.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_param)]
     pub(crate) param: Vec<RunColumn>,
 
@@ -164,7 +166,8 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
         })?;
     // All numbers have one type, because the datasets of a folder are read as one table: `10` in one
     // dataset and `2.5` in the next must fit into one column. `parse` accepts `inf` and `NaN`, which
-    // no table contains: they stay text, as does a number of which a double loses digits.
+    // no table contains, so these two stay text. A number that a double cannot hold exactly also
+    // stays text.
     let number = value.parse().ok().filter(|number: &f64| number.is_finite());
     let is_exact = |_: &f64| {
         let whole: Option<i128> = value.parse().ok();

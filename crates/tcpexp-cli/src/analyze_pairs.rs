@@ -48,7 +48,7 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
                     failure::print_line(&format!("warning: {name}: {warning}"));
                 }
             }
-            // The reason is in a file, from which `merge` makes a table.
+            // The reason is in a file. `merge` makes a table from these files.
             Ok(Some(TaskOutcome::Failed(error))) => {
                 failed += 1;
                 if !args.quiet {

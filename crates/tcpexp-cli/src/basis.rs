@@ -49,7 +49,8 @@ impl PointName {
 impl Basis<'_> {
     /// Describes the packets that each capture missed, one line per capture.
     pub(crate) fn capture_loss(&self) -> Vec<String> {
-        // `path` knows the fate of each packet, `rtt` only a lower limit of the missed packets.
+        // `path` computes the fate of each packet; `rtt` computes only a lower limit of the missed
+        // packets.
         if let Some(totals) = self.path {
             let losses = CaptureLoss::of(totals).into_iter();
             return losses

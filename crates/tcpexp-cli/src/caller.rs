@@ -1,7 +1,7 @@
-//! Commands called by a program in its own process: it takes their rows and their text.
+//! Commands that a program calls in its own process. The program takes their rows and their text.
 //!
-//! A command prints and creates its tables on the thread that runs it, so the caller is known by the
-//! thread. Tables keep their caller, because measurements fill them on other threads.
+//! A command prints and creates its tables on the thread that runs it, so the thread identifies the
+//! caller. Tables keep their caller, because measurements fill them on other threads.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -22,17 +22,17 @@ thread_local! {
 /// What a program takes from a command.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The table whose rows it takes.
+    /// The table whose rows the program takes.
     pub wanted: Wanted,
-    /// The names of the columns that it takes, at least one; all columns if `None`.
+    /// The names of the columns that the program takes, at least one; all columns if `None`.
     pub columns: Option<Vec<String>>,
     /// Stops the command soon after it is set to true.
     pub stop: Arc<AtomicBool>,
-    /// How far the command is.
+    /// The progress of the command.
     pub advance: Advance,
 }
 
-/// How far a command is, for a program that shows it.
+/// The progress of a command, for a program that displays it.
 #[derive(Clone, Debug, Default)]
 pub struct Advance(Arc<Mutex<Option<Reading>>>);
 
@@ -263,8 +263,8 @@ impl Caller {
         self.state().printed.pairs.push(outcome);
     }
 
-    /// Hands the schema of a table to the caller. Returns the columns to compute, and what hands their
-    /// batches.
+    /// Passes the schema of a table to the caller. Returns the columns to compute, and the function
+    /// that passes their batches on.
     pub(crate) fn table<R>(
         self: &Arc<Self>,
         columns: Columns<R>,
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_and_failures_differ() {
+    fn wrong_arguments_and_failures_are_different_errors() {
         assert!(matches!(text("rtt --no"), Err(CallError::Usage(_))));
         assert!(matches!(text("rtt missing"), Err(CallError::Failed(_))));
         assert!(text("rtt --help").unwrap().text.contains("Usage"));

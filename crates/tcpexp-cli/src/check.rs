@@ -20,14 +20,14 @@ use crate::{fetched, report};
 /// The copy of the plan in the directory of a sweep.
 const PLAN: &str = "plan.toml";
 
-/// Check the results of a sweep against what is expected of them
+/// Check the results of a sweep against expectations
 ///
-/// Expectations are the `[[expect]]` tables of the sweep's plan, or those of --expect. Each names a
-/// measure of tcpexp compare, a relation (<, <=, > or >=) and a bound. A bound is a number in the unit
-/// of the measure, or a share of what the same cell measured in an earlier sweep:
-/// `goodput_bps >= 0.95 * baseline`. The value is the median over the cell's runs.
+/// The expectations come from the `[[expect]]` tables of the sweep's plan, or from --expect. Each
+/// names a measure of tcpexp compare, a relation (<, <=, > or >=) and a bound. A bound is a number in
+/// the unit of the measure, or a share of the value of the same cell in an earlier sweep:
+/// `goodput_bps >= 0.95 * baseline`. The value that is checked is the median over the cell's runs.
 ///
-/// The exit code is 1 if a value is not as expected, or unknown.
+/// The exit code is 1 if a value does not meet its expectation or is unknown.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp check results\n\
@@ -38,13 +38,15 @@ pub(crate) struct CheckArgs {
     /// Directory of the sweep, or a folder of datasets
     dir: PathBuf,
 
-    /// Check this instead of the expectations of the plan, for all traffic in all cells (repeatable)
+    /// Check this expectation instead of those of the plan, for all traffic in all cells
+    /// (repeatable)
     #[arg(long, value_name = "EXPECTATION", value_parser = parse_expected)]
     expect: Vec<Expected>,
 
     /// Earlier sweep whose values are the baseline
     ///
-    /// The baseline of a cell is the cell with the same varied parameters.
+    /// The baseline of a cell is the cell of the earlier sweep with the same values of the varied
+    /// parameters.
     #[arg(long = "baseline", value_name = "DIR")]
     baseline_dir: Option<PathBuf>,
 

@@ -19,8 +19,8 @@ use crate::{fetched, report};
 /// Reduces each run to one number per quantity (goodput, utilisation, round-trip times, losses,
 /// fairness, convergence, completion times and others) and prints one row per cell and traffic class:
 /// medians over the runs, and 95 % bootstrap intervals of the median. Invalid and failed runs are
-/// listed but excluded from all numbers. A file contains all columns, the text table a selection.
-/// `tcpexp schema command:compare` defines them.
+/// listed but excluded from all numbers. A file contains all columns; the text table shows some of
+/// them. `tcpexp schema command:compare` defines the columns.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp compare results --warmup 5s\n\
@@ -37,7 +37,8 @@ pub(crate) struct CompareArgs {
 
     /// Compute friendliness and harm against the cell with these values, such as cc=reno
     ///
-    /// The baseline of a cell is the cell that has these values and is otherwise equal.
+    /// The baseline of a cell is the cell that has these values and agrees with it in all other
+    /// parameters.
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parse_setting)]
     baseline: Vec<(String, String)>,
 

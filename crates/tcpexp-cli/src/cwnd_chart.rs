@@ -140,14 +140,15 @@ impl CwndChart {
     }
 }
 
-/// Says which senders of how many the chart shows, and why some have no window. `None` if it shows all with theirs.
+/// States which of all senders the chart shows, and why some have no window. `None` if it shows the
+/// windows of all senders.
 fn note(shown: &[Followed], all: usize) -> Option<String> {
     let mut parts: Vec<String> = busiest_of(shown.len(), all).into_iter().collect();
     for followed in shown.iter().filter(|followed| !followed.has_window) {
         let part = match followed.source {
-            Some(CwndSource::Paced) => "no window of a sender that paces below it",
+            Some(CwndSource::Paced) => "no window of a sender that paces below its window",
             Some(CwndSource::WarmUp) => {
-                "no window of a sender that has not filled it since the capture began"
+                "no window of a sender that has not filled its window since the capture began"
             }
             Some(CwndSource::NotSeen) => {
                 "no window where the order of the sender's events is unknown"
@@ -161,7 +162,7 @@ fn note(shown: &[Followed], all: usize) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Says how many senders the chart shows: `the 4 busiest of 9 senders`. `None` if it shows all.
+/// States how many senders the chart shows: `the 4 busiest of 9 senders`. `None` if it shows all.
 fn busiest_of(shown: usize, all: usize) -> Option<String> {
     let busiest = match shown {
         shown if shown >= all => return None,

@@ -15,8 +15,8 @@ use tcpexp_wire::TcpFlags;
 /// Largest difference of times that is not reported.
 ///
 /// The clock of a guest counts instructions, and two kernels need different numbers of instructions
-/// for the same work. Until applications write at other times, equal packets differ by up to 0.02 ms
-/// between the kernels 6.1 and 6.12. A packet of 1500 bytes takes 1.2 ms at 10 Mbit/s.
+/// for the same work. As long as applications write at the same times, equal packets differ by up to
+/// 0.02 ms between the kernels 6.1 and 6.12. A packet of 1500 bytes takes 1.2 ms at 10 Mbit/s.
 pub(crate) const TOLERANCE: TimeDelta = TimeDelta::from_millis(1);
 
 /// The flows of a capture in order of their beginning.
@@ -34,7 +34,7 @@ pub(crate) struct TracedFlow {
     pub(crate) packets: [Vec<Sent>; 2],
 }
 
-/// What is compared of a packet.
+/// The properties of a packet that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     /// Time since the first packet of the flow.
@@ -121,7 +121,7 @@ impl Trace {
         Ok(Self { flows })
     }
 
-    /// The flows of both traces that are the same of the experiment.
+    /// The flows that are the same in both runs of the experiment.
     pub(crate) fn pairs<'a>(&'a self, other: &'a Self) -> Vec<(&'a TracedFlow, &'a TracedFlow)> {
         let mut theirs = other.by_name();
         let pair = |flow: &'a TracedFlow| {
@@ -194,8 +194,8 @@ impl TracedFlow {
 
 /// The first packet that differs in each property, in order of time.
 ///
-/// A direction is compared up to its first packet with other payload or flags: later packets are no
-/// longer the same ones.
+/// A direction is compared up to its first packet with other payload or flags: later packets no
+/// longer correspond to each other.
 pub(crate) fn differences(a: &TracedFlow, b: &TracedFlow) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     for direction in Direction::BOTH {

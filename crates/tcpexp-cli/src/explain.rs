@@ -19,12 +19,13 @@ use crate::shared_args::{OutputArgs, ReadArgs, is_wanted, shown_names};
 use crate::sheet::Sheet;
 use crate::warnings;
 
-/// List the packets behind a number, with what was inferred from each
+/// List the packets of a flow, with what tcpexp infers from each
 ///
 /// Prints one line per packet of the flow: retransmissions and their causes, duplicate and selective
-/// ACKs, zero windows, round-trip times, and the state of the sender that each ACK reaches. An output
-/// FILE.pcapng is a capture of these packets with the inferences as comments, which Wireshark shows.
-/// For one capture, `tcpexp` computes the same rows from the cut of a whole flow as from the original.
+/// ACKs, zero windows, round-trip times, and the state of the sender that each ACK reaches. If the
+/// name of the output ends in .pcapng, the output is a capture of these packets, with the inferences
+/// as comments that Wireshark shows. If it contains a whole flow, the commands for one capture compute
+/// the same rows from it as from the original.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp explain src.pcap --flow 1 --at 12.5s\n\
@@ -39,11 +40,12 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FLOW", required = true)]
     pub(crate) flow: Vec<FlowName>,
 
-    /// Only the packets within one round-trip time of this moment, in the forms of --from
+    /// List only the packets within one round-trip time of this moment (forms as for --from)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) at: Option<Moment>,
 
-    /// Only the packets of this event, by the column `event_id` of `tcpexp cwnd --events`
+    /// List only the packets of this event, named as in the column `event_id` of `tcpexp cwnd
+    /// --events`
     #[arg(long, value_name = "ID", conflicts_with = "at")]
     pub(crate) event: Option<EventId>,
 

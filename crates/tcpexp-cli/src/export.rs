@@ -16,9 +16,10 @@ use crate::{failure, fetched, report, shown};
 
 /// Write the runs of a sweep in the format of another tool
 ///
-/// A data file of Flent has the goodput of each TCP sender, in the bins of the run's dataset, and the
-/// round-trip times of ping. The means are those of `tcpexp compare`. It is named as a test with these series
-/// (`tcp_nup`, `tcp_ndown`, `rrul_be_nflows` or `ping`), so that Flent's plots of the test work.
+/// A data file of Flent contains the goodput of each TCP sender, in the bins of the run's dataset, and
+/// the round-trip times of ping. Their means are those of `tcpexp compare`. Its metadata name a Flent
+/// test with these series (`tcp_nup`, `tcp_ndown`, `rrul_be_nflows` or `ping`), so that Flent's plots
+/// of the test work.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp export flent results/runs/0001-7a33de94-r01 -o run.flent.gz\n\
@@ -27,10 +28,10 @@ pub(crate) struct ExportArgs {
     /// Format of the files
     format: ExportFormat,
 
-    /// Directory of a run, or of a sweep for a file per complete run
+    /// Directory of a run, or of a sweep to write one file per complete run
     dir: PathBuf,
 
-    /// File to write; directory of the files of a sweep
+    /// File to write, or the directory for the files of a sweep
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
 
@@ -86,7 +87,7 @@ fn write(args: &ExportArgs, run: &Path, to: &Path) -> anyhow::Result<()> {
     }
     let cannot = || format!("cannot write {}", to.display());
     let mut output = Output::create(Some(to))?;
-    // Neither a name nor a time, so that equal runs give equal bytes.
+    // Contains neither a name nor a time, so that equal runs give equal bytes.
     let mut packed: GzEncoder<_> = GzBuilder::new().write(&mut output, Compression::default());
     serde_json::to_writer(&mut packed, &file.json)
         .map_err(std::io::Error::from)

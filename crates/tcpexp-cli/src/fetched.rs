@@ -32,7 +32,7 @@ impl Drop for OfThisRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Files {
     All,
-    /// Captures are not read where results are.
+    /// All files except captures, because readers of results do not read captures.
     AllButCaptures,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn local(path: &Path) -> anyhow::Result<PathBuf> {
     copied(path, Files::AllButCaptures)
 }
 
-/// As [`local`], with the captures in a folder.
+/// Like [`local`], but also copies the captures in a folder.
 pub(crate) fn local_with_captures(path: &Path) -> anyhow::Result<PathBuf> {
     copied(path, Files::All)
 }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn captures_are_known_by_their_endings() {
+    fn captures_are_recognised_by_their_endings() {
         for name in ["a/src.pcap", "src.pcapng.gz", "a.pcap3", "x.cap"] {
             assert!(is_capture(name), "{name}");
         }

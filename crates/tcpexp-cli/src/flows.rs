@@ -30,10 +30,10 @@ const CONTROL_PASSES: u64 = 2;
 /// Summarise each connection of a capture
 ///
 /// Prints one row per connection and direction: sizes, rates, retransmissions, reordering and
-/// round-trip times. An out-of-sequence segment was retransmitted or reordered; the IPv4
-/// Identification, the TCP timestamps and the position of the capture decide which. Round-trip times
-/// span from the capture to the receiver and back. Of a single selected flow, prints the details. The
-/// last lines name what limited each large flow, as `tcpexp why` explains; --quiet leaves them out.
+/// round-trip times. The IPv4 Identification, the TCP timestamps and the position of the capture show
+/// whether an out-of-sequence segment was retransmitted or reordered. Round-trip times span from the
+/// capture to the receiver and back. If a single flow is selected, prints its details. The last lines
+/// name what limited each large flow, as `tcpexp why` explains; --quiet leaves them out.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp flows capture.pcap\n\
@@ -44,7 +44,7 @@ pub(crate) struct FlowsArgs {
     #[arg(required = true)]
     pub(crate) captures: Vec<PathBuf>,
 
-    /// Name the congestion control of each sender, or say why it is not certain
+    /// Name the congestion control of each sender, or state why it is not certain
     ///
     /// Prints the number of senders of each control, and a line for each of the --limit senders with
     /// the most acknowledgments. Reads the capture twice more, as `tcpexp cwnd --control` does.
@@ -54,7 +54,7 @@ pub(crate) struct FlowsArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
 
-    /// Sort the table, and show the first flows of this order; rows in files keep the order in which
+    /// Sort the table by this key and show its first flows; rows in files keep the order in which
     /// flows end
     #[arg(
         long,

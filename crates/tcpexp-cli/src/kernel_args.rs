@@ -12,14 +12,14 @@ pub(crate) struct KernelArgs {
     /// Kernel to boot: a version in Debian's archive, such as 6.12 or 7.2.12, or a kernel file
     /// [default: the kernel of the package linux-image-amd64]
     ///
-    /// A version of two numbers is its newest kernel in the cache, else in the archive. apt checks
-    /// the archive's signatures. Everything that does not begin with a digit or contains a slash is a
-    /// file.
+    /// For a version of two numbers, tcpexp takes the newest kernel of this version in the cache, or
+    /// in the archive if the cache has none. apt checks the archive's signatures. A value that
+    /// contains a slash, or that does not begin with a digit, is a file.
     #[arg(long, value_name = "VERSION|FILE")]
     pub(crate) kernel: Option<PathBuf>,
 
-    /// Modules of the kernel file: /lib/modules/VERSION, or the directory that the modules of a built
-    /// kernel were installed to [default: those installed beside the file or on this machine]
+    /// Modules of the kernel file: /lib/modules/VERSION, or the directory to which the modules of a
+    /// built kernel were installed [default: those installed beside the file or on this machine]
     #[arg(long, value_name = "DIR", requires = "kernel")]
     pub(crate) modules: Option<PathBuf>,
 }

@@ -20,8 +20,9 @@ use crate::{program, shown};
 /// The testbed consists of sources, a router and sinks, as network namespaces of one Linux guest
 /// under QEMU's software CPU. The guest's clock counts instructions and jumps over idle time, so
 /// timing does not depend on the machine or its load. Neither root nor KVM is needed. In the guest,
-/// `ssh src1`, `ssh rtr` and `ssh dst1` reach the hosts. Sources have the addresses 172.16.10.3 and
-/// up, behind the router's interface left; sinks 172.16.11.2 and up, behind right.
+/// `ssh src1`, `ssh rtr` and `ssh dst1` reach the hosts. The sources have the addresses 172.16.10.3
+/// and up, behind the router's interface left. The sinks have the addresses 172.16.11.2 and up,
+/// behind its interface right.
 #[derive(clap::Args)]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
@@ -62,7 +63,7 @@ struct BuildArgs {
 \x20 tcpexp lab run --kernel 6.12 -- uname -r\n\
 \x20 tcpexp lab run --kernel linux/arch/x86/boot/bzImage --modules installed -- uname -r")]
 struct RunArgs {
-    /// Command and arguments; runs as root in the guest, outside the hosts
+    /// Command and arguments; the command runs as root in the guest, outside the hosts
     #[arg(required = true, last = true)]
     command: Vec<String>,
 
@@ -72,7 +73,7 @@ struct RunArgs {
     #[command(flatten)]
     guest: GuestArgs,
 
-    /// Stop the guest after this real time
+    /// Stop the guest after this time on the clock of this machine
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     limit: u64,
 
@@ -110,7 +111,7 @@ struct DoctorArgs {
 \x20 tcpexp lab cache\n\
 \x20 tcpexp lab cache --clear")]
 struct CacheArgs {
-    /// Remove all; the next guest makes them again
+    /// Remove all kernels and images; the next guest makes them again
     #[arg(long)]
     clear: bool,
 

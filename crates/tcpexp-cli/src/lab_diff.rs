@@ -25,11 +25,11 @@ use crate::sweep_progress::Progress;
 
 /// Run a plan on two kernels and compare the packets
 ///
-/// Each run of the plan runs on both kernels with the same seed. For each flow, the first packets
-/// that differ are printed: in payload, flags, acknowledgment, window, SACK blocks, ECN field, or by
-/// more than 1 ms in time, with the reconstructed state of both senders at that packet and the rule
-/// that differs, as far as packets show it. A kernel has no difference from itself, because virtual
-/// time is deterministic.
+/// Each run of the plan runs on both kernels with the same seed. For each flow, prints the first
+/// packets that differ in payload, flags, acknowledgment, window, SACK blocks or ECN field, or by
+/// more than 1 ms in time. Adds the reconstructed state of both senders at that packet, and the rule
+/// that differs if the packets show it. Virtual time is deterministic, so two runs on the same
+/// kernel do not differ.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp lab diff plan.toml --kernel 6.1 --kernel 6.12\n\
@@ -43,7 +43,7 @@ pub(crate) struct DiffArgs {
     #[arg(long = "kernel", value_name = "VERSION|FILE", required = true)]
     kernels: Vec<PathBuf>,
 
-    /// Keep the runs of both kernels in this directory, as a and b
+    /// Keep the runs of both kernels in this directory, in its subdirectories a and b
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 

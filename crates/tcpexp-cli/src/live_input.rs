@@ -95,8 +95,8 @@ struct RemoteCapture {
     ssh: Ssh,
     script: Script,
     stream: Option<ScriptStream>,
-    /// True once packets have arrived, so that the host, the interface and the rights are known to be
-    /// right.
+    /// True once packets have arrived, which shows that the host, the interface and the rights are
+    /// correct.
     has_begun: bool,
     pause: Duration,
 }
@@ -129,7 +129,7 @@ impl LiveInput for RemoteCapture {
     }
 }
 
-/// The error without the line that tcpdump prints when it begins, which is no cause.
+/// The error without the line that tcpdump prints when it starts: this line is not the cause.
 fn without_banner(error: RunError) -> RunError {
     let RunError::Exit {
         host,
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beginning_of_a_capture_is_no_cause_of_its_end() {
+    fn message_at_the_start_of_a_capture_is_not_the_cause_of_its_end() {
         let said = |message: &str| {
             let error = RunError::Exit {
                 host: "dst1".to_owned(),

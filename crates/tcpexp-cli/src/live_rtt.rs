@@ -21,7 +21,7 @@ use crate::warnings;
 /// Prints each round-trip time as soon as it is known.
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     let mut lines = Lines::in_format(args.output.format)?;
-    // A recording would read the input to its end first, which a live capture does not have.
+    // A recording would first read the input to its end, and a live capture has no end.
     let input: Box<dyn io::Read + Send> = if args.src.as_os_str() == "-" {
         Box::new(io::stdin())
     } else {

@@ -14,8 +14,8 @@ use crate::{analyze, analyze_pairs, failure, fetched, report, shown};
 ///
 /// A part is a dataset of `tcpexp analyze --shard I/N`. The result is the dataset of the undivided
 /// analysis. With --pairs, the parts are those of all pairs of captures, and the column `pair` of each
-/// table names the pair of a row. A part that is missing, given twice, or of other captures or
-/// options is refused.
+/// table names the pair of a row. Refuses the parts if one is missing or given twice, or if they come
+/// from different captures or options.
 ///
 /// With --by-table, the parts are whole datasets, folders of them or sweeps. Each table becomes a folder
 /// with one file per dataset and nothing else, so `read_parquet("all/rtt")` of `DuckDB`, polars and

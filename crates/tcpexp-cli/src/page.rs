@@ -29,7 +29,7 @@ pub(crate) struct ReportArgs {
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 
-    /// Print nothing but errors, which is the default: accepted as by all commands
+    /// Print errors only, which is the default; the option exists because all commands have it
     #[arg(short, long)]
     quiet: bool,
 

@@ -12,11 +12,11 @@ use crate::store_options::of_this_run;
 
 /// Find the pairs of captures in two folders
 ///
-/// Captures with the same name are a pair. The name counts without endings, without words for points
-/// (src, snd, sender, client; dst, rcv, receiver, server) and without the numbers of files that
-/// tcpdump and dumpcap rotate, which are one capture. Captures without a namesake are a pair if only
-/// these two were taken at the same time. The table has a row per file. A file without a partner has
-/// the reason.
+/// Captures with the same name are a pair. The comparison ignores endings, words for points (src,
+/// snd, sender, client; dst, rcv, receiver, server) and the numbers of the files that tcpdump and
+/// dumpcap rotate; rotated files are one capture. Two captures without a common name are a pair if
+/// only these two were taken at the same time. The table has one row per file. The row of a file
+/// without a partner states the reason.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp pairs client server -o pairs.parquet\n\
@@ -28,7 +28,7 @@ pub(crate) struct PairsArgs {
     /// `s3://BUCKET/PREFIX` stands for all objects below it.
     src: PathBuf,
 
-    /// The same for the destination; if both are one folder, the names identify the points
+    /// The same for the destination; if both folders are the same, the names identify the points
     dst: PathBuf,
 
     #[command(flatten)]

@@ -17,12 +17,13 @@ use crate::values::parse_time;
 /// Reports losses, reordering, duplicates, one-way delays and queueing delays. The clocks need not be
 /// synchronised: packets in both directions reveal the clock offset, within a stated bound, and the
 /// skew. One-way delays include the error of the offset. Queueing delays (one-way delays minus the
-/// smallest one in that direction) do not. A packet is unknown, not lost, if it is indistinguishable
-/// from others, or was sent while the other capture may not have been running.
+/// smallest one in that direction) do not include it. A packet counts as unknown, not as lost, if it
+/// is indistinguishable from others, or if it was sent while the other capture may not have been
+/// running.
 ///
-/// With more than two captures, in the order along the path, each loss and each delay is put on its
-/// segment, and the segments sum to the whole path. A packet that one capture lacks and a later one
-/// has was missed by that capture, not lost.
+/// With more than two captures, given in their order along the path, tcpexp assigns each loss and
+/// each delay to its segment, and the segments add up to the whole path. If one capture lacks a
+/// packet that a later capture contains, that capture missed the packet: the packet was not lost.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp path src.pcap dst.pcap\n\
@@ -32,7 +33,8 @@ pub(crate) struct PathArgs {
     /// Capture at the source point; `-` is standard input
     ///
     /// A directory stands for the captures in it, and a quoted pattern such as 'src*.pcap' for the
-    /// files that fit: rotated files, or captures of several interfaces. They are read as one capture.
+    /// files that match: rotated files, or captures of several interfaces. tcpexp reads these files as
+    /// one capture.
     pub(crate) src: PathBuf,
 
     /// Capture at the destination point; `-` is standard input
@@ -41,7 +43,7 @@ pub(crate) struct PathArgs {
     /// Captures at points further along the path
     ///
     /// The rows of -o and --flows then have a column `segment`: 1>2, 2>3 and so on, and the whole path.
-    /// Flows have the numbers of the first capture.
+    /// Flows have the numbers that they have in the first capture.
     pub(crate) more: Vec<PathBuf>,
 
     /// Count a packet as lost if it does not arrive within this time (ms, s, min)
@@ -57,7 +59,7 @@ pub(crate) struct PathArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
 
-    /// Sort the table, and show the first flows of this order; rows in files keep their order
+    /// Sort the table by this key and show its first flows; rows in files keep their order
     #[arg(
         long,
         value_name = "KEY",

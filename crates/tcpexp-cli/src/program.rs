@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 
-/// True if an interpreter runs the command, so that the program of this process is no tcpexp.
+/// True if an interpreter runs the command, so that the program of this process is not tcpexp.
 static IS_INTERPRETED: AtomicBool = AtomicBool::new(false);
 
 /// Notes that an interpreter runs the command.

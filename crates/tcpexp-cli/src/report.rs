@@ -45,7 +45,7 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     }
     for step in report.clock.suspected_steps() {
         let what = format!(
-            "a clock may have been set by {}, {:.1} into the capture: nothing is measured across it",
+            "a clock may have been set by {}, {:.1} into the capture: no time is measured across this step",
             step.size.abs(),
             into(step.at)
         );
@@ -75,8 +75,8 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     text
 }
 
-/// Says that packets which `rtt` found at one point only need not be lost, if a capture is known to
-/// miss packets. `path` has the fate of each packet.
+/// Reports that packets which `rtt` found at one point only are not necessarily lost, if a capture
+/// is known to miss packets. `path` computes the fate of each packet.
 fn absent(report: &Basis<'_>, seen: &Seen) -> Option<String> {
     if report.path.is_some() || seen.absent == 0 {
         return None;
@@ -97,7 +97,7 @@ fn absent(report: &Basis<'_>, seen: &Seen) -> Option<String> {
             "captures"
         };
         format!(
-            "lost on the path or missed by the {captures} at {}; tcpexp path separates them",
+            "lost on the path or missed by the {captures} at {}; tcpexp path distinguishes the two",
             points.join(" and ")
         )
     })
@@ -215,7 +215,7 @@ pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
     let unused = [
         (
             report.totals.uncertain,
-            "the error of each round-trip time exceeds it, since the clocks are too coarse or too uneven",
+            "each round-trip time is smaller than its error, because the clocks are too coarse or too uneven",
         ),
         (
             report.totals.across_steps,
@@ -229,7 +229,7 @@ pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
     if pairs > 0 {
         return format!("{why} ({pairs} pairs)");
     }
-    "no flow has a packet back after a packet out".into()
+    "no flow has a returning packet after an outgoing packet".into()
 }
 
 /// Formats a time in its largest whole unit: `100 ms`, `1 s`.

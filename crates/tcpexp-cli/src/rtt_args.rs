@@ -16,10 +16,10 @@ use crate::values::parse_time;
 /// Measure round-trip times between two captures, or in one
 ///
 /// With two captures of the same IP traffic (TCP, UDP, ICMP, SCTP, ESP, …), tcpexp finds the packets that passed both
-/// points. A packet and the first packet after it in the opposite direction form a pair. The RTT is
-/// the time between the two at one point minus the time between them at the other. Each difference
-/// uses one clock, so the clocks need not be synchronised. Delayed ACKs and slow servers do not
-/// affect the result.
+/// points. A packet and the first packet after it in the opposite direction form a pair. The RTT is the
+/// time between these two packets at one point minus the time between them at the other point. Each
+/// difference uses one clock, so the clocks need not be synchronised. Delayed ACKs and slow servers do
+/// not affect the result.
 ///
 /// With one capture, tcpexp measures from a TCP segment to its ACK, and from a timestamp to its
 /// echo. The result includes the time that the receiver takes to answer.
@@ -33,7 +33,8 @@ pub(crate) struct RttArgs {
     /// Capture at the source point, or the only capture; `-` is standard input
     ///
     /// A directory stands for the captures in it, and a quoted pattern such as 'src*.pcap' for the
-    /// files that fit: rotated files, or captures of several interfaces. They are read as one capture.
+    /// files that match: rotated files, or captures of several interfaces. tcpexp reads these files as
+    /// one capture.
     pub(crate) src: PathBuf,
 
     /// Capture at the destination point; `-` is standard input
@@ -41,16 +42,17 @@ pub(crate) struct RttArgs {
 
     /// Print each round-trip time as soon as it is known
     ///
-    /// Captures are then pipes, growing files, or HOST:INTERFACE, such as rtr:eth0: tcpexp starts
-    /// tcpdump on that host over ssh, with --filter, and reconnects if the connection is lost. Between
-    /// two captures, a time is known within a second. --format csv, json or arrow prints rows instead
-    /// of text; arrow is a stream of Arrow IPC.
+    /// Each capture is then a pipe, a growing file, or HOST:INTERFACE, such as rtr:eth0. For the last
+    /// form, tcpexp starts tcpdump on that host over ssh, with the expression of --filter, and
+    /// reconnects if the connection is lost. With two captures, a round-trip time is printed within a
+    /// second. --format csv, json or arrow prints rows instead of text; arrow is a stream of Arrow
+    /// IPC.
     #[arg(long, conflicts_with_all = ["output", "plot", "flows", "compat", "limit", "from", "to", "shard", "survey"])]
     pub(crate) live: bool,
 
     /// Keep a histogram of the round-trip times in a file in the text format of Prometheus
     ///
-    /// With --live and two captures. The file is replaced with each group of round-trip times.
+    /// Requires --live and two captures. The file is replaced after each group of round-trip times.
     #[arg(long, value_name = "FILE", requires_all = ["live", "dst"])]
     pub(crate) metrics: Option<PathBuf>,
 
@@ -71,7 +73,7 @@ pub(crate) struct RttArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
 
-    /// Sort the table, and show the first flows of this order; rows in files keep their order
+    /// Sort the table by this key and show its first flows; rows in files keep their order
     #[arg(
         long,
         value_name = "KEY",

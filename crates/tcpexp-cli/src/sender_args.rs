@@ -36,7 +36,7 @@ pub(crate) struct CwndArgs {
     #[command(flatten)]
     pub(crate) sender: SenderArgs,
 
-    /// Name the congestion control of each sender, or say why it is not certain
+    /// Name the congestion control of each sender, or state why it is not certain
     ///
     /// Replays the rules of each known control on the ACKs, losses and round-trip times that the
     /// sender saw, and compares the windows. A control is named if it is the only one that fits.
@@ -54,7 +54,7 @@ pub(crate) struct CwndArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
 
-    /// Sort the table, and show the first flows of this order; rows in files keep their order
+    /// Sort the table by this key and show its first flows; rows in files keep their order
     #[arg(
         long,
         value_name = "KEY",
@@ -144,8 +144,8 @@ impl SenderArgs {
 /// table of intervals. Logs may be compressed with gzip, zstd or lz4.
 ///
 /// A directory of experiments (teacup, or data files of flent) becomes a directory with the layout of a sweep, with the
-/// experiments' parameters as columns: `compare`, `plot` and `report` take it. It refers to captures where
-/// they are.
+/// experiments' parameters as columns: `compare`, `plot` and `report` read this directory. It refers to
+/// the captures in their original places.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp import tcp_probe trace.txt -o kernel.parquet\n\
@@ -178,11 +178,11 @@ pub(crate) struct ImportArgs {
 
 /// Compare reconstructed sender state with a kernel's log
 ///
-/// Compares the two at the same ACK, and also scores all unacknowledged bytes, the usual stand-in
-/// for the window. RECONSTRUCTED is a capture or a table of `tcpexp cwnd`. TRUTH is a log or a table
-/// of `tcpexp import`. FOLDER contains both: src or snd.pcap (dst or rcv.pcap with --position
-/// receiver), and probe.csv or trace.txt, optionally with tcpinfo.csv; or FOLDER is a run of a sweep that
-/// logged `tcp_probe`. A folder may contain such folders.
+/// Compares the two states at the same ACK. Also scores all unacknowledged bytes, which other tools
+/// often report as the window. RECONSTRUCTED is a capture or a table of `tcpexp cwnd`. TRUTH is a log
+/// or a table of `tcpexp import`. FOLDER contains both: src or snd.pcap (dst or rcv.pcap with
+/// --position receiver), and probe.csv or trace.txt, optionally with tcpinfo.csv; or FOLDER is a run of
+/// a sweep that logged `tcp_probe`. A folder may contain such folders.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp score src.pcap probe.csv\n\
@@ -192,8 +192,9 @@ pub(crate) struct ScoreArgs {
     /// Pairs of reconstruction and truth, or folders
     ///
     /// If a folder contains both captures and drops.log, the losses between the captures are compared
-    /// with this log. Its lines are the packets that the bottleneck dropped: q (full queue) or r
-    /// (random), the sequence number, and the bytes of the IP packet. All files may be compressed.
+    /// with this log. Each line describes a packet that the bottleneck dropped: q (full queue) or r
+    /// (random), the sequence number, and the size of the IP packet in bytes. All files may be
+    /// compressed.
     #[arg(required = true, value_name = "RECONSTRUCTED TRUTH|FOLDER")]
     pub(crate) inputs: Vec<PathBuf>,
 

@@ -50,18 +50,18 @@ pub(crate) struct ReadArgs {
     /// Use only the packets that this expression of pcap-filter(7) selects
     ///
     /// Selects the packets that `tcpdump -r FILE EXPRESSION` selects, such as "host 10.0.0.1 and tcp
-    /// port 443". Names of hosts and ports are not resolved. Each of two captures is filtered by
-    /// itself: if the path translates addresses, name both with `or`. Packets that the expression
-    /// selects at one point only look lost, so with two captures use no conditions on fields that
+    /// port 443". Names of hosts and ports are not resolved. With two captures, each is filtered
+    /// separately. If the path translates addresses, name both addresses, joined by `or`. A packet
+    /// that the expression selects at only one point looks lost, so use no conditions on fields that
     /// the path changes, such as the length.
     #[arg(long, value_name = "EXPRESSION", value_parser = Filter::parse, help_heading = "Selection")]
     pub(crate) filter: Option<Filter>,
 
     /// Use only the packets at and after this time
     ///
-    /// 10s is a time after the first record of the capture, -5s a time before its last record. Other
-    /// forms are 2026-01-31T10:00:00.5Z and seconds since 1970. With two captures, the time is one of
-    /// the source, and the destination begins at the same moment on its own clock.
+    /// 10s is a time after the first record of the capture; -5s is a time before its last record.
+    /// Other forms are 2026-01-31T10:00:00.5Z and seconds since 1970. With two captures, the time is
+    /// on the source's clock, and the destination begins at the same moment on its own clock.
     #[arg(
         long,
         value_name = "TIME",
@@ -70,7 +70,7 @@ pub(crate) struct ReadArgs {
     )]
     pub(crate) from: Option<Moment>,
 
-    /// Use only the packets before this time, in the forms of --from
+    /// Use only the packets before this time (forms as for --from)
     #[arg(
         long,
         value_name = "TIME",
@@ -88,8 +88,8 @@ pub(crate) struct ReadArgs {
     /// Keep at most this many flows in memory at once
     ///
     /// Beyond this number, the least active flows end early: first those where only one end has sent,
-    /// then those that have been silent longest. A warning says how many. Later packets of such a flow
-    /// begin a new flow.
+    /// then those that have been silent longest. A warning reports their number. Later packets of such
+    /// a flow begin a new flow.
     #[arg(long, value_name = "N", default_value_t = MAX_FLOWS)]
     pub(crate) max_flows: NonZeroUsize,
 
@@ -105,9 +105,9 @@ pub(crate) struct StoreArgs {
     /// Each input and output of this command may be `s3://BUCKET/KEY`, `gs://BUCKET/KEY`,
     /// `az://CONTAINER/BLOB` or `https://HOST/PATH`, in a build with the feature `stores`. Options have the
     /// names of the crate `object_store`, such as `aws_endpoint`, `skip_signature`, `allow_http` and
-    /// `timeout`; those of other stores have no effect. Credentials are found as by the tools of the
-    /// providers: in the environment, such as `AWS_PROFILE`, and in their configuration. May be given
-    /// several times.
+    /// `timeout`; options of other stores have no effect. tcpexp finds credentials where the tools of
+    /// the providers find them: in environment variables, such as `AWS_PROFILE`, and in the
+    /// configuration files of these tools. May be given several times.
     #[arg(
         long,
         value_name = "NAME=VALUE",
@@ -123,10 +123,11 @@ pub(crate) struct StoreArgs {
 pub(crate) struct PartArgs {
     /// Report only the flows of part I of N, to divide an analysis
     ///
-    /// The protocol and the endpoints of a flow determine its part, at the source if the path
-    /// translates addresses. Each part reads all packets, so its rows are those of the undivided
-    /// analysis: flows keep their numbers, and all parts together give all rows. The first part also
-    /// has the rows that belong to no flow, such as totals over all flows.
+    /// The protocol and the endpoints of a flow determine its part. If the path translates
+    /// addresses, the endpoints at the source count. The analysis of each part reads all packets, so
+    /// its rows are those of the undivided analysis: flows keep their numbers, and all parts
+    /// together give all rows. The first part also has the rows that belong to no flow, such as
+    /// totals over all flows.
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<FlowShard>,
 }

@@ -1,7 +1,7 @@
 //! Options of object stores for the outputs of a run.
 //!
-//! A command creates its outputs on the thread that runs it, so the options are known by the thread, as
-//! is the program that calls it.
+//! A command creates its outputs on the thread that runs it, so the thread identifies the options, and
+//! also the program that calls the command.
 
 use std::cell::RefCell;
 

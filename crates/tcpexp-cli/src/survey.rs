@@ -13,12 +13,12 @@ use crate::progress::Progress;
 use crate::shared_args::{ReadArgs, wrong_usage};
 use crate::values::parse_time;
 
-/// Learn once what all measurements of two captures share
+/// Compute once what all measurements of two captures share
 ///
 /// Writes the fields that identify packets, the clocks' offset, skew and steps, the smallest delays,
 /// and the flows that correspond under address translation, as JSON. With --survey FILE, rtt, path and
-/// analyze use it in place of their first passes, with equal results. They refuse a survey of other
-/// captures or options.
+/// analyze use this survey in place of their first passes, and their results are the same. They refuse
+/// a survey that was made of other captures or with other options.
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n\
 \x20 tcpexp survey src.pcap dst.pcap -o survey.json\n\
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Analysis in parts")]
 pub(crate) struct LearnedArgs {
-    /// Use what `tcpexp survey` learned from these captures with the same options
+    /// Use a survey that `tcpexp survey` made of these captures with these options
     #[arg(long, value_name = "FILE", requires = "dst")]
     survey: Option<PathBuf>,
 }

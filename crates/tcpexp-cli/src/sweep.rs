@@ -50,7 +50,7 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Print the JSON Schema of plans, with which editors check and complete them
+    /// Print the JSON Schema of plans, with which editors check and complete plans
     #[arg(long, exclusive = true)]
     pub(crate) schema: bool,
 
@@ -58,7 +58,7 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) resume: bool,
 
-    /// With --resume, repeat invalid runs, too
+    /// With --resume, also repeat invalid runs
     ///
     /// Repeat runs whose captures missed packets when the machine was busy. A run that is invalid
     /// because of its plan becomes invalid again.
@@ -71,7 +71,7 @@ pub(crate) struct SweepArgs {
 
     /// Run in the virtual testbed instead of on the hosts of the plan
     ///
-    /// In a guest of the testbed, runs on the hosts of that guest, without ssh.
+    /// Inside a guest of the testbed, the sweep runs on the hosts of that guest, without ssh.
     #[arg(long)]
     pub(crate) lab: bool,
 
@@ -81,8 +81,8 @@ pub(crate) struct SweepArgs {
 
     /// Run only these runs, by name or by the parameters of their cells
     ///
-    /// A list of names, or values of parameters such as `cc=cubic,reno,rate_mbps=10`: the cells that
-    /// have one of the values of each parameter.
+    /// RUNS is a list of names, or a list of parameter values such as `cc=cubic,reno,rate_mbps=10`,
+    /// which selects the cells that have one of these values of each parameter.
     #[arg(long, value_name = "RUNS")]
     pub(crate) only: Option<String>,
 
@@ -126,12 +126,12 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let plan = Plan::read(file)?;
     let plan = if args.lab { plan.in_lab()? } else { plan };
     if args.kernel.kernel.is_some() && plan.kind != Kind::Lab {
-        bail!("--kernel is of the virtual testbed: add --lab");
+        bail!("--kernel requires the virtual testbed: add --lab");
     }
     let mut only = selected(&plan, args.only.as_deref())?;
     if let Some(task) = args.task {
         if plan.kind != Kind::Lab {
-            bail!("--task is of the virtual testbed, as tasks would share hosts: add --lab");
+            bail!("--task requires the virtual testbed, where tasks share no hosts: add --lab");
         }
         only = Some(runs_of(task, &plan, only)?);
     }
@@ -156,7 +156,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
         // even after a second Ctrl-C.
         if is_virtual {
             sweep_progress::line(
-                "interrupted: guests end, finished runs stay; continue with --resume",
+                "interrupted: stopping the guests, keeping the finished runs; continue with --resume",
             );
             std::process::exit(130);
         }
@@ -224,7 +224,7 @@ fn runs_of(task: Task, plan: &Plan, only: Option<Vec<String>>) -> anyhow::Result
         }
     };
     if runs.is_empty() {
-        bail!("the plan has {} runs, and --task is {task}", names.len());
+        bail!("the plan has {} runs, but --task is {task}", names.len());
     }
     Ok(runs)
 }
@@ -246,7 +246,7 @@ fn confirm_changes(dir: &Path, plan: &Plan) -> anyhow::Result<()> {
     };
     let what = format!("the plan is not that of {}: {changes}", shown::path(dir));
     if !std::io::stdin().is_terminal() {
-        bail!("{what}; --yes continues");
+        bail!("{what}; continue with --yes");
     }
     sweep_progress::line(&what);
     sweep_progress::line("continue? [y/N]");
@@ -347,6 +347,6 @@ duration = \"3s\"
         assert_eq!(of("2").unwrap(), [all[1].clone()]);
         assert_eq!(of("9/9").unwrap(), [""; 0]);
         let error = of("4").unwrap_err();
-        assert_eq!(error.to_string(), "the plan has 3 runs, and --task is 4");
+        assert_eq!(error.to_string(), "the plan has 3 runs, but --task is 4");
     }
 }

@@ -127,8 +127,8 @@ pub(crate) fn shape(lab: Lab) -> anyhow::Result<Shape> {
     Ok(shape.with_routers(lab.routers.into())?.with_ipv6(lab.ipv6))
 }
 
-/// Returns a runner for a host of the guest that this process runs in. A login over ssh would cost the guest's
-/// processor as much as some sixty other programs.
+/// Returns a runner for a host of the guest that this process runs in. A login over ssh would take as
+/// much processor time in the guest as some sixty other programs.
 pub(crate) fn enter(host: &str) -> anyhow::Result<Local> {
     Ok(Local::in_namespaces_of(process_of(host)?, host))
 }

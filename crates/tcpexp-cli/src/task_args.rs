@@ -9,9 +9,10 @@ use std::str::FromStr;
 pub(crate) struct TaskArgs {
     /// Analyse all pairs in a table of `tcpexp pairs`, each to a directory of its own in DIR
     ///
-    /// The name of a directory is a hash of the captures, the options and the version of tcpexp. One
-    /// that exists is not made again, so a job that was stopped can be started again, and several
-    /// machines can share DIR. A pair that cannot be analysed leaves a file with the reason.
+    /// The name of a directory is a hash of the captures, the options and the version of tcpexp. A
+    /// directory that exists is not made again, so a job that was stopped can be started again, and
+    /// several machines can share DIR. For a pair that cannot be analysed, tcpexp writes a file with
+    /// the reason.
     #[arg(long, value_name = "FILE", requires = "output")]
     #[arg(conflicts_with_all = ["src", "dst", "log", "survey", "position"])]
     pub(crate) pairs: Option<PathBuf>,

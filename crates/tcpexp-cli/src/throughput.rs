@@ -34,10 +34,11 @@ const COUNTED_FROM: u64 = 10_000;
 
 /// Measure wire rate, throughput and goodput in time bins
 ///
-/// Writes one row per bin, flow and direction, and one for all flows together. Empty bins are zeros.
-/// The wire rate includes link headers, throughput counts IP packets, and goodput counts payload
-/// bytes captured for the first time. A packet counts entirely in the bin of its capture time. Packets
-/// more than 50 ms older than the newest bin are reported separately, in no bin.
+/// Writes one row per bin, flow and direction, and one row per bin for all flows together. The rows of
+/// empty bins contain zeros. The wire rate includes link headers, throughput counts IP packets, and
+/// goodput counts payload bytes captured for the first time. A packet counts entirely in the bin of
+/// its capture time. Packets more than 50 ms older than the newest bin count in no bin and are
+/// reported separately.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp throughput capture.pcap --bin 100ms --rate 10Mbit\n\
@@ -56,7 +57,7 @@ pub(crate) struct ThroughputArgs {
 
     /// Start of the first bin: the first packet, or seconds since 1970
     ///
-    /// With 0, bins start at multiples of the width, so captures share their bins.
+    /// With 0, bins start at multiples of the width, so the bins of several captures coincide.
     #[arg(long, value_name = "first|TIME", default_value = "first", value_parser = parse_origin)]
     origin: Origin,
 
@@ -67,7 +68,7 @@ pub(crate) struct ThroughputArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Sort the table, and show the first flows of this order; rows in files keep their order
+    /// Sort the table by this key and show its first flows; rows in files keep their order
     #[arg(
         long,
         value_name = "KEY",

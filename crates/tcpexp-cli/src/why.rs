@@ -17,8 +17,9 @@ use crate::warnings;
 ///
 /// Prints a page per sender of at least 30 kB: how long its application, the receiver's window,
 /// losses, a policer, the capacity of the path, its own queue, a queue of others, timeouts, the
-/// connection setup or the TLS handshake limited it, with the evidence and what would change it. "No certain cause" is an
-/// answer: the evidence fits none of them. The best capture is one at the sender.
+/// connection setup or the TLS handshake limited it, with the evidence and what would change it. The
+/// answer "No certain cause" means that the evidence fits none of these causes. The best capture is one
+/// at the sender.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp why src.pcap\n\

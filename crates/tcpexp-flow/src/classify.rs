@@ -91,7 +91,7 @@ struct Acked {
     window: u16,
     /// Identification of the latest ACK; 0 if it has none.
     ip_id: u16,
-    /// Of the ACKs that advanced `una`.
+    /// For the ACKs that advanced `una`.
     hops: Hops,
     is_window_closed: bool,
     /// True if an ACK since the last advance of `una` reports data above a gap.

@@ -7,8 +7,9 @@ use tcpexp_wire::{ConnectionId, Quic, QuicKind, QuicLong};
 
 use crate::FlowId;
 
-/// Shortest connection ID that identifies a connection: among as many IDs as are kept, a packet with
-/// four random bytes has one of them with a probability of 6e-5, and with eight bytes of 1e-14.
+/// Shortest connection ID that identifies a connection. With the number of IDs that are kept, four
+/// random bytes of a packet match one of them with a probability of 6e-5, and eight bytes with a
+/// probability of 1e-14.
 const MIN_ID_BYTES: usize = 4;
 /// Maximum length of a connection ID in versions 1 and 2 (RFC 9000, section 17.2).
 const MAX_ID_BYTES: usize = 20;

@@ -127,8 +127,9 @@ pub struct CeFeedback {
 /// the packets covered by this ACK were marked (RFC 8257, section 3.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct Echoes {
-    /// Start of the first segment with CWR since ECE was set. A capture at the sender has it long
-    /// before the receiver, so only an ACK beyond it can be due to it.
+    /// Start of the first segment with CWR since ECE was set. A capture at the sender shows this
+    /// segment long before it reaches the receiver, so only an ACK beyond the segment can be a
+    /// response to it.
     cwr: Option<StreamOffset>,
     /// Number of times that ECE ended after CWR, and without it.
     ended: u64,

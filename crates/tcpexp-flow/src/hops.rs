@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn lower_ttl_than_that_of_the_first_point_is_past_a_router() {
+    fn packet_with_a_lower_ttl_than_at_the_first_point_is_past_a_router() {
         assert!(hops([64]).is_past_router(63));
         assert!(!hops([64]).is_past_router(64));
         assert!(!hops([63]).is_past_router(64));

@@ -19,7 +19,7 @@ pub struct FlowMark {
 /// Marks on their way from the reader of a part to a flow table.
 ///
 /// A part shows only some of the flows, so its own packets do not determine the numbers of its flows,
-/// and not always when they end. Its marks do.
+/// and do not always determine when the flows end. Its marks determine both.
 #[derive(Clone, Debug, Default)]
 pub struct FlowMarks(Arc<Mutex<VecDeque<FlowMark>>>);
 

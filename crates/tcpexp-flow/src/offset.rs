@@ -15,9 +15,9 @@ pub struct StreamOffset(NonZeroU64);
 
 /// Wrap count of the first captured sequence number.
 ///
-/// A number 2^31 away is equally near in both directions, and [`StreamOffset::nearest`] then goes
-/// back: a packet lowers the offset by at most half a wrap. The start is in the middle of the
-/// range, so either end is 2^31 packets away.
+/// A number 2^31 away is equally near in both directions, and [`StreamOffset::nearest`] then
+/// returns the lower offset, so a packet lowers the offset by at most half a wrap. The start is in
+/// the middle of the range, so each end of the range is 2^31 packets away.
 const FIRST_WRAP: u64 = 1 << 30;
 
 impl StreamOffset {

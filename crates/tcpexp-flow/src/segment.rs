@@ -167,8 +167,9 @@ impl Arrival {
     }
 }
 
-// Kept out of line: inlined, the compiler gathers the fields that both kinds of packets share one
-// by one. Takes the packet by value: a packet whose address is taken is in memory, also if it is TCP.
+// Not inlined: if it is inlined, the compiler collects the fields that both kinds of packets share
+// one by one. Takes the packet by value: a packet whose address is taken must be in memory, even if
+// it is TCP.
 #[inline(never)]
 fn push_datagram(arrivals: &mut Vec<Arrival>, packet: Packet<'_>, seen: Seen) {
     let datagram = Datagram::of(seen, &packet);
@@ -215,8 +216,8 @@ impl Seen {
 }
 
 impl Segment {
-    /// Creates a segment with the wire's numbers, not yet placed in its streams. Of its options,
-    /// only a lone timestamps option is read.
+    /// Creates a segment with the wire's numbers, not yet placed in its streams. Options are read
+    /// only if the timestamps option is the only one.
     #[inline]
     fn plain(seen: Seen, tcp: &Tcp<'_>) -> Self {
         Self {

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_shards() {
+    fn other_texts_are_not_shards() {
         for wrong in [
             "",
             "1",

@@ -68,7 +68,8 @@ impl Qdisc {
     /// Number of packets marked instead of dropped, from the counter of the discipline's kind.
     /// `None` if the kind counts no marks.
     ///
-    /// Marks of `ce_threshold` are left out, because these packets were not to be dropped.
+    /// Marks of `ce_threshold` are left out, because the queue would not have dropped these
+    /// packets.
     pub fn marks(&self) -> Option<u64> {
         let tins = self.tins.iter().map(|tin| tin.ecn_mark);
         let counted = [self.ecn_mark, self.marked].into_iter().chain(tins);
@@ -104,8 +105,8 @@ impl Qdisc {
     /// Returns the discipline that holds the queue of `device`: the innermost one, below the rate
     /// stage if there is one.
     ///
-    /// A `prio` at the root stands for what is below it: it counts the same packets, and also the drops
-    /// of its filter.
+    /// A `prio` at the root represents the discipline below it: it counts the same packets, and also
+    /// the drops of its filter.
     pub fn queue_of<'a>(all: &'a [Self], device: &str) -> Option<&'a Self> {
         // Older versions of `tc` omit the device in an answer about one device.
         let is_here = |qdisc: &Self| qdisc.dev.as_deref().is_none_or(|dev| dev == device);

@@ -22,8 +22,8 @@ use crate::state;
 
 /// A running guest.
 ///
-/// It ends with its command, when this value is dropped, or when our process ends for any reason: a
-/// guard process ends it then.
+/// The guest ends when its command ends, when this value is dropped, or when our process ends for
+/// any reason; in the last case, a guard process ends it.
 pub struct Guest {
     process: Process,
     // Open as long as the guest runs, for its last messages.

@@ -127,7 +127,7 @@ impl Kernel {
         let name = name_of(&modules);
         // An uncompressed kernel does not name its release where it can be found.
         let release = release.unwrap_or_else(|| name.clone());
-        // Other names say nothing: a folder of modules may be copied to any place.
+        // Other names are no evidence, because a folder of modules may be copied to any place.
         let is_release = name.starts_with(|first: char| first.is_ascii_digit());
         if is_release && name != release {
             return Err(LabError::NoKernel {

@@ -3,9 +3,9 @@
 //! A software CPU takes ten seconds to boot. A machine is therefore booted once and saved when it
 //! is ready for orders, and all guests resume from the saved state. The guest signals readiness by
 //! writing to the panic device, at which QEMU stops the machine between two instructions. The clock
-//! does not stop as exactly: an idle machine may jump by an amount that depends on real time.
-//! Guests are bit-identical only if they resume from the same state, so an existing state is never
-//! replaced.
+//! stops less exactly: the clock of an idle machine may jump by an amount that depends on real
+//! time. Guests are bit-identical only if they resume from the same state, so an existing state is
+//! never replaced.
 
 use std::fs;
 use std::io::{self, Read};
@@ -117,7 +117,8 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
     drop(process.machine.kill());
     let said = said.join().unwrap_or_default();
     written.map_err(|error| {
-        // A signal ends QEMU when there is no room for the next page of the memory, and QEMU says nothing.
+        // When there is no room for the next page of the memory, a signal ends QEMU, and QEMU prints no
+        // message.
         if statvfs(state).is_ok_and(|room| room.f_bavail == 0) {
             return unwritten(&memory)(Errno::NOSPC.into());
         }

@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn routers_in_a_row_know_the_networks_of_each_other() {
+    fn routers_in_a_row_have_routes_to_the_networks_of_each_other() {
         let shape = Shape::default().with_routers(3).unwrap();
         let topology = Topology::new(shape.with_ipv6(true));
         let made = typed(&topology.create());

@@ -5,9 +5,10 @@ use std::num::NonZeroUsize;
 
 use tcpexp_flow::FlowId;
 
-/// The flows with the highest activity, up to a limit. Of equal flows, those that began first stay.
+/// The flows with the highest activity, up to a limit. Among flows with equal activity, those that
+/// began first stay.
 ///
-/// Which flows stay does not depend on their order.
+/// The order in which flows are added does not change the result.
 #[derive(Debug)]
 pub struct Busiest<T> {
     limit: usize,

@@ -2,10 +2,9 @@
 //!
 //! A [`Meter`] per flow receives the flow's packets in order and yields rows: summaries of
 //! connections ([`flows`]), round-trip times by ACKs and timestamps ([`rtt`]) and of QUIC ([`quic`]),
-//! rates in bins
-//! ([`throughput`]), and the sender's congestion state ([`sender`]), which names its congestion
-//! control ([`naming`]). [`meter`] runs the meters of all
-//! flows of a capture. Everything here is a pure function of the packets.
+//! rates in bins ([`throughput`]), and the sender's congestion state ([`sender`]). [`naming`] names
+//! the sender's congestion control from this state. [`meter`] runs the meters of all flows of a
+//! capture. Everything here is a pure function of the packets.
 
 mod both;
 mod busiest;

@@ -18,8 +18,8 @@ pub(crate) struct Stage<S> {
     turn: Turn,
 }
 
-/// Receives the turn of a stage and passes it on. The turn is apart from the state, because a channel of
-/// states would be compiled for each stage of each caller.
+/// Receives the turn of a stage and passes it on. The turn is separate from the state, because the
+/// compiler would generate a channel of states for each stage of each caller.
 struct Turn {
     from: Receiver<()>,
     to: SyncSender<()>,

@@ -2,7 +2,7 @@
 //!
 //! Records have a clear-text header of type, version and length (RFC 8446, section 5.1, and RFC 5246,
 //! section 6.2.1), so neither keys nor whole packets are needed: the client's headers show when it
-//! may send data. TLS that begins later in a connection (STARTTLS) is not recognised.
+//! may send data. TLS that begins later in a connection (STARTTLS) is not detected.
 
 use tcpexp_flow::{Direction, StreamOffset};
 use tcpexp_units::Timestamp;
@@ -28,8 +28,9 @@ const CLIENT_HELLO: u8 = 1;
 pub struct TlsTimes {
     /// Time of the `ClientHello`.
     pub began: Timestamp,
-    /// Time from which both ends may send data: in TLS 1.3 that of the client's `Finished`, before
-    /// that of the later `Finished`. `None` if the capture has no end of the handshake.
+    /// Time from which both ends may send data: in TLS 1.3, the time of the client's `Finished`; in
+    /// earlier versions, the time of the later `Finished`. `None` if the capture has no end of the
+    /// handshake.
     pub ended: Option<Timestamp>,
 }
 
@@ -113,7 +114,7 @@ impl<'a> Header<'a> {
     }
 
     /// True for a record with exactly one clear-text `ClientHello`. The bytes of an encrypted message
-    /// look like this once in 2^32 times.
+    /// look like such a record with probability 2^-32.
     fn is_whole_client_hello(&self) -> bool {
         let bytes = self.client_hello_bytes();
         bytes.is_some() && bytes == self.bytes.map(u32::from)

@@ -1,10 +1,10 @@
-//! What counts where the flows of several runs become one figure.
+//! The rule for which flows count when the flows of several runs are combined into one figure.
 //!
 //! Charts, comparisons and reports share one rule. A **run** is one experiment: each run is reduced
-//! to one number, and all runs weigh the same. Of each run count the **flows** that carry the load:
+//! to one number, and all runs weigh the same. In each run, the **flows** that carry the load count:
 //! the `bulk` class of the run's plan; all its classes but `control` where none is called `bulk`;
 //! without a plan the flows with at least [`MIN_SHARE`] of the run's payload, or all if none has that
-//! much. Of each flow counts the **direction** with more payload: the other one carries
+//! much. In each flow, the **direction** with more payload counts; the other direction carries
 //! acknowledgments and requests.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,8 +48,8 @@ pub enum PooledDirection {
 impl PooledDirection {
     /// The words for it below a figure.
     ///
-    /// They name the rule, not what it chose: the numbers of a comparison no longer have the
-    /// directions of their flows.
+    /// They name the rule, not the flows that it selects, because the numbers of a comparison no
+    /// longer contain the directions of their flows.
     pub fn words(self) -> &'static str {
         match self {
             Self::Payload => "direction with more payload",
@@ -114,7 +114,7 @@ impl Pooling {
             let mut rule = Rule::of(&self.flows, of_run());
             self.choose_in_run(lanes, places, &rule, &mut counts);
             let has_payload = of_run().any(|lane| lane.payload_bytes > 0);
-            // Of more than a hundred equal flows, none has a hundredth of the payload.
+            // If there are more than a hundred equal flows, no flow has a hundredth of the payload.
             if self.flows == PooledFlows::Load
                 && has_payload
                 && !places.iter().any(|place| counts[*place])
@@ -143,7 +143,8 @@ impl Pooling {
         for place in places {
             flows.entry(lanes[*place].flow).or_default().push(*place);
         }
-        // Of two directions with equal payload the forward one, whatever the order of rows.
+        // If both directions have equal payload, the forward direction counts, regardless of the
+        // order of rows.
         let most = |places: &[usize]| {
             let key = |place: &usize| (lanes[*place].payload_bytes, lanes[*place].is_forward);
             places.iter().copied().max_by_key(key)

@@ -7,8 +7,8 @@
 //! the same number. The median is that of RFC 2330, section 11.3: of an even number of values the
 //! mean of the middle two.
 
-/// A position this close to a value's, in positions, is that value's: `share` is rarely exact in
-/// binary, and an infinite neighbour must not count for a rounding error.
+/// A position closer than this to the position of a value counts as that position: `share` is
+/// rarely exact in binary, and a rounding error must not make an infinite neighbour count.
 const ROUNDING: f64 = 1e-9;
 
 /// Quantile of ascending `sorted` at `share`, from 0 (smallest value) to 1 (largest).

@@ -306,8 +306,8 @@ impl Buckets {
     }
 }
 
-/// Buckets are as wide as the value's magnitude allows: exact below 1024 ns, then 1024 to each
-/// power of two. Negative spans mirror positive ones.
+/// The width of a bucket depends on the magnitude of the value: exact below 1024 ns, and 1024
+/// buckets per power of two above. Negative spans mirror positive ones.
 fn bucket_of(value: TimeDelta) -> i32 {
     let nanos = value.as_nanos();
     let magnitude = nanos.unsigned_abs();
@@ -330,8 +330,8 @@ fn middle_of(bucket: i32) -> TimeDelta {
     TimeDelta::from_nanos(if bucket < 0 { -nanos } else { nanos })
 }
 
-/// The value at `rank` of the `count` in a bucket, as if they lay evenly in it: a drawn
-/// distribution then has no steps where the data has none.
+/// The value at `rank` of the `count` values in a bucket, as if they were evenly spaced: a drawn
+/// distribution then has no steps that the data does not have.
 fn value_in(bucket: i32, rank: u64, count: u64) -> TimeDelta {
     let width = 1_i128 << (bucket.unsigned_abs() >> BUCKET_BITS).saturating_sub(1);
     let (rank, count) = (i128::from(rank), i128::from(count));

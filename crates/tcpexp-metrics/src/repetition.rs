@@ -113,8 +113,9 @@ mod tests {
 
     #[test]
     fn interval_matches_the_exact_distribution_of_resampled_medians() {
-        // Of five runs, the median drawn is at most the k-th smallest where at least three of the
-        // five draws are: for k = 1 with a chance of 5.8 %, so 2.5 % is the smallest run.
+        // With five runs, the resampled median is at most the k-th smallest run if at least three
+        // of the five draws are. For k = 1, the probability is 5.8 %, so the 2.5 % quantile is the
+        // smallest run.
         let runs = [10.0, 20.0, 30.0, 40.0, 50.0];
         let five = Bootstrap::default().estimate(&runs).unwrap();
         assert_eq!((five.median, five.interval), (30.0, Some((10.0, 50.0))));

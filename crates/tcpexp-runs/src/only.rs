@@ -30,7 +30,7 @@ pub enum OnlyError {
         text: String,
     },
     /// No cell has a parameter of this name.
-    #[error("no cell has a parameter {name}; there are {known}")]
+    #[error("no cell has a parameter {name}; the parameters are {known}")]
     Name {
         /// The name.
         name: String,
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(refusal("cc=cubic"), Ok(()));
         assert_eq!(
             refusal("cca=cubic"),
-            Err("no cell has a parameter cca; there are cc, loss, rate_mbps".to_owned())
+            Err("no cell has a parameter cca; the parameters are cc, loss, rate_mbps".to_owned())
         );
         assert_eq!(
             refusal("cc=reno,rate_mbps=10"),

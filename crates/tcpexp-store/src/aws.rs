@@ -316,7 +316,7 @@ source_profile = default
     }
 
     #[test]
-    fn a_user_without_credentials_is_told_so() {
+    fn missing_credentials_are_reported() {
         let nothing = |variable: &str| match variable {
             "AWS_EC2_METADATA_DISABLED" => Some("true".to_owned()),
             _ => None,

@@ -141,7 +141,7 @@ fn azure(container: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>
 }
 
 /// The options to set in addition to those of the environment, whose names begin with `prefix`. The
-/// builder of a store does not know those of other stores.
+/// builder of a store does not accept the options of other stores.
 fn settings<'a>(
     prefix: &'a str,
     options: &'a StoreOptions,

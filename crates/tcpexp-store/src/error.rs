@@ -13,13 +13,13 @@ pub enum Error {
     )]
     NotBuilt,
     /// The URL names no object.
-    #[error("the URL names no object: {expected} is expected")]
+    #[error("the URL names no object: expected {expected}")]
     Url {
         /// Form of a URL of this store.
         expected: &'static str,
     },
     /// The text is no option.
-    #[error("{text} is no option: NAME=VALUE is expected")]
+    #[error("{text} is not an option: expected NAME=VALUE")]
     NoOption {
         /// The text.
         text: String,
@@ -44,7 +44,7 @@ pub enum Error {
     /// The object is not the one that was opened.
     #[error("the object was replaced while it was read: start again")]
     Changed,
-    /// Two versions of the object could not be told apart.
+    /// Two versions of the object could not be distinguished.
     #[error(
         "the server sends neither ETag nor Last-Modified, so parts of two versions could be mixed: \
          download the file first"

@@ -9,8 +9,8 @@ use crate::Error;
 /// `aws_endpoint`, `aws_region`, `google_service_account`, `azure_storage_account_name`, `allow_http`
 /// and `timeout`.
 ///
-/// An option of another store than that of a URL has no effect on it. What no option sets comes from
-/// where the tools of the provider look for it:
+/// An option of one store has no effect on the URLs of other stores. Settings without an option come
+/// from the places where the tools of the provider look for them:
 ///
 /// - S3: the environment (`AWS_ACCESS_KEY_ID`, `AWS_REGION`, `AWS_ENDPOINT_URL`, …), the profile
 ///   `AWS_PROFILE` or `default` of `~/.aws/credentials` and `~/.aws/config`, the identity of the

@@ -13,7 +13,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, Obj
 use crate::Error;
 use crate::connect::Connected;
 
-/// Bytes at the start of an object that are kept: every pass looks at them first, and a look at the
+/// Bytes at the start of an object that are kept: every pass looks at them first, and reading the
 /// head of a capture needs no more. A request takes about as long for them as for one byte.
 pub(crate) const HEAD_BYTES: u64 = 256 << 10;
 
@@ -133,7 +133,7 @@ impl Identity {
         }
     }
 
-    /// Fails if answers of two versions could not be told apart.
+    /// Fails if the answers of two versions could not be distinguished.
     fn known(self) -> Result<Self, Error> {
         match (&self.e_tag, self.modified) {
             (None, None) => Err(Error::NoVersion),

@@ -78,7 +78,7 @@ fn requests_to_s3_are_signed() {
 }
 
 #[test]
-fn a_look_at_the_head_requests_only_the_head() {
+fn reading_the_head_requests_only_the_head() {
     let server = served(|_| Reply::Right);
     let object = open(&server).unwrap();
     let mut start = [0; 1000];
@@ -112,7 +112,7 @@ fn an_empty_object_has_no_bytes() {
 }
 
 #[test]
-fn a_busy_store_is_asked_again() {
+fn a_request_to_a_busy_store_is_repeated() {
     let server = served(|asked| match asked.number % 3 {
         2 => Reply::Right,
         _ => Reply::Status(503, "SlowDown"),

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_message_comes_with_a_later_one() {
+    fn the_error_of_a_message_is_returned_for_a_later_message() {
         let full = || Error::Write(io::ErrorKind::StorageFull.into());
         let mut full = Background::new((), move |(), ()| Err(full()));
         let error = loop {

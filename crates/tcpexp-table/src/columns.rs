@@ -20,7 +20,7 @@ use crate::writer::BATCH_ROWS;
 
 /// The columns of a table with rows of type `R`.
 ///
-/// A nullable column's description says what null means.
+/// The description of a nullable column states the meaning of null.
 pub struct Columns<R> {
     schema: SchemaRef,
     arrays: Vec<Make<R>>,

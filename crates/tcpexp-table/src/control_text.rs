@@ -193,7 +193,7 @@ pub(crate) fn likely_control(hint: &CongestionHint, model_window: Option<u32>) -
         {
             // A receiver does not always see that BBR paces.
             format!(
-                "unknown: {}, as of BBR, whose window is larger than this, or Westwood+",
+                "unknown: {}, as with BBR, whose window is larger than this, or Westwood+",
                 reductions()
             )
         }
@@ -214,7 +214,7 @@ mod tests {
         };
         assert_eq!(
             likely_control(&hint(3, 99), None),
-            "unknown: 3 reductions of a full window, median to 99 %, as of BBR, whose window is larger than this, or \
+            "unknown: 3 reductions of a full window, median to 99 %, as with BBR, whose window is larger than this, or \
              Westwood+"
         );
         let doubtful = "unknown: 2 reductions of a full window, median to 99 % fit no rule";

@@ -1,9 +1,9 @@
 //! Record batches as lines of comma-separated values (RFC 4180).
 //!
-//! The bytes are those of Arrow's writer, which takes more than twice the instructions: it formats
-//! each cell through a trait object, copies the text into a record, and copies the record, searched
-//! for quotes byte by byte, into the output. Here integers go straight to the output, and each name
-//! is searched once per batch.
+//! The output is byte for byte that of Arrow's writer, which takes more than twice the
+//! instructions: it formats each cell through a trait object, copies the text into a record, and
+//! copies the record, searched for quotes byte by byte, into the output. Here integers go straight
+//! to the output, and each name is searched once per batch.
 
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, StringArray};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Int64Type, UInt32Type, UInt64Type};

@@ -46,7 +46,7 @@ pub enum Error {
     NoTable,
     /// Another version of `tcpexp` wrote the table.
     #[error(
-        "the table has version {version}, and this tcpexp reads version {known}: write the \
+        "the table has version {version}, but this tcpexp reads version {known}: write the \
          table again from its captures or logs"
     )]
     Version {
@@ -62,7 +62,7 @@ pub enum Error {
         column: String,
     },
     /// The cells of a column are neither numbers nor text.
-    #[error("the column {column} is neither numbers nor texts but {cells}")]
+    #[error("the column {column} contains neither numbers nor text but {cells}")]
     CellType {
         /// Name of the column.
         column: String,

@@ -16,7 +16,7 @@ use crate::{Error, Format};
 pub struct PairFileRow {
     /// The pair; `None` without a partner.
     pub pair: Option<PairName>,
-    /// The point of the capture; `None` if its name does not say.
+    /// The point of the capture; `None` if its name does not contain it.
     pub point: Option<Point>,
     /// Path of the file.
     pub file: String,
@@ -54,7 +54,7 @@ pub struct FailedPairRow {
 
 const NUMBER: &str = "Number of the pair, from 1.";
 const NAME: &str =
-    "Name of the pair: the part that the names of its files share. Never two pairs have one name.";
+    "Name of the pair: the part that the names of its files share. No two pairs have one name.";
 
 /// The columns of `tcpexp pairs`.
 pub fn pair_columns() -> Columns<PairFileRow> {

@@ -63,21 +63,21 @@ fn packet_columns<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>
 }
 
 fn places<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Builder<R> {
-    const TIMELINE: &str = "on the source's clock without its steps, to which the destination's is brought by the estimate of offset and skew";
+    const TIMELINE: &str = "on the source's clock without its steps; times of the destination are converted by the estimated offset and skew";
     columns
         .maybe_count("number", "Position of the packet in the sending order of its flow and direction, from 0. Null if unknown, and for copies.", |row| of(row).number)
         .maybe_count("sent_record", "Record number in the capture at the first point, from 0. Null if the packet was not captured there.", |row| of(row).sent_record)
         .maybe_count("received_record", "Record number in the capture at the second point, from 0. Null if the packet was not captured there.", |row| of(row).received_record)
-        .maybe_time("sent_time", &format!("When it passed the first point, {TIMELINE}. Null if it was not seen there."), |row| of(row).sent_at)
-        .maybe_time("received_time", &format!("When it passed the second point, {TIMELINE}. Null if it was not seen there."), |row| of(row).received_at)
+        .maybe_time("sent_time", &format!("Time when the packet passed the first point, {TIMELINE}. Null if the packet was not captured there."), |row| of(row).sent_at)
+        .maybe_time("received_time", &format!("Time when the packet passed the second point, {TIMELINE}. Null if the packet was not captured there."), |row| of(row).received_at)
 }
 
 fn delays<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Builder<R> {
     columns
-        .maybe_span_twice("one_way_delay", "received_time less sent_time, in nanoseconds. Off by at most one_way_delay_error_ns, mostly the error of the clocks' offset: the same for all packets of the run that go the same way, with the opposite sign for the others. Null if the packet was not seen at both points, or a clock was set in between.", |row| of(row).one_way_delay)
-        .maybe_span_twice("queueing_delay", "one_way_delay_ns less the smallest of all packets that go the same way between the points, in nanoseconds; an error of the clocks' offset cancels. In it are the queues, and what a large packet takes longer to send than the smallest. Null where one_way_delay_ns is.", |row| of(row).queueing_delay)
+        .maybe_span_twice("one_way_delay", "received_time minus sent_time, in nanoseconds. Off by at most one_way_delay_error_ns, mostly the error of the clocks' offset: the same for all packets of the run that go the same way, with the opposite sign for the others. Null if the packet was not seen at both points, or a clock was set in between.", |row| of(row).one_way_delay)
+        .maybe_span_twice("queueing_delay", "one_way_delay_ns minus the smallest one of all packets that go the same way between the points, in nanoseconds; an error of the clocks' offset cancels. It contains the time in queues and the extra serialisation time of large packets. Null where one_way_delay_ns is null.", |row| of(row).queueing_delay)
         .maybe_span("one_way_delay_error_ns", "Maximum error of one_way_delay_ns in nanoseconds: half the sum of the smallest delays of both directions, one tick of each clock, and what the clocks may have moved, beyond the detected skew and steps, since the packets with the smallest delays. Null without a delay, and if the clocks' offset has no bound: all packets of the run went one way, or the fastest packets contradict each other.", |row| of(row).one_way_delay_error)
-        .maybe_span("queueing_delay_error_ns", "Maximum error of queueing_delay_ns in nanoseconds: one tick of each clock, and what the clocks may have moved since the packet with the smallest delay, beyond the detected skew and steps. Null without a delay, and if the clocks' offset has no bound: nothing then shows how they moved.", |row| of(row).queueing_delay_error)
+        .maybe_span("queueing_delay_error_ns", "Maximum error of queueing_delay_ns in nanoseconds: one tick of each clock, and what the clocks may have moved since the packet with the smallest delay, beyond the detected skew and steps. Null without a delay, and if the clocks' offset has no bound: the movement of the clocks is then unknown.", |row| of(row).queueing_delay_error)
         .maybe_flag("ce_marked", "True if the packet left without the ECN codepoint CE and arrived with it: a queue between the points marked it (RFC 3168, section 5). Null if the packet was not captured at both points.", |row| of(row).ce_marked)
 }
 

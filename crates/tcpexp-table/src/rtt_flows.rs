@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn no_flows_are_a_table_without_rows() {
+    fn a_capture_without_flows_gives_a_table_without_rows() {
         let batch = rtt_flow_columns().batch(&[]).unwrap();
         assert_eq!(batch.num_rows(), 0);
     }

@@ -34,7 +34,7 @@ pub fn score_columns() -> Columns<ScoredRow> {
         .text("subset", "Rows of the truth: all, or those with one cwnd_source; not_filled are those where application or receiver limits the sender. For a threshold, the kind of recovery before it.", |row| row.row.subset)
         .count("matched", "True values with an estimate. For an excess, the estimate itself.", |row| row.row.matched)
         .count("truth_count", "Number of true values. For an excess, the truth itself; for epoch_precision_ratio and loss_precision_ratio, the epochs or losses found.", |row| row.row.truth)
-        .maybe_float("value", "The number over the matched values. Null if nothing could be compared.", |row| row.row.value)
+        .maybe_float("value", "The value of the metric over the matched values. Null if nothing could be compared.", |row| row.row.value)
         .maybe_count("flight_size_matched", "True values with a flight size. Null if the flight size is not an alternative estimate.", |row| row.row.flight_size_matched)
         .maybe_float("flight_size_value", "The same number with the flight size as estimate, without a reconstruction. Null if the flight size is not an alternative estimate.", |row| row.row.flight_size_value)
         .done()

@@ -85,7 +85,7 @@ impl Rows {
             rto: cells.signed("rto_ns")?.map(TimeDelta::from_nanos),
             usable_window_bytes: cells.signed("usable_window_bytes")?,
             limit: cells.may_be("limit", &Limit::ALL, Limit::name)?,
-            // Nothing that reads a table back needs the model.
+            // No reader of a table needs the model.
             model: None,
             latest_rtt: None,
             latest_marked_packets: 0,

@@ -360,7 +360,7 @@ mod tests {
             let table = TableWriter::new(format, &schema, Vec::new()).unwrap();
             let error = TableFile::open(file(&table.finish().unwrap())).err();
             insta::allow_duplicates! {
-                insta::assert_snapshot!(error.unwrap(), @"the table has version 1, and this tcpexp reads version 2: write the table again from its captures or logs");
+                insta::assert_snapshot!(error.unwrap(), @"the table has version 1, but this tcpexp reads version 2: write the table again from its captures or logs");
             }
         }
     }

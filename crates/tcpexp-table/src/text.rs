@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn no_flow_is_stated_in_words() {
+    fn the_absence_of_flows_is_stated_in_words() {
         assert_eq!(shown(&[]), "no flows\n");
     }
 

@@ -35,7 +35,7 @@ pub(crate) fn rates<R: 'static>(columns: Builder<R>, of: fn(&R) -> &ThroughputBi
     const NULL: &str = "Null if covered_ns is less than half of width_ns.";
     columns
         .span("width_ns", "Width of the bin, in nanoseconds.", move |row| of(row).width)
-        .span("covered_ns", "The part of the bin between the first and the last packet of the capture, in nanoseconds: the time that the rates are of. Less than width_ns in the first and the last bin of the capture. A flow that begins or ends within a bin was silent for the rest of it.", move |row| of(row).covered)
+        .span("covered_ns", "The part of the bin between the first and the last packet of the capture, in nanoseconds: the time to which the rates refer. Less than width_ns in the first and the last bin of the capture. A flow that begins or ends within a bin was silent for the rest of it.", move |row| of(row).covered)
         .count("packets", "Packets in the bin.", move |row| of(row).volume.packets)
         .count("wire_bytes", "Bytes on the wire, link headers included; without preamble, frame check sequence and inter-frame gap, which are not captured.", move |row| of(row).volume.wire_bytes)
         .count("ip_bytes", "Bytes of the IP packets, headers included.", move |row| of(row).volume.ip_bytes)

@@ -43,7 +43,7 @@ pub fn cause_columns() -> Columns<CauseRow> {
         .time("start_time", "Time of the flow's first packet; if another capture has it, of the sender's first data.", |row| row.row.verdict.began)
         .span("duration_ns", "Time from there to the sender's last ACK, or to its last timeout, in nanoseconds.", |row| row.row.verdict.duration)
         .maybe_time("longest_start_time", "Beginning of the longest uninterrupted time limited by this cause, for `tcpexp explain --at`. Null if the cause has only the time of the last round trip.", |row| row.row.longest().map(|(at, _)| at))
-        .maybe_span("longest_ns", "Length of this time, in nanoseconds. Null where longest_start_time is.", |row| row.row.longest().map(|(_, span)| span))
+        .maybe_span("longest_ns", "Length of this time, in nanoseconds. Null where longest_start_time is null.", |row| row.row.longest().map(|(_, span)| span))
         .maybe_span("base_rtt_ns", "Least smoothed round-trip time of the sender, in nanoseconds. It may include a queue if the capture began in the middle of the connection, where repeated_syn_packets is null. Null if unknown.", |row| row.row.verdict.evidence.base_rtt)
         .maybe_span("queue_delay_ns", "Median of the smoothed round-trip time above the least, over the round trips with a queue, in nanoseconds. Null without such round trips.", |row| row.row.verdict.evidence.queue_delay)
         .maybe_float("rtt_growth_share", "Share of the growth of the bytes in flight that the round-trip time follows: about 1 in a queue that the sender fills alone, about 0 in a queue of others. Null with few round trips with a queue, and if the bytes in flight hardly change.", |row| share(row.row.verdict.evidence.rtt_growth_percent))

@@ -152,7 +152,7 @@ impl ByteCount {
 }
 
 impl Share {
-    /// Nothing of the whole.
+    /// A share of zero.
     pub const NONE: Self = Self(0);
     /// All of the whole.
     pub const ALL: Self = Self(1_000_000_000);

@@ -1,7 +1,7 @@
 //! Recognises damaged records by the checksum of the IPv4 header (RFC 791, section 3.1).
 //!
-//! A wrong checksum alone is no sign of damage: a sender may leave the field to its interface, and
-//! programs that change the addresses of captures often leave it as it was.
+//! A wrong checksum alone does not prove damage: a sender may leave the field to its interface, and
+//! programs that change the addresses of captures often do not update the checksum.
 
 use crate::protocol::{TCP, UDP};
 

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_without_options_has_none() {
+    fn a_header_without_options_yields_no_options() {
         let none = TcpOptions::default();
         assert_eq!(none.of_syn().0, SynOptions::default());
         assert_eq!(none.timestamps(), None);

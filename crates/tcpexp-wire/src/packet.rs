@@ -155,7 +155,7 @@ pub struct Udp {
 ///
 /// The payload begins after the fields that address translation may change: after the identifier of an
 /// ICMP echo, with its sequence number (RFC 792); after the checksum of other ICMP messages; after the
-/// common header of SCTP (RFC 9260, section 3.1). Of other protocols everything is payload, such as
+/// common header of SCTP (RFC 9260, section 3.1). For other protocols, everything is payload, such as
 /// the security parameters index and the sequence number of ESP (RFC 4303, section 2).
 #[derive(Clone, Copy, Debug)]
 pub struct Other {

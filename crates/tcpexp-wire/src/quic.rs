@@ -40,8 +40,8 @@ pub struct QuicLong {
 pub struct QuicShort {
     /// The spin bit.
     pub spin: bool,
-    /// The bytes after the first one: they begin with the destination connection ID, whose length
-    /// only its owner knows.
+    /// The bytes after the first one. They begin with the destination connection ID; the header
+    /// does not contain its length.
     after: ConnectionId,
 }
 
@@ -123,7 +123,7 @@ impl ConnectionId {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// True if it has no bytes: the owner knows the connection by addresses and ports.
+    /// True if the ID has no bytes: its owner identifies the connection by addresses and ports.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -86,7 +86,7 @@ impl fmt::Display for Gap {
         match self.missing_files {
             0 => write!(
                 f,
-                "a file may be missing, as no pause within a file is longer than {}",
+                "a file may be missing, because no pause within a file is longer than {}",
                 self.longest_pause
             ),
             1 => f.write_str("a file of the series is missing"),

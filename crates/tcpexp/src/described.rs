@@ -1,4 +1,4 @@
-//! What capture files say about themselves.
+//! The descriptions that capture files contain of themselves.
 
 use tcpexp_capture::{Capture, Compression, Format, Interface};
 

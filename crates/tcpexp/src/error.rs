@@ -30,7 +30,7 @@ pub enum Error {
         source: tcpexp_store::Error,
     },
     /// Standard input or a pipe cannot be copied to a temporary file.
-    #[error("cannot keep {} in a temporary file", name.display())]
+    #[error("cannot copy {} to a temporary file", name.display())]
     Spool {
         /// Name of the input.
         name: PathBuf,
@@ -140,7 +140,7 @@ pub enum Error {
         table: String,
     },
     /// No row belongs to the flows and directions that count.
-    #[error("no row is left of {pooled}: choose other flows or directions")]
+    #[error("no row of {pooled} is left: choose other flows or directions")]
     NoPooledRows {
         /// Description of the flows and directions.
         pooled: String,
@@ -179,7 +179,7 @@ pub enum Error {
         folder: PathBuf,
     },
     /// The directory is not a dataset, so replacing it would destroy other files.
-    #[error("{} holds something else than a dataset: name another directory", path.display())]
+    #[error("{} contains something other than a dataset: name another directory", path.display())]
     NotOurs {
         /// Path of the directory.
         path: PathBuf,
@@ -220,7 +220,7 @@ pub enum Error {
     },
     /// The manifest of the dataset cannot be parsed.
     #[cfg(feature = "tables")]
-    #[error("{} is no manifest of a dataset", path.display())]
+    #[error("{} is not the manifest of a dataset", path.display())]
     Manifest {
         /// Path of the file.
         path: PathBuf,
@@ -228,7 +228,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// The manifest is not that of a dataset.
-    #[error("{} is of \"{kind}\" and not of a dataset", path.display())]
+    #[error("{} is of \"{kind}\", not of a dataset", path.display())]
     OtherManifest {
         /// Path of the file.
         path: PathBuf,
@@ -244,14 +244,14 @@ pub enum Error {
         other: PathBuf,
     },
     /// A file has other contents than in an earlier analysis.
-    #[error("{} has other contents than when the dataset was made", path.display())]
+    #[error("{} has changed since the dataset was made", path.display())]
     OtherContents {
         /// Path of the file.
         path: PathBuf,
     },
     /// Another version of `tcpexp` wrote the dataset.
     #[error(
-        "{} is of version {version}, and this tcpexp reads version {known}: analyze the captures again",
+        "{} has version {version}, but this tcpexp reads version {known}: analyze the captures again",
         path.display()
     )]
     DatasetVersion {
@@ -264,14 +264,14 @@ pub enum Error {
     },
     /// The survey cannot be parsed.
     #[cfg(feature = "tables")]
-    #[error("{} is no survey", path.display())]
+    #[error("{} is not a survey", path.display())]
     Survey {
         /// Path of the file.
         path: PathBuf,
         /// Cause.
         source: serde_json::Error,
     },
-    /// The file is no survey, or of another version.
+    /// The file is not a survey, or of another version.
     #[cfg(feature = "tables")]
     #[error("{} is of {kind}: make it again with `tcpexp survey`", path.display())]
     OtherSurvey {
@@ -293,7 +293,7 @@ pub enum Error {
     },
     /// The survey was made with other options.
     #[cfg(feature = "tables")]
-    #[error("{} was made with another {option}", survey.display())]
+    #[error("{} was made with a different {option}", survey.display())]
     SurveyOptions {
         /// Path of the survey.
         survey: PathBuf,
@@ -302,7 +302,7 @@ pub enum Error {
     },
     /// The dataset is not a part of a divided analysis.
     #[cfg(feature = "tables")]
-    #[error("{} is a whole dataset and no part of one: parts are made with --shard", path.display())]
+    #[error("{} is a whole dataset, not a part of one: parts are made with --shard", path.display())]
     NoPart {
         /// Path of the dataset.
         path: PathBuf,
@@ -340,7 +340,7 @@ pub enum Error {
     },
     /// The path of a capture is not text.
     #[cfg(feature = "tables")]
-    #[error("{} is no UTF-8, so a table cannot name it", path.display())]
+    #[error("{} is not UTF-8, so a table cannot contain this path", path.display())]
     NoText {
         /// Path of the file.
         path: PathBuf,
@@ -356,7 +356,7 @@ pub enum Error {
     },
     /// Numbers and names of pairs do not correspond.
     #[cfg(feature = "tables")]
-    #[error("the pairs {one} and {other} need a number and a name of their own each")]
+    #[error("the pairs {one} and {other} must have different numbers and different names")]
     PairNames {
         /// Name of a pair.
         one: String,
@@ -365,14 +365,14 @@ pub enum Error {
     },
     /// The dataset is not that of a pair.
     #[cfg(feature = "tables")]
-    #[error("{} is no part of an analysis of pairs: parts are made with `tcpexp analyze --pairs`", path.display())]
+    #[error("{} is not a part of an analysis of pairs: parts are made with `tcpexp analyze --pairs`", path.display())]
     NoPairPart {
         /// Path of the dataset.
         path: PathBuf,
     },
     /// The part is of a pair that the table of pairs does not have.
     #[cfg(feature = "tables")]
-    #[error("{} is of the pair {pair}, which is not in the table of pairs", path.display())]
+    #[error("{} belongs to the pair {pair}, which is not in the table of pairs", path.display())]
     OtherPair {
         /// Path of the part.
         path: PathBuf,
@@ -381,7 +381,7 @@ pub enum Error {
     },
     /// The part was made from other files than those of its pair.
     #[cfg(feature = "tables")]
-    #[error("{} was made from other files than those of the pair {pair}", path.display())]
+    #[error("{} was made from files other than those of the pair {pair}", path.display())]
     OtherFiles {
         /// Path of the part.
         path: PathBuf,
@@ -396,7 +396,7 @@ pub enum Error {
         missing: String,
     },
     /// The format of the log is not recognised.
-    #[error("{} is no log of a known format", path.display())]
+    #[error("{} is not a log of a known format", path.display())]
     UnknownLog {
         /// Path of the file.
         path: PathBuf,

@@ -47,16 +47,17 @@ pub struct CaptureInfo {
     /// Number of flows ended early because too many were open; 0 if flows were not tracked.
     pub flows_shed: u32,
     /// Number of flows without results because the whole capture has too many: those with the least
-    /// data. 0 in measurements that keep nothing of flows that have ended.
+    /// data. 0 in measurements that keep no data about ended flows.
     pub flows_left_out: u32,
     /// Data that was acknowledged and that the capture never shows, at least; nothing if flows were not
     /// tracked.
     pub missed: MissedData,
-    /// Tick of the capture's clock, by its first records, if it is coarser than one microsecond. `None`
-    /// for a live capture, and in measurements of a pair, whose clock model has it.
+    /// Tick of the capture's clock, estimated from its first records, if it is coarser than one
+    /// microsecond. `None` for a live capture, and in measurements of a pair, where the clock model
+    /// contains the tick.
     pub coarse_tick: Option<TimeDelta>,
-    /// True if nearly each packet was captured twice, by the first data segments. False for a live
-    /// capture, and in measurements of a pair, which leave the second record out.
+    /// True if the first data segments show that nearly every packet was captured twice. False for
+    /// a live capture, and in measurements of a pair, which leave out the second record.
     pub has_twins: bool,
     /// The files of the capture, if it is made of several.
     pub set: Option<Arc<CaptureSet>>,
@@ -99,7 +100,7 @@ pub fn given_up_warning(given_up_packets: u64) -> Option<String> {
 pub fn dropped_warning(name: impl std::fmt::Display, dropped_packets: u64) -> Option<String> {
     (dropped_packets > 0).then(|| {
         format!(
-            "{name}: the capture dropped {}; packets missing from it need not be lost",
+            "{name}: the capture dropped {}; packets missing from it are not necessarily lost",
             counted(dropped_packets, "packet")
         )
     })
@@ -112,7 +113,7 @@ pub fn coarse_clock_warning(
 ) -> Option<String> {
     let tick = coarse_tick?;
     Some(format!(
-        "{name}: the clock of the capture advances in steps of {}: times and round-trip times are no more exact, and time bins must be longer",
+        "{name}: the clock of the capture advances in steps of {}, which limits the accuracy of times and round-trip times; time bins must be longer",
         TickMeter::text(tick)
     ))
 }
@@ -121,7 +122,7 @@ pub fn coarse_clock_warning(
 pub fn cut_options_warning(name: impl std::fmt::Display, cut_packets: u64) -> Option<String> {
     (cut_packets > 0).then(|| {
         format!(
-            "{name}: the capture cuts the TCP options of {} off: what the SYNs agreed on and SACK blocks may be unknown, so windows and causes of retransmissions are less certain (capture at least 128 bytes of each packet)",
+            "{name}: the capture cuts off the TCP options of {}: the options that the SYNs agreed on and the SACK blocks may be unknown, so windows and causes of retransmissions are less certain (capture at least 128 bytes of each packet)",
             counted(cut_packets, "packet")
         )
     })
@@ -132,7 +133,7 @@ pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>)
     let SetBack { record, by } = set_back?;
     let by_s = by.as_nanos() as f64 / 1e9;
     Some(format!(
-        "{name}: the clock of the capture was set back by {by_s:.3} s at record {record}: times, rates and round-trip times across this place are wrong by as much"
+        "{name}: the clock of the capture was set back by {by_s:.3} s at record {record}: times, rates and round-trip times across this place are wrong by this amount"
     ))
 }
 
@@ -140,7 +141,7 @@ pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>)
 pub fn twins_warning(name: impl std::fmt::Display, has_twins: bool) -> Option<String> {
     has_twins.then(|| {
         format!(
-            "{name}: the capture has nearly each packet twice: packets, bytes and rates count both records, goodput and retransmissions one of them"
+            "{name}: the capture has nearly every packet twice: packets, bytes and rates count both records, goodput and retransmissions count one of them"
         )
     })
 }

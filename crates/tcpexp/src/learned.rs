@@ -23,8 +23,8 @@ const VERSION: u32 = 6;
 const SAMPLES: u64 = 64;
 const SAMPLE_BYTES: u64 = 1 << 16;
 
-/// What the first passes over two captures learn: the fields that identify packets, the clocks, the
-/// smallest delays, and the flows that correspond under address translation.
+/// The results of the first passes over two captures: the fields that identify packets, the clocks,
+/// the smallest delays, and the flows that correspond under address translation.
 ///
 /// [`rtt`](fn@crate::rtt), [`path`](fn@crate::path) and [`analyze`](fn@crate::analyze) take a survey
 /// in place of these passes, with equal results. A survey is valid for its captures and for the

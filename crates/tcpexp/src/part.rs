@@ -13,14 +13,14 @@ use crate::{Error, Recording, Walk};
 pub enum PartError {
     /// Another version of `tcpexp` wrote it.
     #[error(
-        "it is a part of version {version}, and this tcpexp reads version {PART_VERSION}: split the capture again"
+        "it is a part of version {version}, but this tcpexp reads version {PART_VERSION}: split the capture again"
     )]
     Version {
         /// Version in the file.
         version: u32,
     },
     /// The options change which flows there are.
-    #[error("it is part {shard} of a capture, split with another {option}")]
+    #[error("it is part {shard} of a capture that was split with a different {option}")]
     Options {
         /// The part.
         shard: FlowShard,
@@ -29,7 +29,7 @@ pub enum PartError {
     },
     /// A selection of packets changes the numbers of the flows.
     #[error(
-        "it is part {shard} of a capture, and with {option} its flows would have other numbers: use --flow, or the whole capture"
+        "it is part {shard} of a capture, and {option} would change the numbers of its flows: use --flow, or the whole capture"
     )]
     Selected {
         /// The part.
@@ -65,7 +65,7 @@ pub enum PartError {
         /// The part.
         shard: FlowShard,
     },
-    /// Of the whole capture, only the busiest flows would be kept.
+    /// A measurement of the whole capture would keep only the busiest flows.
     #[error(
         "it is part {shard} of a capture of {flows} flows, more than --max-flows: use --shard {shard} with the whole capture"
     )]

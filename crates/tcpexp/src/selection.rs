@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_moments() {
+    fn other_texts_are_not_moments() {
         for wrong in [
             "",
             "-",

@@ -72,8 +72,8 @@ impl Walk<'static> {
     /// Starts a pass over a live capture that arrives from `input`. `name` names the input in
     /// messages.
     ///
-    /// A packet is shown as soon as its last byte has been read. Nothing is kept, so no second pass
-    /// is possible.
+    /// The pass shows a packet as soon as the last byte of the packet has been read. No data is
+    /// kept, so no second pass is possible.
     pub fn live(
         name: &Path,
         input: impl Read + Send + 'static,

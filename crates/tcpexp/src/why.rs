@@ -16,7 +16,7 @@ use crate::view::View;
 use crate::{CaptureInfo, CaptureOptions, CwndOptions, Error, Recording, cwnd, flows};
 
 /// Minimum payload of a direction for a verdict, in bytes: two initial windows of ten segments
-/// (RFC 6928). The window of a shorter transfer has no time to meet a limit.
+/// (RFC 6928). A shorter transfer ends before its window reaches a limit.
 pub const LARGE_BYTES: u64 = 30_000;
 
 /// True if the sender of this direction has sent enough payload for a verdict.
@@ -86,7 +86,7 @@ pub fn why(
         }
         Ok::<(), Error>(())
     })?;
-    // Of equal flows, the first comes first.
+    // Flows of equal size keep their order.
     verdicts.sort_by_key(|(bytes, verdict)| (std::cmp::Reverse(*bytes), verdict.row.flow));
     Ok(WhyReport {
         verdicts: verdicts.into_iter().map(|(_, verdict)| verdict).collect(),

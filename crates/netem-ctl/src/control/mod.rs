@@ -124,7 +124,7 @@ impl<'a> Control<'a> {
         // Not as root: sudo removes SSH_CONNECTION, from which the script finds the control
         // interface.
         let output = self.run(&scripts::preflight(router), false)?;
-        // A dry run has no output, and its absence must not refuse the router.
+        // A dry run has no output. The missing output must not make the check refuse the router.
         if self.runner.is_dry() {
             return Ok(None);
         }
@@ -138,7 +138,8 @@ impl<'a> Control<'a> {
         let before = holder.filter(|holder| holder.owner == self.owner);
         let before = before.as_ref().and_then(Holder::plan);
         self.make(plan, options).map_err(|why| match before {
-            // Without a connection, what the router has now is unknown, and its watchdog clears it.
+            // Without a connection, the state of the router is unknown, and its watchdog clears the
+            // router.
             Some(before) if !matches!(why, ControlError::Run(_)) => {
                 why.once(self.make(&before, options))
             }
@@ -210,8 +211,8 @@ impl<'a> Control<'a> {
         self.succeeded(&output)
     }
 
-    /// Clears the bottleneck, whoever made it. Needs no plan: the router knows how, or the names and
-    /// numbers of the parts do.
+    /// Clears the bottleneck of any owner. Needs no plan: a script on the router clears the parts,
+    /// or the parts are found by their names and numbers.
     pub fn clear(&self, os: Os) -> Result<Cleared, ControlError> {
         self.cleared(&scripts::clear(os))
     }

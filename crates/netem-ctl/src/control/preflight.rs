@@ -22,7 +22,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// The plan of the bottleneck; `None` if the router does not know it, or an earlier version made it.
+    /// The plan of the bottleneck; `None` if the router has no plan, or if an earlier version wrote it.
     pub fn plan(&self) -> Option<Plan> {
         plan(self.bottleneck.as_ref()?, self.router.as_ref()?).ok()
     }
@@ -88,8 +88,8 @@ pub(crate) fn judge(
     Ok(holder)
 }
 
-/// Refuses root queues of other programs, which deleting ours would not restore, and ingress hooks
-/// of other programs, which would be deleted with ours.
+/// Refuses root queues of other programs, because deleting our queue would not restore them.
+/// Refuses ingress hooks of other programs, because deleting our hook would delete them too.
 fn foreign(
     host: &str,
     interface: &Interface,

@@ -5,7 +5,8 @@ use tcpexp_units::{ByteCount, Share, TimeDelta};
 use super::size::QueueSize;
 use crate::bottleneck::{Path, Queue};
 
-/// Default limits in packets: the limits of Linux, so that a description means the same on both.
+/// Default limits in packets: the limits of Linux, so that a description has the same meaning on
+/// both systems.
 const AQM_SLOTS: u64 = 1_000;
 const FLOW_QUEUE_PACKETS: u64 = 10_240;
 

@@ -147,8 +147,8 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
     })
 }
 
-/// Clears our rules by their set and the pipes by their numbers. It never flushes: the rules that let
-/// us in would go too.
+/// Clears our rules by their set and the pipes by their numbers. It never flushes, because a flush
+/// would also remove the rules that permit our connection.
 pub(crate) fn clear() -> Vec<Step> {
     // The rules go first: a rule without its pipe would drop packets.
     let mut steps = vec![Step::may_fail(&format!("ipfw -q delete set {SET}"))];

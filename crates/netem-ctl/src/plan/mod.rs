@@ -1,5 +1,5 @@
-//! Commands that create a bottleneck, and checks of a router's output. Pure: nothing here touches a
-//! host.
+//! Commands that create a bottleneck, and checks of a router's output. Pure functions: no code in
+//! this module contacts a host.
 
 mod aqm;
 mod check;

@@ -159,7 +159,7 @@ fn offload(device: &str, output: &str) -> Vec<Mismatch> {
         // An offload that cannot be switched off reads `on [fixed]`.
         let state = match found(name) {
             Some((_, value)) if value.starts_with("off") => continue,
-            // A kernel that does not know the offload does not apply it.
+            // A kernel that lacks the offload does not apply it.
             None if name == NEWEST_OFFLOAD && !features.is_empty() => continue,
             Some((_, value)) => value,
             None => "missing",

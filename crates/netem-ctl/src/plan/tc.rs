@@ -65,7 +65,7 @@ pub(crate) const OFFLOADS: [(&str, &str); 5] = [
     (NEWEST_OFFLOAD, NEWEST_OFFLOAD),
 ];
 
-/// The only one of [`OFFLOADS`] that a supported kernel may not know: it came with Linux 4.18.
+/// The only one of [`OFFLOADS`] that a supported kernel may lack: Linux 4.18 introduced it.
 pub(crate) const NEWEST_OFFLOAD: &str = "tx-udp-segmentation";
 
 /// The rate that makes netem keep the order of packets under jitter (`sch_netem.c`, `netem_enqueue`:

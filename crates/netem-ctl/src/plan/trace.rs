@@ -8,7 +8,8 @@ use crate::trace_link;
 /// A file that the router needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LinkFile {
-    /// Its name without a folder. A shell function of this name prints it.
+    /// Name of the program's file without a folder. A shell function of this name prints the
+    /// program.
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
 }

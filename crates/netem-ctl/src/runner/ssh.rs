@@ -2,7 +2,7 @@
 //!
 //! Uses the program rather than a library, so that agents, jump hosts, hardware keys and
 //! `~/.ssh/config` work as they do by hand. Calls the program directly rather than through a crate,
-//! because the crates for it need an asynchronous runtime that nothing else here uses.
+//! because such crates need an asynchronous runtime that no other code here uses.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -57,8 +57,8 @@ impl Default for SshOptions {
         Self {
             config: None,
             patience: Duration::from_secs(15),
-            // Longer than the pauses between the commands of one task, and short enough that no
-            // connection seems forgotten.
+            // Longer than the pauses between the commands of one task, and short enough that unused
+            // connections close soon.
             idle: Duration::from_secs(20),
         }
     }
@@ -142,7 +142,8 @@ impl Ssh {
 
     /// The time limit here.
     fn limit(&self, script: &Script) -> Duration {
-        // Connecting may take the whole patience before the script's own limit begins.
+        // The connection may take the whole time limit for connecting before the script's own limit
+        // begins.
         script.timeout + self.options.patience + shell::MARGIN
     }
 

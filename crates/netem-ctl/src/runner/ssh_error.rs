@@ -5,7 +5,7 @@ use std::fmt;
 /// Why a host cannot be used over SSH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SshProblem {
-    /// Nothing listens there.
+    /// No server listens on the port.
     Refused,
     /// The name is unknown.
     UnknownName,

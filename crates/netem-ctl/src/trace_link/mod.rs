@@ -5,8 +5,8 @@
 //! arrival, and stamps the packet with it. The `fq` queue below holds a packet until its stamp. A packet
 //! that finds the queue full is dropped.
 //!
-//! Linux has no queue that follows a trace: changes of a rate limiter's rate are a packet off each, as
-//! its debt at the old rate remains.
+//! Linux has no queue that follows a trace: each change of a rate limiter's rate causes an error of
+//! one packet, because the limiter keeps its debt at the old rate.
 
 mod assembler;
 mod object_file;

@@ -14,7 +14,7 @@ pub(crate) const SECTION: &str = "tc";
 /// The kernel requires a license for some functions; ours calls none of these.
 const LICENSE: &[u8] = b"Dual MIT/GPL\0";
 
-/// Writes the program as an object file with the sections that libbpf knows.
+/// Writes the program as an object file with the sections that libbpf reads.
 pub(super) fn write(program: &Program) -> Vec<u8> {
     let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
     let mut section = |name: &str, kind| file.add_section(Vec::new(), name.into(), kind);

@@ -93,8 +93,8 @@ pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
         .compute(R2, Add, 999)
         .compute(R2, Divide, 1_000)
         .compute(R3, Set, 0);
-    // A binary search without branches, which the kernel's verifier follows once: R3 is the number of
-    // times before R2.
+    // A binary search without branches, so that the kernel's verifier follows it only once. R3 is the
+    // number of times before R2.
     for bit in (0..table.bits).rev() {
         let step = 1 << bit;
         code.compute(R4, Set, R3).compute(R4, Add, step - 1);

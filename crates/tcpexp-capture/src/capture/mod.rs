@@ -168,12 +168,13 @@ impl Capture<'_> {
         self.walk.interfaces()
     }
 
-    /// What the file says about the whole capture if it is a part; known after the first record.
+    /// Facts about the whole capture at the start of a part; available after the first record.
+    /// `None` if the file is not a part.
     pub fn part_head(&self) -> Option<&PartHead> {
         self.walk.part()?.0.as_ref()
     }
 
-    /// What the end of a part says about the whole capture; known after the last record.
+    /// Facts about the whole capture at the end of a part; available after the last record.
     pub fn part_end(&self) -> Option<&PartEnd> {
         self.walk.part()?.1.as_ref()
     }

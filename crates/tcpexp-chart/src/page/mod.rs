@@ -93,7 +93,8 @@ pub struct PageRun {
     pub flows: Vec<PageFlow>,
     /// Number of flows in the dataset of the run, including those that are not on the page.
     pub all_flows: usize,
-    /// Number of flows that the rule of the page chooses, including those that are too many for the page.
+    /// Number of flows that the rule of the page chooses, including those for which the page has no
+    /// room.
     pub chosen_flows: usize,
 }
 
@@ -238,7 +239,7 @@ impl Page {
     ///
     /// Fails only if a value has no JSON representation.
     pub fn html(&self) -> serde_json::Result<String> {
-        // In a JSON string the escape is the same character, and it cannot start an HTML tag.
+        // In a JSON string, the escape means the same character, and it cannot start an HTML tag.
         let data = serde_json::to_string(self)?.replace('<', "\\u003c");
         let title = escaped(&self.title);
         let (style, script) = (STYLE.concat(), SCRIPTS.concat());

@@ -13,7 +13,7 @@ use crate::known_names;
 
 /// One number per run as bars: the median over runs, with its 95 % bootstrap interval
 ///
-/// Numbers that `tcpexp compare` has, such as goodput, are its own.
+/// If `tcpexp compare` has a number of this name, such as goodput, the chart shows that number.
 ///
 /// Goodput for each congestion control and delay:
 ///     tcpexp plot bar results --y goodput --x delay --colour cc -o goodput.svg

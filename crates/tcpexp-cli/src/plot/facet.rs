@@ -16,7 +16,7 @@ const MAX_LINES: usize = 12;
 #[derive(clap::Args)]
 pub(super) struct FacetArgs {
     /// Draw one panel per value of these columns, with the same axes and one legend [default: the first
-    /// column of groups that are too many for one panel]
+    /// grouping column, if one panel has no room for all groups]
     #[arg(
         long,
         value_name = "COLUMN,…",

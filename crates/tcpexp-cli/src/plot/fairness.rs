@@ -11,11 +11,11 @@ use super::of_runs::OfRunsArgs;
 use super::pool::PoolArgs;
 use crate::known_names;
 
-/// A number of `tcpexp compare` over a parameter: fairness by default; the median over runs, with its interval
+/// A number of `tcpexp compare`, by default the fairness, over a parameter: the median over runs, with its interval
 ///
 /// Jain's index of the flows' goodputs over the delay:
 ///     tcpexp plot fairness results --x delay --colour cc -o fairness.svg
-/// One less the smallest goodput of a flow over the largest:
+/// One minus the ratio of the smallest to the largest goodput of a flow:
 ///     tcpexp plot fairness results --y epsilon --x delay -o epsilon.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]

@@ -60,11 +60,11 @@ pub(crate) struct FigureArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Axes")]
     y_name: Option<String>,
 
-    /// Make the horizontal axis logarithmic; zero and numbers below it are beyond its left end
+    /// Make the horizontal axis logarithmic; values of zero and less lie beyond its left end
     #[arg(long, help_heading = "Axes")]
     x_log: bool,
 
-    /// Make the vertical axis logarithmic; zero and numbers below it are beyond its lower end
+    /// Make the vertical axis logarithmic; values of zero and less lie beyond its lower end
     #[arg(long, help_heading = "Axes")]
     y_log: bool,
 }

@@ -12,7 +12,7 @@ use crate::known_names;
 
 /// One number per run as a colour over two parameters: the median over runs
 ///
-/// Numbers that `tcpexp compare` has, such as the median RTT, are its own.
+/// If `tcpexp compare` has a number of this name, such as the median RTT, the chart shows that number.
 ///
 /// RTT over rate and delay:
 ///     tcpexp plot heatmap results --value rtt --x rate --y delay -o rtt.svg

@@ -49,7 +49,7 @@ impl OfRunsArgs {
         }
         if self.warmup != TimeDelta::ZERO {
             return Err(wrong_usage(&format!(
-                "--warmup applies to the numbers of tcpexp compare, and {column} is none for these rows"
+                "--warmup applies to the numbers of tcpexp compare only, and it has no {column} for these rows"
             )))
             .context("wrong option");
         }

@@ -6,9 +6,9 @@ use crate::known_names;
 
 #[derive(clap::Args)]
 pub(super) struct SlotArgs {
-    /// Draw one slot per value of a column along the horizontal axis; of two columns, the first
-    /// groups the slots into bands [default: the parameters that a sweep varies, else files, else
-    /// flows]
+    /// Draw one slot per value of a column along the horizontal axis; with two columns, the first
+    /// one groups the slots into bands [default: the parameters that a sweep varies, else files,
+    /// else flows]
     #[arg(
         long,
         value_name = "COLUMN,…",

@@ -13,7 +13,7 @@ use crate::known_names;
 
 /// Throughput over delay: points, their mean, and the ellipse of one standard deviation
 ///
-/// A point is a flow of a run in a sweep, and a time bin in a dataset:
+/// In a sweep, a point is a flow of a run; in a dataset, a point is a time bin:
 ///     tcpexp plot throughput-delay results --group cc -o scatter.svg
 ///     tcpexp plot throughput-delay run1 -o scatter.svg
 #[derive(clap::Args)]

@@ -114,7 +114,7 @@ impl ChartKind for TimeseriesArgs {
         let has_rates = kinds.iter().any(|kind| is_rate(kind, &data));
         if self.bin.is_some() && !has_rates {
             return Err(wrong_usage(
-                "--bin is for panels of rates, such as throughput",
+                "--bin applies to panels of rates only, such as throughput",
             ));
         }
         let mut flows = source.flows()?;
@@ -245,7 +245,8 @@ impl Source<'_> {
         Ok(flows.transpose()?.unwrap_or_default())
     }
 
-    /// Draws the panels. Of default panels, which nobody asked for, those without values are left out.
+    /// Draws the panels. Default panels without values are left out, because the user did not ask for
+    /// them.
     fn panels(
         &self,
         kinds: &[PanelKind],

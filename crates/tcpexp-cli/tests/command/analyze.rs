@@ -194,7 +194,7 @@ fn a_failed_analysis_leaves_no_dataset() {
     assert_snapshot!(desk.failure("analyze src.pcap -o text.txt"), @"cannot write text.txt: not a directory");
     std::fs::create_dir(desk.path("other")).unwrap();
     desk.put("other/text.txt", b"mine");
-    assert_snapshot!(desk.failure("analyze src.pcap -o other"), @"other holds something else than a dataset: name another directory");
+    assert_snapshot!(desk.failure("analyze src.pcap -o other"), @"other contains something other than a dataset: name another directory");
     assert_eq!(desk.written(), ["other", "text.txt"]);
 }
 

@@ -38,7 +38,7 @@ duration = "8s"
 }
 
 #[test]
-fn verdicts_are_of_the_values_of_a_comparison() {
+fn verdicts_use_the_values_of_a_comparison() {
     let desk = sweep(&runs());
     let line = "check . --warmup 2s --baseline . --expect utilisation>0.9 --expect rtt_median_ms<90 \
         --expect goodput_bps>=1.1*baseline --expect convergence_s<1 -o verdicts.csv \
@@ -113,7 +113,7 @@ only = { generators = 3 }
 fn an_expectation_about_nothing_is_refused() {
     let desk = sweep(&runs());
     assert_snapshot!(desk.misuse("check ."), @"error: . has no plan.toml with expectations: use --expect");
-    assert_snapshot!(desk.misuse("check . --expect rtt<80").lines().next().unwrap(), @r#"error: invalid value 'rtt<80' for '--expect <EXPECTATION>': no measure is named "rtt"; there are goodput_bps, flow_goodput_bps, utilisation, rtt_base_ms, rtt_min_ms, rtt_median_ms, rtt_p95_ms, rtt_p99_ms, rtt_mean_ms, induced_rtt_median_ms, induced_rtt_p95_ms, loss_ratio, retransmission_ratio, mark_ratio, queue_marked_packets, jain, jain_window_min, jain_window_median, jain_window_fair_share, max_min_ratio, epsilon, convergence_s, rtt_unfairness_exponent, share_ratio, friendliness, goodput_harm, rtt_harm, completion_harm, rate_response_s, rtt_response_s, completion_median_s, completion_p95_s, load_time_s, slowdown_median, slowdown_p95, transfer_time_ratio, tcp_efficiency_percent, buffer_delay_percent, mos, startup_delay_s, stall_count, stall_ratio, video_rate_bps"#);
+    assert_snapshot!(desk.misuse("check . --expect rtt<80").lines().next().unwrap(), @r#"error: invalid value 'rtt<80' for '--expect <EXPECTATION>': no measure is named "rtt"; the measures are goodput_bps, flow_goodput_bps, utilisation, rtt_base_ms, rtt_min_ms, rtt_median_ms, rtt_p95_ms, rtt_p99_ms, rtt_mean_ms, induced_rtt_median_ms, induced_rtt_p95_ms, loss_ratio, retransmission_ratio, mark_ratio, queue_marked_packets, jain, jain_window_min, jain_window_median, jain_window_fair_share, max_min_ratio, epsilon, convergence_s, rtt_unfairness_exponent, share_ratio, friendliness, goodput_harm, rtt_harm, completion_harm, rate_response_s, rtt_response_s, completion_median_s, completion_p95_s, load_time_s, slowdown_median, slowdown_p95, transfer_time_ratio, tcp_efficiency_percent, buffer_delay_percent, mos, startup_delay_s, stall_count, stall_ratio, video_rate_bps"#);
     assert_snapshot!(desk.failure("check . --expect jain>baseline"), @r#""jain > 1 * baseline" needs the results of an earlier sweep as its baseline"#);
     plan(&desk, "");
     assert_snapshot!(desk.misuse("check ."), @"error: ./plan.toml has no [[expect]]: use --expect");
@@ -132,7 +132,7 @@ fn an_expectation_about_nothing_is_refused() {
         &desk,
         "[[traffic]]\nname = \"web\"\ntool = \"http\"\nsizes = [\"1kB\"]\n\n[[expect]]\nthat = \"jain > 0.9\"\nof = \"web\"",
     );
-    assert_snapshot!(desk.failure("check ."), @r#""jain > 0.9" is about no result: no traffic is named web; there is bulk, file, voice"#);
+    assert_snapshot!(desk.failure("check ."), @r#""jain > 0.9" applies to no result: no traffic is named web; there is bulk, file, voice"#);
 }
 
 #[test]

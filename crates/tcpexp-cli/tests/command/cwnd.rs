@@ -178,7 +178,7 @@ fn windows_are_drawn() {
 }
 
 #[test]
-fn a_chart_without_a_window_says_why() {
+fn a_chart_without_a_window_states_the_reason() {
     let desk = Desk::empty();
     let mut lines = String::new();
     for segment in 0..40 {

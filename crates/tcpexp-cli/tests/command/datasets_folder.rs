@@ -119,14 +119,14 @@ fn captures_with_other_contents_leave_their_dataset_as_it_is() {
     let output = desk.run("analyze sets -q");
     assert!(!output.status.success());
     assert_snapshot!(text(&output.stderr), @r"
-    tcpexp: sets/b: b1.pcap has other contents than when the dataset was made
+    tcpexp: sets/b: b1.pcap has changed since the dataset was made
     tcpexp: the analysis of 1 of 2 runs failed
     ");
     assert_eq!(desk.get("sets/b/flows.parquet"), before);
 }
 
 #[test]
-fn one_dataset_is_a_run_of_its_own() {
+fn one_dataset_is_a_separate_run() {
     let desk = mixed();
     let goodput = |line: &str| {
         let rows = rows(&desk.text(line));

@@ -129,7 +129,7 @@ fn within_sentences(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_plan_reference_is_that_of_the_types() {
+fn the_plan_reference_matches_the_types() {
     let page = root().join(GUIDE).join("plan_reference.md");
     let current = tcpexp_sweep::plan::reference();
     if env::var_os(UPDATE).is_some() {

@@ -184,7 +184,7 @@ fn a_truncated_log_keeps_its_whole_lines() {
 }
 
 #[test]
-fn the_summary_of_flent_is_of_samples_and_the_means_of_tools() {
+fn the_summary_of_flent_uses_samples_and_the_means_of_tools() {
     let desk = Desk::new();
     // An early version: HTTP latency in seconds, and UDP round trips in transactions per second.
     let file = r#"{"version": 2, "metadata": {"NAME": "http-1up", "T0": "2026-01-01T00:00:09Z",

@@ -114,7 +114,7 @@ fn set_back(mut pcap: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn what_makes_numbers_of_a_capture_uncertain_is_described() {
+fn causes_of_uncertain_numbers_of_a_capture_are_described() {
     let of = |spec| {
         let scenario = Scenario {
             src: spec,

@@ -153,7 +153,7 @@ fn bins_of_rates_can_be_wider_than_in_the_table() {
     );
     assert_eq!(
         desk.misuse("plot timeseries rtt.parquet --bin 5s -o chart.svg"),
-        "error: --bin is for panels of rates, such as throughput"
+        "error: --bin applies to panels of rates only, such as throughput"
     );
 }
 

@@ -69,7 +69,7 @@ fn a_sweep_is_grouped_by_its_varied_parameters() {
 }
 
 #[test]
-fn runs_of_equal_names_in_different_places_are_told_apart() {
+fn runs_of_equal_names_in_different_places_are_distinguished() {
     let desk = Desk::new();
     for place in ["one", "two"] {
         std::fs::create_dir(desk.path(place)).unwrap();

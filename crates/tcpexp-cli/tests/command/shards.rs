@@ -271,7 +271,7 @@ fn foreign_and_missing_parts_are_refused_by_name() {
     assert_snapshot!(desk.failure("merge part1 wide part3 -o all"), @"wide and part1 are parts of different analyses: they differ in options");
     assert_snapshot!(desk.failure("merge part1 fourth part3 -o all"), @"fourth and part1 are parts of different analyses: they differ in number of parts");
     assert_snapshot!(desk.failure("merge part1 moved part3 part1 -o all"), @"part1 and part1 are both part 1/3");
-    assert_snapshot!(desk.failure("merge whole -o all"), @"whole is a whole dataset and no part of one: parts are made with --shard");
+    assert_snapshot!(desk.failure("merge whole -o all"), @"whole is a whole dataset, not a part of one: parts are made with --shard");
     assert_snapshot!(desk.failure("merge nothing -o all"), @"cannot open nothing/manifest.json: No such file or directory (os error 2)");
     assert!(!desk.path("all").exists());
     // The flows of one part would pass for those of a whole run.

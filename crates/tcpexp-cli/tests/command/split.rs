@@ -86,7 +86,7 @@ fn records_without_a_packet_leave_the_flows_of_parts_as_they_are() {
 }
 
 #[test]
-fn parts_of_a_capture_that_has_each_packet_twice_say_so() {
+fn parts_of_a_capture_with_each_packet_twice_are_marked_as_such() {
     let mut scenario = many_flows(false);
     scenario.src.twice = true;
     let desk = Desk::with(&simulate(&scenario));
@@ -253,10 +253,10 @@ fn a_part_is_refused_where_it_would_give_other_rows() {
     // Its own shard is no other selection.
     desk.bytes(&format!("flows {part} --shard 2/3 -q -o own.csv"));
     assert_snapshot!(desk.failure(&format!("flows {part} --shard 1/3")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture and has no flow of part 1/3");
-    assert_snapshot!(desk.failure(&format!("rtt {part} --filter tcp")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture, and with --filter its flows would have other numbers: use --flow, or the whole capture");
-    assert_snapshot!(desk.failure(&format!("cwnd {part} --from 1s")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture, and with --from its flows would have other numbers: use --flow, or the whole capture");
-    assert_snapshot!(desk.failure(&format!("flows {part} --max-flows 7")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture, split with another --max-flows");
-    assert_snapshot!(desk.failure(&format!("flows {part} --inner")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture, split with another --inner");
+    assert_snapshot!(desk.failure(&format!("rtt {part} --filter tcp")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture, and --filter would change the numbers of its flows: use --flow, or the whole capture");
+    assert_snapshot!(desk.failure(&format!("cwnd {part} --from 1s")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture, and --from would change the numbers of its flows: use --flow, or the whole capture");
+    assert_snapshot!(desk.failure(&format!("flows {part} --max-flows 7")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture that was split with a different --max-flows");
+    assert_snapshot!(desk.failure(&format!("flows {part} --inner")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture that was split with a different --inner");
     assert_snapshot!(desk.failure(&format!("throughput {part}")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture, and bins and totals depend on packets of all flows: use --shard 2/3 with the whole capture");
     assert_snapshot!(desk.failure(&format!("rtt {part} parts/dst.2-of-3.pcapng")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture, and delays and losses between two captures depend on packets of all flows: use --shard 2/3 with the whole capture");
     assert_snapshot!(desk.failure(&format!("survey {part} parts/dst.2-of-3.pcapng -o s.json")), @r"cannot measure parts/src.2-of-3.pcapng: it is part 2/3 of a capture, and delays and losses between two captures depend on packets of all flows: use --shard 2/3 with the whole capture");

@@ -110,8 +110,8 @@ fn a_survey_of_other_captures_or_options_is_refused() {
     let rtt = "rtt src.pcap dst.pcap -q --survey survey.json";
     let path = "path src.pcap dst.pcap -q --survey";
     assert_snapshot!(desk.failure("rtt dst.pcap src.pcap -q --survey survey.json"), @"survey.json was made from src.pcap, and dst.pcap has other contents");
-    assert_snapshot!(desk.failure(&format!("{rtt} --max-owd 1s")), @"survey.json was made with another --max-owd");
-    assert_snapshot!(desk.failure(&format!("{rtt} --filter tcp")), @"survey.json was made with another --filter");
+    assert_snapshot!(desk.failure(&format!("{rtt} --max-owd 1s")), @"survey.json was made with a different --max-owd");
+    assert_snapshot!(desk.failure(&format!("{rtt} --filter tcp")), @"survey.json was made with a different --filter");
     assert_snapshot!(desk.failure(&format!("{path} nothing.json")), @"cannot open nothing.json: No such file or directory (os error 2)");
     desk.put(
         "other.json",
@@ -119,7 +119,7 @@ fn a_survey_of_other_captures_or_options_is_refused() {
     );
     assert_snapshot!(desk.failure(&format!("{path} other.json")), @r#"other.json is of "tcpexp dataset", version 1: make it again with `tcpexp survey`"#);
     desk.put("text.json", b"{");
-    assert_snapshot!(desk.failure(&format!("{path} text.json")), @"text.json is no survey: EOF while parsing an object at line 1 column 1");
+    assert_snapshot!(desk.failure(&format!("{path} text.json")), @"text.json is not a survey: EOF while parsing an object at line 1 column 1");
     assert_snapshot!(desk.misuse("rtt src.pcap --survey survey.json"), @"error: the following required arguments were not provided:");
     let mut changed = desk.get("src.pcap");
     let last = changed.len() - 1;

@@ -46,7 +46,7 @@ fn a_row_is_a_bin_of_a_flow_direction_or_of_the_total() {
 }
 
 #[test]
-fn rates_are_of_the_time_that_the_capture_covers() {
+fn rates_refer_to_the_time_that_the_capture_covers() {
     let desk = Desk::new();
     let seen = ORDINARY.truth.src.records();
     let nanos = |seen: &Sighting| seen.at.as_nanos();

@@ -176,8 +176,9 @@ impl FlowTable {
         // wrong one ends none.
         let certain = at.min(before);
         self.swept = self.swept.min(certain);
-        // A sweep walks the whole table, so it must be paid for by packets since the last one.
-        // Otherwise a file whose timestamps jump back and forth is swept at almost every packet.
+        // A sweep walks the whole table, so there must be enough packets since the last sweep to
+        // make up for its cost. Otherwise a file whose timestamps jump back and forth is swept at
+        // almost every packet.
         let is_affordable = self.tracked_since_sweep > self.len() / 4;
         if is_affordable && certain - self.swept > self.sweep_interval {
             self.sweep(certain);

@@ -1,4 +1,4 @@
-//! Flows of a part of a capture, which begin and end where its marks say.
+//! Flows of a part of a capture, which begin and end at the marks of the part.
 
 use std::collections::HashMap;
 

@@ -73,7 +73,7 @@ impl Columns {
 /// Reads one line of `/proc/net/tcpprobe`: 11 columns, or 10 from before `rcv_wnd` (2013).
 ///
 /// Time starts when the file was opened. The round-trip time is in jiffies up to Linux 3.15 and in
-/// microseconds after; the file does not say which, so it is left out.
+/// microseconds after; the file does not state which, so the round-trip time is left out.
 pub(super) fn proc_line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
     let row: Vec<&str> = text.split_ascii_whitespace().collect();
     let &[

@@ -1,7 +1,7 @@
 //! `tcp:tcp_probe` and its companions, as tracefs, trace-cmd and perf print them.
 //!
-//! A line is `TASK-PID [CPU] flags SECONDS: event: key=value …`. Which keys there are depends on the
-//! kernel's age: `family` came late, `sock_cookie` in 4.20.
+//! A line is `TASK-PID [CPU] flags SECONDS: event: key=value …`. The keys depend on the version of
+//! the kernel: later kernels added `family`, and 4.20 added `sock_cookie`.
 
 use std::net::SocketAddr;
 

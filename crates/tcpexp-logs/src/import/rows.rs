@@ -87,7 +87,7 @@ pub struct StateChange {
 /// The states of Linux's congestion control (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CongestionState {
-    /// Nothing suspicious.
+    /// No congestion event is suspected.
     Open,
     /// Duplicate or selective ACKs arrive, but too few to detect a loss.
     Disorder,

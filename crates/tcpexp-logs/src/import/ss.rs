@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn two_lines_per_connection_with_the_time_before() {
+    fn two_lines_per_connection_are_read_after_a_line_with_the_time() {
         let log = "
             1795246987
             State Recv-Q Send-Q Local Address:Port Peer Address:Port

@@ -20,13 +20,13 @@ pub struct EpochScore {
     /// Number of pairs of epochs that began at about the same time; each epoch is in at most one
     /// pair.
     pub matched: u64,
-    /// Number of these pairs where both sides know the kind.
+    /// Number of these pairs for which the kind is known on both sides.
     pub kind_known: u64,
     /// Number of these pairs with the same kind.
     pub kind_right: u64,
     /// Median difference of the start times of a pair.
     pub began_error_median: Option<TimeDelta>,
-    /// Number of pairs where both sides know the end.
+    /// Number of pairs for which the end is known on both sides.
     pub end_known: u64,
     /// Median difference of the end times of a pair.
     pub ended_error_median: Option<TimeDelta>,
@@ -47,7 +47,7 @@ impl EpochScore {
         share(self.matched, self.truth)
     }
 
-    /// Share of correct kinds among the pairs where both sides know the kind.
+    /// Share of correct kinds among the pairs for which the kind is known on both sides.
     pub fn kind_accuracy(&self) -> Option<f64> {
         share(self.kind_right, self.kind_known)
     }

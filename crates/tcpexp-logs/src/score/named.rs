@@ -53,7 +53,7 @@ pub fn score_all(
                     .iter()
                     .filter(|ours| ours.ends == ends)
                     .filter_map(|ours| Some((overlap(ours, truth)?, ours)))
-                    // Of equal overlaps, the first.
+                    // If overlaps are equal, the first one counts.
                     .rev()
                     .max_by_key(|(overlap, _)| *overlap)
                     .map(|(_, ours)| ours),

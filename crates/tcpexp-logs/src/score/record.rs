@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_receiver_limits_where_an_ack_shows_it() {
+    fn an_ack_shows_that_the_receiver_limits_the_sender() {
         let mut samples = [0, 10, 30].map(|millis| Row::at(millis).seq(0, 9).sample());
         samples[1].limit = Some(Limit::CongestionWindow);
         samples[2].limit = Some(Limit::ReceiverWindow);

@@ -14,8 +14,8 @@ use tcpexp_measure::sender::SenderSample;
 ///
 /// `snd_nxt` at the arrival of an ACK is not always known: a capture at the receiver does not
 /// contain packets that were lost before it. Rows without an exact match are therefore paired by
-/// `snd_una` alone. Leaving them out would score a receiver-side reconstruction only where the
-/// window is easy to know.
+/// `snd_una` alone. Without these rows, the score of a receiver-side reconstruction would cover
+/// only the states in which the window is easy to determine.
 pub(super) struct BySeq<'a> {
     places: HashMap<(u32, u32), Vec<&'a SenderSample>>,
     by_una: HashMap<u32, Vec<&'a SenderSample>>,
@@ -38,8 +38,8 @@ impl<'a> BySeq<'a> {
     }
 
     /// Returns the row with the sequence numbers of `other` that is nearest to `at` and within
-    /// `tolerance`; without one, the nearest row with the same `snd_una`. Of two equally near rows,
-    /// the earlier.
+    /// `tolerance`; without such a row, the nearest row with the same `snd_una`. If two rows are
+    /// equally near, the earlier one.
     pub(super) fn find(
         &self,
         other: &SenderSample,

@@ -30,8 +30,8 @@ impl Retransmitted {
 /// Counts of out-of-order packets. The position of the capture is certain only at the end, so the
 /// counts serve both readings: at the sender and elsewhere.
 ///
-/// A list of the kinds that occur, because there may be two for each of a million connections, and
-/// few of them have more than two kinds.
+/// The counts are a list of the kinds that occur: a million connections may have two such lists
+/// each, and few connections have more than two kinds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutOfSequence(Vec<(Kind, Retransmitted)>);
 

@@ -37,7 +37,7 @@ impl Outstanding {
     }
 
     /// Makes room for an initial window (RFC 6928, section 2), then for four times as many segments.
-    /// Allocates anew: growing in place takes a lock in common allocators.
+    /// Allocates new memory, because growing in place takes a lock in common allocators.
     #[cold]
     fn make_room(&mut self) {
         let mut larger = VecDeque::with_capacity((4 * self.others.len()).max(16));

@@ -138,7 +138,7 @@ pub struct DirectionSummary {
     pub spin_rtt: Option<Box<RttSummary>>,
 }
 
-/// What the connection knows of one of its directions.
+/// The connection's data about one of its directions.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub(super) position: Option<Position>,

@@ -1,9 +1,10 @@
-//! How likely the observed windows are under one control.
+//! The likelihood of the observed windows under one control.
 //!
 //! The right control predicts most windows to the segment, and nearly all to within one. So an error is
-//! evidence, as long as it is new: an error in a window stays in all windows that grow from it, and its end is
-//! no error. How often the right control is off by one depends on the path: with many segments in a round trip,
-//! windows are compared while they grow. So this share is taken from the control that fits best.
+//! evidence only while it is new: all windows that grow from a wrong window have the same error, and
+//! the end of an error is not another error. The share of errors by one segment under the right control
+//! depends on the path: with many segments in a round trip, windows are compared while they grow. So
+//! this share is taken from the control that fits best.
 
 use std::f64::consts::LN_2;
 
@@ -17,12 +18,12 @@ const USUAL: f64 = 1.0;
 const RARE: f64 = 0.05;
 /// Part of a window that counts as one more segment of error: super-packets leave up to 1.6 % unfilled.
 const BLUR_PART: f64 = 0.01;
-/// Least window that counts while it grows: below it, windows are set by losses more than by growth, and what a
-/// control remembers of them is uncertain by as much.
+/// Smallest window that counts while it grows. Losses, more than growth, determine smaller windows, and
+/// the state that a control remembers is uncertain by as much.
 const MIN_WINDOW: u32 = 8;
 /// Round trips in which an unchanged error by one segment counts. A sender may hold a segment back for
-/// one round trip (`tcp_tso_should_defer`): this error ends after it, an error in the window itself
-/// lasts.
+/// one round trip (`tcp_tso_should_defer`): this error ends after that round trip, while an error in
+/// the window itself lasts.
 const LASTING: u32 = 2;
 /// Greatest error that counts, in segments.
 const MOST: f64 = 8.0;
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_counts_while_it_is_new() {
+    fn an_error_counts_only_while_it_is_new() {
         let once = grown(&[(20, 20), (21, 24), (22, 25), (23, 26)]);
         let growing = grown(&[(20, 20), (21, 24), (22, 28), (23, 32)]);
         let right = grown(&[(24, 24), (25, 25), (26, 26), (27, 27)]);

@@ -2,10 +2,10 @@
 //!
 //! The rules of each known control are replayed on the ACKs, losses and round-trip times that the
 //! sender saw. The control whose predicted windows equal the reconstructed ones is the answer, if it
-//! is the only one: where several controls would have sent the same, or none, the answer is a reason
-//! instead.
+//! is the only one: where several controls would have sent the same data, or no control would have,
+//! the answer is a reason instead.
 //!
-//! The input are the rows of [`sender_state`](crate::sender::sender_state).
+//! The input consists of the rows of [`sender_state`](crate::sender::sender_state).
 //!
 //! ```
 //! use tcpexp_measure::naming::Namer;

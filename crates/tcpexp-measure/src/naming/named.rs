@@ -29,12 +29,13 @@ const MIN_FILLED_PERCENT: u64 = 30;
 /// Least number of probes of the round-trip time for BBR.
 const MIN_PROBES: u32 = 1;
 
-/// How much rarer TCP-LP is than Reno, which sends the same until TCP-LP backs off. TCP-LP is for
-/// background transfers and must be selected, and no census of the Internet found it (Mishra et al.,
-/// SIGMETRICS 2019, have Reno on 0.8 % of the servers): an assumption, not a measurement.
+/// Prior probability of TCP-LP relative to Reno. Both send the same until TCP-LP backs off. This
+/// value is an assumption, not a measurement: TCP-LP is for background transfers and must be
+/// selected, and no census of the Internet found it (Mishra et al., SIGMETRICS 2019, found Reno on
+/// 0.8 % of the servers).
 const LP_PRIOR: f64 = 0.05;
-/// Part of the observations that count as independent of each other: what disturbs one window disturbs the
-/// next.
+/// Part of the observations that count as independent of each other, because a disturbance of one
+/// window also disturbs the next.
 const INDEPENDENT: f64 = 0.5;
 /// Number of ranking rounds; after two or three rounds, the order no longer changes.
 const RANKINGS: usize = 4;
@@ -44,8 +45,8 @@ const RULED_OUT_ODDS: f64 = 4.0;
 /// may fit better. On the development paths, 11 of 211 answers with an error of 0.05 and more are wrong,
 /// and 5 of 724 others.
 const BAD_FIT: f64 = 0.05;
-/// Greatest confidence: of 782 answers on the development paths that are limited by it, 5 are wrong, those of Reno
-/// for TCP-LP aside.
+/// Greatest confidence. Of 782 answers on the development paths that this value limits, 5 are wrong,
+/// not counting answers of Reno for TCP-LP.
 const MOST_CONFIDENCE: f64 = 0.99;
 /// Confidence in BBR by its probes of the round-trip time alone: a later version probes too.
 const PROBES_CONFIDENCE: f64 = 0.9;
@@ -138,9 +139,9 @@ pub struct Evidence {
     pub echo_reductions: u32,
     /// Cuts of the window without a loss.
     pub lossless_cuts: u32,
-    /// Segments in the network when the first full segment was acknowledged: the initial window, or
-    /// less if the application had less to send, or more if acknowledgments of smaller segments had
-    /// grown it. `None` if the capture began later.
+    /// Segments in the network when the first full segment was acknowledged. This is the initial
+    /// window, or less if the application had less to send, or more if acknowledgments of smaller
+    /// segments had increased the window. `None` if the capture began later.
     pub initial_window_segments: Option<u32>,
     /// How the first slow start ended; `None` if it did not end.
     pub slow_start_exit: Option<SlowStartExit>,
@@ -264,8 +265,8 @@ fn is_ruled_out(fit: &Fit) -> bool {
     is_missing_cuts(fit) || is_far(fit) || fit.log_odds >= RULED_OUT_ODDS
 }
 
-/// Probability that the best control is the sender's: by the odds against each other control, and by
-/// how well it fits.
+/// Probability that the best control is the sender's, computed from the odds against each other
+/// control and from the error of the best control.
 fn confidence(fits: &[Fit]) -> f64 {
     let Some(best) = fits.first() else {
         return 0.0;

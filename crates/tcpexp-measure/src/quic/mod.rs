@@ -7,8 +7,9 @@
 //!   connection IDs prove which packet is an answer (section 7.2).
 //! - **The spin bit** (section 17.4). The server repeats the bit of the client's newest packet, and the
 //!   client inverts that of the server's, so a new value travels once around the path per round-trip
-//!   time. Time that an end has nothing to send is part of it. Each sample therefore has a maximum
-//!   error, and samples with a large one are left out. Many connections do not spin.
+//!   time. The time in which an end has nothing to send is part of this round-trip time. Each sample
+//!   therefore has a maximum error, and samples with a large one are left out. Many connections do not
+//!   spin.
 
 mod handshake;
 mod spin;

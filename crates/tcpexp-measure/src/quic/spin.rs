@@ -9,11 +9,12 @@
 //! each packet is evidence for or against a random bit. Samples begin once the evidence of both
 //! directions suffices.
 //!
-//! **Error.** A change leaves an end with the end's next packet. The end had not received it when it
-//! sent the packet before. So the time that a change waits at an end is less than the time between
-//! these two packets: at the capture, unless a queue in between delays them differently and so hides a
-//! pause. A change whose first packet is lost beyond the capture reaches the end with the
-//! next packet, at most the gap after it later. The maximum error of a sample is the sum of both gaps.
+//! **Error.** A change leaves an end with the end's next packet. The end had not received the other
+//! end's change when it sent its previous packet. So the time that a change waits at an end is less
+//! than the time between these two packets. The capture shows this time, unless a queue before the
+//! capture delays the two packets differently and thus hides a pause. A change whose first packet is
+//! lost beyond the capture reaches the end with the next packet, at most the gap after it later. The
+//! maximum error of a sample is the sum of both gaps.
 
 use tcpexp_flow::{Direction, Seen};
 use tcpexp_units::Timestamp;
@@ -22,8 +23,8 @@ use super::QuicSample;
 
 /// Assumed share of packets out of turn that reordering gives the wrong value.
 const REORDERED_SHARE: f64 = 0.02;
-/// Smallest and largest probability that a random bit changes: that of a bit which an end draws for two
-/// packets at once, and that of a bit drawn for each packet.
+/// Smallest and largest probability that a random bit changes. The smallest applies if an end draws the
+/// bit for two packets at once, the largest if it draws the bit for each packet.
 const RANDOM_CHANGES: [f64; 2] = [0.25, 0.5];
 /// Evidence that suffices: the packets are a thousand times as probable with a spin bit as with a random
 /// bit. Because evidence is a likelihood ratio, a random bit reaches it with a probability of at most
@@ -36,7 +37,7 @@ const MOST_EVIDENCE: f64 = 2.0 * ENOUGH_EVIDENCE;
 const ERROR_DIVISOR: i64 = 4;
 /// Packets of each direction without a change after which the bit counts as constant. Two packets per
 /// round trip and direction are the fewest that a busy connection sends (an ACK for every second packet,
-/// RFC 9000, section 13.2.2), so this is several round trips.
+/// RFC 9000, section 13.2.2), so this number of packets takes several round trips.
 const CONSTANT_PACKETS: u64 = 20;
 
 /// Use of the spin bit by a connection.
@@ -114,8 +115,8 @@ impl Spin {
         self.sample(direction.opposite(), before, at)
     }
 
-    /// The round trip from the latest change of `direction` to its answer at `at`; the answering end sent
-    /// its packet before at `before`.
+    /// The round trip from the latest change of `direction` to its answer at `at`; the answering end
+    /// sent its previous packet at `before`.
     fn sample(&self, direction: Direction, before: Timestamp, at: Timestamp) -> Option<QuicSample> {
         let (change, after) = self.ways[direction.index()].change?;
         let rtt = at - change;

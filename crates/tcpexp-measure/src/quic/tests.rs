@@ -123,7 +123,7 @@ fn retry_is_an_answer_and_version_negotiation_begins_again() {
 }
 
 #[test]
-fn connection_with_other_ports_is_known_by_its_connection_id() {
+fn connection_with_other_ports_is_recognised_by_its_connection_id() {
     let moved = format!(
         "{HANDSHAKE}
         1.000 > spin 0 ssss 100 flow 1

@@ -35,9 +35,9 @@ pub struct SingleRttSample {
     pub ack_class: AckClass,
     /// Offset of the first answered byte in its direction's stream; `None` for QUIC.
     pub offset: Option<StreamOffset>,
-    /// Maximum error of `rtt`: of the spin bit, by which the round trip over the path may be shorter
-    /// because the answer may have waited at its sender; of a coarse clock, its tick, either way.
-    /// `None` if neither applies.
+    /// Maximum error of `rtt`. With the spin bit, the round trip over the path may be shorter by
+    /// this error, because the answer may have waited at its sender. With a coarse clock, the error
+    /// is its tick, in either direction. `None` if neither applies.
     pub error: Option<TimeDelta>,
     /// The sender's timer after this sample as in RFC 6298; `None` before the first sample that
     /// counts.
@@ -82,7 +82,7 @@ pub enum AckClass {
     /// The ACK advances the acknowledgment number, and no data was out of order.
     Cumulative,
     /// The ACK advances the acknowledgment number over bytes that the receiver had partly reported
-    /// as out of order: the timed segment came late.
+    /// as out of order, so the timed segment came late.
     AfterReordering,
     /// The ACK acknowledges the segment in a SACK block only (RFC 2018).
     Selective,

@@ -158,7 +158,7 @@ fn ack_that_covers_a_retransmission_yields_no_sample() {
 }
 
 #[test]
-fn sack_yields_a_sample_and_the_following_ack_none() {
+fn sack_yields_a_sample_and_the_following_ack_yields_no_sample() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000)
         0.001 > 1001:2001(1000)

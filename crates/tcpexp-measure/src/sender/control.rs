@@ -46,8 +46,8 @@ pub(super) struct ReductionRule {
     /// Exact factor in the specification or in Linux.
     pub(super) factor: Factor,
     /// Range of median observed factors, in percent, that hints at this rule. With windows of 8
-    /// segments, the minimum that counts, rounding is up to one segment: 12 points. Half of this on
-    /// either side keeps the factors apart.
+    /// segments, the smallest that count, rounding changes a factor by up to one segment, 12
+    /// percentage points. A range of half of this on either side keeps the factors apart.
     pub(super) percents: RangeInclusive<u32>,
 }
 

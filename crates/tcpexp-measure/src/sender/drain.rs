@@ -19,8 +19,9 @@ const MIN_SEGMENTS: u32 = 6;
 /// Maximum time from a full path to the drain, in shortest round trips: BBR sends nothing for one round trip, which
 /// queues may lengthen. A window that falls by a third per round trip, as that of CDG, takes longer.
 const LONGEST_FALL: i64 = 3;
-/// Maximum time from the drain to half of the earlier flight, in halves of a round trip. BBR restores its window at
-/// once, and then sends at its bandwidth: half of two bandwidth-delay products takes one round trip.
+/// Maximum time from the drain to half of the earlier flight, in halves of a round trip. BBR restores
+/// its window at once and then sends at its bandwidth, so half of two bandwidth-delay products takes
+/// one round trip.
 const LONGEST_REFILL_HALVES: i64 = 3;
 /// Both times while the shortest round trip is not known.
 const LONGEST: TimeDelta = TimeDelta::from_seconds(1);
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_that_stops_for_a_round_trip_stays_small_and_is_restored_is_a_drain() {
+    fn a_flight_that_stops_and_stays_small_until_it_is_restored_is_a_drain() {
         let probe = [vec![34; 50], (0..8).map(|step| 34 - 4 * step).collect()];
         let small = [vec![4; 20], vec![8, 12, 16, 20, 34, 34]];
         assert_eq!(drains([probe.concat(), small.concat()].concat()), 1);

@@ -59,12 +59,12 @@ impl EchoWatch {
         }
     }
 
-    /// True if the echoes show which ACKs the sender knew.
+    /// True if the echoes show which ACKs the sender had received.
     ///
-    /// They do not if most echoes match no timestamp of the other end, as behind a middlebox that
-    /// changes only the timestamps or only the echoes. Nor do they if data lies beyond the window of the
-    /// latest ACK whose timestamp was echoed: hosts that follow RFC 1323, section 3.4, to the letter do
-    /// not echo ACKs without data.
+    /// The echoes do not show this if most of them match no timestamp of the other end, as behind a
+    /// middlebox that changes only the timestamps or only the echoes. They also do not show it if data
+    /// lies beyond the window of the latest ACK whose timestamp was echoed: hosts that follow RFC 1323,
+    /// section 3.4, to the letter do not echo ACKs without data.
     pub(super) fn shows_acks(&self, window_scale: WindowScale) -> bool {
         let keeps_to_window = match window_scale {
             WindowScale::Known(shift) => {

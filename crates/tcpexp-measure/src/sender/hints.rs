@@ -37,8 +37,8 @@ pub struct CongestionHint {
     /// segment.
     pub growth_milli_segments: Option<i64>,
     /// Median share of the growth between two losses that is complete after half of the round
-    /// trips, in percent: 50 for linear growth as Reno's, more for growth that slows down as
-    /// CUBIC's.
+    /// trips, in percent: 50 for linear growth, such as Reno's; more for growth that slows down,
+    /// such as CUBIC's.
     pub half_time_percent: Option<u32>,
 }
 

@@ -7,8 +7,8 @@
 /// Number of segments by which the window must grow for a rate.
 const MIN_GROWN_SEGMENTS: u32 = 2;
 
-/// The segments counted towards the next increase, and how many it takes: measured while the sender
-/// fills its window.
+/// The segments counted towards the next increase, and the number of segments that an increase
+/// takes, measured while the sender fills its window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Increase {
     /// Segments acknowledged since the last increase.
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn window_grows_on_at_the_rate_of_whole_steps() {
+    fn window_keeps_growing_at_the_rate_of_whole_steps() {
         assert_eq!(next(filled(20, 3)), Some(20));
         assert_eq!(next(filled(20, 6)), Some(20));
     }

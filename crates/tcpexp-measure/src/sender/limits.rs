@@ -13,7 +13,8 @@ pub struct LimitedTime {
     /// (`tcpi_rwnd_limited`). Zero if the window scale is unknown.
     pub receiver_window: TimeDelta,
     /// Time with the congestion window filled, or losses being repaired. `None` if the flight does not
-    /// show the window: of a paced sender, and of one whose order of events is not in the capture.
+    /// show the window: for a paced sender, and for a sender whose order of events is not in the
+    /// capture.
     pub congestion_window: Option<TimeDelta>,
 }
 

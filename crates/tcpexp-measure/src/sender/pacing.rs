@@ -90,7 +90,7 @@ impl Pacing {
         self.bursts >= MIN_BURSTS && (is_unasked || self.ignores_acks())
     }
 
-    /// True if most bursts follow ACKs as if the two had nothing to do with each other.
+    /// True if most bursts are independent of the ACKs before them.
     ///
     /// Of all bursts, a share c answers ACKs within a short time, and the others are within this time by chance p: the
     /// share within it is q = c + (1 - c) p, so c = (q - p) / (1 - p). The shortest time that the sender needs for an
@@ -122,11 +122,11 @@ impl Pacing {
         unasked * 10 < self.answers() && !self.ignores_acks() || is_far && self.answers_from_afar()
     }
 
-    /// True if fewer bursts follow an ACK closely than if the two had nothing to do with each other, so a
-    /// sender that cannot answer within [`ANSWER`] answers later.
+    /// True if fewer bursts closely follow an ACK than if bursts were independent of ACKs. This shows a
+    /// sender that cannot answer within [`ANSWER`] and answers later.
     ///
-    /// A timer that knows nothing of the ACKs hits the time after them by chance, unless the round-trip
-    /// time is a multiple of its period.
+    /// A timer that is independent of the ACKs hits the time after them by chance, unless the
+    /// round-trip time is a multiple of its period.
     pub(super) fn answers_from_afar(&self) -> bool {
         let by_chance = self.by_chance(self.after[0].time);
         by_chance >= MIN_BY_CHANCE && u128::from(self.answers()) * RARER < by_chance
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_knows_nothing_of_the_acks_is_paced() {
+    fn a_timer_independent_of_the_acks_is_paced() {
         // Each burst is at another place between two ACKs.
         for drift_micros in [7, 77, -13] {
             let pacing = sent(4_000, drift_micros);

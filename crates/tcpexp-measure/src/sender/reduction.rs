@@ -12,9 +12,9 @@ const MOST_SILENT: u32 = 3;
 
 /// The window during a recovery.
 ///
-/// As long as the sender sends all it may, the window equals the pipe. Where the application or the
-/// receiver's window limits the sender, the window follows from the rule, with a threshold derived
-/// from the rate of this reduction or from earlier recoveries.
+/// As long as the sender sends everything that its window allows, the window equals the pipe. Where
+/// the application or the receiver's window limits the sender, the window follows from the rule,
+/// with a threshold derived from the rate of this reduction or from earlier recoveries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reduction {
     prior: u32,
@@ -62,7 +62,7 @@ impl Reduction {
         } else {
             pipe
         };
-        // Without a threshold, the pipe below a closed receiver window says nothing of the window.
+        // Without a threshold, the pipe below a closed receiver window does not show the window.
         let is_held_back = is_closed && self.silent > MOST_SILENT;
         (!is_held_back || self.threshold.is_some()).then_some(self.latest)
     }

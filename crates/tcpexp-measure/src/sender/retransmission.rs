@@ -30,7 +30,7 @@ pub struct Retransmission {
 
 /// The fate of the transmissions before a retransmission.
 ///
-/// The sender does not know it: the earlier transmissions may still be in the network.
+/// The sender cannot determine it: the earlier transmissions may still be in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EarlierCopy {
     /// The data arrived in order; ACKs were late or lost.

@@ -72,7 +72,7 @@ pub enum CwndSource {
     /// In recovery, the window is the pipe plus the segments that an ACK releases (RFC 6937).
     Recovery,
     /// The receiver's window is smaller; the sender's rules are replayed. In a recovery whose threshold
-    /// is unknown, so is the window.
+    /// is unknown, the window is unknown too.
     ReceiverLimited,
     /// The application sends less; the sender's rules are replayed.
     ApplicationLimited,

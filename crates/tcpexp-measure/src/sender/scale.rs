@@ -43,7 +43,7 @@ impl WindowScaleSearch {
         let room = |shift: u8| (i64::from(window) << shift) - end.since(ack);
         while self.shift < MAX_SHIFT && room(self.shift) < 0 {
             self.shift += 1;
-            // Hits at the edge of a refuted shift say nothing about the next shift.
+            // Hits at the edge of a refuted shift do not count for the next shift.
             self.hits = 0;
         }
         if (0..EDGE_BYTES).contains(&room(self.shift)) {

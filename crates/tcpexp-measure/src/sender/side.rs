@@ -11,7 +11,7 @@ use super::unseen::Unseen;
 use crate::Position;
 
 /// Least round-trip time, in ticks of the receiver's timestamps, that these timestamps show away from
-/// the sender. The time is too short by up to half a tick, here 5 %.
+/// the sender. A round-trip time measured by them is too short by up to half a tick, here 5 %.
 const MIN_TICKS: i64 = 10;
 
 /// First-pass results for one flow.

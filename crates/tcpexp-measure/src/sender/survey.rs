@@ -26,8 +26,9 @@ const MIN_SMSS_BYTES: u32 = 8;
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.
 const MIN_DATA_SEGMENTS: u64 = 4;
-/// Longest answer of a host that shows that the capture was taken at it. The kernel of a host takes some 20 µs
-/// from the capture of a segment to that of its answer, which may be all of a short path's round trip.
+/// Longest answer time of a host that shows that the capture was taken at this host. The kernel of a
+/// host takes some 20 µs from the capture of a segment to the capture of its answer. On a short path,
+/// this may be the whole round trip.
 const AT_HOST: TimeDelta = TimeDelta::from_micros(30);
 /// A capture counts as taken at the sender if at most one part in this many of a window is on the way to
 /// it. A window restored from timestamps has an error of the same size.

@@ -99,8 +99,8 @@ impl ThroughputBin {
     /// Divisor of the bin's rates: the covered time, or `None` if it is less than half of the bin.
     ///
     /// A burst of packets in a small part of a bin would show the speed of the sender's network card,
-    /// and not a rate that compares to those of the other bins. From half a bin on, a rate is at most
-    /// twice what the same packets give over the whole width.
+    /// not a rate that can be compared with other bins. If at least half of the bin is covered, the
+    /// rate is at most twice the rate of the same packets over the whole width.
     pub fn rated(&self) -> Option<TimeDelta> {
         rated(self.covered, self.width)
     }

@@ -16,9 +16,9 @@ use super::rounds::Round;
 use crate::Position;
 
 /// A cause that takes at least this share of the time, in percent, is the main cause. Below half, the
-/// other causes together took longer.
+/// other causes together would have taken longer.
 const MAIN_PERCENT: i64 = 50;
-/// Minimum number of round trips with a queue to tell whose queue it is: two for each third.
+/// Minimum number of round trips with a queue for deciding whose queue it is: two for each third.
 const MIN_ROUNDS: usize = 6;
 /// Minimum growth of the bytes in flight, in percent, between the rounds with the least and the most.
 const MIN_FLIGHT_GROWTH: i64 = 10;
@@ -36,7 +36,8 @@ const OWN_PERCENT_AT_FIRST: i64 = 75;
 /// Measured: 3 to 15 %.
 const OTHERS_PERCENT: i64 = 30;
 /// Smallest queueing delay of a queue of others, in percent of the base round-trip time. Measured: 14
-/// to 25 %, because the flow never sees this queue empty. Below, delayed ACKs may look the same.
+/// to 25 %, because the flow never sees this queue empty. Delayed ACKs may look the same as a shorter
+/// queueing delay.
 const OTHERS_QUEUE_PERCENT: i64 = 10;
 /// Smallest queueing delay of a queue of others. A managed queue of the sender's own stays near its
 /// target, 5 ms in `CoDel` (RFC 8289). Measured: up to 8 ms.

@@ -57,9 +57,9 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Begins with a flow that was opened like this. If `None`, the time before the sender's first
-    /// data is left out. `missed` is the sender's data that the capture missed, `coarse_tick` the tick
-    /// of its clock if known to be coarse.
+    /// Begins with a flow whose connection was opened as in `opening`. If `opening` is `None`, the
+    /// time before the sender's first data is left out. `missed` is the sender's data that the capture
+    /// missed, `coarse_tick` the tick of its clock if known to be coarse.
     pub fn new(
         flow: FlowId,
         direction: Direction,

@@ -59,7 +59,7 @@ pub enum ExpectationError {
     #[error("expected MEASURE < NUMBER, with <, <=, > or >=, such as \"rtt_p95_ms < 80\"")]
     Form,
     /// No measure has this name.
-    #[error("no measure is named {name:?}; there are {known}")]
+    #[error("no measure is named {name:?}; the measures are {known}")]
     Measure {
         /// The name.
         name: String,

@@ -14,9 +14,9 @@ pub struct Settling {
 impl Settling {
     /// The time from the start of the first window to the start of the first settled one.
     ///
-    /// Each element of `windows` says whether the condition holds in that window. The result is too
+    /// Each element of `windows` is true if the condition holds in that window. The result is too
     /// short by less than one window. `None` if the condition never holds for long enough before the
-    /// windows end: the run is censored, and no number stands for it.
+    /// windows end: the run is censored and has no number.
     pub fn time(&self, windows: impl IntoIterator<Item = bool>) -> Option<TimeDelta> {
         let mut held = 0;
         for (window, holds) in windows.into_iter().enumerate() {

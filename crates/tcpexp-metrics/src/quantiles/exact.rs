@@ -13,15 +13,15 @@ pub(super) enum Exact {
     Long(Vec<TimeDelta>),
 }
 
-/// So many spans are written elsewhere together.
+/// This number of spans is moved to other memory at once.
 const LATEST: usize = 5;
 
 /// Spans in nanoseconds, each of less than 2^32.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Short {
     older: Vec<u32>,
-    /// The latest, in here: where connections are many, each place elsewhere in memory that is
-    /// written to takes as long as all else that is done for a packet.
+    /// The latest spans, stored inline: with many connections, a write to another place in memory
+    /// takes as long as all other work on a packet.
     latest: [u32; LATEST],
     latest_count: u32,
 }
@@ -113,8 +113,8 @@ impl Short {
 
     /// Moves the latest to the older ones.
     ///
-    /// Room is made for four times as many, and in a new place: allocators keep some at hand for
-    /// each thread, but make one larger only under a lock.
+    /// Room is made for four times as many, and in a new place: allocators have free memory ready
+    /// for each thread, but enlarge an allocation only under a lock.
     #[cold]
     fn put_by(&mut self) {
         let Self {

@@ -1,10 +1,10 @@
 //! The pairs printed by the classic tool SPP 0.4.2, for comparison with known results.
 //!
-//! [`spp`](crate::spp) measures better: per flow, without losing the last pair, accepting false
-//! matches or hiding negative round trips. This module reproduces the output of the old tool for
-//! two captures, including these effects, so that users of the tool can compare line by line. It
-//! stores 16 bytes per packet and point, and some 100 more per packet at the reference during the
-//! search.
+//! [`spp`](crate::spp) measures more accurately: it works per flow, does not lose the last pair,
+//! accepts no false matches, and does not hide negative round trips. This module reproduces the
+//! output of the old tool for two captures, including these effects, so that users of the tool can
+//! compare line by line. It stores 16 bytes per packet and point, and some 100 more per packet at
+//! the reference during the search.
 //!
 //! ```
 //! use std::net::Ipv4Addr;

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_seen_beyond_the_next_point_passed_it() {
+    fn a_packet_seen_beyond_the_next_point_has_passed_that_point() {
         for fate in [Fate::Lost, Fate::LostOrMissed] {
             assert_eq!(beyond().judge(&outcome(64, fate)), Fate::Missed);
             assert_eq!(beyond().judge(&outcome(65, fate)), fate);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fate_that_is_no_loss_stays() {
+    fn a_fate_other_than_a_loss_does_not_change() {
         for fate in [Fate::Delivered, Fate::Outside, Fate::Ambiguous] {
             assert_eq!(beyond().judge(&outcome(64, fate)), fate);
         }

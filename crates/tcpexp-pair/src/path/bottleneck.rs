@@ -8,8 +8,8 @@ use tcpexp_metrics::Quantiles;
 
 /// Minimum number of spacings per estimate: averages the bursts of links that send in bursts.
 const SPACINGS: u32 = 8;
-/// Minimum number of estimates: a stalled host releases some hundred packets at once, whose spacing
-/// shows the speed of the host.
+/// Minimum number of estimates: a stalled host releases some hundred packets at once, and their
+/// spacing shows the speed of the host.
 const MIN_ESTIMATES: u64 = 32;
 /// Minimum duration of an estimate in clock ticks, for a precision of 10 %.
 const MIN_TICKS: i64 = 10;
@@ -43,11 +43,12 @@ impl Arrival {
     /// The spacing to `next`, if the bottleneck sent only one packet of this size during it.
     ///
     /// This holds if `next` was queued all the time: with the minimum delay, which is at most
-    /// `least_owd`, it would have arrived before this packet. Both packets must have the same size: a serial link takes
-    /// as long as the second packet is large, a token bucket as long as the first.
+    /// `least_owd`, it would have arrived before this packet. Both packets must have the same size,
+    /// because the spacing depends on the size of the second packet on a serial link, and on the size
+    /// of the first packet with a token bucket.
     ///
-    /// `resolution` is the resolution of the clocks. With coarse clocks, two packets may arrive at
-    /// the same time, and whether a packet was queued is uncertain by as much.
+    /// `resolution` is the resolution of the clocks. With coarse clocks, two packets may seem to
+    /// arrive at the same time, and it is uncertain by the same amount whether a packet was queued.
     pub(super) fn spacing_to(
         &self,
         next: &Self,

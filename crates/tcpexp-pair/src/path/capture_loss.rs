@@ -79,8 +79,8 @@ impl CaptureLoss {
 /// `(a / (a + d))^k`, where `a` packets arrive or may have arrived and `d` packets leave. The bound is
 /// the largest k for which this exceeds [`UNLIKELY`].
 ///
-/// A capture that falls behind misses packets in a row, so each miss counts as many packets as the
-/// longest run of losses has.
+/// A capture that falls behind misses several packets in a row, so each miss counts as the number
+/// of packets in the longest run of losses.
 fn possibly_missed(towards: &PathSummary, from: &PathSummary) -> u64 {
     let longest_run = towards.losses.longest.unwrap_or(1);
     let missed = most_hidden(towards.sent(), from.delivered()).saturating_mul(longest_run);

@@ -1,4 +1,4 @@
-//! The law by which a queue marks, from the queueing delays of marked packets.
+//! Infers the law by which a queue marks from the queueing delays of marked packets.
 //!
 //! A queue for L4S or DCTCP marks each packet whose own delay is above a low threshold (RFC 9332,
 //! section 2.5; RFC 8257, section 3.1), so nearly all packets above it are marked. A classic queue marks
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_fit_several_laws_give_none() {
+    fn marks_that_fit_several_laws_give_no_law() {
         let third = |number, delay_us| delay_us > 5_000 && number % 3 == 0;
         assert_eq!(law(Ecn::Ect0, 40_000, third), None);
         // A dual queue marks L4S packets with short delays while its classic queue is long.

@@ -28,8 +28,8 @@ pub struct FirstPass {
     pub matched: u64,
 }
 
-/// Traffic that is not recognised moves an estimate of the bottleneck's rate by its share. Above one
-/// packet in this many, the estimates disagree by more than rates of links do.
+/// Unrecognised traffic changes an estimate of the bottleneck's rate by its share. If more than one
+/// packet in this many is unrecognised, the estimates disagree by more than the rates of links do.
 const UNRECOGNISED: u64 = 20;
 
 impl FirstPass {

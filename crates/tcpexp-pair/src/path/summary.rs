@@ -52,8 +52,8 @@ pub struct PathSummary {
     pub queueing_delay_error: Option<TimeDelta>,
     /// Rate of the path's bottleneck in bits per second, counting packets from the IP header on.
     /// `None` if too few packets queued, or the estimates disagree, or the error of the queueing delays
-    /// hides which packets queued, or both captures have flows that are not in the other: packets of
-    /// these flows may have passed in between.
+    /// hides which packets queued, or each capture has flows that the other one lacks, because packets
+    /// of these flows may have passed in between.
     pub bottleneck_bps: Option<u64>,
 }
 
@@ -84,8 +84,8 @@ impl PathSummary {
         self.counts.lost
     }
 
-    /// Of [`lost`](Self::lost), the packets that nothing proves to be lost: the downstream capture may
-    /// have missed some of them. [`CaptureLoss`](super::CaptureLoss) bounds their number.
+    /// The part of [`lost`](Self::lost) without a proof of the loss: the downstream capture may have
+    /// missed some of these packets. [`CaptureLoss`](super::CaptureLoss) bounds their number.
     pub fn lost_unproven(&self) -> u64 {
         self.counts.lost_unproven
     }

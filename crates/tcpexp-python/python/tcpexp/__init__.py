@@ -240,7 +240,7 @@ def explain(
     event: str | None = None,
     **options: Unpack[ReadSenderOptions],
 ) -> Table:
-    """The packets behind a number, with what was inferred from each.
+    """The packets of a flow, with what tcpexp infers from each.
 
     - `at`: only the packets within one round-trip time of this moment.
     - `event`: only the packets of this event, by the column `event_id` of `cwnd(...).events`.

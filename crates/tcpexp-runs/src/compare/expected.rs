@@ -38,7 +38,7 @@ impl Expected {
 #[derive(Debug, Error)]
 pub enum ExpectError {
     /// An expectation is about no cell.
-    #[error("\"{expectation}\" is about no result: {why}")]
+    #[error("\"{expectation}\" applies to no result: {why}")]
     Nothing {
         /// The expectation.
         expectation: String,

@@ -159,7 +159,7 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow>
 /// Payload and IP packet size of a full-sized segment.
 ///
 /// The MSS excludes the fixed IP and TCP headers (RFC 9293, section 3.7.1): 20 + 20 bytes, or 40 + 20
-/// with IPv6. Timestamps take 12 bytes of it (RFC 7323, appendix A).
+/// with IPv6. Timestamps take 12 bytes of the MSS (RFC 7323, appendix A).
 fn segment(mss: u32, stamps: bool, address: IpAddr) -> (u32, u32) {
     let headers = if address.is_ipv6() { 60 } else { 40 };
     let options = if stamps { 12 } else { 0 };

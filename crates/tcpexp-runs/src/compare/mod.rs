@@ -141,7 +141,7 @@ pub enum CompareError {
         source: tcpexp_table::Error,
     },
     /// The baseline names a parameter that no cell has.
-    #[error("no cell has a parameter {name}; there are {known}")]
+    #[error("no cell has a parameter {name}; the parameters are {known}")]
     NoParameter {
         /// Name of the run.
         name: String,
@@ -173,7 +173,7 @@ impl Comparison {
             .par_iter_mut()
             .map(|run| measured(run, options))
             .collect();
-        // Of several errors, the first in the order of the runs and not in time.
+        // If there are several errors, returns the first in the order of the runs, not in time.
         let measured: Vec<Vec<ClassRun>> = measured.into_iter().collect::<Result<_, _>>()?;
         // `measured` marks further runs as faulty, so the cells list their faults after it.
         let (cells, cell_of) = cells::cells(&runs);

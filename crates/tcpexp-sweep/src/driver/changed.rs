@@ -8,8 +8,8 @@ use tcpexp_runs::record::Parameter;
 
 use crate::plan::{Cell, Kind, Plan};
 
-/// The cells of a plan that another version of it does not have, and the reverse. Each names the first
-/// of its cells by their parameters.
+/// The cells of a plan that another version of the plan does not have, and the reverse. Each message
+/// names the first of these cells by their parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanChanges {
     /// Cells with parameters that the old plan does not have.

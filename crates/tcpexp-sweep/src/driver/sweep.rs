@@ -92,8 +92,8 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
     Ok(summary)
 }
 
-/// True if the record is that of the run. The hash identifies a cell: its number, and so the name of its
-/// run, changes if the grid grows.
+/// True if the record is that of the run. The hash identifies a cell, because the number of a cell, and
+/// therefore the name of its run, changes if the grid grows.
 fn is_of(record: &RunRecord, run: &Planned<'_>) -> bool {
     record.cell == run.cell.hash && record.repetition == run.repetition
 }

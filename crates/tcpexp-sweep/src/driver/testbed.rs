@@ -43,7 +43,7 @@ pub(super) fn carry_out(
         Ok(done) => record = done,
         Err(missing) => {
             record.status = Status::Failed;
-            // The error of the testbed says more than the missing record.
+            // The error of the testbed is more specific than the missing record.
             record.reason = Some(carried.err().unwrap_or(missing));
             record.finished_ns = clock::now_ns();
         }

@@ -51,7 +51,7 @@ impl Run<'_> {
         self.schedule_changes(t0_ns, offset)?;
         // Clients that are ready after `t0_ns` would start at once, each at another time.
         if clock::now_ns() >= t0_ns {
-            let late = format!("hosts were not ready in {lead}, when the traffic was to start");
+            let late = format!("hosts were not ready after {lead}, when the traffic had to start");
             return Err(Trouble::Process(late));
         }
         self.wait(t0_ns)

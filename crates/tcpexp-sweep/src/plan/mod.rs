@@ -89,7 +89,7 @@ pub struct Plan {
     pub cells: Vec<Cell>,
     /// What is expected of its results.
     pub expected: Vec<Expected>,
-    /// What a user should know before the plan runs.
+    /// Warnings for the user before the plan runs.
     pub warnings: Vec<String>,
     /// Names of the parameters that differ between cells, in the order of the matrix.
     pub varied: Vec<String>,

@@ -173,7 +173,7 @@ fn find(plan: &Path, name: &str) -> Result<(PathBuf, String), String> {
     if let Some(preset) = name.strip_prefix(PRESET) {
         let text = presets::text(preset).ok_or_else(|| {
             let known = presets::names().collect::<Vec<_>>().join(", ");
-            format!("include: no preset is named {preset}; there are {known}")
+            format!("include: no preset is named {preset}; the presets are {known}")
         })?;
         return Ok((PathBuf::from(name), text.to_owned()));
     }
@@ -301,6 +301,6 @@ duration = "10s"
         assert_snapshot!(with(include, "include = [\"plan.toml\"]\n"), @"base.toml:1: plan.toml includes itself");
         assert_snapshot!(with("include = [\"other.toml\"]\n", BASE), @"plan.toml:1: include: cannot read other.toml: No such file or directory (os error 2)");
         assert_snapshot!(with("include = \"base.toml\"\n", BASE), @"plan.toml:1: include: expected a list of file names");
-        assert_snapshot!(with("include = [\"preset:modem\"]\n", BASE), @"plan.toml:1: include: no preset is named modem; there are adsl-2011, downloads, geo-satellite, incast, rrul-be, video, voip-g711, web-page");
+        assert_snapshot!(with("include = [\"preset:modem\"]\n", BASE), @"plan.toml:1: include: no preset is named modem; the presets are adsl-2011, downloads, geo-satellite, incast, rrul-be, video, voip-g711, web-page");
     }
 }

@@ -1,7 +1,7 @@
 //! The traffic tools: one [`ToolSpec`] each.
 //!
 //! To add a tool, add its specification to [`TOOLS`] and the function for its commands to
-//! `commands.rs`. Nothing else matches on tools.
+//! `commands.rs`. No other code distinguishes tools.
 
 use std::borrow::Cow;
 

@@ -9,7 +9,7 @@ use super::{Cell, Os, Setup, Traffic};
 /// of 2 accepts ECN and does not ask for it.
 const TCP_ECN: &str = "net.ipv4.tcp_ecn";
 
-/// What a user should know of the cells before they run.
+/// Warnings about the cells, for the user before the plan runs.
 pub(super) fn warnings(cells: &[Cell]) -> Vec<String> {
     let without = cells
         .iter()

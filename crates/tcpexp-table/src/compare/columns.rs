@@ -115,7 +115,7 @@ fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareR
         ("_high", "Upper", |estimate| Some(estimate.interval?.1)),
     ];
     let null = if measure.is_time_to_reach() {
-        " Runs that ended before count as longer than all others; null if that makes the median, or no run has it."
+        " Runs that ended earlier count as longer than all others. Null if such a run determines the median, and if no run has a value."
     } else {
         " Null if no run has a value."
     };

@@ -53,7 +53,8 @@ pub(super) fn flow_part<R: 'static>(
         .name("direction", DIRECTION, move |row| direction(row).name())
 }
 
-/// Adds the columns of a flow to a table in which a row may have none; `null` says when.
+/// Adds the columns of a flow to a table in which a row may have no flow; `null` describes those
+/// rows.
 pub(super) fn maybe_flow_part<R: 'static>(
     columns: Builder<R>,
     null: &str,

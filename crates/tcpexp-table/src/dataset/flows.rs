@@ -70,9 +70,9 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
         "One-way delays, including the error of the clock offset",
         |row| row.path()?.one_way_delay,
     )
-    .maybe_span("owd_error_ns", "Maximum error of these one-way delays, in nanoseconds: the largest of the packets, except of the few for which a clock step next to them cannot be excluded, at the ends of the captures above all. Null if there is none, and if the clocks' offset has no bound: all packets of the run went one way, or the fastest packets contradict each other.", |row| row.path()?.one_way_delay_error);
+    .maybe_span("owd_error_ns", "Maximum error of these one-way delays, in nanoseconds: the largest error of all packets but the few for which a clock step next to them cannot be excluded, mainly at the ends of the captures. Null if there is none, and if the clocks' offset has no bound: all packets of the run went one way, or the fastest packets contradict each other.", |row| row.path()?.one_way_delay_error);
     let columns = delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| row.path()?.queueing_delay)
-        .maybe_span("queueing_delay_error_ns", "Maximum error of these queueing delays, in nanoseconds: the largest of the packets, except of the few for which a clock step next to them cannot be excluded, at the ends of the captures above all. Null if there is none, and if the clocks' offset has no bound: nothing then shows how they moved.", |row| row.path()?.queueing_delay_error)
+        .maybe_span("queueing_delay_error_ns", "Maximum error of these queueing delays, in nanoseconds: the largest error of all packets but the few for which a clock step next to them cannot be excluded, mainly at the ends of the captures. Null if there is none, and if the clocks' offset has no bound: the movement of the clocks is then unknown.", |row| row.path()?.queueing_delay_error)
         .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second. Null with one capture, if too few packets queued, if the rates disagree, if the error of the queueing delays hides which packets queued, or if part of the traffic is not recognised.", |row| row.path()?.bottleneck_bps);
     let columns = round_trips(columns, "ack_rtt", |row| row.summary().rtt.as_ref());
     sender(columns).done()
@@ -122,7 +122,7 @@ fn arrived(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         .maybe_count("arrived_packets", &format!("Packets of this direction at the point that it passes second. {NULL}"), |row| Some(row.arrived.as_ref()?.packets))
         .maybe_count("arrived_ip_bytes", &format!("Bytes of their IP datagrams. {NULL}"), |row| Some(row.arrived.as_ref()?.ip_bytes))
         .maybe_count("arrived_unique_bytes", &format!("Bytes of payload that arrived, each counted once; for other protocols than TCP all of them. {NULL}"), unique)
-        .maybe_span("arrived_span_ns", &format!("From the first packet of this direction that arrived to the last, in nanoseconds. {NULL}"), |row| span(row.arrived.as_ref()?))
+        .maybe_span("arrived_span_ns", &format!("Time from the first packet of this direction that arrived to the last, in nanoseconds. {NULL}"), |row| span(row.arrived.as_ref()?))
         .maybe_count("arrived_goodput_bps", &format!("arrived_unique_bytes over arrived_span_ns, in bits per second, rounded down. Null also if that took no time. {NULL}"), move |row| rate_bps(unique(row)?, span(row.arrived.as_ref()?)?))
 }
 
@@ -152,7 +152,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         ),
         (
             "path_lost_unproven_packets",
-            "Of lost, those that nothing proves to be lost, such as datagrams and acknowledgments: the capture at the other point may have missed some of them",
+            "Of lost, those without a proof of the loss, such as datagrams and acknowledgments: the capture at the other point may have missed some of them",
             PathSummary::lost_unproven,
         ),
         (
@@ -167,7 +167,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         ),
         (
             "path_ambiguous_packets",
-            "Of sent, those like another packet in every field that identifies one, so that their fate is not known",
+            "Of sent, those equal to another packet in every identifying field, so their fate is unknown",
             |path| path.counts.ambiguous,
         ),
         (
@@ -182,7 +182,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         ),
         (
             "path_unseen_upstream_packets",
-            "Packets that arrived and were not seen leaving though that capture was running",
+            "Packets captured on arrival but not on departure, although that capture was running",
             |path| path.counts.unseen_upstream,
         ),
         (
@@ -223,7 +223,7 @@ fn sender(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         .maybe_count("recoveries", &format!("Recoveries of this direction's sender, of any kind. {NULL}"), |row| Some(row.sender.as_ref()?.recoveries.into()))
         .maybe_count("timeouts", &format!("Of these, those that a timeout began. {NULL}"), |row| Some(row.sender.as_ref()?.timeouts.into()))
         .maybe_span("busy_ns", &format!("Time with data outstanding, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.busy))
-        .maybe_span("congestion_limited_ns", &format!("Of busy_ns, time with the congestion window filled or losses being repaired, in nanoseconds. {NULL} Null too if the sender is paced or its order of events was not seen."), move |row| limited(row)?.congestion_window)
+        .maybe_span("congestion_limited_ns", &format!("Of busy_ns, time with the congestion window filled or losses being repaired, in nanoseconds. {NULL} Also null if the sender is paced or its order of events was not seen."), move |row| limited(row)?.congestion_window)
         .maybe_span("receiver_limited_ns", &format!("Of busy_ns, time with no room for a segment in the receiver's window, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.receiver_window))
         .maybe_text("congestion_family", &format!("Which congestion control it may be, from how the window grows. {NULL}"), |row| row.sender.as_ref()?.hint.family.map(CongestionFamily::name))
 }

@@ -25,9 +25,9 @@ const READ_ROWS: usize = 8_192;
 /// Writes the rows of a table's parts to one Parquet table, in the order of the undivided table,
 /// and returns the output and the number of rows.
 ///
-/// `parts` are tables with the same columns, each in this order. Of rows with equal
-/// positions, those of the earlier part come first. The bytes are those of the undivided table. Memory
-/// grows with the number of parts, but not with their length.
+/// `parts` are tables with the same columns, each in this order. If rows have equal positions, those
+/// of the earlier part come first. The bytes are those of the undivided table. Memory grows with the
+/// number of parts, but not with their length.
 pub fn merge_tables<W: Write + Send>(
     table: DatasetTable,
     parts: Vec<File>,

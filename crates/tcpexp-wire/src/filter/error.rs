@@ -101,7 +101,7 @@ pub enum FilterProblem {
     /// The number of loaded bytes is not 1, 2 or 4.
     #[error("expected 1, 2 or 4 bytes")]
     LoadSize,
-    /// A primitive of pcap-filter that this crate does not know.
+    /// A primitive of pcap-filter that this crate does not support.
     #[error("not supported here")]
     Unsupported,
     /// More nested parentheses than the parser follows.

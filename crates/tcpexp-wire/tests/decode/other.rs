@@ -75,7 +75,7 @@ fn protocols_without_ports_are_all_payload() {
 }
 
 #[test]
-fn a_header_that_the_capture_cuts_is_told_from_one_that_was_never_sent() {
+fn a_header_that_the_capture_cuts_is_distinguished_from_one_that_was_never_sent() {
     let whole = ipv4(ICMP, &echo(8));
     for (bytes, header) in [(25, 6), (21, 4)] {
         let cut = seen_of(LinkType::RAW, &whole[..bytes], whole.len(), Tunnels::Closed);

@@ -26,8 +26,8 @@ pub struct RecordedDataset {
 impl RecordedDataset {
     /// The datasets in `folder`, sorted by name; only `folder` itself if it is a dataset.
     ///
-    /// A parameter that has several types, such as `10` and `auto`, is text in all of them. One that a
-    /// dataset lacks is null there.
+    /// A parameter that has several types, such as `10` and `auto`, is text in all of them. If a
+    /// dataset lacks a parameter, the parameter is null there.
     pub fn all_in(folder: &Path) -> Result<Vec<Self>, Error> {
         let dirs = datasets_at(folder).map_err(|source| Error::Open {
             path: folder.to_owned(),
@@ -61,10 +61,10 @@ impl RecordedDataset {
 
     /// Analyses the captures and logs of the dataset again, with its parameters.
     ///
-    /// Its selection of packets, its part of the flows, and its link rate hold unless `options` has
-    /// others; all else comes from `options`. Paths are those of the first analysis. An input with
-    /// other contents than then is an error, and the dataset stays. `prepared` gets each capture
-    /// before it is read.
+    /// The selection of packets, the part of the flows, and the link rate of the dataset apply
+    /// unless `options` sets others; everything else comes from `options`. Paths are those of the
+    /// first analysis. If the contents of an input have changed since then, the function returns an
+    /// error and the dataset stays. `prepared` receives each capture before it is read.
     pub fn analyze(
         &self,
         options: &AnalyzeOptions,

@@ -26,10 +26,10 @@ struct Run {
 /// Writes the tables of many datasets to one folder per table, with one file per dataset.
 ///
 /// Each of `paths` is a sweep, a run, a dataset or a folder of datasets. All files of a folder have the
-/// same columns, so a program reads the folder as one table: the first ones are the name of the run,
+/// same columns, so a program reads the folder as one table: the first columns are the name of the run,
 /// unless the datasets have such a column, and the parameters. A parameter that has several types is
-/// text. Runs of a sweep that are not complete are left out. Returns the tables with the rows and bytes of
-/// all files.
+/// text. Runs of a sweep that are not complete are left out. Returns the tables with the rows and bytes
+/// of all files.
 pub fn merge_by_table(paths: &[PathBuf], out: DatasetDir) -> Result<Vec<WrittenTable>, Error> {
     let runs = runs_at(paths)?;
     let mut written = Vec::new();

@@ -173,9 +173,9 @@ impl DatasetDir {
         }
     }
 
-    /// Copies the files to the store. Readers know a dataset by its manifest, so that of an earlier
-    /// dataset goes first and the new one comes last. Two runs that make one dataset write the same
-    /// bytes, and one of them puts the manifest.
+    /// Copies the files to the store. Readers recognise a dataset by its manifest, so the manifest
+    /// of an earlier dataset is removed first and the new manifest is written last. Two runs that
+    /// make the same dataset write the same bytes, and one of them writes the manifest.
     fn copy_to(&self, folder: &Folder) -> Result<(), Error> {
         let cannot = |name: &str| {
             let path = self.path.join(name);

@@ -63,8 +63,8 @@ pub struct Checked {
 pub struct CaptureInput {
     /// `src` or `dst`.
     pub point: String,
-    /// The file. Of a capture in several files, `bytes` is their sum, and `sha256` is the sum of
-    /// their checksums in hexadecimal, one per line.
+    /// The file. If a capture has several files, `bytes` is the sum of their sizes, and `sha256` is
+    /// the checksum of their checksums in hexadecimal, one per line.
     #[serde(flatten)]
     pub file: Checked,
     /// The files of a capture in several files, in the order in which they were read.

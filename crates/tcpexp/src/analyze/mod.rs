@@ -140,7 +140,7 @@ pub fn analyze(
     Ok(manifest)
 }
 
-/// What the survey in the options knows about the captures.
+/// The results about the captures that the survey in the options contains.
 fn known<'a>(
     captures: [&'a Recording; 2],
     reading: &'a Reading,
@@ -168,7 +168,7 @@ struct Run<'a> {
     inputs: AnalyzeInputs<'a>,
     /// The captures, source first.
     views: [Option<View<'a>>; 2],
-    /// What a survey knows about the two captures.
+    /// The results of a survey of the two captures.
     known: Option<(Alignment, Option<FirstPass>)>,
     options: &'a AnalyzeOptions,
     origin: Timestamp,

@@ -14,7 +14,7 @@ use crate::{CaptureInfo, Error};
 /// Result of the first pass over a capture.
 ///
 /// Its size grows with the number of retransmissions and of flows, up to
-/// [`Packets::max_flows`]. Of more flows, those with the most packets are kept.
+/// [`Packets::max_flows`]. If there are more flows, those with the most packets are kept.
 pub(super) struct Surveyed {
     pub(super) info: CaptureInfo,
     /// Sample of packets for the comparison with the other capture.

@@ -28,8 +28,8 @@ pub(super) struct Tables {
     pub(super) readings: Table<ReadingRow>,
 }
 
-/// Number of rows that go to the thread of a table together: passing them on costs little against
-/// encoding them, and they take little memory.
+/// Number of rows that go to the thread of a table together: passing them on takes little time
+/// compared to encoding them, and they take little memory.
 const ROWS_TOGETHER: usize = 512;
 
 /// Writer of one table. A thread of its own encodes the rows while the next ones are measured.

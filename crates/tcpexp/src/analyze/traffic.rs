@@ -72,7 +72,7 @@ impl TrafficNames {
         protocol: Protocol,
         ends: [SocketAddr; 2],
     ) -> (Option<Arc<str>>, Option<Arc<str>>) {
-        // The port tells more than the hosts, so traffic without a port comes second.
+        // A port is more specific than the hosts, so traffic without a port comes second.
         let by_port = self
             .traffic
             .iter()

@@ -17,7 +17,7 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
     let mut warnings: Vec<String> = manifest.captures.iter().flat_map(of_capture).collect();
     if let Some(between) = between {
         if rtts == 0 {
-            warnings.push("no round-trip time between the captures: packets that passed both points went one way only, or could not be told apart".to_owned());
+            warnings.push("no round-trip time between the captures: the packets that passed both points went in one direction only, or could not be distinguished".to_owned());
         } else if !between.took_time {
             warnings.push(
                 "every round-trip time is 0: is one capture a copy of the other one?".to_owned(),
@@ -28,7 +28,7 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
         warnings.extend(of_capture_loss(&between.totals));
         for step in between.clock.suspected_steps() {
             warnings.push(format!(
-                "a clock may have been set by {}: nothing is measured across it",
+                "a clock may have been set by {}: no time is measured across this step",
                 step.size.abs()
             ));
         }
@@ -36,13 +36,13 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
             // A pcap file usually counts microseconds, which is no reason for a warning.
             if tick > TimeDelta::from_micros(1) {
                 warnings.push(format!(
-                    "the clock at {point} advances in steps of {tick}: times are no more exact"
+                    "the clock at {point} advances in steps of {tick}, which limits the accuracy of times"
                 ));
             }
         }
         for step in between.clock.steps() {
             warnings.push(format!(
-                "the clock at {} was set by {}: times of that capture in the tables sender, events and throughput are as it showed them",
+                "the clock at {} was set by {}: the tables sender, events and throughput contain the times that this clock showed",
                 step.point, step.size
             ));
         }

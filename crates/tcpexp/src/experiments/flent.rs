@@ -176,7 +176,7 @@ impl Test {
         std::fs::create_dir_all(run_dir.join(DATASET)).map_err(cannot)?;
         let mut warnings = Vec::new();
         if self.info.start.is_none() && self.failure.is_none() {
-            warnings.push("the start of the test is unknown, so it begins in 1970".to_owned());
+            warnings.push("the start of the test is unknown, so times count from 1970".to_owned());
         }
         if let Some(failure) = self.failure {
             record.status = Status::Failed;

@@ -1,4 +1,4 @@
-//! The packets behind a number, with what was inferred from each.
+//! The packets of a flow, with what is inferred from each.
 
 mod collected;
 mod focus;

@@ -19,8 +19,8 @@ const KEPT_BYTES: usize = 256;
 /// the oldest records.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Longest pause between records that a busy stream makes on its way. After a longer one, the point is
-/// silent, and its clock goes on without records.
+/// Longest pause between records in a busy stream. After a longer pause, the point counts as silent,
+/// and its clock advances without records.
 const PAUSE_IN_STREAM: Duration = Duration::from_millis(500);
 
 /// The latest records of both points, by [`Point::index`].

@@ -35,8 +35,8 @@ const HISTORY: TimeDelta = TimeDelta::from_seconds(60);
 
 /// The stream of one capture point.
 pub trait LiveInput: Send {
-    /// Opens the stream. Called again after its end, with the error of a stream that is no capture.
-    /// `None` if the stream has ended for good.
+    /// Opens the stream. The function is called again after the end of the stream, with the error
+    /// if the stream is not a capture. `None` if the stream has ended for good.
     fn open(
         &mut self,
         failure: Option<tcpexp_capture::Error>,
@@ -96,10 +96,10 @@ pub struct LiveBatch {
 
 /// Measures the round-trip times between two captures in progress.
 ///
-/// Measures the packets of the last minute again and again, or of the last 400 000 per point if
-/// there are more, so memory does not grow, and drifting clocks are followed. `sink` receives each
-/// sample once, less than a second after its second packet if both streams are on time. Returns when
-/// both streams have ended, after `stop` is set, or if the sink fails.
+/// Repeatedly measures the packets of the last minute, or the last 400 000 packets per point if
+/// there are more, so memory does not grow and the measurement follows drifting clocks. `sink`
+/// receives each sample once, less than a second after its second packet if both streams are on
+/// time. Returns when both streams have ended, after `stop` is set, or if the sink fails.
 ///
 /// The samples are those of [`rtt`](fn@crate::rtt) over the complete captures, except where packets
 /// arrive later than others by more than 200 ms, and where a round trip, or the time by which one
@@ -263,8 +263,8 @@ mod tests {
     use tcpexp_flow::Direction;
     use tcpexp_testkit::{Scenario, TcpLoad, TwoCaptures, UdpLoad, simulate};
 
-    /// A sample without the offset, which windows estimate anew: sender and receiver of its first
-    /// packet, whether it begins at the source, time, RTT.
+    /// A sample without the offset, which each window estimates again: sender and receiver of its
+    /// first packet, whether it begins at the source, time, RTT.
     type Plain = ([SocketAddr; 2], bool, Timestamp, TimeDelta);
 
     fn plain(flow: &PairedFlow, sample: &RttSample) -> Plain {

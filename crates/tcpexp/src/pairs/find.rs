@@ -21,11 +21,11 @@ use crate::{Error, Recording};
 /// `src` and `dst` are folders with all folders in them, or patterns as in [`Recording::open`]. If
 /// both are the same, words in the names identify the points. Reads each file once for its times.
 ///
-/// Captures with the same name are a pair: the name counts without words for points, endings, and
-/// the numbers of rotated files, which together are one capture. Clocks are not compared. Of the
-/// other captures, two are a pair if they share at least half of the shorter one's time, and no third
-/// one does. Returns a row per file: the pairs in the order of their names, then the files without a
-/// partner.
+/// Captures with the same name are a pair: the comparison ignores words for points, endings, and the
+/// numbers of rotated files, which together are one capture. Clocks are not compared. Two of the
+/// other captures are a pair if they share at least half of the time of the shorter one, and no third
+/// capture does. Returns a row per file: the pairs in the order of their names, then the files
+/// without a partner.
 pub fn find_pairs(src: &Path, dst: &Path) -> Result<Vec<PairFileRow>, Error> {
     find_pairs_with(src, dst, &StoreOptions::default())
 }
@@ -193,7 +193,7 @@ fn look(file: Listed, stores: &StoreOptions) -> Result<Found, Error> {
         },
         Ok(None) => Contents::Other("no records".to_owned()),
         Err(Error::Capture { source, .. }) => Contents::Other(chain(&source)),
-        // A store that does not answer says nothing about the object.
+        // If a store does not answer, the existence of the object is unknown.
         Err(error @ Error::Store { .. }) => return Err(error),
         Err(error) => Contents::Other(chain(&error)),
     };

@@ -152,8 +152,8 @@ fn keys(units: &[Unit]) -> BTreeSet<String> {
 type LeftOut = (Found, String);
 
 impl Unit {
-    /// Removes the files that are no captures. One alone stays if the other point has a capture of
-    /// this name: it is a broken capture, which the analysis reports.
+    /// Removes the files that are not captures. A single file stays if the other point has a
+    /// capture of this name: the file is then a broken capture, which the analysis reports.
     fn remove_others(&mut self, has_capture: bool, others: &BTreeSet<String>) -> Vec<LeftOut> {
         if !has_capture && self.files.len() == 1 && others.contains(&self.key) {
             return Vec::new();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_could_have_several_partners_have_none() {
+    fn files_with_several_possible_partners_have_no_partner() {
         let src = [
             file("x.pcap", Some((0, 9))),
             file("b.pcap", Some((0, 9))),

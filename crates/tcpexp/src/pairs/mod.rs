@@ -1,8 +1,8 @@
 //! Analysis of many pairs of captures, in tasks that may run on many machines.
 //!
-//! [`find_pairs`] writes down which captures belong together. A [`PairTask`] analyses one pair to a
-//! dataset of its own, once. [`merge_pairs`] joins the datasets of all pairs to one. All of them are
-//! functions of their files: an engine that starts tasks, such as Slurm, needs to know nothing else.
+//! [`find_pairs`] lists which captures belong together. A [`PairTask`] analyses one pair once, to a
+//! separate dataset. [`merge_pairs`] joins the datasets of all pairs to one. The results depend only
+//! on the files, so an engine that starts tasks, such as Slurm, needs no other information.
 
 mod find;
 mod matching;

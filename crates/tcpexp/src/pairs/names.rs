@@ -1,4 +1,4 @@
-//! What the name of a capture file says about its capture.
+//! The facts about a capture that the name of its file contains.
 
 use tcpexp_pair::spp::Point;
 

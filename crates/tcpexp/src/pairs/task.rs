@@ -119,7 +119,7 @@ struct Identity {
     tcpexp_version: &'static str,
     schema_version: u32,
     run: BTreeMap<String, serde_json::Value>,
-    /// Of a file that cannot be read, the reason.
+    /// The reason why a file cannot be read.
     files: [Vec<Result<Fingerprint, String>>; 2],
     options: BTreeMap<String, serde_json::Value>,
     /// The limits in time as they were given: their moments depend on the captures.

@@ -136,8 +136,8 @@ impl Recording {
         Ok(())
     }
 
-    /// Returns an error if a store has failed. A file that breaks off is what was captured, and
-    /// gives results; an object is whole in its store.
+    /// Returns an error if a store has failed. A file that breaks off contains what was captured,
+    /// so it gives results. An object is complete in its store, so a failed read is an error.
     pub(crate) fn require_store(&self) -> Result<(), Error> {
         self.source.require_store(&self.name)
     }
@@ -325,7 +325,7 @@ impl Recording {
         Ok(walk)
     }
 
-    /// Time of the first record. Of records out of order in the file, the earliest counts.
+    /// Time of the first record. If records are out of order in the file, the earliest counts.
     pub(crate) fn start(&self) -> Result<Timestamp, Error> {
         let times = self.first_times(WINDOW)?;
         times.into_iter().min().ok_or_else(|| self.timeless())

@@ -14,8 +14,8 @@ use crate::order::PROBED;
 /// Number of different times that show the tick of a clock well: the greatest common divisor of a few
 /// of its multiples may be larger.
 const MIN_TICK_GAPS: usize = 64;
-/// Maximum number of records read for [`MIN_TICK_GAPS`]. A clock with a tick of 0.1 s shows as many
-/// times in 6.4 s, in which a flow of 100 Mbit/s has 53,000 packets.
+/// Maximum number of records read for [`MIN_TICK_GAPS`]. A clock with a tick of 0.1 s shows this
+/// number of times in 6.4 s; a flow of 100 Mbit/s has 53,000 packets in this time.
 const MOST_PROBED: usize = 1 << 16;
 /// Number of data segments that show whether a capture has each packet twice.
 const COMPARED: usize = 64;

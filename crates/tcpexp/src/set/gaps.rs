@@ -7,8 +7,8 @@ use crate::Recording;
 use crate::capture_set::Gap;
 
 /// A pause between files counts as a gap if it is this many times as long as the longest pause within
-/// a file. Of 50 pauses between files, none is likely to be twice as long as all those within files,
-/// which are far more.
+/// a file. Among 50 pauses between files, probably none is twice as long as the longest of the far
+/// more numerous pauses within files.
 const UNUSUAL: i64 = 2;
 
 /// The gaps between files in order of time.

@@ -7,8 +7,8 @@ use super::scan::Scan;
 /// Numbers of files that belong together, for files in the order of their first times. A group of one
 /// file overlaps with no other.
 ///
-/// Records may be a few places out of order where a file was cut. Such files follow each other: a
-/// pass sorts so few records.
+/// Records may be a few places out of order where a file was cut. Such files count as consecutive,
+/// because a pass can sort so few records.
 pub(super) fn groups<'a>(files: impl Iterator<Item = &'a Scan>) -> Vec<usize> {
     let mut groups: Vec<usize> = Vec::new();
     // Latest times of all files so far, and of all but the last records of each.

@@ -28,7 +28,7 @@ const SIGNS: [(&str, &str); 7] = [
 impl Tables {
     /// Finds the tables at `paths`. Each path is a sweep, a dataset, a folder of datasets or a table.
     ///
-    /// Excludes incomplete runs of a sweep: their numbers mean nothing.
+    /// Excludes incomplete runs of a sweep, because their numbers are not valid.
     pub fn find(paths: &[PathBuf]) -> Result<Self, Error> {
         let mut found = Self {
             paths: paths.len(),
@@ -243,7 +243,7 @@ fn run_of(folder: &Path) -> &Path {
         .unwrap_or(folder)
 }
 
-/// True if the error says that a run has no dataset.
+/// True if the error means that a run has no dataset.
 fn is_absent(error: &Error) -> bool {
     match error {
         Error::NoTables { .. } => true,

@@ -167,8 +167,9 @@ impl Selection {
     }
 }
 
-/// Replaces the goodput of flows by the one where the payload arrives, if the rows have any: what was sent and
-/// never arrived is no goodput (RFC 2647, section 3.17), neither here nor in `tcpexp compare`.
+/// Replaces the goodput of flows by the goodput at the receiving point, if the rows have it: data that
+/// was sent and never arrived is not goodput (RFC 2647, section 3.17). `tcpexp compare` uses the same
+/// rule.
 fn take_arrived(frame: &mut Frame) {
     let arrived = frame.column(ARRIVED_GOODPUT).cloned();
     if let Some(arrived) = arrived

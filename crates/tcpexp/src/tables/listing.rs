@@ -11,8 +11,8 @@ const ALL_LISTED: usize = 30;
 
 /// Lists the columns of a table that lacks the columns `wanted`.
 ///
-/// Of many columns, these are the parameters, which `tcpexp schema` does not describe, and those that
-/// have a word of `wanted` in their names.
+/// If there are many columns, lists only the parameters, which `tcpexp schema` does not describe, and
+/// the columns whose names contain a word of `wanted`.
 pub(super) fn listed(columns: &BTreeSet<&str>, wanted: &[&str]) -> String {
     if columns.len() <= ALL_LISTED {
         return joined(columns.iter().copied());
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_columns_those_are_listed_that_the_reader_may_have_meant() {
+    fn many_columns_are_reduced_to_those_that_the_reader_may_have_meant() {
         let schema = DatasetTable::Flows.schema();
         let mut columns: BTreeSet<&str> = schema
             .fields()

@@ -144,7 +144,7 @@ fn of_comparison(
     Ok(frame)
 }
 
-/// Says for each row whether it counts, and describes the flows of those that do.
+/// Returns for each row whether it counts, and a description of the flows of the rows that count.
 fn counted(flows: &PooledFlows, names_class: bool, frame: &Frame) -> (Vec<bool>, String) {
     let text = |column: &str, row: usize| match frame.column(column).map(|series| series.cell(row))
     {

@@ -20,7 +20,7 @@ fn only_a_dataset_is_replaced() {
     assert_eq!(Manifest::read(&place).unwrap(), first);
     fs::write(place.join("notes.txt"), "mine").unwrap();
     let refusal = make().unwrap_err().to_string();
-    assert!(refusal.ends_with("holds something else than a dataset: name another directory"));
+    assert!(refusal.ends_with("contains something other than a dataset: name another directory"));
     fs::remove_dir_all(&place).unwrap();
     fs::create_dir(&place).unwrap();
     make().unwrap();

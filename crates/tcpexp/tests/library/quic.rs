@@ -126,7 +126,7 @@ fn connection_is_followed_to_another_port() {
 }
 
 #[test]
-fn packets_are_matched_at_two_points_as_those_of_udp() {
+fn packets_are_matched_at_two_points_like_udp_packets() {
     let between = Measurement::of(&capture("client"), &capture("server"));
     let sent = packets("server").len() + packets("client").len();
     let [out, back] = between.report.totals.path_directions;

@@ -198,7 +198,7 @@ fn damage_of_any_file_is_reported() {
 }
 
 #[test]
-fn what_is_no_capture_is_an_error_unless_a_directory_holds_it() {
+fn a_file_that_is_not_a_capture_is_an_error_unless_a_directory_holds_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.txt"), "not a capture").unwrap();
     let error = |path: &Path| Recording::open(path).unwrap_err().to_string();

@@ -30,7 +30,7 @@ fn assert_many_samples(checked: &Checked) {
 }
 
 #[test]
-fn losses_remove_samples_and_make_none_wrong() {
+fn losses_remove_samples_but_make_no_sample_wrong() {
     for (loss_ppm, seed) in [(0, 1), (10_000, 2), (30_000, 3), (50_000, 4)] {
         let checked = check(&Scenario {
             seed,

@@ -177,7 +177,7 @@ fn verdicts_name_the_cause_of_a_slow_transfer() {
 /// The receiver's program reads nothing for three seconds. All data is acknowledged meanwhile, and the
 /// sender probes the closed window.
 #[test]
-fn time_with_a_closed_window_is_the_receivers() {
+fn time_with_a_closed_window_counts_as_limited_by_the_receiver() {
     let capture = script::capture(
         "
         0.000000 > S mss 15000
@@ -212,7 +212,7 @@ fn time_with_a_closed_window_is_the_receivers() {
 
 /// A second of queueing delay and random losses both keep the window full.
 #[test]
-fn a_long_queue_and_random_losses_are_told_apart() {
+fn a_long_queue_and_random_losses_are_distinguished() {
     let [queue, loss] = [Cause::OwnQueue, Cause::Loss].map(|cause| scenario(cause, 3));
     assert_eq!(verdict(&queue), Cause::OwnQueue);
     assert_eq!(verdict(&loss), Cause::Loss);

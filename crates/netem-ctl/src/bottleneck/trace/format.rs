@@ -117,7 +117,7 @@ impl Opportunities {
             }
             let mut end_of_packet = FULL;
             while end_of_packet <= total {
-                // A rate of 0 carries nothing, and then the loop has no round.
+                // A rate of 0 carries no packets, and then the loop has no iterations.
                 let after_ns = (end_of_packet - carried).div_ceil(u128::from(bps.max(1)));
                 at_us.push(microseconds(u128::from(from_ns - begin_ns) + after_ns));
                 end_of_packet += FULL;

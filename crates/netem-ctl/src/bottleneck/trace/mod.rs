@@ -26,7 +26,7 @@ pub(crate) use format::Opportunities;
 /// two numbers is a time in seconds and the rate in Mbit/s from then on, and the last line only ends
 /// the trace. Empty lines and lines that begin with `#` are ignored. After its end, the trace repeats.
 ///
-/// In TOML it is the name of the file. Reading the description does not read the file; see
+/// In TOML, a trace is the name of its file. Reading the description does not read the file; see
 /// [`Bottleneck::read_traces`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]

@@ -93,7 +93,7 @@ impl Draft {
     /// Turns offloads off: a merged packet would count as one packet in the queue and be lost as one.
     fn offloads(&mut self, router: &Router) {
         for device in [&router.left, &router.right] {
-            // Old kernels do not know the last one, and ethtool would then change none.
+            // Old kernels lack the last one, and ethtool would then change none of them.
             let [known @ .., (newest, _)] = &OFFLOADS;
             let words = known.iter().map(|(feature, _)| format!(" {feature} off"));
             let line = format!("ethtool -K {device}{}", words.collect::<String>());

@@ -180,7 +180,7 @@ pub(super) fn check_link(direction: &'static str, path: &Path) -> Result<(), Pla
             expected: "-64 to 256 bytes",
         });
     }
-    // The size tables of `tc` know ATM cells only.
+    // The size tables of `tc` support ATM cells only.
     if framing.cells == Cells::Ptm && path.queue != Some(Queue::Cake) {
         let name = path.linklayer.map_or("", LinkLayer::name);
         return Err(PlanError::Value {

@@ -210,7 +210,7 @@ fn a_wrong_option_is_refused() {
         .misuse("info s3://captures/src.pcap --storage-option aws_endpiont=x");
     assert_snapshot!(misuse, @"error: invalid value 'aws_endpiont=x' for '--storage-option <NAME=VALUE>': no store has the option aws_endpiont: names are those of object_store, such as aws_endpoint");
     let url = lab.failure("flows s3://captures -o flows.csv");
-    assert_snapshot!(url, @"cannot read s3://captures: the URL names no object: s3://BUCKET/KEY is expected");
+    assert_snapshot!(url, @"cannot read s3://captures: the URL names no object: expected s3://BUCKET/KEY");
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn a_dataset_in_a_store_has_its_manifest_last() {
     }
     lab.server.put("/tables/run/notes.txt", b"of somebody else");
     let refused = lab.failure("analyze src.pcap dst.pcap -o s3://tables/run --quiet");
-    assert_snapshot!(refused, @"s3://tables/run holds something else than a dataset: name another directory");
+    assert_snapshot!(refused, @"s3://tables/run contains something other than a dataset: name another directory");
 }
 
 /// A desk with pairs of captures, which a bucket has too.

@@ -27,8 +27,8 @@ pub(super) struct Bic {
     last_max: u32,
     last_cwnd: u32,
     last_us: i64,
-    /// Mean number of acknowledged segments per ACK, in sixteenths. Linux counts segments and
-    /// divides by it all the same, so the window grows twice as fast as written.
+    /// Mean number of acknowledged segments per ACK, in sixteenths. Linux counts segments and still
+    /// divides by this number, so the window grows twice as fast as the rule intends.
     delayed16: u32,
 }
 

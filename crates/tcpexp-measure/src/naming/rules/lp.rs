@@ -6,7 +6,7 @@ use super::{Ack, Counter, Rule, halved};
 const INFERENCE_ROUNDS: i64 = 3;
 
 /// The time of a cut cannot be predicted: Linux computes one-way delays from timestamps with random
-/// offsets, in 32 bits, and where they overflow it never cuts. Without a cut, TCP-LP is Reno.
+/// offsets, in 32 bits, and it never cuts if these numbers overflow. Without a cut, TCP-LP is Reno.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lp {
     counter: Counter,

@@ -53,7 +53,7 @@ pub(super) enum Start {
     Complete,
     /// A SYN was sent once, at this time, and is not acknowledged yet.
     Opening(Timestamp),
-    /// The capture began after the stream, or missed a long part of it. No data from here on is
+    /// The capture began after the stream, or missed a long part of it. No data after this point is
     /// acknowledged yet, so an unknown amount of older data may be in flight.
     WarmingUp(StreamOffset),
 }

@@ -1,8 +1,9 @@
 //! Data that was lost before it reached a capture away from the sender.
 //!
 //! Such data left the sender before the data behind it, but only the window shows when. Without
-//! these rules, a burst of losses would seem to leave with the first data that survives: after the
-//! first retransmission, so that the recovery would not cover it and end a round trip too early.
+//! these rules, a burst of losses would seem to leave with the first data that survives, after the
+//! first retransmission. The recovery would then not cover the burst and would end a round trip too
+//! early.
 
 use tcpexp_units::Timestamp;
 
@@ -12,8 +13,8 @@ use crate::sender::event::Sent;
 use crate::sender::reduction::scaled;
 use crate::sender::row::SenderRow;
 
-/// Minimum length of a burst of losses in segments. Measured with random losses of 15 %: one or two
-/// segments in a row are as often lost after the retransmission as before it.
+/// Minimum length of a burst of losses in segments. Measured with random losses of 15 %: runs of
+/// one or two lost segments occur as often after the retransmission as before it.
 const MIN_BURST: u32 = 3;
 
 impl Engine<'_> {

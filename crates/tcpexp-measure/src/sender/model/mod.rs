@@ -23,7 +23,8 @@ use bbr::Bbr;
 use rate::RateSampler;
 use watch::PacingWatch;
 
-/// Round trips over which the bandwidth is the maximum: a capture that begins later knows it then.
+/// Round trips over which the bandwidth is the maximum; after this time, a capture that begins
+/// later also shows it.
 const BANDWIDTH_ROUNDS: u32 = 10;
 
 /// The replay of one sender that paces.
@@ -34,8 +35,8 @@ pub(super) struct Model {
     watch: PacingWatch,
     /// The capture has the handshake, so all of the model's state is known.
     has_start: bool,
-    /// The capture is the sender's. Elsewhere data arrives as the path spaced it: at a receiver, 28 %
-    /// of the phases that seemed to agree with the pacing were wrong.
+    /// The capture was taken at the sender. Elsewhere, data arrives with the spacing of the path: at
+    /// a receiver, 28 % of the phases that seemed to agree with the pacing were wrong.
     is_pacing_seen: bool,
     smss_bytes: u32,
 }

@@ -1,4 +1,4 @@
-//! What a sender believes of its path.
+//! A sender's model of its path.
 
 use tcpexp_units::TimeDelta;
 

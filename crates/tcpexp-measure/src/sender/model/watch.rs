@@ -14,8 +14,8 @@ const MIN_SENDS: u32 = 4;
 const ROOM: u32 = 3;
 /// Weight of the latest comparison in the running errors: they cover about two gain cycles.
 const LATEST: f64 = 1.0 / 64.0;
-/// Running error up to which the pacing agrees with the model. Less than half the difference of the
-/// gains 1 and 1.25.
+/// Running error up to which the pacing agrees with the model; less than half the difference
+/// between the gains 1 and 1.25.
 const AGREES: f64 = 0.1;
 /// In the gain cycle, least ratio between the running error at a constant rate and that of BBR.
 const MIN_RATIO: f64 = 1.5;

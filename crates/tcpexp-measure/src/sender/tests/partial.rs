@@ -210,7 +210,7 @@ fn at_a_receiver_one_recovery_repairs_a_burst_of_losses_at_its_end() {
 }
 
 #[test]
-fn at_a_receiver_timestamps_reveal_the_acks_known_to_the_sender() {
+fn at_a_receiver_timestamps_reveal_which_acks_reached_the_sender() {
     let text = "
         0.000000 > S 0 mss 1000 sackok ts 1 0
         0.000010 < S. 0 ack 1 mss 1000 sackok ts 900 1

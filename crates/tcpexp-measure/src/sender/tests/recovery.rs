@@ -91,7 +91,7 @@ fn a_loss_in_a_recovery_starts_the_next_recovery_at_its_end() {
 }
 
 #[test]
-fn timestamps_show_congestion_controls_the_round_trip_time_of_retransmitted_data() {
+fn congestion_controls_measure_the_round_trip_time_of_retransmitted_data_by_timestamps() {
     let latest: Vec<_> = rows(&lossy(""), SenderOptions::default())
         .iter()
         .filter_map(|row| match row {

@@ -3,8 +3,8 @@
 //! A firewall that replaces initial sequence numbers adds a constant to the sequence numbers of
 //! each direction of a connection, and to the acknowledgment numbers of the opposite direction. All
 //! other fields stay the same. So this module compares segments by the other fields that identify
-//! them, and learns the difference. A difference is believed only if nearly all compared segments
-//! of the connection, of both directions, agree on it.
+//! them, and learns the difference. A difference is accepted only if nearly all compared segments
+//! of both directions of the connection agree on it.
 
 use std::collections::HashMap;
 

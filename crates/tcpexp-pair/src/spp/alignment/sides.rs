@@ -23,8 +23,8 @@ use tcpexp_units::TimeDelta;
 pub(in crate::spp) struct Sides {
     #[serde(with = "super::sorted")]
     ways_by_sender: HashMap<u64, PathDirection, FixedState>,
-    /// True if only the order of the captures decides for some addresses, and by the clocks their
-    /// packets arrive before they leave.
+    /// True if only the order of the captures determines the side of some addresses, and according
+    /// to the clocks the packets of these addresses arrive before they leave.
     pub(in crate::spp) is_against_clocks: bool,
 }
 

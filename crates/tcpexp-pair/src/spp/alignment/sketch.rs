@@ -1,9 +1,9 @@
 //! A sample of packets that is the same in both captures.
 //!
-//! Each point samples without knowledge of the other, so the content of a packet decides: the
-//! sample keeps the packets with the smallest content hashes (a bottom-k sketch; RFC 5475, section
-//! 6.2, describes consistent sampling). A small capture is kept whole, a large capture yields a
-//! uniform sample, and memory is bounded.
+//! Each point takes its sample independently of the other point, so the content of a packet
+//! decides: the sample keeps the packets with the smallest content hashes (a bottom-k sketch; RFC
+//! 5475, section 6.2, describes consistent sampling). A small capture is kept whole, a large
+//! capture yields a uniform sample, and memory is bounded.
 
 use std::mem;
 

@@ -8,10 +8,10 @@
 //! # Why no other shift remains
 //!
 //! Let `w` be the width of the window and `D` the shift. A shift `D'` farther from `D` than `w`
-//! matches each datagram to another arrival than `D` does. Both captures running, a datagram
-//! without an arrival in the window of `D'` contradicts `D'`: it would have to be lost, missed, or
-//! late. `D` is accepted only if at least three quarters of the datagrams contradict each such
-//! `D'`, and at most half contradict `D`. If `D'` were true, half of the datagrams would have the
+//! matches each datagram to another arrival than `D` does. While both captures run, a datagram without
+//! an arrival in the window of `D'` contradicts `D'`, because the datagram would have to be lost,
+//! missed, or late. `D` is accepted only if at least three quarters of the datagrams contradict each
+//! such `D'`, and at most half contradict `D`. If `D'` were true, half of the datagrams would have the
 //! arrival of another datagram in the window of `D` by chance, while three quarters of the datagrams
 //! show that the times between datagrams do not repeat at this lag. Sixteen such chances, each at most
 //! one in four, have a probability below 10⁻⁹.
@@ -218,8 +218,9 @@ impl Shifts {
         if comparable < MIN_PROBES || matched < MIN_PROBES / 2 || matched * 2 < comparable {
             return None;
         }
-        // A shift that leaves few datagrams to compare needs no contradiction of its own: where the
-        // spacing of a stream repeats at no lag that can be compared, it repeats at no other.
+        // A shift that leaves few datagrams to compare needs no separate contradiction: if the
+        // spacing of a stream repeats at no lag that can be compared, it repeats at no other lag
+        // either.
         let is_rival = |other: Shift| {
             let is_apart = other.by_ns.saturating_sub(best.by_ns).abs() > width_ns;
             is_apart

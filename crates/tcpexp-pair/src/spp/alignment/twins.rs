@@ -6,8 +6,8 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::{Packet, Transport};
 
 /// Number of recent segments that are compared with each new segment. Between the two records of a
-/// router's interfaces there are those of the packets in its queue: the initial windows of a few
-/// connections (RFC 6928).
+/// packet at a router's interfaces, the capture has the records of the packets in the router's
+/// queue: the initial windows of a few connections (RFC 6928).
 const RECENT: usize = 64;
 
 /// Number of segments after which the verdict is final.

@@ -40,7 +40,8 @@ pub(super) fn is_of_lengths(sides: &[Vec<&Crossing>; 2], shift: TimeDelta) -> bo
 /// True if the nearest packets of one length on both sides show half of the `shift` of their clock
 /// difference; `None` without such a length.
 ///
-/// Only the nearest count: over many packets, a saw-tooth clock drifts by the size of its steps.
+/// Only the nearest packets count, because a saw-tooth clock drifts by the size of its steps over
+/// many packets.
 pub(super) fn shows_in_alike(sides: &[Vec<&Crossing>; 2], shift: TimeDelta) -> Option<bool> {
     let alike = shift_of_alike(sides, FINE)?;
     Some(alike.abs() + alike.abs() >= shift.abs())
@@ -57,7 +58,7 @@ fn mean_of(side: &[&Crossing], value: impl Fn(&Crossing) -> i64) -> i64 {
 /// Shift of the clock difference between the nearest `most` packets before and after a place, of the
 /// length whose differences vary least; `None` if no length has [`MIN_ALIKE`] packets on both sides.
 ///
-/// Packets that queue hide a step, and show one where there is none.
+/// Queued packets can hide a step, and can also show a step where there is none.
 fn shift_of_alike(sides: &[Vec<&Crossing>; 2], most: usize) -> Option<TimeDelta> {
     let mut by_length: HashMap<u32, [Vec<i64>; 2]> = HashMap::new();
     for (side, crossings) in sides.iter().enumerate() {

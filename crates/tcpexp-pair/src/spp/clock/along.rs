@@ -10,9 +10,9 @@ use crate::spp::point::Point;
 /// The clocks of points along a path, solved together.
 ///
 /// Neighbours determine the clocks: the offset between two points is the sum of the offsets of the
-/// segments between them, and so is its maximum error. A path is no faster than the sum of the
-/// fastest crossings of its segments, so the sum is at least as tight as the bound that the packets
-/// of the two points give.
+/// segments between them, and so is its maximum error. A path is never faster than the sum of the
+/// fastest crossings of its segments, so the sum is at least as tight as the bound from the packets
+/// of the two points.
 #[derive(Clone, Debug)]
 pub struct PathClocks {
     /// The settled clocks of neighbours, from the first point on.

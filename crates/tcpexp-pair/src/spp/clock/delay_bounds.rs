@@ -11,10 +11,10 @@ use crate::spp::point::Point;
 /// Maximum errors of the delays of one packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DelayErrors {
-    /// Of the one-way delay; `None` if the offset has no bound.
+    /// Bound for the one-way delay; `None` if the offset has no bound.
     pub(crate) one_way: Option<TimeDelta>,
-    /// Of the queueing delay; `None` if the offset has no bound, since nothing then shows how the
-    /// clocks moved.
+    /// Bound for the queueing delay; `None` if the offset has no bound, because the movement of the
+    /// clocks is then unknown.
     pub(crate) queueing: Option<TimeDelta>,
     /// True if a clock step that is unknown or misplaced may falsify the delay of this packet alone.
     pub(crate) is_beside_step: bool,
@@ -23,12 +23,12 @@ pub(crate) struct DelayErrors {
 /// The bounds of all delays between two captures.
 ///
 /// A one-way delay is the difference of two times, each exact to one tick of its clock, minus the
-/// estimate of the offset. The bounds of the offset are those at the times of the smallest delays.
-/// Since then, the clocks may have moved.
+/// estimate of the offset. The bounds of the offset hold at the times of the smallest delays. After
+/// these times, the clocks may have moved.
 ///
-/// A queueing delay is the difference of two one-way delays of one way. The offset cancels. What
-/// remains are the ticks and the movement. If a step near the fastest packet may falsify its delay, the
-/// fastest packets elsewhere bound the error: they differ from it by at most as much.
+/// A queueing delay is the difference of two one-way delays of one way. The offset cancels. The ticks
+/// and the movement of the clocks remain. If a step near the fastest packet may falsify its delay, the
+/// error is at most the difference between this delay and that of the fastest packets elsewhere.
 ///
 /// A step of one clock falsifies the packets of both ways that pass the point of this clock after it.
 /// Seen from the other point, the two ways show the step at different times, because packets are in

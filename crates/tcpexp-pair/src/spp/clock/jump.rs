@@ -70,8 +70,9 @@ impl MeasuredShift {
 }
 
 impl Jump {
-    /// Number of packets per way and side that the size is measured on: few if their delays are
-    /// similar, so that drift matters less, and many if most packets queued.
+    /// Number of packets per way and side from which the size is measured. Few packets suffice if
+    /// their delays are similar, and then drift matters less. Many are needed if most packets
+    /// queued.
     pub(in crate::spp) const SIDES: [usize; 2] = [16, 256];
     /// Number of parts of these packets; the smallest delay of each part is used.
     const PARTS: usize = 4;

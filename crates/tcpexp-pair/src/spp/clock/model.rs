@@ -167,17 +167,17 @@ impl ClockModel {
         self.offset_is_sure = false;
     }
 
-    /// Notes that some packets arrive before they leave, if they go from the source to the destination
-    /// as the captures are named, which nothing else shows.
+    /// Notes that some packets arrive before they leave if they go from the source to the destination.
+    /// Only the order of the captures shows this direction.
     pub(in crate::spp) fn note_against_order(&mut self) {
         self.is_against_order = true;
     }
 
-    /// The warning of traffic in one direction whose direction only the order of the captures shows,
-    /// against the clocks; `None` for all other traffic.
+    /// The warning about one-way traffic whose direction is taken from the order of the captures
+    /// although the clocks contradict it; `None` for all other traffic.
     pub fn order_warning(&self) -> Option<&'static str> {
         self.is_against_order.then_some(
-            "some traffic passes one way only, and by the clocks it reaches dst before src: it counts as sent from src to dst, as the captures are named; if the clocks agree, swap the captures",
+            "some traffic passes in one direction only, and according to the clocks it reaches dst before src: this traffic counts as sent from src to dst, as the captures are named; if the clocks agree, swap the captures",
         )
     }
 
@@ -192,7 +192,7 @@ impl ClockModel {
     }
 
     /// Possible clock steps, in order of time. The delays of one way changed at once and stayed
-    /// changed, and queues of the other way hide whether it changed too.
+    /// changed, and queues of the other way hide whether its delays changed too.
     ///
     /// They are not removed from the timeline, but nothing is measured across them.
     pub fn suspected_steps(&self) -> &[ClockStep] {

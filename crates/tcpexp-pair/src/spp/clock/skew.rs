@@ -6,10 +6,10 @@
 //! Towsley, INFOCOM 1999), which is an edge of the lower convex hull (Zhang, Liu and Xia, INFOCOM
 //! 2002).
 //!
-//! This edge rests on two packets. It is exact even if a queue is empty only twice, but if the
-//! smallest delays vary, the two packets are the luckiest of the capture. Within the uncertainty of
-//! the edges, the small delays of all parts of the capture decide: the median of the slopes between
-//! every two parts of a way (Theil and Sen).
+//! This edge rests on two packets. It is exact even if a queue is empty only twice. If the smallest
+//! delays vary, however, the two packets are merely those with the smallest random delays. Within
+//! the uncertainty of the edges, the small delays of all parts of the capture decide: the median of
+//! the slopes between every two parts of a way (Theil and Sen).
 
 use serde::{Deserialize, Serialize};
 use tcpexp_units::Skew;
@@ -159,8 +159,9 @@ fn combine(out: Slope, back: Slope) -> (Slope, Option<bool>) {
 /// quarter of the capture is left out, how far the smallest delays of other parts are above the
 /// line, and the resolution of the clocks.
 ///
-/// A queue that never empties after the start bends the line; then one quarter alone supports it. A
-/// queue that grows evenly throughout is indistinguishable from skew on one way.
+/// A queue that never empties after the start bends the line, and then only one quarter of the
+/// capture supports the line. A queue that grows evenly throughout is indistinguishable from skew
+/// on one way.
 fn shown(delays: &[Delay], step_error_ns: f64) -> Option<Shown> {
     if delays.len() < MIN_PACKETS {
         return None;

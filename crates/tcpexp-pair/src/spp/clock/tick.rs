@@ -17,8 +17,8 @@ const CHANCE_BITS: f64 = 20.0;
 /// A clock's rate correction stretches its tick by less than one part in this many (NTP corrects up
 /// to 500 ppm).
 const STRETCH: i64 = 1_000;
-/// Smallest stretched tick that is searched for: in a file of whole microseconds, smaller ticks
-/// have too many chance multiples.
+/// Smallest stretched tick that is searched for: in a file of whole microseconds, too many times
+/// are multiples of a smaller tick by chance.
 const MIN_STRETCHED: TimeDelta = TimeDelta::from_micros(100);
 /// At least one gap in this many is zero if a clock is too coarse for the traffic.
 const ZERO_GAPS: u64 = 8;

@@ -138,8 +138,8 @@ impl Linked {
     }
 }
 
-/// Returns the pair's direction that each point calls forward. The point that knows the initiator
-/// better decides.
+/// Returns the pair's direction that each point calls forward. The point with the better evidence
+/// for the initiator decides.
 pub(in crate::spp) fn names(locals: [&Local; 2], same_initiator: bool) -> [Direction; 2] {
     let other = if same_initiator {
         Direction::Forward

@@ -2,8 +2,8 @@
 //!
 //! A receiver acknowledges only data that it has (RFC 9293, section 3.4). If a retransmission arrives
 //! after its bytes were acknowledged there, and the capture showed none of these bytes before, the
-//! capture missed an earlier transmission. If the receiver has acknowledged all data before these bytes,
-//! but not the bytes, it still waits for them: the earlier transmission was lost.
+//! capture missed an earlier transmission. If the receiver has acknowledged all data before these
+//! bytes, but not these bytes, it still waits for them, so the earlier transmission was lost.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

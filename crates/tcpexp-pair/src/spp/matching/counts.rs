@@ -25,7 +25,7 @@ pub struct DirectionCounts {
     /// [`Options::outcomes`](crate::spp::Options::outcomes), no evidence is weighed, and this
     /// includes packets that the downstream capture missed: see [`not_found`](Self::not_found).
     pub lost: u64,
-    /// Packets of `lost` that nothing proves to be lost, such as datagrams and acknowledgments: the
+    /// Packets of `lost` without a proof of the loss, such as datagrams and acknowledgments: the
     /// downstream capture may have missed some of them, although it is not known to miss any.
     pub lost_unproven: u64,
     /// Packets of `seen` that provably arrived, but that the downstream capture missed.
@@ -70,15 +70,15 @@ impl AddAssign for DirectionCounts {
 }
 
 impl DirectionCounts {
-    /// Packets of `seen` that were never found downstream while that capture was running, whatever
-    /// the reason: lost, missed by the capture, or in a damaged record. The same with and without
-    /// [`Options::outcomes`](crate::spp::Options::outcomes).
+    /// Packets of `seen` that were never found downstream while that capture was running, for any
+    /// reason: lost, missed by the capture, or in a damaged record. The number is the same with and
+    /// without [`Options::outcomes`](crate::spp::Options::outcomes).
     pub fn not_found(&self) -> u64 {
         self.lost + self.missed + self.lost_or_missed
     }
 
-    /// True if packets arrive, but none is known to be one that left: then nothing shows that the
-    /// downstream capture has all of them.
+    /// True if packets arrive, but no arrival is matched to a departure. There is then no evidence
+    /// that the downstream capture has all packets.
     pub(in crate::spp) fn shows_nothing(&self) -> bool {
         self.arrived > 0 && self.arrivals_matched == 0
     }

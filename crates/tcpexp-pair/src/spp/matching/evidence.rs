@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn by_a_bad_capture_a_retransmission_proves_a_loss_only_if_the_receiver_waited_for_the_data() {
+    fn in_a_bad_capture_a_retransmission_proves_a_loss_only_if_the_receiver_waited_for_the_data() {
         let absence = |repetitions| {
             let mut evidence = evidence(&[1, 2, 3, 4], &[1, 2, 4], 3);
             for _ in 0..repetitions {

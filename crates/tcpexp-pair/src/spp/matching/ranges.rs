@@ -264,7 +264,7 @@ impl Ranges {
     }
 
     /// Packet counts of one piece. A super-packet counts as the packets it became. If none of its
-    /// bytes arrived, it was dropped as one packet.
+    /// bytes arrived, the super-packet was dropped as one packet.
     fn account(&self, piece: &Piece) -> Settled {
         let length = piece.mark.length;
         let arrived_bytes = piece.arrived.bytes();

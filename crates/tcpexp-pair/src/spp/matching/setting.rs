@@ -88,8 +88,8 @@ impl Setting {
             TimeDelta::from_nanos(round_trip.as_nanos() / 4)
         });
         let max_owd = alignment.max_owd.map(|owd| owd.unwrap_or(longest));
-        // A suspected step stays on the timeline. If it is one, packets beyond it seem to arrive before
-        // they left by as much.
+        // A suspected step stays on the timeline. If it is a real step, packets beyond it seem to
+        // arrive before they left, by the size of the step.
         let steps = alignment.clock.suspected_steps().iter();
         let unsure = steps.fold(TimeDelta::ZERO, |sum, step| sum + step.size.abs());
         Self {
@@ -163,8 +163,8 @@ impl Setting {
         }
     }
 
-    /// Packets that left before this time are overdue at `now`: all that arrive have arrived, unless
-    /// one takes twice as long as all in the sample.
+    /// Packets that left before this time are overdue at `now`: all of them that arrive at all have
+    /// arrived, unless a packet takes twice as long as the slowest one in the sample.
     pub(in crate::spp) fn overdue(
         &self,
         path_direction: PathDirection,

@@ -2,8 +2,8 @@
 //!
 //! The first pass learned the window of delays of a stream and showed that the times between its
 //! datagrams do not repeat. An arrival may then be the one departure whose delay lies in the
-//! window. It need not: a datagram that a queue delays by the time to its successor arrives in the
-//! successor's window. The argument that excludes this:
+//! window. This is not certain: a datagram that a queue delays by the time to its successor arrives
+//! in the successor's window. The argument that excludes this:
 //!
 //! - Identical datagrams leave farther apart than the window is wide, and none is faster than its
 //!   lower end. So an arrival in the window of a departure is not a later one.

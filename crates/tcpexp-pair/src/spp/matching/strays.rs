@@ -11,8 +11,8 @@ const REMEMBERED: usize = 262_144;
 
 /// Recent packets of one point in flows that the other point has not shown.
 ///
-/// A record with a damaged address or port shows its packet in a flow of its own. Then the packet
-/// seems to be lost, although it arrived: all its other fields are in this flow.
+/// A record with a damaged address or port puts its packet into a separate flow. The packet then
+/// seems to be lost although it arrived; all its other fields are found in the separate flow.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Strays {
     /// Time of the latest packet by the digest of its mark.
@@ -21,8 +21,8 @@ pub(in crate::spp) struct Strays {
 }
 
 impl Strays {
-    /// Adds a packet, and forgets the oldest if there are too many. So many flows at one point only are
-    /// hardly the result of damaged records.
+    /// Adds a packet, and forgets the oldest if there are too many. Damaged records rarely cause that
+    /// many flows at only one point.
     pub(in crate::spp) fn add(&mut self, at: Timestamp, digest: [u64; 2]) {
         self.packets.insert(digest, at);
         self.in_order.push_back((at, digest));

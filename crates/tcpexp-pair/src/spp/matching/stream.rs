@@ -10,8 +10,8 @@ const NO_OWD: TimeDelta = TimeDelta::from_nanos(i64::MIN);
 /// One direction of a flow: the state that distinguishes identical packets.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Stream {
-    /// Time after which every arrival was captured upstream: the beginning if the upstream capture
-    /// shows the SYN, never if the way is inferred.
+    /// Time after which every arrival was captured upstream: the earliest time if the upstream
+    /// capture shows the SYN; never if the way is inferred.
     covered_from: Timestamp,
     repetition: Repetition,
 }

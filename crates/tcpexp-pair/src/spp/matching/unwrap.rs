@@ -9,7 +9,7 @@ const LARGEST_WINDOW: i64 = 1 << 30;
 /// Converts the sequence numbers of one direction to stream offsets.
 ///
 /// A damaged number is far from all others. The next number is converted relative to the numbers
-/// before it, or it would seem to be a multiple of 2^32 away.
+/// before the damaged one; otherwise it would seem to be a multiple of 2^32 away.
 #[derive(Debug, Default)]
 pub(super) struct Unwrap {
     /// The latest offset, except stray ones.

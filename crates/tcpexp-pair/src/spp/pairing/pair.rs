@@ -15,7 +15,7 @@ use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// A round-trip time with at most this error is reported, even if it is smaller: idle hosts delay
-/// packets as much, and the reader sees the error.
+/// packets by as much, and the output contains the error.
 const SMALL_ERROR: TimeDelta = TimeDelta::from_micros(100);
 
 /// State of a live flow. There may be a million of them.

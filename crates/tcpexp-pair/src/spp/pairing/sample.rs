@@ -9,8 +9,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 /// One round-trip time, from one outward and one returning packet.
 ///
-/// The pair is synthetic: the second packet need not answer the first. It only left the far point
-/// after the first had arrived there.
+/// The pair is synthetic: the second packet need not be an answer to the first. The only condition
+/// is that it left the far point after the first had arrived there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
     /// Flow of both packets.
@@ -22,7 +22,7 @@ pub struct RttSample {
     /// Time of the first packet at the reference point, on the clock of that point.
     pub time: Timestamp,
     /// Round-trip time between the points, without the turnaround. Detected clock skew is removed.
-    /// Never clamped, so it may be negative.
+    /// The value is never clamped, so it may be negative.
     pub rtt: TimeDelta,
     /// Maximum error of `rtt` from the resolution of the clocks, the uncertainty of their skew, and
     /// movements of the clocks that the delays of both ways allow.

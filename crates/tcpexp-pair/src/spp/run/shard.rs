@@ -161,8 +161,8 @@ impl Shard {
             spacing.depart(sighting.at);
         }
         // Departures while the other capture was not running are kept too: only the clock offset
-        // shows how far outside they are, and they may be identical to packets that arrive. A
-        // packet that leaves here is on its way back to the opposite point.
+        // shows how far outside the capture they are, and they may be identical to packets that
+        // arrive. A packet that leaves here is on its way back to the opposite point.
         if self.with_samples {
             pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
         }

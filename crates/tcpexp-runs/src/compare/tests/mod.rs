@@ -175,7 +175,7 @@ fn baseline_differs_from_its_cell_only_in_the_named_parameters() {
     let error = Comparison::of(sweep.path(), &options).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "no cell has a parameter cc_new; there are new_cc, delay_ms, cc"
+        "no cell has a parameter cc_new; the parameters are new_cc, delay_ms, cc"
     );
     options.baseline[0] = ("new_cc".to_owned(), "vegas".to_owned());
     let error = Comparison::of(sweep.path(), &options).unwrap_err();

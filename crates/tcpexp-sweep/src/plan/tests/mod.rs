@@ -273,7 +273,7 @@ fn an_expectation_is_about_traffic_and_cells_of_the_plan() {
     assert_eq!(one.only.to_string(), "cc=reno rate_mbps=10");
     assert_snapshot!(refusal(&with("that = \"rtt_p95_ms ~ 80\"")), @r#"plan.toml:17: expect[1].that: expected MEASURE < NUMBER, with <, <=, > or >=, such as "rtt_p95_ms < 80""#);
     assert_snapshot!(refusal(&with("that = \"jain > 0.9\"\nof = \"bluk\"")), @r#"plan.toml:18: expect[1].of: no traffic is named bluk"#);
-    assert_snapshot!(refusal(&with("that = \"jain > 0.9\"\nonly = { cca = \"reno\" }")), @r#"plan.toml:18: expect[1].only: no cell has a parameter cca; there are base_rtt_ms, buffer_packets, cc, delay_ms, duration_s, generators, queue, rate_mbps"#);
+    assert_snapshot!(refusal(&with("that = \"jain > 0.9\"\nonly = { cca = \"reno\" }")), @r#"plan.toml:18: expect[1].only: no cell has a parameter cca; the parameters are base_rtt_ms, buffer_packets, cc, delay_ms, duration_s, generators, queue, rate_mbps"#);
     assert_snapshot!(refusal(&with("that = \"jain > 0.9\"\nonly = { cc = \"bbr\" }")), @r#"plan.toml:18: expect[1].only: no cell has cc=bbr"#);
 }
 

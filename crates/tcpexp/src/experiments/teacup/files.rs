@@ -17,8 +17,8 @@ const COMPLETED: &str = "experiments_completed.txt";
 const COMPRESSED: [&str; 3] = [".gz", ".bz2", ".xz"];
 /// End of the name of a capture.
 const CAPTURE: &str = ".dmp";
-/// Ends of the names of captures that are not of a host's testbed interface: of the router, and of
-/// the pings that synchronise clocks.
+/// Ends of the names of captures that were not taken at a host's testbed interface: the captures of
+/// the router, and of the pings that synchronise clocks.
 const OTHER_CAPTURES: [&str; 2] = ["_router", "_ctl"];
 /// Logs of a host with the state of senders: end of the name, and kind in records.
 const LOGS: [(&str, &str); 2] = [("_siftr.log", "siftr"), ("_web10g.log", "web10g")];

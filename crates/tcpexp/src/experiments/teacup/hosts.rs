@@ -55,8 +55,8 @@ impl Host {
         *first = flow.first_at.min(*first);
     }
 
-    /// Returns the host's address: the only known one in the capture. If none are known, the only address
-    /// that takes part in all flows.
+    /// Returns the host's address: the only known address in the capture or, if none is known, the only
+    /// address that takes part in all flows.
     fn own_of(&self, known: &BTreeSet<IpAddr>) -> Option<IpAddr> {
         let ends: BTreeSet<IpAddr> = self.payload.keys().map(|(from, _)| *from).collect();
         let is_in_all = |end: &&IpAddr| {
@@ -94,7 +94,7 @@ impl Host {
 /// The sides of the hosts: those that exchange packets are on different sides, and the host that sends
 /// most payload is a source.
 ///
-/// An error says why the hosts have no two sides.
+/// An error states why the hosts do not form two sides.
 pub(super) fn roles(hosts: &[Host]) -> Result<Vec<Role>, String> {
     // Two captures of one path need no addresses: either may be the source.
     if hosts.len() == 2 && hosts.iter().any(|host| host.own.is_none()) {
@@ -126,7 +126,7 @@ pub(super) fn roles(hosts: &[Host]) -> Result<Vec<Role>, String> {
                     Some(known) if known == role => {}
                     Some(_) => {
                         return Err(format!(
-                            "its hosts have no two sides: {} and {} talk to each other and to the same hosts",
+                            "its hosts do not form two sides: {} and {} exchange packets with each other and with the same hosts",
                             hosts[place].name, hosts[other].name
                         ));
                     }
@@ -204,6 +204,6 @@ mod tests {
             host("b", "10.0.2.1", &[("10.0.3.1", 900)]),
             host("c", "10.0.3.1", &[]),
         ];
-        assert!(roles(&ring).unwrap_err().contains("no two sides"));
+        assert!(roles(&ring).unwrap_err().contains("do not form two sides"));
     }
 }

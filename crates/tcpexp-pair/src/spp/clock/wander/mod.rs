@@ -156,8 +156,8 @@ impl Wander {
             from <= last && first <= to
         });
         let stepped: TimeDelta = zones.map(|zone| zone.size).sum();
-        // Each way shows the clock of the other point at another time. If both clocks move between the
-        // two times, the first and the last bin may show less than those between them.
+        // Each way shows the clock of the other point at a different time. If both clocks move between
+        // the two times, the first and the last bin may show less than those between them.
         stepped + self.moved(point, times, Bins::Between)
     }
 
