@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use tcpexp::{
-    CaptureInfo, coarse_clock_warning, cut_options_warning, dropped_warning, given_up_warning,
-    missed_warning, set_back_warning, twins_warning,
+    CaptureInfo, coarse_clock_warning, cut_options_warning, dropped_warning, fragments_warning,
+    given_up_warning, missed_warning, set_back_warning, twins_warning,
 };
 use tcpexp_pair::spp::{Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
-use tcpexp_wire::Tally;
+use tcpexp_wire::{Skipped, Tally};
 
 use crate::basis::{Basis, NO_BREAK, Seen};
 
@@ -159,6 +159,13 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
             capture.moved_records
         ));
     }
+    if capture.unsorted_records > 0 && capture.set_back.is_none() {
+        warnings.push(format!(
+            "{}: {} so late in the file that they were not sorted: times, rates and the order of packets next to them are wrong",
+            name.display(),
+            counted(capture.unsorted_records, "record")
+        ));
+    }
     if capture.flows_shed > 0 {
         warnings.push(format!(
             "{}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows (--max-flows)",
@@ -180,6 +187,8 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     ));
     warnings.extend(coarse_clock_warning(name.display(), capture.coarse_tick));
     warnings.extend(twins_warning(name.display(), capture.has_twins));
+    let fragments = capture.tally.skipped_for(Skipped::LaterFragment);
+    warnings.extend(fragments_warning(name.display(), fragments));
     warnings.extend(set_back_warning(name.display(), capture.set_back));
     warnings.extend(cut_options_warning(
         name.display(),

@@ -12,6 +12,7 @@ use tcpexp_table::{
 };
 use tcpexp_units::{TimeDelta, counted};
 
+use crate::failure;
 use crate::labels::Labels;
 use crate::picture::Picture;
 use crate::progress::Progress;
@@ -119,6 +120,14 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     }?;
     drop(progress);
     warnings::of_capture(&report.capture, &args.capture);
+    let late = report.totals.late.packets;
+    if late > 0 {
+        failure::print_line(&format!(
+            "warning: {}: {} in no bin, because they are too far from the packets before them in time: the rows lack them",
+            args.capture.display(),
+            counted(late, "packet")
+        ));
+    }
     // A part may be empty although the whole is not.
     if results.found == 0 && args.part.shard.is_none() {
         bail!(

@@ -14,7 +14,8 @@ use crate::coverage::{Beginning, missed};
 use crate::hops::Hops;
 use crate::identity::{Identity, KnownBy, Order};
 use crate::{FirstCopies, Holes, Segment, StreamOffset};
-use behind::{COPY_DELAY, Recovery};
+pub(crate) use behind::COPY_DELAY;
+use behind::Recovery;
 
 /// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +51,11 @@ pub struct Behind {
 impl Behind {
     /// True if it was reordered on the path; false if it is a retransmission.
     ///
-    /// A host sends in order, so at the sender's own interface (`at_sender`) nothing is reordered.
+    /// A host sends in order, so at the sender's own interface (`at_sender`) only the sender's counters
+    /// prove that it was sent earlier, not the time.
     pub fn is_reordered(&self, at_sender: bool) -> bool {
-        !at_sender && self.sent == Order::Earlier
+        let is_counted = matches!(self.known_by, KnownBy::IpId | KnownBy::Timestamp);
+        self.sent == Order::Earlier && (is_counted || !at_sender)
     }
 }
 
@@ -229,9 +232,12 @@ impl Classifier {
     /// The bytes that the capture missed: see [`Coverage`](crate::Coverage).
     pub fn missed(&self) -> Holes {
         match (self.sent, self.una()) {
-            // Without data, a pure ACK has set `nxt`, and data may have been sent before the capture
-            // began.
-            (Some(sent), Some(una)) if self.copies.has_any() => {
+            // Without data and SYN, a pure ACK has set `nxt`, and data may have been sent before the
+            // capture began. After a SYN alone, one acknowledged number may be that of a FIN.
+            (Some(sent), Some(una))
+                if self.copies.has_any()
+                    || (self.beginning.is_known() && una > sent.nxt.plus(1)) =>
+            {
                 missed(&self.copies, sent.nxt, una, self.beginning)
             }
             _ => Holes::default(),

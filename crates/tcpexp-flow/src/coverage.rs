@@ -98,6 +98,11 @@ impl Beginning {
         self.0 = segment.flags.syn().then_some(segment.start);
     }
 
+    /// True if the capture of the stream is known to begin at some byte.
+    pub(crate) fn is_known(self) -> bool {
+        self.0.is_some()
+    }
+
     /// Adds an acknowledgment number from the other end, and its segment.
     #[inline]
     pub(crate) fn acknowledge(

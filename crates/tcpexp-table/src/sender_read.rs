@@ -67,10 +67,11 @@ impl Rows {
             flow,
             direction,
             snd_una,
-            snd_nxt: snd_una
-                .zip(snd_nxt)
-                // At most a window of 1 GiB is between the two (RFC 7323, section 2.3).
-                .map(|(una, nxt)| una.nearest(SeqNum(nxt))),
+            // At most a window of 1 GiB is between the two (RFC 7323, section 2.3).
+            snd_nxt: snd_nxt.map(|nxt| match self.una.get(&(flow, direction)) {
+                Some(una) => una.nearest(SeqNum(nxt)),
+                None => StreamOffset::first(SeqNum(nxt)),
+            }),
             smss_bytes: cells.id("smss_bytes")?,
             flight_size_bytes: cells.count("flight_size_bytes")?,
             pipe_bytes: cells.count("pipe_bytes")?,

@@ -74,7 +74,7 @@ fn page(one: &Labelled<Verdict, SenderLabel>, width: usize) -> String {
 /// The cause in words.
 const fn words(cause: Cause) -> &'static str {
     match cause {
-        Cause::Setup => "the connection setup, until the sender's first data",
+        Cause::Setup => "the connection setup: the TCP handshake",
         Cause::Tls => "the TLS handshake",
         Cause::Application => "the sender's application",
         Cause::ReceiverWindow => "the receiver's window",

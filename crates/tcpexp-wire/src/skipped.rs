@@ -17,6 +17,9 @@ pub enum Skipped {
     Filtered,
     /// The record is outside the user's range of times.
     OutsideRange,
+    /// The capture has each packet twice, and this is the second record of a packet. The capture's reader
+    /// reports this reason, not the decoder.
+    SecondRecord,
     /// The link type is not supported.
     UnsupportedLinkType,
     /// The link layer is supported, its payload is not IP: ARP, LLC, LLDP, ….
@@ -41,12 +44,13 @@ pub enum Skipped {
 
 impl Skipped {
     /// All reasons, in order of their [`index`](Self::index).
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NoTimestamp,
         Self::TimestampOutOfRange,
         Self::TimestampOutlier,
         Self::Filtered,
         Self::OutsideRange,
+        Self::SecondRecord,
         Self::UnsupportedLinkType,
         Self::NotIp,
         Self::Cut,
@@ -72,6 +76,7 @@ impl Skipped {
             Self::TimestampOutlier => "timestamp far from those around it",
             Self::Filtered => "not selected by the filter",
             Self::OutsideRange => "outside the selected times",
+            Self::SecondRecord => "second record of a packet",
             Self::UnsupportedLinkType => "link type not supported",
             Self::NotIp => "not IP",
             Self::Cut => "cut before the end of the transport header",

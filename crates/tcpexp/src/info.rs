@@ -41,6 +41,9 @@ pub struct CaptureInfo {
     pub damaged_places: u64,
     /// Number of records that stood behind later ones in the file. They are sorted by time.
     pub moved_records: u64,
+    /// Number of records that stood so far behind later ones that they were not sorted. After a clock was set
+    /// back, all records until its time is reached again.
+    pub unsorted_records: u64,
     /// Where the clock of the capture was first set back. `None` in measurements of a pair, whose clock
     /// model has it.
     pub set_back: Option<SetBack>,
@@ -61,6 +64,17 @@ pub struct CaptureInfo {
     pub has_twins: bool,
     /// The files of the capture, if it is made of several.
     pub set: Option<Arc<CaptureSet>>,
+}
+
+/// The warning of the fragments of datagrams that only their first fragment assigns to a flow; `None`
+/// without any.
+pub fn fragments_warning(name: impl std::fmt::Display, fragments: u64) -> Option<String> {
+    (fragments > 0).then(|| {
+        format!(
+            "{name}: {} not used: bytes, rates and goodput of their flows are too low",
+            tcpexp_units::counted(fragments, "later IP fragment")
+        )
+    })
 }
 
 /// The warning of the data that a capture missed, or may have missed; `None` if all data that was
@@ -141,7 +155,7 @@ pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>)
 pub fn twins_warning(name: impl std::fmt::Display, has_twins: bool) -> Option<String> {
     has_twins.then(|| {
         format!(
-            "{name}: the capture has nearly every packet twice: packets, bytes and rates count both records, goodput and retransmissions count one of them"
+            "{name}: the capture has nearly every packet twice: the second record of each packet is left out"
         )
     })
 }
@@ -212,6 +226,7 @@ impl CaptureInfo {
             damage,
             damaged_places,
             moved_records: walk.moved_records(),
+            unsorted_records: walk.unsorted_records(),
             set_back: walk.set_back(),
             flows_shed: 0,
             flows_left_out: 0,

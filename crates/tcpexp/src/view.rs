@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tcpexp_flow::SecondRecords;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{Filter, Tunnels};
 
@@ -66,23 +67,26 @@ impl<'a> View<'a> {
     /// Starts a pass: see [`Recording::walk`].
     pub(crate) fn walk(&self) -> Result<Walk<'a>, Error> {
         let walk = self.recording.walk(self.tunnels)?;
-        Ok(self.select(walk))
+        self.select(walk)
     }
 
     /// Starts a pass: see [`Recording::walk_once`].
     pub(crate) fn walk_once(&self) -> Result<Walk<'a>, Error> {
         let walk = self.recording.walk_once(self.tunnels)?;
-        Ok(self.select(walk))
+        self.select(walk)
     }
 
-    fn select(&self, mut walk: Walk<'a>) -> Walk<'a> {
+    fn select(&self, mut walk: Walk<'a>) -> Result<Walk<'a>, Error> {
+        if self.recording.has_twins()? {
+            walk.second_records = Some(SecondRecords::default());
+        }
         if self.filter.is_some() || self.range.is_some() {
             walk.selected = Some(Selected {
                 filter: self.filter,
                 range: self.range,
             });
         }
-        walk
+        Ok(walk)
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage};
-use tcpexp_flow::{Arrival, FlowTable, MAX_FLOWS, Packets, Sighted};
+use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage, Record};
+use tcpexp_flow::{Arrival, FlowTable, MAX_FLOWS, Packets, SecondRecords, Sighted};
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{Skipped, Tally, Tunnels};
+use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
 
 use crate::Error;
 use crate::capture_set::CaptureSet;
@@ -45,10 +45,13 @@ pub struct Walk<'a> {
     /// Sorting window; present from the first record out of order.
     pub(crate) window: Option<Window>,
     moved_records: u64,
+    unsorted_records: u64,
     set_backs: SetBacks,
     pub(crate) max_flows: NonZeroUsize,
     /// The records to use; `None` for all.
     pub(crate) selected: Option<Selected<'a>>,
+    /// Recognises the second records of packets; `None` if the capture has each packet once.
+    pub(crate) second_records: Option<SecondRecords>,
     /// Opens the next part of a set; `None` after the last.
     pub(crate) next_part: Option<NextPart<'a>>,
     /// The parts of the set before the current one.
@@ -117,9 +120,11 @@ impl<'a> Walk<'a> {
             out_of_order: None,
             window: None,
             moved_records: 0,
+            unsorted_records: 0,
             set_backs: SetBacks::default(),
             max_flows: MAX_FLOWS,
             selected: None,
+            second_records: None,
             next_part: None,
             read: None,
             failed: Vec::new(),
@@ -268,9 +273,15 @@ impl Walk<'_> {
             if let Some(part) = &self.part {
                 (number, record) = part.read(number, record);
             }
-            if let Some(selected) = &self.selected
-                && let Err(why) = selected.admits(&record)
-            {
+            let admitted = match &self.selected {
+                Some(selected) => selected.admits(&record),
+                None => Ok(()),
+            };
+            let admitted = admitted.and_then(|()| match &mut self.second_records {
+                Some(seconds) => first_record(seconds, &record, tunnels),
+                None => Ok(()),
+            });
+            if let Err(why) = admitted {
                 self.captured_bytes -= record.captured.len() as u64;
                 self.wire_bytes -= u64::from(record.wire_bytes);
                 self.tally.observe(&Err::<(), _>(why));
@@ -319,6 +330,12 @@ impl Walk<'_> {
         self.moved_records
     }
 
+    /// Number of records that stood so far behind later ones in the file that they were not sorted. After
+    /// a clock was set back, all records until its time is reached again.
+    pub fn unsorted_records(&self) -> u64 {
+        self.unsorted_records
+    }
+
     /// Sorts the rest of this pass, and the whole of later passes.
     #[cold]
     fn sort_from_here(&mut self) {
@@ -330,6 +347,8 @@ impl Walk<'_> {
             out_of_order.store(true, Ordering::Relaxed);
             self.window = Some(Window::default());
             self.moved_records += 1;
+        } else if self.window.is_some() {
+            self.unsorted_records += 1;
         }
     }
 
@@ -389,4 +408,21 @@ fn skipped(why: NoTime) -> Skipped {
         NoTime::OutOfRange => Skipped::TimestampOutOfRange,
         NoTime::Outlier(_) => Skipped::TimestampOutlier,
     }
+}
+
+/// Refuses the second record of a packet.
+fn first_record(
+    seconds: &mut SecondRecords,
+    record: &Record<'_>,
+    tunnels: Tunnels,
+) -> Result<(), Skipped> {
+    let link = LinkType(record.link_type);
+    // A record that is of no use has no second one either.
+    if let Ok(at) = record.at
+        && let Ok(packet) = decode(link, record.captured, record.wire_bytes, tunnels)
+        && seconds.is_second(&packet, at)
+    {
+        return Err(Skipped::SecondRecord);
+    }
+    Ok(())
 }

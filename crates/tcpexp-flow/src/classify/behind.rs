@@ -11,7 +11,7 @@ use crate::{Segment, StreamOffset};
 /// recoveries began, by the first retransmission, within 1 ms of the kernel's change of state.
 const ANSWER: TimeDelta = TimeDelta::from_millis(1);
 /// Greatest delay between a packet and its duplicate record.
-pub(super) const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
+pub(crate) const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
 
 /// A recovery: it lasts until all data sent before its start is acknowledged.
 #[derive(Clone, Copy, Debug)]

@@ -39,6 +39,8 @@ pub(super) struct OutOfSequence(Vec<(Kind, Retransmitted)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
     sent: Order,
+    /// True if it was reordered even if the capture seems to be at the sender.
+    is_overtaken: bool,
     cause: Cause,
     /// True if it was completely acknowledged before.
     is_acknowledged: bool,
@@ -51,6 +53,7 @@ impl OutOfSequence {
     pub(super) fn add(&mut self, behind: Behind, bytes: u64) {
         let kind = Kind {
             sent: behind.sent,
+            is_overtaken: behind.is_reordered(true),
             cause: behind.cause,
             is_acknowledged: behind.is_acknowledged,
         };
@@ -85,11 +88,8 @@ impl OutOfSequence {
 
     /// Number of packets reordered on the path.
     pub(super) fn reordered(&self, at_sender: bool) -> u64 {
-        if at_sender {
-            0
-        } else {
-            self.packets(Order::Earlier)
-        }
+        let kinds = self.0.iter();
+        packets(kinds.filter(|(kind, _)| kind.is_reordered(at_sender)))
     }
 
     /// Number of packets without evidence for reordering or retransmission.
@@ -97,17 +97,14 @@ impl OutOfSequence {
         if at_sender {
             0
         } else {
-            self.packets(Order::Unknown)
+            let kinds = self.0.iter();
+            packets(kinds.filter(|(kind, _)| kind.sent == Order::Unknown))
         }
-    }
-
-    fn packets(&self, order: Order) -> u64 {
-        packets(self.0.iter().filter(|(kind, _)| kind.sent == order))
     }
 
     fn retransmissions(&self, at_sender: bool) -> impl Iterator<Item = &(Kind, Retransmitted)> {
         let kinds = self.0.iter();
-        kinds.filter(move |(kind, _)| is_retransmission(kind.sent, at_sender))
+        kinds.filter(move |(kind, _)| kind.is_retransmission(at_sender))
     }
 }
 
@@ -115,8 +112,13 @@ fn packets<'a>(kinds: impl Iterator<Item = &'a (Kind, Retransmitted)>) -> u64 {
     kinds.map(|(_, count)| count.packets).sum()
 }
 
-/// True if an out-of-order packet is a retransmission. At the sender, every out-of-order packet is
-/// one.
-fn is_retransmission(order: Order, at_sender: bool) -> bool {
-    at_sender || order == Order::Later
+impl Kind {
+    fn is_reordered(self, at_sender: bool) -> bool {
+        self.is_overtaken || (!at_sender && self.sent == Order::Earlier)
+    }
+
+    /// At the sender, every out-of-order packet that was not overtaken is a retransmission.
+    fn is_retransmission(self, at_sender: bool) -> bool {
+        !self.is_reordered(at_sender) && (at_sender || self.sent == Order::Later)
+    }
 }

@@ -1,8 +1,7 @@
 //! Turns packets into the events of a sender.
 
 use tcpexp_flow::{
-    CeFeedback, Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, PathTimes, Segment,
-    StreamOffset,
+    CeFeedback, Class, Classifier, Direction, Flow, FlowId, PathTimes, Segment, StreamOffset,
 };
 use tcpexp_units::Timestamp;
 
@@ -117,7 +116,7 @@ impl<'a> Front<'a> {
             // The byte of a window probe counts as sent once the receiver accepts it.
             Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => true,
             // A packet overtaken on the path was sent before the packets that overtook it.
-            Class::Behind(behind) => self.replay.is_some() && behind.sent == SentOrder::Earlier,
+            Class::Behind(behind) => behind.is_reordered(self.replay.is_none()),
             Class::New => false,
         };
         if brings_nothing || start == end {

@@ -3,7 +3,7 @@
 /// What limited a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// The connection had no data yet: the TCP handshake, or the wait for a request.
+    /// The TCP handshake.
     Setup,
     /// The TLS handshake.
     Tls,

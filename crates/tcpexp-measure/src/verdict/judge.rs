@@ -8,6 +8,7 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause::Cause;
+use super::growth::Growth;
 use super::limits::Limits;
 use super::losses::{Loss, apart, goodputs, spread_percent};
 use super::opening::Opening;
@@ -215,7 +216,7 @@ fn judge(mut limits: Limits) -> Verdict {
         .collect();
     let is_growing = !evidence.began_in_the_middle()
         || rtt_growth_percent(&unqueued).is_some_and(|growth| growth <= OTHERS_PERCENT);
-    let mut most_in_flight = 0;
+    let mut growth = Growth::default();
     for round in rounds {
         let is_after_queue = || {
             let loss = round.loss.and_then(|loss| limits.losses.get(loss));
@@ -228,14 +229,14 @@ fn judge(mut limits: Limits) -> Verdict {
                 // The window recovers from a loss that the full queue caused.
                 Some(true) => of_queue(&evidence, &queue),
                 Some(false) => of_loss(&evidence),
-                None if may_have_own_pace(&round, most_in_flight, limits.position) => {
+                None if may_have_own_pace(&round, growth.most_segments, limits.position) => {
                     Cause::NotCertain
                 }
-                None if !is_growing => Cause::NotCertain,
+                None if !is_growing || growth.has_stopped(&round) => Cause::NotCertain,
                 None => Cause::WindowGrowth,
             }
         };
-        most_in_flight = most_in_flight.max(round.pipe_segments);
+        growth.add(&round);
         limits.spend(cause, round.began, round.span);
     }
     finish(limits, evidence)

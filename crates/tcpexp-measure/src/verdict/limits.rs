@@ -155,14 +155,34 @@ impl Limits {
         self.last_at = self.last_at.max(Some(sample.at));
     }
 
-    /// The time before the first ACK: setup, then the first round trip.
+    /// The time before the first ACK: setup, the wait for the sender's first data, then the first round
+    /// trip.
     fn first(&mut self, sample: &SenderSample, srtt: TimeDelta) {
         let sent_at = sample.at - srtt;
         let began = *self.began.get_or_insert(sent_at);
         self.first_flight = sample.pipe_segments;
         let sent_at = sent_at.max(began);
-        self.spend(Cause::Setup, began, sent_at - began);
+        let open_at = self.open_at().unwrap_or(sent_at).clamp(began, sent_at);
+        self.spend(Cause::Setup, began, open_at - began);
+        if is_closed(sample) {
+            return self.spend(Cause::ReceiverWindow, open_at, sample.at - open_at);
+        }
+        // Data from before the capture may have been in flight.
+        let waits_for = match self.opening {
+            Some(opening) if !opening.has_syn => Cause::NotCertain,
+            _ => Cause::Application,
+        };
+        self.spend(waits_for, open_at, sent_at - open_at);
         self.spend(Cause::WindowGrowth, sent_at, sample.at - sent_at);
+    }
+
+    /// Time at which the connection was open; `None` if unknown.
+    fn open_at(&self) -> Option<Timestamp> {
+        let opening = self.opening?;
+        match opening.tcp_handshake {
+            Some(handshake) => Some(opening.began + handshake),
+            None => (!opening.has_syn).then_some(opening.began),
+        }
     }
 
     /// The time from one ACK to the next.

@@ -19,6 +19,7 @@
 //! Where the evidence fits no cause, the verdict is [`Cause::NotCertain`].
 
 mod cause;
+mod growth;
 mod judge;
 mod limits;
 mod losses;

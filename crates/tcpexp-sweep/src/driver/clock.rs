@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use tcpexp_units::TimeDelta;
+
 use super::Interrupt;
 
 /// Nanoseconds since 1970.
@@ -27,4 +29,9 @@ pub(super) fn sleep(time: Duration, interrupt: Interrupt<'_>) -> bool {
         // A short sleep notices an interruption within 0.1 s.
         thread::sleep(left.min(Duration::from_millis(100)));
     }
+}
+
+/// A time as the standard library's, without the sign: a negative time is none.
+pub(super) fn positive(time: TimeDelta) -> Duration {
+    Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(0))
 }

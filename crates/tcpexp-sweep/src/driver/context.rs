@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tcpexp_runs::record::{Role, RunRecord, SCHEMA, Status};
-use tcpexp_units::TimeDelta;
 
-use super::clock;
+use super::clock::{self, positive};
 use super::crew::Crew;
 use super::error::Trouble;
 use super::journal::Journal;
@@ -144,9 +143,4 @@ fn bottleneck(setup: &Setup) -> Value {
         all["hops"] = further.into();
     }
     all
-}
-
-pub(super) fn positive(time: TimeDelta) -> Duration {
-    // `Duration` has no sign, and a negative pause is no pause.
-    Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(0))
 }

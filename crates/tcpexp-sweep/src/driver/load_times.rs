@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::context::positive;
+use super::clock::positive;
 use crate::plan::{self, Setup};
 
 /// Bytes of a packet of the load: its payload and the headers of UDP (8) and IPv4 (20).

@@ -11,8 +11,8 @@ use tcpexp_units::counted;
 
 use super::calibrate::{self, Verdict};
 use super::chain;
-use super::clock;
-use super::context::{Around, Run, positive};
+use super::clock::{self, positive};
+use super::context::{Around, Run};
 use super::crew::{Crew, FETCH};
 use super::error::Trouble;
 use super::files::{self, Seen};

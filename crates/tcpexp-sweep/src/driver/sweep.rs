@@ -9,8 +9,8 @@ use serde_json::json;
 use tcpexp_runs::folders::DATASET;
 use tcpexp_runs::record::{RunRecord, Status};
 
-use super::clock;
-use super::context::{Around, positive};
+use super::clock::{self, positive};
+use super::context::Around;
 use super::crew::Crew;
 use super::error::{SweepError, Trouble};
 use super::options::{Event, On, Options};

@@ -3,12 +3,13 @@
 use tcpexp_pair::path::{CaptureLoss, PathTotals};
 use tcpexp_pair::spp::Point;
 use tcpexp_units::{TimeDelta, counted};
+use tcpexp_wire::Skipped;
 
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 use crate::info::{
-    coarse_clock_warning, cut_options_warning, dropped_warning, given_up_warning, missed_warning,
-    set_back_warning, twins_warning,
+    coarse_clock_warning, cut_options_warning, dropped_warning, fragments_warning,
+    given_up_warning, missed_warning, set_back_warning, twins_warning,
 };
 use crate::set_back::SetBack;
 
@@ -75,6 +76,8 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
     warnings.extend(coarse_clock_warning(path, coarse_tick));
     warnings.extend(twins_warning(path, capture.has_each_packet_twice));
+    let fragments = capture.skipped.get(Skipped::LaterFragment.words());
+    warnings.extend(fragments_warning(path, fragments.copied().unwrap_or(0)));
     warnings.extend(cut_options_warning(path, capture.cut_options_packets));
     let set_back = capture.clock_set_back.map(|place| SetBack {
         record: place.record,

@@ -17,8 +17,8 @@ const MIN_TICK_GAPS: usize = 64;
 /// Maximum number of records read for [`MIN_TICK_GAPS`]. A clock with a tick of 0.1 s shows this
 /// number of times in 6.4 s; a flow of 100 Mbit/s has 53,000 packets in this time.
 const MOST_PROBED: usize = 1 << 16;
-/// Number of data segments that show whether a capture has each packet twice.
-const COMPARED: usize = 64;
+/// Number of packets with payload that show whether a capture has each packet twice.
+const COMPARED: usize = 512;
 
 /// What the first records show before the first pass.
 #[derive(Debug)]

@@ -88,7 +88,7 @@ fn at_the_sender_all_out_of_sequence_data_is_retransmitted() {
 }
 
 #[test]
-fn at_the_receiver_ip_ids_distinguish_reordered_from_retransmitted_data() {
+fn ip_ids_distinguish_reordered_from_retransmitted_data() {
     let text = "
         0.100 > 1:1001(1000) id 4 ts 10 1
         0.101 > 2001:3001(1000) id 6 ts 10 1
@@ -97,8 +97,8 @@ fn at_the_receiver_ip_ids_distinguish_reordered_from_retransmitted_data() {
         0.160 > 3001:4001(1000) id 9 ts 60 1   // lost, and sent again
     ";
     assert_snapshot!(received(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 1 retransmitted fast, 1000 bytes again, 1 reordered, RTT 0 ns..0 ns");
-    // At the sender, no packet can have been reordered.
-    assert_snapshot!(sent(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 2 retransmitted fast, 2000 bytes again, RTT 40 ms..40 ms");
+    // The sender's counters outrank the place of the capture, which may only be near the sender.
+    assert_snapshot!(sent(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 1 retransmitted fast, 1000 bytes again, 1 reordered, RTT 40 ms..40 ms");
 }
 
 #[test]

@@ -264,8 +264,7 @@ impl<'a> Engine<'a> {
 
     /// Adds acknowledged data that the capture missed to the stream.
     fn admit(&mut self, acked: &Acked, stream: Stream) -> Stream {
-        if stream.start == Start::WarmingUp(stream.una) && acked.ack < stream.una {
-            // Data from before the capture is still in flight.
+        if stream.has_older_data(acked.ack) {
             return stream;
         }
         let furthest = acked

@@ -81,6 +81,12 @@ impl Engine<'_> {
         // recovery shows its threshold.
         let is_guessed = !self.state.is_open() && !self.backoff.is_known();
         let is_ordered = self.subject.order != Order::NotSeen;
+        // The capture does not show how much data from before its first data is in flight.
+        let has_older_data = self
+            .stream
+            .is_some_and(|stream| stream.has_older_data(now.ack));
+        let has_all = !has_older_data;
+        let shows_pipe = is_ordered && has_all;
         let srtt = self.timer.srtt();
         let is_timed = is_ordered && srtt.is_none_or(|srtt| self.subject.shows(srtt));
         let model = self.model.as_ref().filter(|_| is_timed);
@@ -89,12 +95,14 @@ impl Engine<'_> {
             record: Some(now.packet),
             flow: self.subject.flow,
             direction: self.subject.direction,
-            snd_una: Some(now.una),
+            snd_una: has_all.then_some(now.una),
             snd_nxt: Some(now.nxt),
             smss_bytes: Some(smss),
-            flight_size_bytes: u64::try_from(now.nxt.since(now.una)).ok(),
-            pipe_bytes: is_ordered.then_some(u64::from(now.pipe) * u64::from(smss)),
-            pipe_segments: is_ordered.then_some(now.pipe),
+            flight_size_bytes: u64::try_from(now.nxt.since(now.una))
+                .ok()
+                .filter(|_| has_all),
+            pipe_bytes: shows_pipe.then_some(u64::from(now.pipe) * u64::from(smss)),
+            pipe_segments: shows_pipe.then_some(now.pipe),
             cwnd_segments: cwnd,
             cwnd_bytes: cwnd.map(|cwnd| u64::from(cwnd) * u64::from(smss)),
             cwnd_source: source,
@@ -143,6 +151,7 @@ impl Engine<'_> {
             outstanding: self.board.outstanding(),
             una: stream.una,
             nxt: stream.nxt,
+            ack: acked.ack,
             is_closed: stream.is_closed(self.subject.side.smss_bytes),
             reply: self.exchange.reply(at),
             is_drained: self.exchange.is_drained,

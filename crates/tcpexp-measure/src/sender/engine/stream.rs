@@ -84,6 +84,11 @@ impl Stream {
         matches!(self.start, Start::WarmingUp(_))
     }
 
+    /// True if `ack` shows that data from before the first captured data is in flight.
+    pub(super) fn has_older_data(&self, ack: StreamOffset) -> bool {
+        self.start == Start::WarmingUp(self.una) && ack < self.una
+    }
+
     /// Unused bytes of the receiver's window; negative after the window shrank.
     pub(super) fn usable_bytes(&self) -> Option<i64> {
         let window = i64::try_from(self.window_bytes?).ok()?;

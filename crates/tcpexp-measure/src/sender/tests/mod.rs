@@ -46,18 +46,15 @@ fn render(rows: Vec<SenderRow>) -> String {
     for row in rows {
         match row {
             SenderRow::Sample(s) if s.direction == Direction::Forward => {
-                let first = *first.get_or_insert(s.snd_una.unwrap());
-                let una = s.snd_una.unwrap().since(first);
-                let flight = s.flight_size_bytes.unwrap();
+                let una = s.snd_una.map(|una| una.since(*first.get_or_insert(una)));
+                let flight = una.zip(s.flight_size_bytes);
+                let flight =
+                    flight.map_or("-".to_owned(), |(una, flight)| format!("{una}+{flight}"));
                 let number = |n: Option<u32>| n.map_or("-".to_owned(), |n| n.to_string());
                 let (pipe, cwnd) = (number(s.pipe_segments), number(s.cwnd_segments));
                 let phase = s.phase.map_or("-", Phase::name);
                 let source = s.cwnd_source.name();
-                writeln!(
-                    lines,
-                    "{una}+{flight} pipe {pipe} cwnd {cwnd} {source} {phase}"
-                )
-                .unwrap();
+                writeln!(lines, "{flight} pipe {pipe} cwnd {cwnd} {source} {phase}").unwrap();
             }
             SenderRow::Recovery(epoch) => {
                 let ssthresh = epoch.ssthresh_segments;

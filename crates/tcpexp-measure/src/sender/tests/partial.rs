@@ -23,7 +23,7 @@ fn window_is_unknown_until_captured_data_is_acknowledged() {
         1.044 < ack 15001
     ";
     assert_snapshot!(replay(text), @r"
-    0+1000 pipe 1 cwnd - warm_up -
+    - pipe - cwnd - warm_up -
     0+2000 pipe 2 cwnd - warm_up -
     0+3000 pipe 3 cwnd - warm_up -
     1000+3000 pipe 3 cwnd 3 filled -

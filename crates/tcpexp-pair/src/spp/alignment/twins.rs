@@ -3,7 +3,7 @@
 use super::fields::{content_hash, with_endpoints};
 use super::sketch::COPY_GAP;
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{Packet, Transport};
+use tcpexp_wire::Packet;
 
 /// Number of recent segments that are compared with each new segment. Between the two records of a
 /// packet at a router's interfaces, the capture has the records of the packets in the router's
@@ -13,7 +13,7 @@ const RECENT: usize = 64;
 /// Number of segments after which the verdict is final.
 const JUDGED: u64 = 65_536;
 
-/// Counts TCP data segments that directly follow an identical segment, or that follow one with a
+/// Counts packets with payload that directly follow an identical segment, or that follow one with a
 /// greater TTL: a capture of all interfaces of a router has them before and past its queue. Hosts
 /// hardly ever send such segments, while consecutive identical acknowledgments are common.
 #[derive(Debug, Default)]
@@ -42,14 +42,14 @@ impl Default for Recent {
 }
 
 impl Twins {
-    /// Adds the next packet of the capture; returns true if it is a data segment.
+    /// Adds the next packet of the capture; returns true if it has payload.
     pub fn add(&mut self, packet: &Packet<'_>, at: Timestamp) -> bool {
-        let is_data = matches!(packet.transport, Transport::Tcp(_)) && packet.payload_bytes > 0;
-        if is_data {
+        let has_payload = packet.payload_bytes > 0;
+        if has_payload {
             let endpoints = with_endpoints(content_hash(packet), packet);
             self.observe(identity(packet, endpoints), packet.ttl, at);
         }
-        is_data
+        has_payload
     }
 
     #[inline]
@@ -79,10 +79,13 @@ impl Twins {
         }
     }
 
-    /// True if at least nine in ten packets have a twin. Fewer than 20 segments prove nothing.
+    /// True if at least nine in ten packets have a twin, apart from the latest, whose twins may follow.
+    /// Fewer than 20 packets prove nothing.
     pub fn are_the_rule(&self) -> bool {
-        // `segments` counts both records of a pair: pairs / (segments / 2) ≥ 9 / 10.
-        self.segments >= 20 && self.pairs * 20 >= self.segments * 9
+        let waiting = self.recent.0.iter().flatten().count() as u64;
+        let judged = self.segments.saturating_sub(waiting);
+        // `judged` counts both records of a pair: pairs / (judged / 2) ≥ 9 / 10.
+        judged >= 20 && self.pairs * 20 >= judged * 9
     }
 }
 

@@ -80,15 +80,6 @@ impl Checked {
             .sum()
     }
 
-    /// Number of duplicate records in captures that record each packet twice.
-    pub(crate) fn doubled(&self, src: bool, dst: bool) -> u64 {
-        let summary = &self.truth.summary;
-        [(src, summary.src_records), (dst, summary.dst_records)]
-            .into_iter()
-            .filter_map(|(doubled, records)| doubled.then_some(records / 2))
-            .sum()
-    }
-
     /// Checks that the counted losses equal the true losses.
     ///
     /// A packet lost right before the end of a capture may count as outside it.
