@@ -149,8 +149,9 @@ pub(crate) fn flow_columns(frame: &Frame) -> Vec<String> {
     } else {
         QUEUE_COLUMNS.to_vec()
     };
-    columns
-        .into_iter()
+    // The rows of one flow may be in several groups.
+    std::iter::once(LINE_COLUMN)
+        .chain(columns)
         .filter(|column| !(is_paired && *column == "direction"))
         .filter(|column| frame.column(column).is_some())
         .map(str::to_owned)

@@ -25,6 +25,8 @@ const MIN_JOINED: usize = 30;
 
 /// Colour of the band of lines without a colour of their own.
 const OTHERS: Ink = Ink::Other(1);
+/// Width of the band's outline, in units of the canvas.
+const BAND_OUTLINE: u32 = 2;
 /// Number of steps of that band over the time axis: at column width a step is about half a millimetre.
 const BAND_STEPS: usize = 120;
 /// Maximum number of bins that are the steps of the band: at column width a bin is then a line wide.
@@ -276,6 +278,8 @@ impl TimePanel {
             Some((place, (low?, high?)))
         });
         let ends: Vec<(usize, (f64, f64))> = ends.collect();
+        // Where one line has a value, the band has no height.
+        let outline = Stroke::solid(OTHERS, BAND_OUTLINE);
         let areas = ends.chunk_by(|a, b| a.0 + 1 == b.0).map(|part| {
             let side = |of: fn(&(f64, f64)) -> f64| {
                 part.iter().flat_map(move |(place, ends)| {
@@ -285,7 +289,7 @@ impl TimePanel {
             let above: Vec<Point> = side(|ends| ends.1).collect();
             let below = side(|ends| ends.0);
             let corners = below.chain(above.into_iter().rev());
-            Layer::Area(corners.collect(), OTHERS, None)
+            Layer::Area(corners.collect(), OTHERS, Some(outline))
         });
         areas.collect()
     }
@@ -469,7 +473,7 @@ mod tests {
         };
         let shown = rates.quantity.shown(0.0, 40e6);
         let band = rates.band(&axis, &shown);
-        let [Layer::Area(corners, ink, None)] = &band[..] else {
+        let [Layer::Area(corners, ink, Some(_))] = &band[..] else {
             panic!("{band:?}");
         };
         assert_eq!(*ink, OTHERS);

@@ -53,6 +53,7 @@ pub(super) struct BarArgs {
 impl ChartKind for BarArgs {
     fn draw(&self) -> anyhow::Result<()> {
         // Creates the file first, to report an error before the tables are read.
+        self.figure.has_categories_on_x()?;
         let figure = self.figure.create(60)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let [slots, colours] = self.slots.columns();
@@ -60,7 +61,7 @@ impl ChartKind for BarArgs {
             (&self.data, &data),
             (&self.y, self.slots.y_unit.as_deref()),
             &[slots, colours, self.facet.columns()],
-            &["flows", "throughput", "rtt"],
+            &["flows", "throughput", "rtt", "owd", "sender"],
         )?;
         let rows = &mut of_runs.rows;
         self.data.warn_of_others(&data, rows);
@@ -69,7 +70,7 @@ impl ChartKind for BarArgs {
         let [slots, colours, facets] = grouped(rows)?;
         let y = (rows.column.as_str(), &of_runs.quantity, of_runs.statistic);
         figure
-            .noting(rows.note.take())
+            .noting(rows.pool_note())
             .finish(|style| bar_figure(&rows.frame, y, (&slots, &colours, &facets), style))
     }
 }

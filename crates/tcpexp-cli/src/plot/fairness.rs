@@ -86,7 +86,7 @@ impl ChartKind for FairnessArgs {
                 (&self.colour, UsualGroups::No),
                 self.facet.columns(),
             ],
-            &["flows", "throughput"],
+            &["flows", "throughput", "rtt", "owd", "sender"],
         )?;
         let rows = &mut of_runs.rows;
         self.data.warn_of_others(&data, rows);
@@ -94,7 +94,7 @@ impl ChartKind for FairnessArgs {
         let [x, colours, facets] = grouped(rows)?;
         let y = (rows.column.as_str(), &of_runs.quantity, of_runs.statistic);
         figure
-            .noting(rows.note.take())
+            .noting(rows.pool_note())
             .finish(|style| trend_figure(&rows.frame, y, (&x, &colours, &facets), style))
     }
 }

@@ -1,10 +1,12 @@
 //! Appearance and output file of a chart.
 
+use anyhow::Context;
 use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use tcpexp_chart::{AxisStyle, FigureSize, Style, Svg, Theme};
 
 use crate::picture::{Blank, Picture};
+use crate::shared_args::wrong_usage;
 
 /// Usual widths of one column and of a two-column page in journals, in millimetres.
 const COLUMN_MM: u32 = 85;
@@ -86,6 +88,21 @@ pub(crate) struct Limits {
     pub(crate) high: Option<f64>,
 }
 
+fn refuse_scale(
+    axis: &str,
+    name: &str,
+    is_log: bool,
+    limits: Option<Limits>,
+) -> anyhow::Result<()> {
+    if !is_log && limits.is_none() {
+        return Ok(());
+    }
+    Err(wrong_usage(&format!(
+        "--{axis}-log and --{axis}-limits are for an axis of numbers: the {name} axis of this chart has categories"
+    )))
+    .context("wrong option")
+}
+
 /// A chart before drawing.
 pub(crate) struct Figure {
     blank: Blank,
@@ -93,6 +110,16 @@ pub(crate) struct Figure {
 }
 
 impl FigureArgs {
+    /// Refuses the options of a horizontal axis with numbers, for a chart that has categories on it.
+    pub(crate) fn has_categories_on_x(&self) -> anyhow::Result<()> {
+        refuse_scale("x", "horizontal", self.x_log, self.x_limits)
+    }
+
+    /// Like [`has_categories_on_x`](Self::has_categories_on_x), for the vertical axis.
+    pub(crate) fn has_categories_on_y(&self) -> anyhow::Result<()> {
+        refuse_scale("y", "vertical", self.y_log, self.y_limits)
+    }
+
     /// Creates the file; fails immediately if that is not possible. `height_mm` is the default
     /// height.
     pub(crate) fn create(&self, height_mm: u32) -> anyhow::Result<Figure> {

@@ -74,6 +74,8 @@ pub(super) struct HeatmapArgs {
 
 impl ChartKind for HeatmapArgs {
     fn draw(&self) -> anyhow::Result<()> {
+        self.figure.has_categories_on_x()?;
+        self.figure.has_categories_on_y()?;
         let figure = self.figure.create(65)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let axes = [&self.x, &self.y].map(|column| vec![column.clone()]);
@@ -81,7 +83,7 @@ impl ChartKind for HeatmapArgs {
             (&self.data, &data),
             (&self.value, self.value_unit.as_deref()),
             &[(&axes[0], UsualGroups::No), (&axes[1], UsualGroups::No)],
-            &["rtt", "flows", "throughput"],
+            &["rtt", "flows", "throughput", "owd", "sender"],
         )?;
         let rows = of_runs.rows;
         self.data.warn_of_others(&data, &rows);
@@ -96,7 +98,7 @@ impl ChartKind for HeatmapArgs {
         };
         let value = (rows.column.as_str(), &of_runs.quantity, of_runs.statistic);
         figure
-            .noting(rows.note)
+            .noting(rows.pool_note())
             .finish(|style| heatmap_figure(&rows.frame, value, (&x, &y), (&limits, style)))
     }
 }

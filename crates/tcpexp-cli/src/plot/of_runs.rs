@@ -65,7 +65,9 @@ impl OfRunsArgs {
                 let name = format!("{} of {what}", quantity.name);
                 quantity = quantity.named(name);
             }
+            // The name of the sum is `sum of`.
             let statistic = self.statistic.unwrap_or_default().name();
+            let statistic = statistic.trim_end_matches(" of");
             let note = rows.note.take().map(|note| format!(", {note}"));
             rows.note = Some(format!(
                 "{statistic} over {what}{}",

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use tcpexp_chart::Levels;
-use tcpexp_table::Frame;
+use tcpexp_chart::{Levels, Quantity};
+use tcpexp_table::{Frame, QUEUE_KEYS};
 
 use super::pool::{flows_query, optional_columns, pool};
 use super::selection::FLOW_ID;
-use super::{FLOW_COLUMN, SOURCE_COLUMN, Selection};
+use super::words::listed;
+use super::{FLOW_COLUMN, SOURCE_COLUMN, Selection, queues};
 use crate::Error;
 
 /// Unique payload per time, at the capture of the flow's first point.
@@ -40,6 +41,8 @@ pub struct Grouped {
     pub note: Option<String>,
     /// True if the rows are those of the flows and directions that a pooled figure counts.
     pub is_pooled: bool,
+    /// The parameters in which runs of one group differ.
+    pub differing: Vec<String>,
 }
 
 /// Rows that count in a figure.
@@ -117,10 +120,20 @@ impl Selection {
         if column == GOODPUT {
             optional.push(ARRIVED_GOODPUT.to_owned());
         }
+        let filtered = self.filters.iter().map(|filter| filter.column.as_str());
+        let chosen: Vec<&str> = filtered.chain(asked.iter().copied()).collect();
+        let is_of_queues = queues::are_of_table(&table, &chosen);
+        if is_of_queues {
+            optional.extend(QUEUE_KEYS.map(str::to_owned));
+        }
         let mut counted = self.counted(&table, &required, &optional, &asked)?;
         if column == GOODPUT {
             take_arrived(&mut counted.frame);
         }
+        if is_of_queues {
+            (counted.frame, counted.note) = queues::take(&counted.frame, &column, &chosen);
+        }
+        let differing = self.differing(&table, &counted.frame, &of_groups)?;
         Ok(Grouped {
             frame: counted.frame,
             table,
@@ -128,6 +141,7 @@ impl Selection {
             groups: of_groups,
             note: counted.note,
             is_pooled: counted.is_pooled,
+            differing,
         })
     }
 
@@ -205,10 +219,23 @@ impl Grouped {
         self.frame.filtered(&keep)
     }
 
+    /// Describes the rows of a group: the pooled flows and directions, and in which parameters its runs
+    /// differ. `None` if all rows of equal runs are read.
+    pub fn pool_note(&self) -> Option<String> {
+        let names = self.differing.iter();
+        let names: Vec<String> = names
+            .map(|name| Quantity::stem(name).replace('_', " "))
+            .collect();
+        let differing = (!names.is_empty())
+            .then(|| format!("runs that differ in {} are pooled", listed(&names)));
+        let parts = [self.note.clone(), differing].into_iter().flatten();
+        parts.reduce(|note, differing| format!("{note}; {differing}"))
+    }
+
     /// Returns the note for a chart that pools the values of several runs; `None` if all rows are
     /// read.
     pub fn sample_note(&self) -> Option<String> {
-        let pool = self.note.as_ref()?;
+        let pool = self.pool_note()?;
         let columns: Vec<String> = self.groups.iter().flatten().cloned().collect();
         let groups = Levels::of(&self.frame, &columns);
         let runs = Levels::of(&self.frame, &[SOURCE_COLUMN.to_owned()]);

@@ -1,12 +1,15 @@
 //! Combined access to the tables of datasets, of sweeps and of single files.
 
 mod apart;
+mod differing;
 mod discovery;
 mod groups;
 mod listing;
 mod pool;
+mod queues;
 mod run_numbers;
 mod selection;
+mod words;
 
 pub use groups::{Counted, Grouped, UsualGroups};
 pub use run_numbers::RunNumbers;

@@ -163,7 +163,11 @@ fn counted(flows: &PooledFlows, names_class: bool, frame: &Frame) -> (Vec<bool>,
             return false;
         };
         if names_class {
-            return class != ALL_CLASSES;
+            let is_asked = match flows {
+                PooledFlows::Class(asked) => class == asked,
+                _ => true,
+            };
+            return class != ALL_CLASSES && is_asked;
         }
         let counts = class == class_of(flows, &classes[&run]);
         if counts {

@@ -1,0 +1,101 @@
+//! The rows of the table `queue` that a chart of many runs shows.
+
+use std::collections::BTreeMap;
+
+use tcpexp_table::{Cell, Frame, queue_rows};
+
+use super::words::listed;
+
+/// Table of the queueing disciplines of routers.
+const QUEUE: &str = "queue";
+const INTERFACE: &str = "interface";
+/// Columns by which a user chooses disciplines.
+const DISCIPLINE_KEYS: [&str; 3] = ["kind", "handle", "parent"];
+
+/// True if the rows of this table are about queues, and no column in `chosen`, by which the user filters or
+/// groups, chooses among the disciplines.
+pub(super) fn are_of_table(table: &str, chosen: &[&str]) -> bool {
+    table == QUEUE && !chosen.iter().any(|name| DISCIPLINE_KEYS.contains(name))
+}
+
+/// Returns the rows about queues, not those of the disciplines around them, and a description of them.
+///
+/// Unless the user chooses the interface, these are the rows of the interface with the largest sum of
+/// `column`: the packets of the other direction have a queue too, which is mostly empty.
+pub(super) fn take(rows: &Frame, column: &str, chosen: &[&str]) -> (Frame, Option<String>) {
+    let queues = rows.filtered(&queue_rows(rows));
+    let (Some(interfaces), Some(values)) = (queues.column(INTERFACE), queues.column(column)) else {
+        return (queues, None);
+    };
+    let interface = |row| match interfaces.cell(row) {
+        Cell::Text(name) => Some(name.to_owned()),
+        _ => None,
+    };
+    let mut sums: BTreeMap<Option<String>, f64> = BTreeMap::new();
+    for row in 0..queues.rows() {
+        *sums.entry(interface(row)).or_default() += values.number(row).unwrap_or(0.0);
+    }
+    if sums.len() > 1
+        && !chosen.contains(&INTERFACE)
+        && let Some((Some(fullest), _)) = sums.iter().max_by(|a, b| a.1.total_cmp(b.1))
+    {
+        let is_kept = |row| interface(row).as_ref() == Some(fullest);
+        let keep: Vec<bool> = (0..queues.rows()).map(is_kept).collect();
+        let note = format!("queue of {fullest}, the fullest interface");
+        return (queues.filtered(&keep), Some(note));
+    }
+    let names: Vec<String> = sums.into_keys().flatten().collect();
+    let note = (!names.is_empty()).then(|| format!("queue of {}", listed(&names)));
+    (queues, note)
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_table::Series;
+
+    use super::*;
+
+    fn rows() -> Frame {
+        let text = |values: [Option<&str>; 4]| Series::texts(values);
+        let backlog = [Some(9), Some(7), Some(1), Some(0)];
+        Frame::of(vec![
+            (
+                INTERFACE.into(),
+                text([Some("right"), Some("right"), Some("left"), Some("right")]),
+            ),
+            (
+                "kind".into(),
+                text([Some("htb"), Some("pfifo"), Some("pfifo"), Some("clsact")]),
+            ),
+            (
+                "parent".into(),
+                text([None, Some("7c1:"), Some("7b1:"), Some("ffff:fff1")]),
+            ),
+            ("backlog_packets".into(), Series::Whole(backlog.into())),
+        ])
+    }
+
+    fn taken(chosen: &[&str]) -> (usize, Option<String>) {
+        let (frame, note) = take(&rows(), "backlog_packets", chosen);
+        (frame.rows(), note)
+    }
+
+    #[test]
+    fn only_the_queue_of_the_fullest_interface_counts() {
+        let note = "queue of right, the fullest interface".to_owned();
+        assert_eq!(taken(&[]), (1, Some(note)));
+    }
+
+    #[test]
+    fn queues_of_all_interfaces_count_if_the_user_groups_by_interface() {
+        let note = "queue of left and right".to_owned();
+        assert_eq!(taken(&["interface"]), (2, Some(note)));
+    }
+
+    #[test]
+    fn a_user_who_chooses_among_disciplines_gets_all_of_them() {
+        assert!(are_of_table("queue", &["interface"]));
+        assert!(!are_of_table("queue", &["kind"]));
+        assert!(!are_of_table("flows", &[]));
+    }
+}
