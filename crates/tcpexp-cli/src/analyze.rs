@@ -18,6 +18,10 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some((pairs, output)) = args.task.pairs.as_ref().zip(args.output.as_ref()) {
         return analyze_pairs::run(args, pairs, output);
     }
+    // clap does not check this if captures are named: they exclude --pairs.
+    if args.task.task.is_some() {
+        return Err(wrong_usage("--task requires --pairs"));
+    }
     let Some(src) = &args.src else {
         return Err(wrong_usage("name a capture, or a table with --pairs"));
     };
@@ -44,6 +48,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         if args.sender.position.is_some() {
             return Err(wrong_usage("--position requires a single capture"));
         }
+    } else if args.symmetric {
+        return Err(wrong_usage("--symmetric requires two captures"));
     }
     let options = options(args)?;
     // Creates the directory first, to report an error before standard input is read.

@@ -86,7 +86,7 @@ pub(crate) struct AnalyzeArgs {
     /// Assume equal minimum delays in both directions, to compute the clock offset and the one-way
     /// delays to the resolution of the clocks
     #[arg(long)]
-    symmetric: bool,
+    pub(crate) symmetric: bool,
 
     #[command(flatten)]
     pub(crate) sender: SenderArgs,
@@ -121,9 +121,22 @@ pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
         shard: args.part.shard,
         survey: args.learned.read()?,
         stores: args.reading.stores(),
-        run: RunColumns::new(args.param.clone(), DatasetTable::has_column),
+        run: parameters(&args.param)?,
         ..AnalyzeOptions::default()
     })
+}
+
+/// The columns of `--param`, each name once.
+fn parameters(params: &[RunColumn]) -> anyhow::Result<RunColumns> {
+    for (place, param) in params.iter().enumerate() {
+        if params[..place].iter().any(|other| other.name == param.name) {
+            return Err(wrong_usage(&format!(
+                "--param {} is given twice",
+                param.name
+            )));
+        }
+    }
+    Ok(RunColumns::new(params.to_vec(), DatasetTable::has_column))
 }
 
 /// A log of the run: `ss=src1-ss.txt`.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tcpexp::{CaptureInfo, LogReport, Truth};
+use tcpexp_units::counted;
 
 use crate::{failure, report};
 
@@ -26,6 +27,16 @@ pub(crate) fn of_log(report: &LogReport, name: &str) {
 /// Prints the warnings about the logs of a truth.
 pub(crate) fn of_truth(truth: &Truth) {
     for (path, report) in &truth.logs {
-        of_log(report, &path.display().to_string());
+        let name = path.display().to_string();
+        of_log(report, &name);
+        let unusable: u64 = report.lines.reasons.values().sum();
+        if let (1.., Some(first)) = (unusable, &report.lines.first_unusable) {
+            failure::print_line(&format!(
+                "warning: {name}: {unusable} of {} not used, the first of them line {}: {}",
+                counted(report.lines.lines, "line"),
+                first.line,
+                first.begins.trim()
+            ));
+        }
     }
 }

@@ -44,15 +44,17 @@ pub enum RunValue {
 impl RunColumns {
     /// Creates the columns, in this order.
     ///
-    /// A name that a table of measurements already uses (`taken`) gets the prefix `param_`.
+    /// A name that a table of measurements (`taken`) or an earlier column already uses gets the prefix
+    /// `param_`, so that no table has two columns of one name.
     pub fn new(columns: Vec<RunColumn>, taken: impl Fn(&str) -> bool) -> Self {
-        let named = columns.into_iter().map(|mut column| {
-            if taken(&column.name) {
+        let mut named: Vec<RunColumn> = Vec::with_capacity(columns.len());
+        for mut column in columns {
+            while taken(&column.name) || named.iter().any(|other| other.name == column.name) {
                 column.name.insert_str(0, "param_");
             }
-            column
-        });
-        Self(named.collect())
+            named.push(column);
+        }
+        Self(named)
     }
 
     /// The columns.

@@ -12,15 +12,25 @@ use crate::run_columns::RunColumns;
 
 /// The columns of `tcpexp import flent`.
 pub fn series_columns() -> Columns<SeriesSample> {
-    columns_named(
-        "series",
-        "The value, as the tool reports it: interpolated by the tool to common times of all series.",
-    )
+    series_columns_of(&RunColumns::default())
 }
 
 /// The columns of the series of a run.
 pub fn run_series_columns(run: &RunColumns) -> Columns<SeriesSample> {
-    series_columns().of_run(run)
+    series_columns_of(run).of_run(run)
+}
+
+fn series_columns_of(run: &RunColumns) -> Columns<SeriesSample> {
+    columns_named(
+        "series",
+        "The value, as the tool reports it: interpolated by the tool to common times of all series.",
+        run,
+    )
+}
+
+/// True if the series of a run have a column of this name, which no parameter of the run may have.
+pub(crate) fn is_series_column(name: &str) -> bool {
+    name != TEST && series_columns().schema().column_with_name(name).is_some()
 }
 
 /// The columns of the samples that a run's series interpolate.
@@ -28,13 +38,22 @@ pub fn run_sample_columns(run: &RunColumns) -> Columns<SeriesSample> {
     columns_named(
         "samples",
         "The value, as the program that measures it printed it.",
+        run,
     )
     .of_run(run)
 }
 
-fn columns_named(table: &'static str, value: &str) -> Columns<SeriesSample> {
-    Columns::named(table)
-        .name("test", "Name of the test.", |row: &SeriesSample| &row.test)
+/// Column of the name of the test, which is also a parameter of a run.
+const TEST: &str = "test";
+
+fn columns_named(table: &'static str, value: &str, run: &RunColumns) -> Columns<SeriesSample> {
+    let columns = Columns::named(table);
+    let columns = if run.columns().iter().any(|column| column.name == TEST) {
+        columns
+    } else {
+        columns.name(TEST, "Name of the test.", |row: &SeriesSample| &row.test)
+    };
+    columns
         .name("title", "Title that the user gave to the test; may be empty.", |row| &row.title)
         .name("series", "Name of the series.", |row| &row.series)
         .time("time", "Time of the value. The test of a file that states no start, and whose samples do not show its time zone, starts at 1970-01-01.", |row| row.at)

@@ -59,7 +59,11 @@ impl Ss {
             None if tokens.iter().any(|token| has_details(token)) => {
                 (pending.ok_or(Unusable::Missing("endpoints"))?, &tokens[..])
             }
-            None => return Err(Unusable::OtherLayout),
+            None => {
+                // It may have been the time of the next lines.
+                self.at = None;
+                return Err(Unusable::OtherLayout);
+            }
         };
         let at = self.at.ok_or(Unusable::Missing("time"))?;
         connection(at, ends, &Details(details), flows, batch)?;

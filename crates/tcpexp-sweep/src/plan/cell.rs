@@ -168,7 +168,7 @@ fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
         if super::traffic::is_word(name).is_none() {
             return fault(
                 &["hosts", name],
-                "expected letters, digits, _ and -".to_owned(),
+                "expected letters, digits, _, -, . and :".to_owned(),
             );
         }
         if let Some((key, message)) = host.fault() {
@@ -200,6 +200,9 @@ fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
     if setup.run.repetitions == 0 {
         return fault(&["run", "repetitions"], "expected at least 1".to_owned());
     }
+    if let Some((keys, message)) = setup.unusable_setting() {
+        return fault(&keys, message.to_owned());
+    }
     check_logs(setup, table)?;
     check_kernels(setup, table)
 }
@@ -229,6 +232,9 @@ fn check_logs(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> 
     }
     Ok(())
 }
+
+/// Bytes of the headers of IPv4 and TCP without options.
+const HEADER_BYTES: u32 = 40;
 
 /// The MTU of Ethernet. Queues, links and calibration count full packets of this size.
 const LARGEST_MTU: u32 = 1_500;
@@ -379,6 +385,26 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
         }
         if setup.source_of(traffic) == setup.sink_of(traffic) {
             return fault("to", "expected a host other than from".to_owned());
+        }
+        let role = |host: &str| setup.hosts.get(host).map(|host| host.role);
+        let (from, to) = (setup.source_of(traffic), setup.sink_of(traffic));
+        if role(from) == role(to) {
+            let message = format!(
+                "expected a host on the other side of the router: {from} and {to} are on the same side"
+            );
+            return fault("to", message);
+        }
+        let most = setup
+            .prepare
+            .mtu
+            .map(|mtu| mtu.saturating_sub(HEADER_BYTES));
+        if let (Some(mss), Some(most)) = (traffic.mss, most)
+            && mss > most
+        {
+            return fault(
+                "mss",
+                format!("expected at most {most} bytes with prepare.mtu"),
+            );
         }
     }
     if let Some((index, key, message)) = together::fault(setup) {

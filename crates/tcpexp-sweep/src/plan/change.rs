@@ -49,6 +49,15 @@ pub(super) fn all<'i>(
     Ok(all)
 }
 
+/// A time after the start of the traffic.
+fn after_start(at: &Spanned<DeValue<'_>>) -> Result<TimeDelta, Fault> {
+    let time = TimeDelta::deserialize(de(at))?;
+    if time < TimeDelta::ZERO {
+        return Err(Fault::new(at.span(), "expected a time of 0s or later"));
+    }
+    Ok(time)
+}
+
 fn one<'i>(
     change: &Spanned<DeValue<'i>>,
     plan: &mut DeTable<'i>,
@@ -88,7 +97,7 @@ fn one<'i>(
         .ok_or_else(|| expected("there is no path"))?;
     Ok((
         Change {
-            at: TimeDelta::deserialize(de(at))?,
+            at: after_start(at)?,
             what: what.join(", "),
             path: Bottleneck::deserialize(de(path))?,
         },

@@ -143,12 +143,21 @@ fn part_of_second(asked: &Parameters<'_>, tool: &str) -> Option<Fault> {
 pub(crate) fn iperf(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let (to, port) = (text(at.to), at.port.to_string());
     let family = at.family();
-    let client = Words::new(&["iperf", "-c", &to, "-p", &port, "-i", "1"]).and(family.as_slice());
+    let client = Words::new(&["iperf", "-c", &to, "-p", &port, "-i", "1"])
+        .and(family.as_slice())
+        .with("-l", asked.rate.and_then(write_bytes));
     let server = Words::new(&["iperf", "-s", "-p", &port])
         .and(family.as_slice())
         // The server of iperf 2 needs the option too, unlike the server of iperf3.
         .with("-w", asked.window.map(ByteCount::as_bytes));
     (bulk(client, asked, "-Z").0, Some(server.0))
+}
+
+/// Bytes of a write of iperf 2 at a low rate, a tenth of a second of it; `None` for its own 128 KiB. It
+/// refuses a rate at which one write takes longer than a second.
+fn write_bytes(rate: BitRate) -> Option<u64> {
+    const WRITE_BYTES: u64 = 131_072;
+    (rate.as_bps() <= WRITE_BYTES * 8).then_some((rate.as_bps() / 80).max(1))
 }
 
 /// The options that both versions of `iperf` have; `cc` is the one for the congestion control.

@@ -51,7 +51,7 @@ impl CommandLog {
     /// The key with a fault, and what was expected.
     pub(super) fn fault(&self) -> Option<(&'static str, String)> {
         if is_word(&self.name).is_none() {
-            return Some(("name", "expected letters, digits, _ and -".to_owned()));
+            return Some(("name", "expected letters, digits, _, -, . and :".to_owned()));
         }
         if self.command.first().is_none_or(String::is_empty) {
             return Some(("command", "expected a list of words".to_owned()));

@@ -70,6 +70,9 @@ use traces::Traces;
 /// All hosts of a role, in `from` and `to` of traffic.
 const ALL_HOSTS: &str = "all";
 
+/// Largest number of runs of a plan. A run takes some seconds at least, so this many take months.
+const MOST_RUNS: u64 = 1_000_000;
+
 /// A checked plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -197,6 +200,12 @@ impl Plan {
             ));
         };
         let setup = &first.setup;
+        let runs = cells.len() as u64 * u64::from(setup.run.repetitions);
+        if runs > MOST_RUNS {
+            let span = place::span(root, &["run", "repetitions"]);
+            let message = format!("expected at most {MOST_RUNS} runs, found {runs}");
+            return Err(Fault::new(span, message));
+        }
         let text = sources.text()?;
         Ok(Self {
             path: path.to_owned(),

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 
+use super::Setup;
 use super::kernel::{self, Kernel};
 
 /// `[capture]`: settings of the captures.
@@ -213,5 +214,55 @@ impl Default for Lab {
             ipv6: false,
             memory_mib: None,
         }
+    }
+}
+
+/// Bytes of the headers of Ethernet, IPv4 and TCP, without which a capture shows nothing.
+const LEAST_SNAPLEN: u32 = 54;
+
+impl Setup {
+    /// The first setting that no run can use: its key, and what was expected.
+    pub(super) fn unusable_setting(&self) -> Option<([&'static str; 2], &'static str)> {
+        let none = TimeDelta::ZERO;
+        let stops = |interval: Option<TimeDelta>| interval.is_some_and(|interval| interval <= none);
+        let Capture {
+            snaplen,
+            buffer_kib,
+            ..
+        } = self.capture;
+        let pause = "expected a time of 0s or more";
+        let interval = "expected more than 0s";
+        let wrong = [
+            (["loggers", "ss"], stops(self.loggers.ss), interval),
+            (["loggers", "queue"], stops(self.loggers.queue), interval),
+            (["loggers", "ping"], stops(self.loggers.ping), interval),
+            (["run", "start_jitter"], self.run.start_jitter < none, pause),
+            (["run", "cooldown"], self.run.cooldown < none, pause),
+            (["run", "timeout"], self.run.timeout <= none, interval),
+            (
+                ["run", "clock_within"],
+                self.run.clock_within <= none,
+                interval,
+            ),
+            (["calibration", "load"], self.calibration.load < none, pause),
+            (
+                ["calibration", "rtt_within"],
+                self.calibration.rtt_within < none,
+                pause,
+            ),
+            (
+                ["capture", "snaplen"],
+                // tcpdump captures whole packets with 0.
+                (1..LEAST_SNAPLEN).contains(&snaplen),
+                "expected at least 54 bytes, the headers of a TCP segment, or 0 for whole packets",
+            ),
+            (
+                ["capture", "buffer_kib"],
+                buffer_kib == 0,
+                "expected at least 1",
+            ),
+        ];
+        let first = wrong.into_iter().find(|(_, is_wrong, _)| *is_wrong);
+        first.map(|(keys, _, expected)| (keys, expected))
     }
 }

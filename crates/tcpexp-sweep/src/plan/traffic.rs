@@ -13,6 +13,12 @@ use super::tool::{Fault, ServerPort, Tool};
 /// into 64 bits.
 const DAYS: i64 = 366;
 const LONGEST: TimeDelta = TimeDelta::from_seconds(DAYS * 86_400);
+/// Largest payload of a UDP datagram over IPv4: 65535 bytes without both headers (RFC 768, RFC 791).
+const MOST_PAYLOAD_BYTES: u32 = 65_507;
+/// Smallest MSS that Linux takes (`TCP_MIN_MSS`).
+const SMALLEST_MSS: u32 = 88;
+/// Class of all traffic of a run in the results.
+const ALL_CLASSES: &str = "all";
 
 /// One entry of `[[traffic]]`: a tool that sends from one host to another, `count` times in
 /// parallel.
@@ -149,12 +155,71 @@ impl Traffic {
         }
         // The name becomes a file name on the hosts.
         if is_word(&self.name).is_none() {
-            return Some(("name", "expected letters, digits, _ and -".to_owned()));
+            return Some(("name", "expected letters, digits, _, -, . and :".to_owned()));
+        }
+        if self.name == ALL_CLASSES {
+            let message = "expected another name: this one stands for all traffic in results";
+            return Some(("name", message.to_owned()));
+        }
+        if let Some(fault) = self.smallest() {
+            return Some(fault);
         }
         let cc = self.cc.as_deref()?;
         is_word(cc)
             .is_none()
             .then(|| ("cc", "expected a name such as \"cubic\"".to_owned()))
+    }
+
+    /// The first number that is too small, and how.
+    fn smallest(&self) -> Option<Fault> {
+        let no_bytes = |bytes: Option<ByteCount>| bytes.is_some_and(|bytes| bytes.as_bytes() == 0);
+        let sizes = self.sizes.as_deref();
+        let wrong = [
+            ("bytes", no_bytes(self.bytes), "expected more than 0 bytes"),
+            (
+                "window",
+                no_bytes(self.window),
+                "expected more than 0 bytes",
+            ),
+            (
+                "request",
+                no_bytes(self.request),
+                "expected more than 0 bytes",
+            ),
+            ("reply", no_bytes(self.reply), "expected more than 0 bytes"),
+            (
+                "sizes",
+                sizes.is_some_and(|sizes| {
+                    sizes.is_empty() || sizes.iter().any(|size| size.as_bytes() == 0)
+                }),
+                "expected at least one size, and none of 0 bytes",
+            ),
+            (
+                "rate",
+                self.rate.is_some_and(|rate| rate.as_bps() == 0),
+                "expected more than 0 bit/s",
+            ),
+            (
+                "interval",
+                self.interval
+                    .is_some_and(|interval| interval < TimeDelta::ZERO),
+                "expected a time of 0s or more",
+            ),
+            (
+                "packet_bytes",
+                self.packet_bytes
+                    .is_some_and(|bytes| bytes == 0 || bytes > MOST_PAYLOAD_BYTES),
+                "expected 1 to 65507 bytes, the payload of a datagram",
+            ),
+            (
+                "mss",
+                self.mss.is_some_and(|mss| mss < SMALLEST_MSS),
+                "expected at least 88 bytes",
+            ),
+            ("port", self.port == Some(0), "expected 1 to 65535"),
+        ];
+        let first = wrong.into_iter().find(|(_, is_wrong, _)| *is_wrong);
+        first.map(|(key, _, message)| (key, message.to_owned()))
     }
 
     /// Returns the parameters of its tool.

@@ -9,6 +9,7 @@ use super::{
     sender, throughput,
 };
 use crate::Columns;
+use crate::series::is_series_column;
 
 /// The tables of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,11 +106,10 @@ impl DatasetTable {
         }
     }
 
-    /// True if any table has a column of this name.
+    /// True if any table of a run has a column of this name.
     pub fn has_column(name: &str) -> bool {
-        Self::ALL
-            .iter()
-            .any(|table| table.schema().column_with_name(name).is_some())
+        let has = |table: &Self| table.schema().column_with_name(name).is_some();
+        Self::ALL.iter().any(has) || is_series_column(name)
     }
 }
 

@@ -158,3 +158,31 @@ fn keys_that_all_cells_share_are_refused_in_the_matrix() {
     assert_snapshot!(with("hosts.src1"), @"plan.toml:4: matrix.hosts.src1: expected another key, because all cells share hosts");
     assert_snapshot!(with("lab.sources"), @"plan.toml:4: matrix.lab.sources: expected another key, because all cells share lab");
 }
+
+#[test]
+fn numbers_that_no_tool_can_use_are_refused() {
+    let with =
+        |more: &str| refusal_of("duration = \"10s\"", &format!("duration = \"10s\"\n{more}"));
+    assert_snapshot!(with("mss = 20"), @"plan.toml:15: traffic[1].mss: expected at least 88 bytes");
+    assert_snapshot!(with("port = 0"), @"plan.toml:15: traffic[1].port: expected 1 to 65535");
+    assert_snapshot!(with("rate = \"0bit\""), @"plan.toml:15: traffic[1].rate: expected more than 0 bit/s");
+    assert_snapshot!(with("to = \"src1\"\nfrom = \"dst1\"\n[[traffic]]\nname = \"all\"\ntool = \"ping\"\nduration = \"1s\""), @"plan.toml:18: traffic[2].name: expected another name: this one stands for all traffic in results");
+    let first = |more: &str| {
+        refusal(&PLAN.replace("kind = \"lab\"\n", &format!("kind = \"lab\"\n{more}\n")))
+    };
+    assert_snapshot!(first("loggers.ss = \"0s\""), @"plan.toml:2: loggers.ss: expected more than 0s");
+    assert_snapshot!(first("capture.snaplen = 1"), @"plan.toml:2: capture.snaplen: expected at least 54 bytes, the headers of a TCP segment, or 0 for whole packets");
+    assert_snapshot!(first("run.cooldown = \"-5s\""), @"plan.toml:2: run.cooldown: expected a time of 0s or more");
+    assert_snapshot!(first("run.repetitions = 4000000000"), @"plan.toml:2: run.repetitions: expected at most 1000000 runs, found 16000000000");
+    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"-1s\"\nrate = \"5mbit\"\n[[traffic]]"), @"plan.toml:12: change[1].at: expected a time of 0s or later");
+}
+
+#[test]
+fn traffic_between_hosts_of_one_side_is_refused() {
+    let two = PLAN.replace("kind = \"lab\"\n", "kind = \"lab\"\nlab.sources = 2\n");
+    let text = two.replace(
+        "duration = \"10s\"",
+        "duration = \"10s\"\nfrom = \"src1\"\nto = \"src2\"",
+    );
+    assert_snapshot!(refusal(&text), @"plan.toml:17: traffic[1].to: expected a host on the other side of the router: src1 and src2 are on the same side");
+}
