@@ -329,7 +329,7 @@ mod tests {
             ssthresh_segments: None,
             seen_ssthresh_segments: None,
             was_undone: false,
-            lost_packets: None,
+            lost: None,
         }
     }
 

@@ -152,7 +152,7 @@ impl<'a> Results<'a> {
             SenderRow::Recovery(epoch) => SenderEvent::Recovery(epoch),
             SenderRow::Retransmission(retransmitted) => SenderEvent::Retransmission(retransmitted),
             SenderRow::Summary(summary) => {
-                self.knows_losses |= summary.lost_packets.is_some();
+                self.knows_losses |= summary.lost.is_some();
                 return Ok(());
             }
             SenderRow::Sample(_) => return Ok(()),

@@ -12,6 +12,8 @@ use tcpexp_pair::spp::Point;
 pub struct SenderLabel {
     /// The flow's number.
     pub flow: FlowId,
+    /// The flow's number in the capture or log alone.
+    pub captured: FlowId,
     /// Transport protocol.
     pub protocol: Protocol,
     /// Address and port of the initiator and of the responder; `None` for a log that names no

@@ -8,7 +8,7 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::Position;
 use tcpexp_measure::naming::Named;
 use tcpexp_measure::sender::{
-    CwndSource, EarlierCopy, RecoveryKind, SenderRow, SenderSample, SenderSummary,
+    CwndSource, EarlierCopy, LostPackets, RecoveryKind, SenderRow, SenderSample, SenderSummary,
 };
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -18,6 +18,7 @@ use crate::control_text::{likely_control, named_control};
 use crate::distribution::Distribution;
 use crate::import_text::{row, title};
 use crate::labels::{Labelled, SenderLabel};
+use crate::lost_text::lost_packets;
 use crate::order::{Order, longest, ordered};
 use crate::remark::remark;
 use crate::text::{FLOW_TABLE_WIDTH, counted};
@@ -118,7 +119,8 @@ impl CwndTable {
                 let sender = self.sender(epoch.flow, epoch.direction);
                 *sender.recoveries.entry(epoch.kind).or_default() += 1;
                 sender.undone += u64::from(epoch.was_undone);
-                sender.spurious += u64::from(epoch.lost_packets == Some(0));
+                let lost = epoch.lost.and_then(LostPackets::exact);
+                sender.spurious += u64::from(lost == Some(0));
             }
             SenderRow::Retransmission(retransmitted) => {
                 if let Some(copy) = retransmitted.earlier_copy {
@@ -321,9 +323,8 @@ impl Over {
     /// Packets lost on the path, and retransmissions by the fate of the earlier packet: lost,
     /// overtaken or arrived.
     fn lost(&self) -> Option<String> {
-        let lost = self.summary.lost_packets?;
-        let packets = if lost == 1 { "packet" } else { "packets" };
-        let mut parts = vec![format!("{} {packets} on the path", count(lost, usize::MAX))];
+        let lost = self.summary.lost?;
+        let mut parts = vec![format!("{} on the path", lost_packets(lost))];
         for (copy, what) in [
             (EarlierCopy::Lost, "retransmitted after a loss"),
             (EarlierCopy::Overtaken, "although only overtaken"),

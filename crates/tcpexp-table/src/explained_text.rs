@@ -8,6 +8,8 @@ use tcpexp_measure::sender::{
 };
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use crate::lost_text::lost_packets;
+
 /// Nanoseconds in a second.
 const NANOS: i64 = 1_000_000_000;
 
@@ -176,10 +178,8 @@ fn recovery(epoch: &RecoveryEpoch) -> String {
         RecoveryKind::CongestionEcho => "congestion echoes",
     };
     let number = |segments: Option<u32>| segments.map_or("?".to_owned(), |n| n.to_string());
-    let lost = match epoch.lost_packets {
-        None => String::new(),
-        Some(lost) => format!(", {lost} lost packets"),
-    };
+    let lost = epoch.lost.map(lost_packets);
+    let lost = lost.map_or(String::new(), |lost| format!(", {lost} lost"));
     let undone = if epoch.was_undone {
         ", undone later"
     } else {

@@ -40,6 +40,7 @@ mod intervals;
 mod intervals_text;
 mod known_columns;
 mod labels;
+mod lost_text;
 mod order;
 mod pairs;
 mod pairs_text;

@@ -49,7 +49,7 @@ pub(crate) fn event_details<R: 'static>(
         .maybe_id("cwnd_before_segments", "Congestion window before the recovery in segments, an estimate. Null for other events and if unknown.", move |row| of(row)?.recovery()?.cwnd_before_segments)
         .maybe_id("ssthresh_segments", "Slow start threshold that the recovery set, in segments. Null for other events and if unknown.", move |row| of(row)?.recovery()?.ssthresh_segments)
         .maybe_flag("was_undone", "Whether the sender undid the reduction because nothing was lost. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.was_undone))
-        .maybe_count("lost_packets", "For a recovery, packets lost on the path: of the repaired data and of its retransmissions; 0 if it was spurious. Null for other events, and without a second capture.", move |row| of(row)?.recovery()?.lost_packets)
+        .maybe_count("lost_packets", "For a recovery, packets lost on the path: of the repaired data and of its retransmissions; 0 if it was spurious. Null for other events, without a second capture, and if the fate of some of this data is unknown.", move |row| of(row)?.recovery()?.lost?.exact())
         .maybe_text("earlier_copy", "For a retransmission, the fate of the earlier copy: lost, overtaken (spurious: it arrived after later data) or arrived (spurious: ACKs were late or lost). Null for other events, and without a second capture.", move |row| of(row)?.retransmitted()?.earlier_copy.map(EarlierCopy::name))
 }
 

@@ -109,6 +109,7 @@ impl Rows {
         let ends = cells.end("initiator")?.zip(cells.end("responder")?);
         let label = Arc::new(SenderLabel {
             flow,
+            captured: flow,
             protocol: cells.must_be("protocol", &protocols, Protocol::name)?,
             ends,
             capture: cells.may_be("capture", &Point::BOTH, Point::name)?,
@@ -131,6 +132,7 @@ mod tests {
         let label = |flow, ends: Option<(&str, &str)>, capture| {
             Arc::new(SenderLabel {
                 flow: FlowId(flow),
+                captured: FlowId(flow),
                 protocol: Protocol::Tcp,
                 ends: ends.map(|(from, to)| (from.parse().unwrap(), to.parse().unwrap())),
                 capture,

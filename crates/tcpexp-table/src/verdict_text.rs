@@ -9,6 +9,7 @@ use tcpexp_units::TimeDelta;
 use crate::cells::{NO_VALUE, count, mega, wrapped};
 use crate::import_text::title;
 use crate::labels::Labelled;
+use crate::lost_text::lost_count;
 use crate::remark::remark;
 use crate::text::counted;
 
@@ -196,8 +197,8 @@ fn seconds(since: TimeDelta) -> String {
 /// What was sent again, and with two captures what was lost.
 fn repaired(seen: &Evidence) -> String {
     let again = format!("{} retransmitted", counted(seen.retransmitted, "packet"));
-    match seen.lost_packets {
-        Some(lost) => format!("{again}, {} lost on the path", count(lost, usize::MAX)),
+    match seen.lost {
+        Some(lost) => format!("{again}, {} lost on the path", lost_count(lost)),
         None => again,
     }
 }
@@ -302,7 +303,7 @@ fn losses(seen: &Evidence) -> Vec<String> {
             "median goodput between losses {rate} Mbit/s, interquartile range {spread} % of it"
         ));
     }
-    if seen.lost_packets.is_some() {
+    if seen.lost.is_some() {
         parts.push(repaired(seen));
     }
     parts

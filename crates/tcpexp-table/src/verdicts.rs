@@ -53,7 +53,7 @@ pub fn cause_columns() -> Columns<CauseRow> {
         .maybe_float("goodput_spread_share", "Distance of the quartiles of this goodput over its median: small with a policer or a full path, large with losses at random. Null with fewer than eight losses.", |row| share(row.row.verdict.evidence.goodput_spread_percent))
         .count("timeouts", "Retransmission timeouts.", |row| row.row.verdict.evidence.timeouts)
         .count("retransmitted_packets", "Retransmitted packets.", |row| row.row.verdict.evidence.retransmitted)
-        .maybe_count("lost_packets", "Data packets of the sender lost on the path. Null without a capture at the other end.", |row| row.row.verdict.evidence.lost_packets)
+        .maybe_count("lost_packets", "Data packets of the sender lost on the path. Null without a capture at the other end, and if the fate of some of them is unknown.", |row| row.row.verdict.evidence.lost?.exact())
         .count("missed_bytes", "Bytes of the sender's data that were acknowledged and that the capture never shows, at least. Without the SYN, bytes that may have been sent before the capture began do not count. The time around them counts as not_certain.", |row| row.row.verdict.evidence.missed_bytes)
         .maybe_name("position", "Position of the capture relative to the sender's data: sender, receiver or between. Null if unknown. Only a capture at the sender proves every cause: elsewhere, the time of application is not_certain; at an unknown position, that of all causes but setup and tls.", |row| row.row.verdict.evidence.position.map(Position::name))
         .maybe_span("tcp_handshake_ns", "Time from the first SYN to the ACK of the SYN-ACK, in nanoseconds. Null unless both were captured.", |row| row.row.opening()?.tcp_handshake)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId, FlowShard, Protocol};
-use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
+use tcpexp_measure::sender::{DataFates, Hindsight, SenderOptions, SenderRow, sender_state};
 use tcpexp_measure::{Labelled, Position, SenderLabel};
 use tcpexp_pair::spp::Point;
 
@@ -23,7 +23,7 @@ pub type LabelledSenderRow = Labelled<SenderRow, SenderLabel>;
 /// Reads a single capture twice, and each of two captures four times, or five times if one of them
 /// missed packets. With two captures, each sender is reconstructed from the capture taken at that
 /// sender, or from the first capture if both or neither were. Flows keep their numbers from the first
-/// capture. The loss of a sender's data is known if the sender's capture is upstream for that data.
+/// capture; those that only the second one has are numbered after them. The loss of a sender's data is known if the sender's capture is upstream for that data.
 ///
 /// `sink` receives the rows of the first capture before those of the second, each in packet order.
 /// The sink's error ends the measurement.
@@ -48,14 +48,16 @@ pub fn cwnd<E: From<Error> + Send>(
     let (src_survey, dst_survey) = rayon::join(|| survey(src), || dst.map(survey).transpose());
     let (mut at_src, src_info) = src_survey?;
     let mut surveyed_dst = dst_survey?;
+    let mut partners = Partners::default();
     // The replay compares retransmissions with the fates, so the fates are learned first.
     if let (Some(dst), Some((at_dst, _))) = (dst, &mut surveyed_dst) {
         let [of_src, of_dst] = fates(src, dst)?;
+        partners = Partner::all(&of_src, &of_dst);
         at_src.learn(of_src);
         at_dst.learn(of_dst);
     }
     let at_dst = surveyed_dst.as_ref().map(|(hindsight, _)| hindsight);
-    let [mut from_src, mut from_dst] = choose(&at_src, at_dst);
+    let [mut from_src, mut from_dst] = choose(&at_src, at_dst, &partners);
     if let Some(shard) = reading.shard {
         retain_own(&mut from_src, shard);
         retain_own(&mut from_dst, shard);
@@ -116,30 +118,49 @@ impl Captured {
             .collect()
     }
 
-    fn label(self, flow: FlowId, capture: Point) -> Arc<SenderLabel> {
+    /// The label of the flow with this number in the output; `captured` is its number in the capture.
+    fn label(self, flow: FlowId, capture: Point, captured: FlowId) -> Arc<SenderLabel> {
         Arc::new(SenderLabel {
             flow,
+            captured,
             protocol: Protocol::Tcp,
             ends: Some(self.ends),
             capture: Some(capture),
         })
     }
+}
 
-    /// The endpoints without their roles: a capture that began late may have swapped initiator and
-    /// responder.
-    fn key(self) -> (SocketAddr, SocketAddr) {
-        let (a, b) = self.ends;
-        (a.min(b), a.max(b))
+/// The flow of the first capture that a flow of the second one is.
+#[derive(Clone, Copy)]
+struct Partner {
+    flow: FlowId,
+    /// True if the captures take different ends for the initiator.
+    is_turned: bool,
+}
+
+/// By the number of the flow in the second capture.
+type Partners = HashMap<FlowId, Partner, FixedState>;
+
+impl Partner {
+    fn all(of_src: &DataFates, of_dst: &DataFates) -> Partners {
+        let mut all = Partners::default();
+        for (src, dst) in of_src.partners(of_dst) {
+            all.entry(dst.flow).or_insert(Self {
+                flow: src.flow,
+                is_turned: src.forward_is != dst.forward_is,
+            });
+        }
+        all
     }
 }
 
 /// Chooses the capture from which each sender is reconstructed.
-fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
+fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>, partners: &Partners) -> [Chosen; 2] {
     let [mut from_src, mut from_dst] = [Chosen::default(), Chosen::default()];
     let flows = Captured::all(at_src);
     from_src.reserve(Direction::BOTH.len() * flows.len());
     for captured in &flows {
-        let label = captured.label(captured.flow, Point::Src);
+        let label = captured.label(captured.flow, Point::Src, captured.flow);
         for direction in Direction::BOTH {
             let key = (captured.flow, direction);
             from_src.insert(key, (Arc::clone(&label), direction));
@@ -149,26 +170,23 @@ fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
         return [from_src, from_dst];
     };
     let mut next_new = flows.last().map_or(0, |last| last.flow.0 + 1);
-    // If ports are reused, the first flow of one capture matches the first flow of the other.
-    let mut partners: HashMap<_, Vec<Captured>, FixedState> = HashMap::default();
-    for captured in flows {
-        partners.entry(captured.key()).or_default().push(captured);
-    }
-    // `pop` takes the last element, so the lists are reversed to begin with the first flow.
-    for list in partners.values_mut() {
-        list.reverse();
-    }
+    // A flow of the first capture has one partner, although the second one may have it in parts.
+    let mut flows: HashMap<_, _, FixedState> = flows
+        .into_iter()
+        .map(|captured| (captured.flow, captured))
+        .collect();
     for captured in Captured::all(at_dst) {
-        let partner = partners.get_mut(&captured.key()).and_then(Vec::pop);
+        let known = partners.get(&captured.flow);
+        let is_turned = known.is_some_and(|partner| partner.is_turned);
+        let partner = known.and_then(|partner| flows.remove(&partner.flow));
         let label = match partner {
             // All rows of a flow use the same roles.
-            Some(partner) => partner.label(partner.flow, Point::Dst),
-            None => captured.label(FlowId(next_new), Point::Dst),
+            Some(partner) => partner.label(partner.flow, Point::Dst, captured.flow),
+            None => captured.label(FlowId(next_new), Point::Dst, captured.flow),
         };
         next_new += u32::from(partner.is_none());
         for direction in Direction::BOTH {
-            let is_turned = partner.is_some_and(|partner| partner.ends != captured.ends);
-            let labelled_direction = if is_turned {
+            let labelled_direction = if is_turned && partner.is_some() {
                 direction.opposite()
             } else {
                 direction

@@ -77,7 +77,7 @@ pub(crate) fn collect(fates: &mut [DataFates; 2], batch: &PathBatch) {
     for flow in &batch.flows {
         for point in Point::BOTH {
             let place = point.index();
-            fates[place].add_flow(flow.local[place].flow);
+            fates[place].add_flow(flow.flow, flow.local[place]);
         }
     }
     for packet in &batch.packets {

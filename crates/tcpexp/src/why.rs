@@ -1,7 +1,6 @@
 //! What limited the senders of a capture.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId, Holes, Packets};
@@ -58,18 +57,21 @@ pub fn why(
     let infos = cwnd(src, dst, options, |rows| {
         for Labelled { flow: label, row } in rows {
             let key = of(&row);
-            let Some(payload_bytes) = senders.payload_bytes.get(&key) else {
+            // The other capture has another clock, and other numbers of flows.
+            let (of_capture, flow) = match (&far_senders, label.capture) {
+                (Some(far), Some(Point::Dst)) => (far, label.captured),
+                _ => (&senders, key.0),
+            };
+            let near = senders.payload_bytes.get(&key);
+            // Only the other capture may have the flow.
+            let payload_bytes = near.or_else(|| of_capture.payload_bytes.get(&(flow, key.1)));
+            let Some(payload_bytes) = payload_bytes else {
                 small += u64::from(matches!(row, SenderRow::Summary(_)));
                 continue;
             };
             let limits = going_on.entry(key).or_insert_with(|| {
-                // The other capture has another clock, and other numbers of flows.
-                let (of_capture, flow) = match (&far_senders, label.capture) {
-                    (Some(far), Some(Point::Dst)) => (far, far.flow_between(label.ends)),
-                    _ => (&senders, Some(key.0)),
-                };
-                let opening = flow.and_then(|flow| of_capture.openings.get(&flow).copied());
-                let missed = flow.and_then(|flow| of_capture.missed.get(&(flow, key.1)));
+                let opening = of_capture.openings.get(&flow).copied();
+                let missed = of_capture.missed.get(&(flow, key.1));
                 let missed = missed.cloned().unwrap_or_default();
                 Limits::new(key.0, key.1, opening, missed, of_capture.coarse_tick)
             });
@@ -106,12 +108,7 @@ struct Senders {
     openings: HashMap<FlowId, Opening>,
     /// Tick of the capture's clock, if it is coarse.
     coarse_tick: Option<TimeDelta>,
-    /// The large flows between two endpoints; `None` if there were several.
-    between: HashMap<Ends, Option<FlowId>>,
 }
-
-/// Initiator and responder.
-type Ends = (SocketAddr, SocketAddr);
 
 impl Senders {
     fn of(recording: &Recording, options: &CwndOptions) -> Result<Self, Error> {
@@ -144,9 +141,6 @@ impl Senders {
                 }
                 self.payload_bytes
                     .insert((flow, direction), of_it.unique_bytes);
-                let ends = (connection.initiator, connection.responder);
-                let only = self.between.entry(ends).or_insert(Some(flow));
-                *only = only.filter(|only| *only == flow);
             }
         }
     }
@@ -177,11 +171,6 @@ impl Senders {
         let opened = meters.iter().map(|(flow, meter)| (*flow, meter.opening()));
         self.openings = opened.collect();
         Ok(())
-    }
-
-    /// The only flow between these endpoints.
-    fn flow_between(&self, ends: Option<Ends>) -> Option<FlowId> {
-        *self.between.get(&ends?)?
     }
 }
 

@@ -63,6 +63,7 @@ impl From<&ImportedFlow> for SenderLabel {
     fn from(flow: &ImportedFlow) -> Self {
         Self {
             flow: flow.flow,
+            captured: flow.flow,
             protocol: flow.protocol,
             ends: flow.local.zip(flow.remote),
             capture: None,

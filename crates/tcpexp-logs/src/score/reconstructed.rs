@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use tcpexp_flow::FlowId;
 use tcpexp_measure::sender::{
-    Phase, RecoveryEpoch, RecoveryKind, Retransmission, SenderRow, SenderSample,
+    LostPackets, Phase, RecoveryEpoch, RecoveryKind, Retransmission, SenderRow, SenderSample,
 };
 use tcpexp_units::Timestamp;
 
@@ -45,7 +45,7 @@ impl Reconstructed {
         if let SenderRow::Summary(summary) = row {
             // A summary has no state: a sender with only a summary was not reconstructed.
             if let Some(sender) = self.senders.get_mut(&key) {
-                sender.lost_packets = summary.lost_packets;
+                sender.lost_packets = summary.lost.and_then(LostPackets::exact);
             }
             return;
         }
@@ -167,7 +167,7 @@ mod tests {
                 ssthresh_segments: Some(5),
                 seen_ssthresh_segments: Some(5),
                 was_undone: false,
-                lost_packets: None,
+                lost: None,
             }),
         ];
         let ends: (SocketAddr, SocketAddr) =

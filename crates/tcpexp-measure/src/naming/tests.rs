@@ -206,7 +206,7 @@ impl Sender {
             ssthresh_segments: Some(threshold),
             seen_ssthresh_segments: Some(self.cwnd),
             was_undone: false,
-            lost_packets: None,
+            lost: None,
         }));
         self.epochs += 1;
     }
@@ -237,7 +237,7 @@ impl Sender {
             has_sack: true,
             window_scale: WindowScale::Known(7),
             retransmitted: 0,
-            lost_packets: None,
+            lost: None,
             recoveries: self.epochs,
             timeouts: 0,
             limited: LimitedTime::default(),

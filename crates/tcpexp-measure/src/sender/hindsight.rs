@@ -96,10 +96,10 @@ impl Hindsight {
     /// The fates of the data in `direction`; `None` without a second capture.
     pub(super) fn losses(&self, flow: FlowId, direction: Direction) -> Option<Losses<'_>> {
         let side = self.side(flow, direction)?;
-        let is_covered = self.fates.covers(flow);
         // A flow that only one capture holds has no fates, and each of its packets would seem to
         // arrive.
-        is_covered.then(|| Losses::new(&self.fates, &side.retransmissions))
+        let known = self.fates.known(flow)?;
+        Some(Losses::new(&self.fates, known, &side.retransmissions))
     }
 
     /// Drops the senders that `is_wanted` rejects: the second pass does not replay them.

@@ -3,7 +3,8 @@
 use tcpexp_flow::StreamOffset;
 
 use super::event::Sent;
-use super::fates::DataFates;
+use super::fates::{DataFates, Known, RecordFate};
+use super::lost::LostPackets;
 use super::retransmission::EarlierCopy;
 use super::retransmissions::Retransmissions;
 
@@ -11,12 +12,15 @@ use super::retransmissions::Retransmissions;
 #[derive(Debug)]
 pub(super) struct Losses<'a> {
     fates: &'a DataFates,
+    known: Known,
     again: &'a Retransmissions,
     /// Data that has not arrived in order yet. All other data has.
     open: Vec<Open>,
-    /// Start offset and number of packets of each loss not yet repaired by a recovery.
-    unrepaired: Vec<(StreamOffset, u64)>,
-    lost_packets: u64,
+    /// Start offset and number of packets of each loss, certain or not, that no recovery has repaired yet.
+    unrepaired: Vec<(StreamOffset, LostPackets)>,
+    lost: LostPackets,
+    /// End offsets of the packets that were sent after the last one with a fate.
+    after: Vec<StreamOffset>,
 }
 
 /// Data that was lost or reordered.
@@ -29,13 +33,15 @@ struct Open {
 }
 
 impl<'a> Losses<'a> {
-    pub(super) fn new(fates: &'a DataFates, again: &'a Retransmissions) -> Self {
+    pub(super) fn new(fates: &'a DataFates, known: Known, again: &'a Retransmissions) -> Self {
         Self {
             fates,
+            known,
+            after: Vec::new(),
             again,
             open: Vec::new(),
             unrepaired: Vec::new(),
-            lost_packets: 0,
+            lost: LostPackets::default(),
         }
     }
 
@@ -44,10 +50,19 @@ impl<'a> Losses<'a> {
     pub(super) fn send(&mut self, sent: &Sent, nxt: StreamOffset) -> Option<EarlierCopy> {
         let again = sent.end.min(nxt);
         let earlier = self.earlier(sent.start, again);
-        let fate = self.fates.of(sent.record);
-        if fate.lost_packets > 0 {
-            self.lost_packets += fate.lost_packets;
-            self.unrepaired.push((sent.start, fate.lost_packets));
+        let is_after = sent.record > self.known.last;
+        let fate = if is_after || sent.record < self.known.first {
+            RecordFate::UNKNOWN
+        } else {
+            self.fates.of(sent.record)
+        };
+        if is_after {
+            self.after.push(sent.end);
+        } else {
+            self.lost += fate.lost;
+        }
+        if fate.lost != LostPackets::default() {
+            self.unrepaired.push((sent.start, fate.lost));
         }
         let bytes = u64::try_from(sent.end.since(sent.start)).unwrap_or(0);
         let new = sent.start.max(nxt);
@@ -58,7 +73,7 @@ impl<'a> Losses<'a> {
             return earlier;
         }
         let closed = self.close(sent.start, again);
-        if fate.is_unknown || was_lost && sent.start < nxt {
+        if fate.lost.unknown > 0 || was_lost && sent.start < nxt {
             for part in closed {
                 // Data that had arrived late stays known; of other data, the lost bytes are
                 // unknown.
@@ -85,17 +100,23 @@ impl<'a> Losses<'a> {
     }
 
     /// Ends a recovery of the data before `high`; returns the number of lost packets of this data.
-    pub(super) fn recover(&mut self, high: StreamOffset) -> u64 {
-        let repaired = |(start, _): &(StreamOffset, u64)| *start < high;
+    pub(super) fn recover(&mut self, high: StreamOffset) -> LostPackets {
+        let repaired = |(start, _): &(StreamOffset, LostPackets)| *start < high;
         let packets = self.unrepaired.iter().filter(|lost| repaired(lost));
-        let packets = packets.map(|(_, packets)| packets).sum();
+        let packets = packets.map(|(_, packets)| *packets).sum();
         self.unrepaired.retain(|lost| !repaired(lost));
         packets
     }
 
-    /// Number of packets lost so far.
-    pub(super) fn lost_packets(&self) -> u64 {
-        self.lost_packets
+    /// Number of packets lost so far, with `una` as the oldest byte that is not acknowledged. The packets
+    /// above it, after the last one with a fate, are in flight.
+    pub(super) fn lost(&self, una: StreamOffset) -> LostPackets {
+        let acknowledged = self.after.iter().filter(|end| **end <= una);
+        self.lost
+            + LostPackets {
+                known: 0,
+                unknown: acknowledged.count() as u64,
+            }
     }
 
     fn earlier(&self, start: StreamOffset, end: StreamOffset) -> Option<EarlierCopy> {

@@ -7,6 +7,7 @@ use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::Timestamp;
 
 use super::event_id::{EventId, EventKind};
+use super::lost::LostPackets;
 use super::reduction::Reduction;
 use super::stamps::is_after;
 
@@ -59,9 +60,9 @@ pub struct RecoveryEpoch {
     pub seen_ssthresh_segments: Option<u32>,
     /// True if the sender learnt that nothing was lost and undid the reduction.
     pub was_undone: bool,
-    /// Number of lost packets, of the repaired data and its retransmissions; `None` without a
-    /// second capture. Zero means that the recovery was spurious.
-    pub lost_packets: Option<u64>,
+    /// Lost packets, of the repaired data and its retransmissions; `None` without a second capture.
+    /// Exactly zero means that the recovery was spurious.
+    pub lost: Option<LostPackets>,
 }
 
 impl RecoveryEpoch {
@@ -93,7 +94,7 @@ pub(super) struct Recovery {
     /// `TSval` of the first retransmission.
     first_stamp: Option<u32>,
     /// Number of lost packets that it has repaired, once it is over.
-    pub(super) lost_packets: u64,
+    pub(super) lost: LostPackets,
 }
 
 /// The window at the beginning of a recovery.
@@ -127,7 +128,7 @@ impl Recovery {
             unconfirmed: 0,
             has_retransmitted: false,
             first_stamp: None,
-            lost_packets: 0,
+            lost: LostPackets::default(),
         }
     }
 

@@ -5,6 +5,7 @@ use tcpexp_units::TimeDelta;
 
 use super::hints::CongestionHint;
 use super::limits::LimitedTime;
+use super::lost::LostPackets;
 use super::model::ModelFit;
 use super::scale::WindowScale;
 use crate::Position;
@@ -26,8 +27,8 @@ pub struct SenderSummary {
     pub window_scale: WindowScale,
     /// Number of retransmissions, in captured packets.
     pub retransmitted: u64,
-    /// Number of data packets lost on the path; `None` without a second capture.
-    pub lost_packets: Option<u64>,
+    /// Data packets lost on the path; `None` without a second capture.
+    pub lost: Option<LostPackets>,
     /// Number of recoveries of all kinds.
     pub recoveries: u32,
     /// Number of recoveries that began with a timeout.

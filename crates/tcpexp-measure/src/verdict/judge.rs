@@ -15,6 +15,7 @@ use super::opening::Opening;
 use super::queue::Queue;
 use super::rounds::Round;
 use crate::Position;
+use crate::sender::LostPackets;
 
 /// A cause that takes at least this share of the time, in percent, is the main cause. Below half, the
 /// other causes together would have taken longer.
@@ -100,7 +101,7 @@ pub struct Evidence {
     /// Number of retransmitted packets.
     pub retransmitted: u64,
     /// Number of data packets lost on the path; `None` without a capture at the other end.
-    pub lost_packets: Option<u64>,
+    pub lost: Option<LostPackets>,
     /// Bytes of the sender's data that the capture missed, at least. The time around them is
     /// [`Cause::NotCertain`].
     pub missed_bytes: u64,
@@ -200,7 +201,7 @@ fn judge(mut limits: Limits) -> Verdict {
         goodput_spread_percent: spread_percent(goodputs),
         timeouts: limits.timeouts,
         retransmitted: limits.retransmitted,
-        lost_packets: limits.lost_packets,
+        lost: limits.lost,
         missed_bytes: limits.missed().bytes(),
         possibly_missed_bytes: limits.missed().possible_bytes(),
         position: limits.position,
@@ -368,7 +369,7 @@ fn of_queue(evidence: &Evidence, queue: &Queue) -> Cause {
 fn of_loss(evidence: &Evidence) -> Cause {
     match evidence.goodput_spread_percent {
         // The sender repaired what the other capture has: packets were reordered or late.
-        _ if evidence.lost_packets == Some(0) => Cause::NotCertain,
+        _ if evidence.lost.and_then(LostPackets::exact) == Some(0) => Cause::NotCertain,
         // If losses with a queue are more frequent, the goodput was measured between those.
         _ if evidence.losses_without_queue < evidence.losses_with_queue => Cause::NotCertain,
         _ if evidence.has_constant_goodput() => Cause::Policing,

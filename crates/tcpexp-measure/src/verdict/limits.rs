@@ -8,7 +8,7 @@ use super::losses::Loss;
 use super::opening::Opening;
 use super::rounds::{Round, Rounds};
 use crate::Position;
-use crate::sender::{CwndSource, Limit, Phase, SenderRow, SenderSample};
+use crate::sender::{CwndSource, Limit, LostPackets, Phase, SenderRow, SenderSample};
 use tcpexp_flow::Cause as Trigger;
 
 /// Maximum number of losses stored per sender; bounds memory.
@@ -50,7 +50,7 @@ pub struct Limits {
     fired: Vec<Timestamp>,
     pub(super) timeouts: u64,
     pub(super) retransmitted: u64,
-    pub(super) lost_packets: Option<u64>,
+    pub(super) lost: Option<LostPackets>,
     pub(super) base_rtt: Option<TimeDelta>,
     /// Position of the capture relative to the sender's data; `None` if unknown.
     pub(super) position: Option<Position>,
@@ -90,7 +90,7 @@ impl Limits {
             fired: Vec::new(),
             timeouts: 0,
             retransmitted: 0,
-            lost_packets: None,
+            lost: None,
             base_rtt: None,
             position: None,
         }
@@ -108,7 +108,7 @@ impl Limits {
                 }
             }
             SenderRow::Summary(summary) => {
-                self.lost_packets = summary.lost_packets;
+                self.lost = summary.lost;
                 self.position = summary.position;
             }
             SenderRow::Recovery(_) => {}

@@ -9,7 +9,7 @@ use crate::common::path::Measurement;
 use crate::common::{captures_in, fixture, known_drops, shared};
 use tcpexp::{CaptureOptions, CwndOptions, Error, Recording, cwnd, logged_drops, loss_score};
 use tcpexp_measure::sender::{
-    EarlierCopy, RecoveryEpoch, Retransmission, SenderRow, SenderSummary,
+    EarlierCopy, LostPackets, RecoveryEpoch, Retransmission, SenderRow, SenderSummary,
 };
 use tcpexp_pair::spp::{Fate, PathDirection};
 use tcpexp_testkit::script;
@@ -48,7 +48,7 @@ impl Senders {
     }
 
     fn lost(&self) -> u64 {
-        self.summaries.iter().filter_map(|s| s.lost_packets).sum()
+        self.summaries.iter().filter_map(|s| s.lost?.exact()).sum()
     }
 
     fn earlier_copies(&self) -> BTreeMap<Option<EarlierCopy>, usize> {
@@ -124,11 +124,14 @@ fn each_repaired_loss_has_a_retransmission() {
         let in_recoveries: u64 = senders
             .recoveries
             .iter()
-            .filter_map(|r| r.lost_packets)
+            .filter_map(|r| r.lost?.exact())
             .sum();
         assert!(in_recoveries <= lost, "{name}");
         for recovery in &senders.recoveries {
-            assert!(recovery.lost_packets.is_some(), "{name}: {recovery:?}");
+            assert!(
+                recovery.lost.and_then(LostPackets::exact).is_some(),
+                "{name}: {recovery:?}"
+            );
         }
     }
 }
@@ -170,8 +173,8 @@ fn one_capture_yields_no_true_losses() {
     for row in rows {
         match row {
             SenderRow::Retransmission(row) => assert_eq!(row.earlier_copy, None),
-            SenderRow::Recovery(recovery) => assert_eq!(recovery.lost_packets, None),
-            SenderRow::Summary(summary) => assert_eq!(summary.lost_packets, None),
+            SenderRow::Recovery(recovery) => assert_eq!(recovery.lost, None),
+            SenderRow::Summary(summary) => assert_eq!(summary.lost, None),
             SenderRow::Sample(_) => {}
         }
     }
@@ -232,6 +235,6 @@ fn recovery_after_a_timeout_counts_its_losses_before_its_threshold_is_known() {
     }
     let [src, dst] = captures(&text);
     let senders = Senders::between(&src, &dst);
-    let lost: Vec<_> = senders.recoveries.iter().map(|r| r.lost_packets).collect();
+    let lost: Vec<_> = senders.recoveries.iter().map(|r| r.lost?.exact()).collect();
     assert_eq!((senders.lost(), lost), (2, vec![Some(2)]));
 }

@@ -20,7 +20,10 @@ fn download(at_server: bool, flow: u32) -> String {
             (sent_micros + 20_000, sent_micros + 20_050)
         };
         let (start, end) = (1 + round * 1448, 1 + (round + 1) * 1448);
-        let (stamp, echo) = (1_000 + round * 40, 500 + round * 40);
+        // Equal contents of different flows would be those of one flow with translated ports.
+        let others = flow * 1_000_000;
+        let (start, end) = (start + others, end + others);
+        let (stamp, echo) = (1_000 + others + round * 40, 500 + others + round * 40);
         writeln!(
             text,
             "{:.6} < {start}:{end}(1448) ts {stamp} {echo} flow {flow}",

@@ -194,7 +194,10 @@ impl Engine<'_> {
             return;
         }
         // The threshold may be known only later, when the losses of this data are forgotten.
-        recovery.lost_packets = self.losses.as_mut().map_or(0, |l| l.recover(recovery.high));
+        let losses = self.losses.as_mut();
+        recovery.lost = losses
+            .map(|losses| losses.recover(recovery.high))
+            .unwrap_or_default();
         let goes_on = self.goes_on();
         // Settle first: the next recovery starts from the reduced window.
         self.settle_after(Ended { recovery, at }, goes_on, rows);

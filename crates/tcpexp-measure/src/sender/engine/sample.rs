@@ -4,7 +4,6 @@ use super::stream::Stream;
 use super::{Engine, Order};
 use crate::sender::event::Acked;
 use crate::sender::hints::CongestionHint;
-use crate::sender::losses::Losses;
 use crate::sender::row::SenderRow;
 use crate::sender::sample::{CwndSource, Limit, Phase, SenderSample};
 use crate::sender::summary::SenderSummary;
@@ -174,7 +173,11 @@ impl Engine<'_> {
             has_sack: self.subject.side.has_sack,
             window_scale: self.subject.side.window_scale,
             retransmitted: self.totals.retransmitted,
-            lost_packets: self.losses.as_ref().map(Losses::lost_packets),
+            lost: self
+                .losses
+                .as_ref()
+                .zip(self.stream)
+                .map(|(losses, stream)| losses.lost(stream.una)),
             recoveries: self.totals.recoveries,
             timeouts: self.totals.timeouts,
             limited: self.totals.limits.times(shows_window),

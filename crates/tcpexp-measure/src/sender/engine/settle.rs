@@ -202,8 +202,7 @@ impl Engine<'_> {
             return;
         }
         let losses = self.losses.as_mut();
-        let lost_packets =
-            losses.map(|losses| recovery.lost_packets + losses.recover(recovery.high));
+        let lost = losses.map(|losses| recovery.lost + losses.recover(recovery.high));
         rows.extend([SenderRow::Recovery(RecoveryEpoch {
             flow: self.subject.flow,
             direction: self.subject.direction,
@@ -216,7 +215,7 @@ impl Engine<'_> {
             ssthresh_segments: threshold.map(|threshold| threshold.segments),
             seen_ssthresh_segments: threshold.and_then(|threshold| threshold.seen),
             was_undone,
-            lost_packets,
+            lost,
         })]);
     }
 }
