@@ -11,6 +11,7 @@ use pyo3::types::PyCapsule;
 use tcpexp_cli::Handed;
 
 use crate::interpreter::{self, Error, exception};
+use crate::progress::show;
 use crate::running::{Part, Running};
 use crate::stream::KnownPrint;
 
@@ -90,15 +91,22 @@ pub(crate) fn next(running: &Mutex<Running>, py: Python<'_>) -> PyResult<Part> {
             let running = running.lock().unwrap_or_else(PoisonError::into_inner);
             running.next()
         });
-        let known = running.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(part, Err(_) | Ok(Some(Part::End(_)))) {
-            known.progress().end(py);
+        let has_ended = matches!(part, Err(_) | Ok(Some(Part::End(_))));
+        let bytes = {
+            let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut progress = running.progress();
+            if has_ended {
+                progress.end()
+            } else {
+                progress.due()
+            }
+        };
+        if let Some(bytes) = bytes {
+            show(py, bytes);
         }
         if let Some(part) = part.map_err(|error| exception(py, &error))? {
             return Ok(part);
         }
-        known.progress().show(py);
-        drop(known);
         py.check_signals()?;
     }
 }

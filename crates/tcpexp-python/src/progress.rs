@@ -37,29 +37,29 @@ impl Progress {
         }
     }
 
-    /// Shows how far the command is, if it is time.
-    pub(crate) fn show(&mut self, py: Python<'_>) {
+    /// The bytes that were read, and all bytes, if it is time to show them.
+    pub(crate) fn due(&mut self) -> Option<(u64, u64)> {
         if Instant::now() < self.next {
-            return;
+            return None;
         }
         self.next = Instant::now() + BETWEEN;
-        if let Some((done, total)) = self.advance.bytes() {
-            self.is_shown = true;
-            call(py, done, total);
-        }
+        let bytes = self.advance.bytes();
+        self.is_shown |= bytes.is_some();
+        bytes
     }
 
-    /// Shows that the command has ended.
-    pub(crate) fn end(&mut self, py: Python<'_>) {
-        if std::mem::take(&mut self.is_shown) {
-            call(py, 0, 0);
-        }
+    /// What shows that the command has ended, if anything was shown.
+    pub(crate) fn end(&mut self) -> Option<(u64, u64)> {
+        std::mem::take(&mut self.is_shown).then_some((0, 0))
     }
 }
 
-fn call(py: Python<'_>, done: u64, total: u64) {
-    let show = SHOW.lock().unwrap_or_else(PoisonError::into_inner);
-    let show = show.as_ref().map(|show| show.clone_ref(py));
+/// Shows progress. The caller holds no lock: Python may give the interpreter to a thread that waits for it.
+pub(crate) fn show(py: Python<'_>, (done, total): (u64, u64)) {
+    let show = {
+        let known = SHOW.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().map(|show| show.clone_ref(py))
+    };
     // What cannot be shown is no reason to end a measurement.
     if let Some(Err(error)) = show.map(|show| show.call1(py, (done, total))) {
         error.write_unraisable(py, None);

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use tcpexp_cli::{Handed, Printed};
 
 use crate::interpreter;
+use crate::progress::show;
 use crate::running::{Part, Running};
 
 /// What a command printed, once it is known.
@@ -51,7 +52,8 @@ impl RowStream {
             match next? {
                 Some(part) => {
                     if matches!(part, Part::End(_)) && self.is_at_opener() {
-                        Python::try_attach(|py| running.progress().end(py));
+                        let bytes = running.progress().end();
+                        bytes.map(|bytes| Python::try_attach(|py| show(py, bytes)));
                     }
                     return Ok(part);
                 }
@@ -59,7 +61,8 @@ impl RowStream {
                     return Err(ArrowError::ExternalError("interrupted".into()));
                 }
                 None if self.is_at_opener() => {
-                    Python::try_attach(|py| running.progress().show(py));
+                    let bytes = running.progress().due();
+                    bytes.map(|bytes| Python::try_attach(|py| show(py, bytes)));
                 }
                 None => {}
             }

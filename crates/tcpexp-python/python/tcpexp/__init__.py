@@ -417,7 +417,7 @@ def compare(
     *,
     warmup: Span | None = None,
     baseline: Mapping[str, str | float] | None = None,
-    only: Mapping[str, str | float | Sequence[str | float]] | None = None,
+    only: Mapping[str, str | float | None | Sequence[str | float | None]] | None = None,
     window: Span | None = None,
     delta: float | None = None,
     hold: Span | None = None,
@@ -440,7 +440,7 @@ def compare(
     - `seed`: of the bootstrap.
     - `sort`: the number that orders the lines of the summary; `top`: how many it shows.
     """
-    settings = [f"{name}={value}" for name, value in (baseline or {}).items()]
+    settings = [f"{name}={_param(value)}" for name, value in (baseline or {}).items()]
     options = flags([
         ("warmup", warmup), ("baseline", settings), ("only", _only(only)), ("window", window),
         ("delta", delta), ("hold", hold), ("counts", counts), ("seed", seed),
@@ -455,7 +455,7 @@ def check(
     expect: str | Sequence[str] = (),
     baseline: StrPath | None = None,
     warmup: Span | None = None,
-    only: Mapping[str, str | float | Sequence[str | float]] | None = None,
+    only: Mapping[str, str | float | None | Sequence[str | float | None]] | None = None,
     window: Span | None = None,
     delta: float | None = None,
     hold: Span | None = None,
@@ -494,7 +494,7 @@ def report(
     dir: StrPath,
     *,
     output: StrPath = "report.html",
-    only: Mapping[str, str | float | Sequence[str | float]] | None = None,
+    only: Mapping[str, str | float | None | Sequence[str | float | None]] | None = None,
     storage_options: StorageOptions | None = None,
 ) -> Path | str:
     """An interactive page of runs or datasets, in one HTML file. Returns its path or URL.
@@ -577,16 +577,16 @@ def _plot_flag(name: str, value: Any) -> tuple[str, Any]:
     return (name, ",".join(value) if is_list and name not in ("filter", "flow") else value)
 
 
-def _only(only: Mapping[str, str | float | Sequence[str | float]] | None) -> str | None:
+def _only(only: Mapping[str, str | float | None | Sequence[str | float | None]] | None) -> str | None:
     """Values of parameters, as the flag `--only` has them."""
     return ",".join(f"{name}={_values(values)}" for name, values in (only or {}).items()) or None
 
 
-def _values(values: str | float | Sequence[str | float]) -> str:
+def _values(values: str | float | None | Sequence[str | float | None]) -> str:
     """One or several values of a parameter, as the command reads them."""
-    if isinstance(values, (str, float, int)):
-        return str(values)
-    return ",".join(str(value) for value in values)
+    if values is None or isinstance(values, (str, float, int)):
+        return _param(values)
+    return ",".join(_param(value) for value in values)
 
 
 def _known(file: StrPath | None) -> str | None:
@@ -598,7 +598,10 @@ def _rate(rate: str | int | None) -> str | None:
     return f"{rate}bit" if isinstance(rate, int) else rate
 
 
-def _param(value: str | float | bool) -> str:
+def _param(value: str | float | bool | None) -> str:
+    """A value of a parameter, as the command writes it."""
+    if value is None:
+        return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

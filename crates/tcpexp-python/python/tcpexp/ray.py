@@ -273,7 +273,10 @@ def sweep(
             done, _ = ray.wait(list(waiting), num_returns=1)
             for future in done:
                 task = waiting.pop(future)
-                problem = ray.get(future)
+                try:
+                    problem = ray.get(future)
+                except Exception as error:  # A worker that is lost, or a node without the program.
+                    problem = str(error)
                 if problem is not None:
                     problems.append(f"{task.name}: {problem}")
                 advance(task)
