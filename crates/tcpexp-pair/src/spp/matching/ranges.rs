@@ -127,11 +127,9 @@ impl Ranges {
                 Outcome::Unknown
             }
             [carrier] if !self.seems_seen(carrier, sighting, usual) => {
-                let piece = self.piece_mut(carrier);
-                // The departure stays in flight: the arrival may be a retransmission that left
-                // unseen.
-                piece.ambiguous = true;
-                Outcome::Doubtful(piece.departure)
+                // The departures stay in flight: the arrival may be a retransmission that left unseen.
+                self.doubt(&carriers);
+                Outcome::Doubtful(self.piece(carrier).departure)
             }
             [carrier] => {
                 let departure = self.piece(carrier).departure;
@@ -140,9 +138,8 @@ impl Ranges {
                 Outcome::Matched(departure)
             }
             _ => {
-                for place in last {
-                    self.piece_mut(place).ambiguous = true;
-                }
+                // A merged arrival may be of any departures of its bytes, not only of those of its end.
+                self.doubt(&carriers);
                 Outcome::Ambiguous
             }
         }
@@ -171,7 +168,11 @@ impl Ranges {
             .filter(|(_, piece)| piece.departure.at > latest)
             .map(|(place, _)| place)
             .collect();
-        for place in later {
+        self.doubt(&later);
+    }
+
+    fn doubt(&mut self, places: &[Place]) {
+        for &place in places {
             self.piece_mut(place).ambiguous = true;
         }
     }

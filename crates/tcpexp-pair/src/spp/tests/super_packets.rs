@@ -109,7 +109,7 @@ fn merged_arrival_does_not_reveal_which_packet_carried_its_end() {
         dst 1.3100 > 501:1501(1000) ack 501 id 100
     "), @r"
     ambiguous - 310.0
-    lost 0.0 -
+    ambiguous 0.0 -
     ambiguous 0.1 -
     lost 300.0 -
     ambiguous 300.1 -
