@@ -32,6 +32,8 @@ pub(crate) struct TracedFlow {
     pub(crate) began: Timestamp,
     /// By direction, in order of capture.
     pub(crate) packets: [Vec<Sent>; 2],
+    /// One past the last byte so far, by direction.
+    nxt: [Option<i64>; 2],
 }
 
 /// The properties of a packet that are compared.
@@ -110,6 +112,7 @@ impl Trace {
                     responder: flow.responder(),
                     began: sighted.at,
                     packets: [Vec::new(), Vec::new()],
+                    nxt: [None; 2],
                 });
                 (flows.len() - 1, [None; 2])
             });
@@ -155,10 +158,10 @@ impl TracedFlow {
         let start = segment.start.since(base);
         let payload_bytes = segment.seen.payload_bytes;
         let sent = &mut self.packets[own];
-        let end = |sent: &Sent| sent.start + i64::from(sent.payload_bytes);
-        let nxt = sent.iter().map(end).max();
-        let is_again =
-            payload_bytes > 0 && nxt.is_some_and(|nxt| start + i64::from(payload_bytes) <= nxt);
+        let end = start + i64::from(payload_bytes);
+        let nxt = &mut self.nxt[own];
+        let is_again = payload_bytes > 0 && nxt.is_some_and(|nxt| end <= nxt);
+        *nxt = (*nxt).max(Some(end));
         sent.push(Sent {
             after: segment.seen.at - self.began,
             start,
@@ -323,6 +326,7 @@ mod tests {
             responder: address,
             began: Timestamp::from_nanos(0),
             packets: [Vec::new(), Vec::new()],
+            nxt: [None; 2],
         };
         for &(direction, micros, start, payload_bytes) in packets {
             flow.packets[direction.index()].push(Sent {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tcpexp::{CaptureInfo, LogReport, Truth};
+use tcpexp_logs::import::Unusable;
 use tcpexp_units::counted;
 
 use crate::{failure, report};
@@ -29,7 +30,10 @@ pub(crate) fn of_truth(truth: &Truth) {
     for (path, report) in &truth.logs {
         let name = path.display().to_string();
         of_log(report, &name);
-        let unusable: u64 = report.lines.reasons.values().sum();
+        let reasons = report.lines.reasons.iter();
+        // The last line of a log that was still being written is cut off.
+        let unusable = reasons.filter(|(reason, _)| **reason != Unusable::CutOff);
+        let unusable: u64 = unusable.map(|(_, count)| count).sum();
         if let (1.., Some(first)) = (unusable, &report.lines.first_unusable) {
             failure::print_line(&format!(
                 "warning: {name}: {unusable} of {} not used, the first of them line {}: {}",

@@ -134,8 +134,16 @@ pub(crate) fn keep(made: TempDir, name: &Path) -> Result<(), LabError> {
             drop(made.keep());
             Ok(())
         }
-        // A rename replaces an empty folder only, so the entry of the other process stays.
-        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        // A rename replaces an empty folder only, so the entry of the other process stays. File systems
+        // report one of two errors (POSIX, `rename`).
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists
+            ) =>
+        {
+            Ok(())
+        }
         Err(source) => Err(LabError::Write {
             path: name.to_owned(),
             source,

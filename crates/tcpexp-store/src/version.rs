@@ -114,7 +114,9 @@ async fn begin(store: &dyn ObjectStore, path: &Path) -> Result<(Identity, Bytes)
 async fn pieces(got: GetResult) -> Result<VecDeque<Bytes>, Error> {
     let wanted = got.range.end - got.range.start;
     let pieces = got.into_stream().try_collect::<VecDeque<_>>().await;
-    let pieces = pieces.map_err(|error| Error::of(&error))?;
+    let mut pieces = pieces.map_err(|error| Error::of(&error))?;
+    // A reader takes an empty piece for the end of the object.
+    pieces.retain(|piece| !piece.is_empty());
     let have = pieces.iter().map(|piece| piece.len() as u64).sum();
     if have != wanted {
         return Err(Error::Short { have, wanted });

@@ -1,5 +1,6 @@
 //! Files that are never seen half-written.
 
+use std::io::Write;
 use std::path::Path;
 use std::{fs, io};
 
@@ -15,6 +16,12 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         machine.trim(),
         std::process::id()
     ));
-    fs::write(&partial, bytes)?;
-    fs::rename(&partial, path)
+    let write = || {
+        let mut file = fs::File::create(&partial)?;
+        file.write_all(bytes)?;
+        // The contents reach the disk before the name does.
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&partial)))
 }

@@ -21,7 +21,7 @@ pub enum Must {
     Qdiscs(Vec<QdiscFact>),
     /// An interface has this class.
     Class {
-        /// The host.
+        /// The interface.
         device: String,
         /// Its number.
         id: String,
@@ -30,14 +30,14 @@ pub enum Must {
     },
     /// An interface redirects incoming packets to these devices, in this order.
     Redirects {
-        /// The host.
+        /// The interface.
         device: String,
         /// Priority, protocol and device of each filter.
         to: Vec<(u32, String, String)>,
     },
     /// An interface polices what leaves it.
     Policer {
-        /// The host.
+        /// The interface.
         device: String,
         /// Its rate.
         rate: BitRate,
@@ -46,14 +46,14 @@ pub enum Must {
     },
     /// The queue of an interface has the program of a trace.
     TraceLink {
-        /// The host.
+        /// The interface.
         device: String,
         /// Name of the program.
         name: String,
     },
     /// An interface has its offloads off.
     NoOffload {
-        /// The host.
+        /// The interface.
         device: String,
     },
     /// A pipe of dummynet.
@@ -83,7 +83,7 @@ pub enum Must {
 /// A queueing discipline and its options.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QdiscFact {
-    /// The host.
+    /// The interface.
     pub device: String,
     /// Kind of discipline.
     pub kind: String,

@@ -129,8 +129,10 @@ fn copy(from: &Path, to: &Path) -> Result<(), RunError> {
     let partial = partial(to);
     let mut source = File::open(from).map_err(failed(from))?;
     let mut target = File::create(&partial).map_err(failed(&partial))?;
-    io::copy(&mut source, &mut target).map_err(failed(&partial))?;
-    fs::rename(&partial, to).map_err(failed(to))
+    let copied = io::copy(&mut source, &mut target).map_err(failed(&partial));
+    let copied = copied.and_then(|_| fs::rename(&partial, to).map_err(failed(to)));
+    // On a full disk, the record of the run needs the room of the partial copy.
+    copied.inspect_err(|_| drop(fs::remove_file(&partial)))
 }
 
 /// The name of an incomplete copy.

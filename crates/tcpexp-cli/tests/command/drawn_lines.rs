@@ -61,7 +61,8 @@ fn flows_without_a_colour_are_one_band_with_their_number() {
     let is_it = |text: &&&str| **text == number;
     assert_eq!(texts.iter().filter(is_it).count(), 1, "{texts:?}");
     let lines = chart.lines.iter().map(|(colour, _)| colour.as_str());
-    let colours: BTreeSet<&str> = lines.filter(|colour| !AXES.contains(colour)).collect();
+    let of_flows = |colour: &&str| !AXES.contains(colour) && *colour != BAND;
+    let colours: BTreeSet<&str> = lines.filter(of_flows).collect();
     assert_eq!(colours.len(), COLOURED, "{colours:?}");
     // The bins in which each of these flows has a rate.
     let bins = query(

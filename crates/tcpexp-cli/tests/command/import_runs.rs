@@ -115,7 +115,7 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     loss.parquet                   126     24.7 kB
     throughput.parquet           8 636     77.1 kB
     sender.parquet               6 010    174.8 kB
-    events.parquet                 142     38.5 kB
+    events.parquet                 142     38.7 kB
     queue.parquet                1 226     44.0 kB
     logs.parquet                     0     29.5 kB
     readings.parquet                 0      8.7 kB

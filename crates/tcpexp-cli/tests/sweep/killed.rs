@@ -112,6 +112,11 @@ fn asked(record: &Value) -> Value {
         "traffic",
         "bottleneck",
     ];
+    let mut record = record.clone();
+    for capture in record["captures"].as_array_mut().into_iter().flatten() {
+        let capture = capture.as_object_mut().unwrap();
+        capture.retain(|name, _| !name.starts_with("packets_"));
+    }
     names.iter().map(|name| record[name].clone()).collect()
 }
 

@@ -20,6 +20,8 @@ use super::rows::{Batch, IntervalSample};
 struct Test {
     /// Start in whole seconds, the only absolute time in the output of iperf3.
     start: Option<Timestamp>,
+    /// Time at the start that iperf3 leaves out (`-O`); the times of later intervals count from its end.
+    omitted: TimeDelta,
     streams: HashMap<u64, FlowId>,
 }
 
@@ -90,6 +92,8 @@ impl Test {
         let seconds = start["timestamp"]["timesecs"].as_i64();
         self.start =
             seconds.map(|seconds| Timestamp::from_nanos(0) + TimeDelta::from_seconds(seconds));
+        let omitted = start["test_start"]["omit"].as_i64().unwrap_or(0);
+        self.omitted = TimeDelta::from_seconds(omitted.clamp(0, LONGEST_SECONDS));
         let is_udp = start["test_start"]["protocol"].as_str() == Some("UDP");
         for connected in start["connected"].as_array().into_iter().flatten() {
             let end = |host: &str, port: &str| {
@@ -136,6 +140,17 @@ impl Test {
         let start = span(&stream["start"]).ok_or(Unusable::Missing("start"))?;
         let end = span(&stream["end"]).ok_or(Unusable::Missing("end"))?;
         let length = end - start;
+        // The interval across the end of the omitted time has times of two counts.
+        let stated = span(&stream["seconds"]).unwrap_or(length);
+        if (stated - length).abs() > TOLERANCE {
+            return Err(Unusable::Unreadable("start or end"));
+        }
+        let is_omitted = stream["omitted"].as_bool().unwrap_or(false);
+        let before = if is_omitted {
+            TimeDelta::ZERO
+        } else {
+            self.omitted
+        };
         let bytes = stream["bytes"].as_u64();
         let micros = |name: &str| {
             let micros = stream[name].as_i64().filter(|micros| *micros > 0);
@@ -143,7 +158,7 @@ impl Test {
         };
         let sends = stream["sender"].as_bool().unwrap_or(true);
         Ok(IntervalSample {
-            start: self.start.unwrap_or_default() + start,
+            start: self.start.unwrap_or_default() + before + start,
             length,
             flow,
             direction: if sends {
@@ -157,10 +172,16 @@ impl Test {
             cwnd_bytes: stream["snd_cwnd"].as_u64(),
             srtt: micros("rtt"),
             rttvar: micros("rttvar"),
-            omitted: stream["omitted"].as_bool().unwrap_or(false),
+            omitted: is_omitted,
         })
     }
 }
+
+/// Longest test of iperf3 (`MAX_TIME` in its `iperf.h`).
+const LONGEST_SECONDS: i64 = 86_400;
+/// Greatest difference between the length of an interval and its `seconds`, which iperf3 prints as a number
+/// of single precision.
+const TOLERANCE: TimeDelta = TimeDelta::from_millis(10);
 
 /// Seconds with a fraction, in the microseconds that iperf3 measures.
 pub(super) fn span(seconds: &Value) -> Option<TimeDelta> {

@@ -33,7 +33,8 @@ pub(super) fn clock_ahead(text: &str) -> Option<TimeDelta> {
         None | Some("tai") => {
             // TAI is 37 s ahead of UTC if the kernel knows the leap seconds, and 0 s if not.
             // Rounding removes the delay of writing the mark.
-            let seconds = (ahead.as_nanos() + SECOND_NS / 2).div_euclid(SECOND_NS);
+            let seconds = ahead.as_nanos().checked_add(SECOND_NS / 2)?;
+            let seconds = seconds.div_euclid(SECOND_NS);
             TimeDelta::from_nanos(seconds * SECOND_NS)
         }
         Some(_) => ahead,

@@ -170,16 +170,27 @@ fn transfers(traffic: &TrafficRecord, flows: &[&FlowRow]) -> Vec<Transfer> {
         .collect()
 }
 
+/// True if any path of a bottleneck, of the first router or of a later hop, has flows of their own.
+fn delays_flows(bottleneck: &Value) -> bool {
+    let has_flows = |path: &Value| {
+        let flows = path.get("flows").and_then(Value::as_array);
+        flows.is_some_and(|flows| !flows.is_empty())
+    };
+    let both = |of: &Value| {
+        ["forward", "reverse"]
+            .iter()
+            .any(|way| of.get(way).is_some_and(has_flows))
+    };
+    let hops = bottleneck.get("hops").and_then(Value::as_object);
+    both(bottleneck) || hops.is_some_and(|hops| hops.values().any(both))
+}
+
 /// Gives senders between the same two hosts the smallest base RTT among them.
 ///
 /// They share a path unless the bottleneck delays flows individually. Probes are excluded because
 /// ping rounds its output.
 fn share_bases(senders: &mut [Sender], ends: &[(&str, &str)], record: &RunRecord) {
-    let own_delays = record.bottleneck.pointer("/forward/flows");
-    if own_delays
-        .and_then(Value::as_array)
-        .is_some_and(|flows| !flows.is_empty())
-    {
+    if delays_flows(&record.bottleneck) {
         return;
     }
     let mut least: HashMap<(&str, &str), TimeDelta> = HashMap::new();

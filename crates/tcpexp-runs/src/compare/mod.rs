@@ -143,7 +143,7 @@ pub enum CompareError {
     /// The baseline names a parameter that no cell has.
     #[error("no cell has a parameter {name}; the parameters are {known}")]
     NoParameter {
-        /// Name of the run.
+        /// Name of the parameter.
         name: String,
         /// Those that there are.
         known: String,
