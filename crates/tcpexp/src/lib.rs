@@ -46,6 +46,7 @@
 //!
 //! Reports and the selection of columns for charts need `charts` and `runs`.
 
+mod admission;
 mod aligned;
 mod alignment;
 #[cfg(feature = "tables")]

@@ -8,6 +8,7 @@ use tcpexp_flow::Flow;
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
 use tcpexp_measure::{MissedData, meter_live};
 
+use crate::admission::Admission;
 use crate::selection::Selected;
 use crate::shard::meter_part;
 use crate::view::View;
@@ -72,10 +73,12 @@ pub fn live_rtt<E: From<Error>>(
     }
     let mut walk = Walk::of_live(name, input, options.reading.tunnels)?;
     walk.max_flows = max_flows;
-    walk.selected = selection.filter.as_deref().map(|filter| Selected {
+    let selected = selection.filter.as_deref().map(|filter| Selected {
         filter: Some(filter),
         range: None,
     });
+    // A live capture shows only later whether it has each packet twice.
+    walk.admission = Admission::of(selected, false);
     let shard = options.reading.shard;
     let is_own = |flow: &Flow| shard.is_none_or(|shard| shard.holds_flow(flow));
     let begin = |flow: &Flow| is_own(flow).then(|| SingleRttMeter::new(flow));

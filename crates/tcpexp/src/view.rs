@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use tcpexp_flow::SecondRecords;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{Filter, Tunnels};
 
+use crate::admission::Admission;
 use crate::selection::{Moment, Range, Reading, Selected};
 use crate::walk::Walk;
 use crate::{Error, Recording};
@@ -77,15 +77,12 @@ impl<'a> View<'a> {
     }
 
     fn select(&self, mut walk: Walk<'a>) -> Result<Walk<'a>, Error> {
-        if self.recording.has_twins()? {
-            walk.second_records = Some(SecondRecords::default());
-        }
-        if self.filter.is_some() || self.range.is_some() {
-            walk.selected = Some(Selected {
-                filter: self.filter,
-                range: self.range,
-            });
-        }
+        let is_selected = self.filter.is_some() || self.range.is_some();
+        let selected = is_selected.then_some(Selected {
+            filter: self.filter,
+            range: self.range,
+        });
+        walk.admission = Admission::of(selected, self.recording.has_twins()?);
         Ok(walk)
     }
 }

@@ -6,17 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage, Record};
-use tcpexp_flow::{Arrival, FlowTable, MAX_FLOWS, Packets, SecondRecords, Sighted};
+use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage};
+use tcpexp_flow::{Arrival, FlowTable, MAX_FLOWS, Packets, Sighted};
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
+use tcpexp_wire::{Skipped, Tally, Tunnels};
 
 use crate::Error;
+use crate::admission::Admission;
 use crate::capture_set::CaptureSet;
 use crate::described::Described;
 use crate::order::Window;
 use crate::part_marks::PartReader;
-use crate::selection::Selected;
 use crate::set_back::{SetBack, SetBacks};
 use crate::timed::Timed;
 
@@ -48,10 +48,8 @@ pub struct Walk<'a> {
     unsorted_records: u64,
     set_backs: SetBacks,
     pub(crate) max_flows: NonZeroUsize,
-    /// The records to use; `None` for all.
-    pub(crate) selected: Option<Selected<'a>>,
-    /// Recognises the second records of packets; `None` if the capture has each packet once.
-    pub(crate) second_records: Option<SecondRecords>,
+    /// Decides which records to use; `None` for all.
+    pub(crate) admission: Option<Admission<'a>>,
     /// Opens the next part of a set; `None` after the last.
     pub(crate) next_part: Option<NextPart<'a>>,
     /// The parts of the set before the current one.
@@ -123,8 +121,7 @@ impl<'a> Walk<'a> {
             unsorted_records: 0,
             set_backs: SetBacks::default(),
             max_flows: MAX_FLOWS,
-            selected: None,
-            second_records: None,
+            admission: None,
             next_part: None,
             read: None,
             failed: Vec::new(),
@@ -273,15 +270,10 @@ impl Walk<'_> {
             if let Some(part) = &self.part {
                 (number, record) = part.read(number, record);
             }
-            let admitted = match &self.selected {
-                Some(selected) => selected.admits(&record),
-                None => Ok(()),
-            };
-            let admitted = admitted.and_then(|()| match &mut self.second_records {
-                Some(seconds) => first_record(seconds, &record, tunnels),
-                None => Ok(()),
-            });
-            if let Err(why) = admitted {
+            // One check for both reasons: most passes have neither.
+            if let Some(admission) = &mut self.admission
+                && let Err(why) = admission.admits(&record, tunnels)
+            {
                 self.captured_bytes -= record.captured.len() as u64;
                 self.wire_bytes -= u64::from(record.wire_bytes);
                 self.tally.observe(&Err::<(), _>(why));
@@ -408,21 +400,4 @@ fn skipped(why: NoTime) -> Skipped {
         NoTime::OutOfRange => Skipped::TimestampOutOfRange,
         NoTime::Outlier(_) => Skipped::TimestampOutlier,
     }
-}
-
-/// Refuses the second record of a packet.
-fn first_record(
-    seconds: &mut SecondRecords,
-    record: &Record<'_>,
-    tunnels: Tunnels,
-) -> Result<(), Skipped> {
-    let link = LinkType(record.link_type);
-    // A record that is of no use has no second one either.
-    if let Ok(at) = record.at
-        && let Ok(packet) = decode(link, record.captured, record.wire_bytes, tunnels)
-        && seconds.is_second(&packet, at)
-    {
-        return Err(Skipped::SecondRecord);
-    }
-    Ok(())
 }
