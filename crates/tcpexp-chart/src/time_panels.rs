@@ -27,6 +27,11 @@ impl TimePanel {
         }
     }
 
+    /// True if it has no line, neither in a colour nor among the others.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.others.is_empty()
+    }
+
     /// Adds a line in its colour, or to the others if all colours are in use.
     fn add(&mut self, line: FlowLine, flows: &mut Flows, kind: impl Fn(usize) -> LineKind) {
         let number = flows.number(&line.name);

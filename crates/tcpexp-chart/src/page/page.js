@@ -37,7 +37,9 @@ function draw() {
 // What is shown of what: runs, flows, lines.
 function shownText(runs, flows, few) {
   const all = runs.reduce((sum, run) => sum + run.all_flows, 0);
-  const parts = page.runs.length > 1 ? [`${runs.length} of ${page.runs.length} runs`] : [];
+  const used = runs.filter(({ status }) => status === "complete" || status === "dataset").length;
+  const unused = used < runs.length ? `, ${runs.length - used} without results left out` : "";
+  const parts = page.runs.length > 1 ? [`${used} of ${page.runs.length} runs${unused}`] : [];
   const rule = page.flow_rule === "" ? "" : ` (${page.flow_rule})`;
   parts.push(`${flows.length} of ${all} flows${rule}`);
   const most = runs.map((run) => (run.flows.length < run.chosen_flows ? run.flows.length : 0)).reduce((one, other) => Math.max(one, other), 0);

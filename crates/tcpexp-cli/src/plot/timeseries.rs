@@ -291,7 +291,7 @@ impl Source<'_> {
         for (table, column) in sources(kind, self.data)? {
             // Queue data comes from the counters of the queue or from the delays of packets.
             match self.column(&table, &column, &optional, flows) {
-                Ok(drawn) if !drawn.panel.lines.is_empty() => return Ok(drawn),
+                Ok(drawn) if !drawn.panel.is_empty() => return Ok(drawn),
                 Ok(_) => {}
                 Err(error) => first_error = first_error.or(Some(error)),
             }

@@ -84,6 +84,7 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
             _ => flatten(key.get_ref().as_ref(), key, value, &mut axes)?,
         }
     }
+    unambiguous(&axes)?;
     // The cells are counted before the product is built: twelve million cells take 12 GB.
     let count = axes
         .iter()
@@ -111,6 +112,39 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
         settings,
     }));
     Ok(cells)
+}
+
+/// Refuses two lists that set one place, of which only the last one would count, and two tables of one name
+/// in a list.
+fn unambiguous(axes: &[Axis<'_>]) -> Result<(), Fault> {
+    let mut places: Vec<(Place, &str)> = Vec::new();
+    for axis in axes {
+        let settings = || axis.points.iter().flat_map(|point| &point.settings);
+        for setting in settings() {
+            let place = Place::new(setting.key.get_ref());
+            let before = places.iter().find(|(known, _)| *known == place);
+            if let Some((_, other)) = before.filter(|(_, other)| *other != axis.name) {
+                let message = format!("expected another key, because {other} sets it too");
+                return Err(Fault::new(setting.key.span(), message));
+            }
+            if before.is_none() {
+                places.push((place, &axis.name));
+            }
+        }
+        let mut labels: Vec<&str> = Vec::new();
+        for point in &axis.points {
+            let Some(label) = &point.label else {
+                continue;
+            };
+            if labels.contains(&label.as_str()) {
+                let span = point.settings.first().map(|setting| setting.key.span());
+                let message = format!("expected a name of its own, found {label:?} twice");
+                return Err(Fault::new(span.unwrap_or_default(), message));
+            }
+            labels.push(label);
+        }
+    }
+    Ok(())
 }
 
 /// Reads a list, or nested tables of lists: an unquoted `path.forward.rate = […]` is nested tables.

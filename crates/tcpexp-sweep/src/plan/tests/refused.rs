@@ -186,3 +186,10 @@ fn traffic_between_hosts_of_one_side_is_refused() {
     );
     assert_snapshot!(refusal(&text), @"plan.toml:17: traffic[1].to: expected a host on the other side of the router: src1 and src2 are on the same side");
 }
+
+#[test]
+fn lists_that_set_one_place_are_refused() {
+    let with = |more: &str| refusal_of("cc = [\"cubic\", \"reno\"]", more);
+    assert_snapshot!(with("link = [{ name = \"slow\", rate = \"2mbit\" }, { name = \"fast\", rate = \"20mbit\" }]"), @"plan.toml:5: matrix.rate: expected another key, because link sets it too");
+    assert_snapshot!(with("link = [{ name = \"a\", delay = \"2ms\" }, { name = \"a\", delay = \"3ms\" }]"), @r#"plan.toml:4: matrix.link[2].delay: expected a name of its own, found "a" twice"#);
+}
