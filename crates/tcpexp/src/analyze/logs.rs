@@ -2,21 +2,22 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_logs::import::{Batch, Format, ImportedFlow};
+use tcpexp_logs::import::{Batch, Format};
 use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
     DatasetFlow, EventRow, LogRow, LogSample, QueueRow, QueueSource, ReadingRow, RunEvent,
 };
 
+use super::captured_flows::{CapturedFlows, Known};
 use super::column_log::{ColumnLog, Line};
 use super::manifest::{Checked, LogInput};
 use super::names::Names;
+use super::span::Span;
 use super::survey::Surveyed;
 use super::tables::Tables;
 use super::{ping_log, queue_log};
@@ -88,9 +89,12 @@ pub(super) struct ReadLogs {
 
 /// Reads logs into tables.
 pub(super) struct Logs<'a> {
-    flows: HashMap<(SocketAddr, SocketAddr), (Arc<DatasetFlow>, SocketAddr), FixedState>,
+    flows: CapturedFlows,
     tables: &'a mut Tables,
     outcome: ReadLogs,
+    /// First and last time of the captures, and of the current log.
+    of_captures: Span,
+    of_log: Span,
 }
 
 impl<'a> Logs<'a> {
@@ -99,36 +103,39 @@ impl<'a> Logs<'a> {
         captures: [Option<&Surveyed>; 2],
         tables: &'a mut Tables,
     ) -> Self {
-        let mut flows = HashMap::default();
-        for (point, capture) in tcpexp_pair::spp::Point::BOTH.into_iter().zip(captures) {
-            for (_, connection) in capture.iter().flat_map(|capture| &capture.connections) {
-                let Some(local) = names.of_local(point, connection.flow) else {
-                    continue;
-                };
-                let forward_from = match local.turned(Direction::Forward) {
-                    Direction::Forward => connection.initiator,
-                    Direction::Reverse => connection.responder,
-                };
-                // Either end may have the log, and a capture that began late may swap initiator and
-                // responder.
-                let key = unordered(connection.initiator, connection.responder);
-                let flow = || (Arc::clone(&local.flow), forward_from);
-                // Of several flows on the same ports, the first one counts.
-                flows.entry(key).or_insert_with(flow);
-            }
+        let mut of_captures = Span::default();
+        for (first, last) in captures.iter().flatten().filter_map(|one| one.info.span) {
+            of_captures.add(first);
+            of_captures.add(last);
         }
         Self {
-            flows,
+            flows: CapturedFlows::of(names, captures),
             tables,
             outcome: ReadLogs::default(),
+            of_captures,
+            of_log: Span::default(),
         }
     }
 
     /// Reads all logs. Reports an unreadable optional log as a warning.
     pub(super) fn read(mut self, logs: &[LogSource]) -> Result<ReadLogs, Error> {
-        for log in logs {
+        for (place, log) in logs.iter().enumerate() {
+            if logs[..place].iter().any(|other| other.path == log.path) {
+                let warning = format!("{}: this log is named twice; it is read once", log.name);
+                self.outcome.warnings.push(warning);
+                continue;
+            }
+            self.of_log = Span::default();
             match self.one(log) {
-                Ok(read) => self.outcome.read.push(read),
+                Ok(read) => {
+                    self.outcome.read.push(read);
+                    if self.of_log.is_apart_from(self.of_captures) {
+                        self.outcome.warnings.push(format!(
+                            "{}: its times are far from those of the captures: it may have another time base, or be of another run",
+                            log.name
+                        ));
+                    }
+                }
                 // A dataset that cannot be written is an error, whichever log is being read.
                 Err(error @ (Error::Write { .. } | Error::Encode { .. })) => return Err(error),
                 Err(error) if log.is_optional => {
@@ -175,6 +182,7 @@ impl<'a> Logs<'a> {
             LogKind::Queue => self.lines(log, file, &mut input, |logs, line| {
                 let states = queue_log::states(line)?;
                 Some(states.into_iter().try_for_each(|(at, state)| {
+                    logs.of_log.add(at);
                     logs.tables.queue.add(QueueRow {
                         at,
                         source: QueueSource::Log {
@@ -302,7 +310,7 @@ impl<'a> Logs<'a> {
         batch: Batch,
     ) -> Result<(), Error> {
         for flow in &batch.flows {
-            flows.insert(flow.flow, self.known(flow));
+            flows.insert(flow.flow, self.flows.known(flow));
         }
         // A log counts directions from its own first local end, the dataset from the flow's
         // initiator.
@@ -319,12 +327,14 @@ impl<'a> Logs<'a> {
             sample,
         };
         for sample in batch.samples {
+            self.of_log.add(sample.at);
             let whose = whose(sample.flow, sample.direction);
             self.tables
                 .logs
                 .add(row(whose, LogSample::Sender(sample)))?;
         }
         for interval in batch.intervals {
+            self.of_log.add(interval.start);
             let whose = whose(interval.flow, interval.direction);
             self.tables
                 .logs
@@ -350,20 +360,6 @@ impl<'a> Logs<'a> {
         }
         Ok(())
     }
-
-    /// Finds the captured flow of a log's flow.
-    fn known(&self, flow: &ImportedFlow) -> Known {
-        let (local, remote) = flow.local.zip(flow.remote)?;
-        let (known, forward_from) = self.flows.get(&unordered(local, remote))?;
-        Some((Arc::clone(known), *forward_from != local))
-    }
-}
-
-/// A captured flow, and true if the log swaps its directions; `None` for a flow in no capture.
-type Known = Option<(Arc<DatasetFlow>, bool)>;
-
-fn unordered(a: SocketAddr, b: SocketAddr) -> (SocketAddr, SocketAddr) {
-    (a.min(b), a.max(b))
 }
 
 /// Returns an error without a usable line: the log is most likely one of another kind.

@@ -5,6 +5,7 @@ mod again;
 mod between;
 #[cfg(feature = "runs")]
 mod by_table;
+mod captured_flows;
 mod column_log;
 mod dataset_dir;
 mod flow_rows;
@@ -21,6 +22,7 @@ mod queue_log;
 mod replay;
 #[cfg(feature = "runs")]
 mod run_dir;
+mod span;
 mod survey;
 mod tables;
 mod traffic;
