@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
 use super::dscp::Dscp;
-use super::tool::Fault;
+
+/// A key of `[[traffic]]` and its fault.
+pub(super) type Fault = (&'static str, String);
 
 /// A tool's parameters in a plan: the keys of `[[traffic]]` that not all tools take. `None` if the
 /// plan leaves a key out.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::commands::{self, Commands, Ends, Parameters};
+use super::commands::{self, Commands, Ends, Fault, Parameters};
 
 /// A traffic tool, known by its name in plans.
 #[derive(Clone, Copy)]
@@ -16,9 +16,6 @@ pub struct Tool(&'static ToolSpec);
 
 /// Alternatives: one of these keys must be set.
 pub(super) type OneOf = &'static [&'static str];
-
-/// A key of `[[traffic]]` and its fault.
-pub(super) type Fault = (&'static str, String);
 
 /// The properties in which tools differ.
 pub(crate) struct ToolSpec {

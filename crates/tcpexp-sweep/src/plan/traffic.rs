@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
-use super::commands::Parameters;
+use super::commands::{Fault, Parameters};
 use super::dscp::Dscp;
-use super::tool::{Fault, ServerPort, Tool};
+use super::tool::{ServerPort, Tool};
 
 /// Longest traffic, and latest start, of a run. Far beyond any experiment, and times to its end fit
 /// into 64 bits.
