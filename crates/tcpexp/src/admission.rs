@@ -1,6 +1,6 @@
 //! The records of a capture that a pass uses.
 
-use tcpexp_capture::Record;
+use tcpexp_capture::{NoTime, Record};
 use tcpexp_flow::SecondRecords;
 use tcpexp_wire::{LinkType, Skipped, Tunnels, decode};
 
@@ -41,5 +41,14 @@ impl<'a> Admission<'a> {
             return Err(Skipped::SecondRecord);
         }
         Ok(())
+    }
+}
+
+/// Maps the cause of a missing time to the reason for skipping the record.
+pub(crate) fn without_time(why: NoTime) -> Skipped {
+    match why {
+        NoTime::Missing => Skipped::NoTimestamp,
+        NoTime::OutOfRange => Skipped::TimestampOutOfRange,
+        NoTime::Outlier(_) => Skipped::TimestampOutlier,
     }
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage};
+use tcpexp_capture::{Capture, Damage, MappedFile, Passage};
 use tcpexp_flow::{Arrival, FlowTable, MAX_FLOWS, Packets, Sighted};
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{Skipped, Tally, Tunnels};
+use tcpexp_wire::{Tally, Tunnels};
 
 use crate::Error;
-use crate::admission::Admission;
+use crate::admission::{Admission, without_time};
 use crate::capture_set::CaptureSet;
 use crate::described::Described;
 use crate::order::Window;
@@ -301,7 +301,7 @@ impl Walk<'_> {
                         self.sort_from_here();
                     }
                 }
-                Err(why) => self.tally.observe(&Err::<(), _>(skipped(why))),
+                Err(why) => self.tally.observe(&Err::<(), _>(without_time(why))),
             }
             if number.is_multiple_of(REPORT_RECORDS) {
                 self.report();
@@ -384,20 +384,11 @@ impl Walk<'_> {
                 (Ok(_), None) => {}
                 // A record without a time has no place in the order, so it is counted and not
                 // sorted.
-                (Err(why), _) => self.tally.observe(&Err::<(), _>(skipped(why))),
+                (Err(why), _) => self.tally.observe(&Err::<(), _>(without_time(why))),
             }
         }
         if let Some(window) = &mut self.window {
             self.moved_records += u64::from(window.pop());
         }
-    }
-}
-
-/// Maps the cause of a missing time to the reason for skipping the record.
-fn skipped(why: NoTime) -> Skipped {
-    match why {
-        NoTime::Missing => Skipped::NoTimestamp,
-        NoTime::OutOfRange => Skipped::TimestampOutOfRange,
-        NoTime::Outlier(_) => Skipped::TimestampOutlier,
     }
 }

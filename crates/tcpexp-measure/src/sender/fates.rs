@@ -108,7 +108,7 @@ impl DataFates {
 }
 
 impl RecordFate {
-    /// The fate of a packet of which nothing is known.
+    /// The fate of a packet that the other capture cannot show.
     pub(super) const UNKNOWN: Self = Self {
         lost: LostPackets {
             known: 0,

@@ -230,9 +230,7 @@ fn judge(mut limits: Limits) -> Verdict {
                 // The window recovers from a loss that the full queue caused.
                 Some(true) => of_queue(&evidence, &queue),
                 Some(false) => of_loss(&evidence),
-                None if may_have_own_pace(&round, growth.most_segments, limits.position) => {
-                    Cause::NotCertain
-                }
+                None if growth.may_have_own_pace(&round, limits.position) => Cause::NotCertain,
                 None if !is_growing || growth.has_stopped(&round) => Cause::NotCertain,
                 None => Cause::WindowGrowth,
             }
@@ -241,15 +239,6 @@ fn judge(mut limits: Limits) -> Verdict {
         limits.spend(cause, round.began, round.span);
     }
     finish(limits, evidence)
-}
-
-/// Returns true if the application or the path may set the pace, although nothing shows it.
-fn may_have_own_pace(round: &Round, most_in_flight: u32, position: Option<Position>) -> bool {
-    // A paced sender in Startup has ever more in flight (BBR, section 4.3.1 of draft-ietf-ccwg-bbr).
-    let is_past_startup = round.is_paced && round.pipe_segments <= most_in_flight;
-    // Away from the sender, a pace of the application is not recognised, only its short segments.
-    let is_seen = position == Some(Position::Sender);
-    is_past_startup || (!is_seen && round.has_short_segments)
 }
 
 /// Adds the last round trip, whose data was all that the application had, and names the main cause.

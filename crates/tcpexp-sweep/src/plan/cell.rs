@@ -14,10 +14,8 @@ use super::kernel::Kernel;
 use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
-use super::processes;
-use super::tool::FIRST_PORT;
 use super::traces::Traces;
-use super::{Change, Host, Kind, Os, Setup, change, testbed, together};
+use super::{Change, Host, Kind, Os, Setup, change, testbed, traffic_check};
 use crate::hash;
 
 /// One cell of the grid.
@@ -111,7 +109,7 @@ fn one(
     read_traces(&mut setup, &table, traces)?;
     check(&setup, &table)?;
     setup.repeat_for_all();
-    check_traffic(&setup, &table)?;
+    traffic_check::check(&setup, &table)?;
     let span_of_changes = changes.as_ref().map(Spanned::span);
     let mut changes = match table.get_ref().get("path") {
         Some(path) => change::all(changes.as_ref(), path)?,
@@ -233,9 +231,6 @@ fn check_logs(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> 
     Ok(())
 }
 
-/// Bytes of the headers of IPv4 and TCP without options.
-const HEADER_BYTES: u32 = 40;
-
 /// The MTU of Ethernet. Queues, links and calibration count full packets of this size.
 const LARGEST_MTU: u32 = 1_500;
 /// The datagram that every host accepts (RFC 1122, section 3.3.2).
@@ -339,94 +334,6 @@ fn check_path(
             return Err(Fault::new(span_of(index), error.to_string()));
         }
         before = &change.path;
-    }
-    Ok(())
-}
-
-fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
-    if setup.traffic.is_empty() {
-        return Err(Fault::new(
-            table.span(),
-            "expected at least one [[traffic]]",
-        ));
-    }
-    for (index, traffic) in setup.traffic.iter().enumerate() {
-        let index_text = traffic.entry.to_string();
-        let fault = |key: &str, message: String| {
-            let span = place::span(table, &["traffic", &index_text, key]);
-            Err(Fault::new(span, message))
-        };
-        if let Some((key, message)) = traffic.fault() {
-            return fault(key, message);
-        }
-        if setup.traffic[..index]
-            .iter()
-            .any(|other| other.name == traffic.name && other.entry != traffic.entry)
-        {
-            return fault(
-                "name",
-                format!("expected a unique name, found {:?} twice", traffic.name),
-            );
-        }
-        for (key, host) in [
-            ("from", setup.source_of(traffic)),
-            ("to", setup.sink_of(traffic)),
-        ] {
-            let known = setup.hosts.get(host);
-            if known.is_none_or(|host| host.role == Role::Router) {
-                let ends = setup
-                    .hosts
-                    .iter()
-                    .filter(|(_, host)| host.role != Role::Router);
-                let names: Vec<_> = ends.map(|(name, _)| name.as_str()).collect();
-                let message = format!("expected one of {}, or all", names.join(", "));
-                return fault(key, message);
-            }
-        }
-        if setup.source_of(traffic) == setup.sink_of(traffic) {
-            return fault("to", "expected a host other than from".to_owned());
-        }
-        let role = |host: &str| setup.hosts.get(host).map(|host| host.role);
-        let (from, to) = (setup.source_of(traffic), setup.sink_of(traffic));
-        if role(from) == role(to) {
-            let message = format!(
-                "expected a host on the other side of the router: {from} and {to} are on the same side"
-            );
-            return fault("to", message);
-        }
-        let most = setup
-            .prepare
-            .mtu
-            .map(|mtu| mtu.saturating_sub(HEADER_BYTES));
-        if let (Some(mss), Some(most)) = (traffic.mss, most)
-            && mss > most
-        {
-            return fault(
-                "mss",
-                format!("expected at most {most} bytes with prepare.mtu"),
-            );
-        }
-    }
-    if let Some((index, key, message)) = together::fault(setup) {
-        let entry = setup.traffic.get(index).map_or(0, |traffic| traffic.entry);
-        let span = place::span(table, &["traffic", &entry.to_string(), key]);
-        return Err(Fault::new(span, message));
-    }
-    // Each server has a port of its own, counted from the first one.
-    let instances = setup.traffic.iter().map(|traffic| u64::from(traffic.count));
-    let ports = u64::from(u16::MAX - FIRST_PORT) + 1;
-    let total: u64 = instances.sum();
-    if total > ports {
-        let largest = setup.traffic.iter().max_by_key(|traffic| traffic.count);
-        let entry = largest.map_or(0, |traffic| traffic.entry);
-        let span = place::span(table, &["traffic", &entry.to_string(), "count"]);
-        let message = format!("{total} servers need a port each: expected at most {ports} in all");
-        return Err(Fault::new(span, message));
-    }
-    if let Some((index, message)) = processes::fault(setup) {
-        let entry = setup.traffic.get(index).map_or(0, |traffic| traffic.entry);
-        let span = place::span(table, &["traffic", &entry.to_string(), "name"]);
-        return Err(Fault::new(span, message));
     }
     Ok(())
 }

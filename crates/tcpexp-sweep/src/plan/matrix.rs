@@ -114,8 +114,8 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
     Ok(cells)
 }
 
-/// Refuses two lists that set one place, of which only the last one would count, and two tables of one name
-/// in a list.
+/// Refuses two lists that set the same key: only the last list would count. Also refuses two tables with the
+/// same name in one list.
 fn unambiguous(axes: &[Axis<'_>]) -> Result<(), Fault> {
     let mut places: Vec<(Place, &str)> = Vec::new();
     for axis in axes {

@@ -27,6 +27,7 @@ mod together;
 mod tool;
 mod traces;
 mod traffic;
+mod traffic_check;
 mod varied;
 mod warnings;
 

@@ -8,12 +8,12 @@ use tcpexp_table::Frame;
 use super::{Query, SOURCE_COLUMN, Selection};
 use crate::Error;
 
-/// Table of which each run has few rows.
+/// This table has few rows per run.
 const SMALL: &str = "flows";
 
 impl Selection {
-    /// The varied parameters that are no group, and of which runs in one group have different values.
-    /// Leaves out a parameter that others of them determine.
+    /// The parameters in which the runs of a group differ. Leaves out the parameters that define the groups,
+    /// and those whose values follow from the others.
     pub(super) fn differing(
         &self,
         table: &str,
