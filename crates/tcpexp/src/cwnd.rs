@@ -23,7 +23,8 @@ pub type LabelledSenderRow = Labelled<SenderRow, SenderLabel>;
 /// Reads a single capture twice, and each of two captures four times, or five times if one of them
 /// missed packets. With two captures, each sender is reconstructed from the capture taken at that
 /// sender, or from the first capture if both or neither were. Flows keep their numbers from the first
-/// capture; those that only the second one has are numbered after them. The loss of a sender's data is known if the sender's capture is upstream for that data.
+/// capture; those that only the second one has are numbered after them. The loss of a sender's data is
+/// known if the sender's capture is upstream for that data.
 ///
 /// `sink` receives the rows of the first capture before those of the second, each in packet order.
 /// The sink's error ends the measurement.
