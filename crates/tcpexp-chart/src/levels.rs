@@ -4,12 +4,13 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use tcpexp_table::{Cell, Frame, Series};
+use tcpexp_units::by_value;
 
 use crate::Quantity;
 use crate::axis::BandRow;
 
-/// The distinct combinations of values in some columns, in order: numbers by size, text
-/// alphabetically, nulls last.
+/// The distinct combinations of values in some columns, in order: numbers by size, text as
+/// [`by_value`] compares it, nulls last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
     columns: Vec<String>,
@@ -204,7 +205,7 @@ impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
-            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::Text(a), Self::Text(b)) => by_value(a, b),
             _ => self.rank().cmp(&other.rank()),
         }
     }

@@ -82,7 +82,8 @@ pub(crate) struct SweepArgs {
     /// Run only these runs, by name or by the parameters of their cells
     ///
     /// RUNS is a list of names, or a list of parameter values such as `cc=cubic,reno,rate_mbps=10`,
-    /// which selects the cells that have one of these values of each parameter.
+    /// which selects the cells that have one of these values of each parameter. A value that contains
+    /// a comma is in double quotes.
     #[arg(long, value_name = "RUNS")]
     pub(crate) only: Option<String>,
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use tcpexp_units::{elements, list_of};
 use thiserror::Error;
 
 use crate::record::{Parameter, is_value};
@@ -107,21 +108,21 @@ impl FromIterator<(String, String)> for Only {
 impl FromStr for Only {
     type Err = OnlyError;
 
-    /// Reads `NAME=VALUE,VALUE,NAME=VALUE`.
+    /// Reads `NAME=VALUE,VALUE,NAME=VALUE`; a value that contains a comma is in double quotes.
     fn from_str(text: &str) -> Result<Self, OnlyError> {
         let mut values = Vec::new();
         let mut last: Option<String> = None;
-        for part in text.split(',') {
+        let form = |text: &str| OnlyError::Form {
+            text: text.to_owned(),
+        };
+        for part in elements(text).ok_or_else(|| form(text))? {
             let value = match (part.split_once('='), &last) {
                 (Some((name, value)), _) if !name.trim().is_empty() => {
                     last = Some(name.trim().to_owned());
                     value
                 }
-                (None, Some(_)) => part,
-                _ => {
-                    let text = part.to_owned();
-                    return Err(OnlyError::Form { text });
-                }
+                (None, Some(_)) => &part,
+                _ => return Err(form(&part)),
             };
             if let Some(name) = &last {
                 values.push((name.clone(), value.trim().to_owned()));
@@ -135,7 +136,7 @@ impl fmt::Display for Only {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, (name, values)) in self.0.iter().enumerate() {
             let gap = if place == 0 { "" } else { " " };
-            write!(f, "{gap}{name}={}", values.join(","))?;
+            write!(f, "{gap}{name}={}", list_of(values))?;
         }
         Ok(())
     }
@@ -169,6 +170,7 @@ mod tests {
         assert_eq!(taken("rate_mbps=2.5,10"), [0, 1, 2]);
         assert_eq!(taken("loss=null,cc=cubic"), [0]);
         assert!(taken("loss=1").is_empty());
+        assert_eq!(taken("cc=\"htcp, reno\",cubic,rate_mbps=10"), [0]);
     }
 
     #[test]
@@ -187,7 +189,7 @@ mod tests {
             refusal("cc=reno,rate_mbps=10"),
             Err("no cell has cc=reno rate_mbps=10".to_owned())
         );
-        for text in ["", "reno", "=reno", ",cc=reno"] {
+        for text in ["", "reno", "=reno", ",cc=reno", "cc=\"reno"] {
             assert!(
                 matches!(text.parse::<Only>(), Err(OnlyError::Form { .. })),
                 "{text:?}"

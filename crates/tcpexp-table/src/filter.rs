@@ -3,11 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use tcpexp_units::{by_value, elements, list_of};
+
 use crate::frame::{Cell, Frame};
 
 /// A condition on one column, in command-line syntax: `cc=cubic,reno`, `delay_ms>=20`, `run!=7`.
+/// A value that contains a comma is in double quotes: `rtt="16ms, 82ms"`.
 ///
-/// Null meets no condition.
+/// Null meets no condition. Texts are in the order of [`by_value`]: `rtt<100ms` keeps `42ms`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     /// Name of the column.
@@ -80,7 +83,7 @@ type Comparison = std::cmp::Ordering;
 fn compare(cell: Cell<'_>, value: &str) -> Option<Comparison> {
     match cell {
         Cell::Null => None,
-        Cell::Text(text) => Some(text.cmp(value)),
+        Cell::Text(text) => Some(by_value(text, value)),
         // Times since 1970 in nanoseconds exceed 2⁵³, so an f64 does not distinguish all of them.
         Cell::Whole(whole) => match value.parse::<i64>() {
             Ok(value) => Some(whole.cmp(&value)),
@@ -106,11 +109,10 @@ impl FromStr for Filter {
         if column.is_empty() || values.is_empty() {
             return Err(wrong());
         }
-        let values = values.split(',').map(|value| value.trim().to_owned());
         Ok(Self {
             column: column.to_owned(),
             relation,
-            values: values.collect(),
+            values: elements(values).ok_or_else(wrong)?,
         })
     }
 }
@@ -119,7 +121,7 @@ impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = RELATIONS.iter().find(|(_, known)| *known == self.relation);
         let sign = sign.map_or("=", |(sign, _)| *sign);
-        write!(f, "{}{sign}{}", self.column, self.values.join(","))
+        write!(f, "{}{sign}{}", self.column, list_of(&self.values))
     }
 }
 
@@ -137,6 +139,10 @@ mod tests {
             (
                 "rate_mbps".into(),
                 Series::Real(vec![Some(2.0), Some(2.5), None, Some(10.0)]),
+            ),
+            (
+                "rtt".into(),
+                Series::texts([Some("9ms"), Some("16ms, 82ms"), Some("82ms"), Some("162ms")]),
             ),
             (
                 "row".into(),
@@ -163,6 +169,19 @@ mod tests {
     }
 
     #[test]
+    fn a_value_with_a_comma_is_in_quotes() {
+        assert_eq!(kept(&["rtt=16ms, 82ms"]), [2]);
+        assert_eq!(kept(&["rtt=\"16ms, 82ms\""]), [1]);
+        assert_eq!(kept(&["rtt=9ms,\"16ms, 82ms\""]), [0, 1]);
+    }
+
+    #[test]
+    fn quantities_compare_by_size() {
+        assert_eq!(kept(&["rtt<=82ms"]), [0, 1, 2]);
+        assert_eq!(kept(&["rtt>100ms"]), [3]);
+    }
+
+    #[test]
     fn a_filter_prints_as_typed() {
         let shown = |text: &str| text.parse::<Filter>().unwrap().to_string();
         assert_eq!(shown("delay_ms >= 20"), "delay_ms>=20");
@@ -170,7 +189,8 @@ mod tests {
             shown("flow=10.0.0.1:5 > 10.0.0.2:6"),
             "flow=10.0.0.1:5 > 10.0.0.2:6"
         );
-        for wrong in ["", "cc", "=reno", "cc="] {
+        assert_eq!(shown("rtt=\"16ms, 82ms\",9ms"), "rtt=\"16ms, 82ms\",9ms");
+        for wrong in ["", "cc", "=reno", "cc=", "cc=\"reno"] {
             let error = wrong.parse::<Filter>().unwrap_err();
             assert!(error.contains("is no filter"), "{error}");
         }

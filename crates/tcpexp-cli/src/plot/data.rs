@@ -29,6 +29,9 @@ pub(crate) struct DataArgs {
 
     /// Draw only the rows that meet this condition, for example `cc=cubic,reno` or `delay_ms>=20`;
     /// repeatable
+    ///
+    /// A value that contains a comma is in double quotes: `--filter 'rtt="16ms, 82ms"'`. Text such as
+    /// 16ms compares by its size.
     #[arg(long, value_name = "COLUMN=VALUE", help_heading = "Rows and columns")]
     pub(crate) filter: Vec<Filter>,
 

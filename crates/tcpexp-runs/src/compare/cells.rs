@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use tcpexp_table::compare::is_compare_column;
 use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
+use tcpexp_units::by_value;
 
 use super::CompareError;
 use crate::record::{Parameter, RunRecord, Status, is_value};
@@ -91,11 +92,12 @@ pub(super) fn cells(runs: &[RunDir]) -> (Vec<Cell>, Vec<usize>) {
     )
 }
 
-/// Compares numbers by value and text alphabetically; missing values come first.
+/// Compares numbers by size and text as [`by_value`] does; missing values come first.
 fn by_parameters(a: &Cell, b: &Cell) -> Ordering {
     let pairs = a.parameters.columns().iter().zip(b.parameters.columns());
     let by_value = |(a, b): (&RunColumn, &RunColumn)| match (&a.value, &b.value) {
-        (RunValue::Text(a), RunValue::Text(b)) => a.cmp(b),
+        (RunValue::Text(Some(a)), RunValue::Text(Some(b))) => by_value(a, b),
+        (RunValue::Text(a), RunValue::Text(b)) => a.is_some().cmp(&b.is_some()),
         (RunValue::Count(a), RunValue::Count(b)) => a.cmp(b),
         (RunValue::Flag(a), RunValue::Flag(b)) => a.cmp(b),
         (RunValue::Number(a), RunValue::Number(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
