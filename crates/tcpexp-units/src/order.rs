@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 
 use crate::decimal::Kind;
+use crate::natural::numbers;
 use crate::quantity::{BDP, BIT_RATE, BUFFER, BYTE_COUNT, BYTE_RATE, SHARE, SPAN};
 
 /// Compares two texts by what they mean: numbers and quantities of one kind by size, other texts
-/// alphabetically. In lists such as `16ms, 82ms`, the first elements that differ decide.
+/// alphabetically but for the numbers in them. In lists such as `16ms, 82ms`, the first elements that differ decide.
 ///
 /// Only equal texts compare as equal: `1s` and `1000ms` differ. Numbers are before quantities, and
 /// quantities before other texts.
@@ -88,10 +89,41 @@ impl Ord for Element<'_> {
         match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
             (Self::Quantity(a, a_size), Self::Quantity(b, b_size)) => (a, a_size).cmp(&(b, b_size)),
-            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::Text(a), Self::Text(b)) => by_numbers(a, b),
             _ => self.rank().cmp(&other.rank()),
         }
     }
+}
+
+/// Compares texts such as `3mbit-2.5ms` so that the numbers in them are in order. In `10.0.0.1` the
+/// points separate whole numbers.
+fn by_numbers(a: &str, b: &str) -> Ordering {
+    let key = |text| -> Vec<(&str, f64)> {
+        let parts = numbers(text);
+        let is_point = |place: usize| parts.get(place).is_some_and(|part| part.0 == ".");
+        let mut key: Vec<(&str, f64)> = Vec::new();
+        for (place, (text, digits)) in parts.iter().enumerate() {
+            let is_decimals =
+                place > 0 && is_point(place) && !is_point(place - 1) && !is_point(place + 1);
+            match key.last_mut() {
+                Some((_, number)) if is_decimals => {
+                    let decimals: f64 = format!("0.{digits}0").parse().unwrap_or(0.0);
+                    *number += decimals;
+                }
+                // A text without a number is before those with one.
+                _ => key.push((text, digits.parse().unwrap_or(-1.0))),
+            }
+        }
+        key
+    };
+    let part = |(a, a_number): &(&str, f64), (b, b_number): &(&str, f64)| {
+        a.cmp(b).then(a_number.total_cmp(b_number))
+    };
+    let (a, b) = (key(a), key(b));
+    let parts = a.iter().zip(&b).map(|(a, b)| part(a, b));
+    parts
+        .fold(Ordering::Equal, Ordering::then)
+        .then(a.len().cmp(&b.len()))
 }
 
 #[cfg(test)]
@@ -140,13 +172,22 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_quantities_are_alphabetical() {
-        let names = ["0095-a7-r02", "0095-a7-r10", "10.0.0.1:5", "10.0.0.2:5"];
+    fn numbers_in_other_texts_are_in_order() {
+        let names = ["10.0.0.2:5", "10.0.0.10:5", "0095-a7-r02", "0095-a7-r10"];
         assert_eq!(sorted(names), names);
+        let links = [
+            "3mbit-0.25bdp",
+            "3mbit-0.5bdp",
+            "3mbit-2bdp",
+            "10mbit-5ms",
+            "bbr",
+            "bbr2",
+        ];
+        assert_eq!(sorted(links), links);
     }
 
     fn text() -> impl Strategy<Value = String> {
-        "(|-|[0-9]{1,2})(|\\.[0-9])(|ms|s|mbit|kB|%|bdp| reno|e400)(|,|, 5ms)"
+        "(|-|[0-9]{1,2})(|\\.[0-9])(|ms|s|mbit|kB|%|bdp| reno|e400|\\.1|x[12])(|,|, 5ms)"
     }
 
     proptest! {

@@ -129,20 +129,7 @@ fn matching(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBu
 
 /// Compares names so that numbers in them are in order: `a2` before `a10`.
 pub(crate) fn natural(a: &OsStr, b: &OsStr) -> Ordering {
-    let (a, b) = (a.to_string_lossy(), b.to_string_lossy());
-    let key = |name: &str| -> Vec<(String, u128)> {
-        let parts = super::gaps::numbers(name);
-        // A name without a number comes first.
-        let value = |digits: &str| match digits {
-            "" => 0,
-            digits => digits.parse().unwrap_or(u128::MAX),
-        };
-        parts
-            .into_iter()
-            .map(|(text, digits)| (text.to_owned(), value(digits)))
-            .collect()
-    };
-    key(&a).cmp(&key(&b)).then_with(|| a.cmp(&b))
+    tcpexp_units::natural(&a.to_string_lossy(), &b.to_string_lossy()).then_with(|| a.cmp(b))
 }
 
 /// True if `name` fits a pattern of a shell: `*`, `?` and `[a-z]`.
@@ -232,15 +219,5 @@ mod tests {
         ] {
             assert!(!fits(pattern, name), "{pattern} {name}");
         }
-    }
-
-    #[test]
-    fn numbers_in_names_are_in_order() {
-        let mut names = ["a10", "a2", "b1", "a", "a2b", "a02"].map(OsStr::new);
-        names.sort_by(|a, b| natural(a, b));
-        assert_eq!(
-            names,
-            ["a", "a02", "a2", "a2b", "a10", "b1"].map(OsStr::new)
-        );
     }
 }

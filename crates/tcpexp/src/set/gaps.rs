@@ -1,6 +1,6 @@
 //! Times without packets between the files of a set.
 
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, numbers};
 
 use super::scan::Scan;
 use crate::Recording;
@@ -99,24 +99,6 @@ fn steps(one: &str, other: &str) -> Vec<Option<u64>> {
     };
     let pairs = one.iter().zip(&other);
     pairs.map(|((_, from), (_, to))| grows(from, to)).collect()
-}
-
-/// Splits a name into texts, each with the digits after it.
-pub(super) fn numbers(name: &str) -> Vec<(&str, &str)> {
-    let mut parts = Vec::new();
-    let mut rest = name;
-    while !rest.is_empty() {
-        let digits = rest
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let (text, after) = rest.split_at(digits);
-        let end = after
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(after.len());
-        parts.push((text, &after[..end]));
-        rest = &after[end..];
-    }
-    parts
 }
 
 #[cfg(test)]
