@@ -4,10 +4,11 @@
 //! `run.json`, a [`RunRecord`](record::RunRecord), which is written last. A directory with a readable
 //! `run.json` is therefore a run that ended. [`compare`] computes figures over the runs of each cell.
 //! Datasets of the user's own captures, side by side in a folder, are runs too ([`captured`]).
-//! [`only`] selects cells by their parameters.
+//! [`only`] selects cells by their parameters, and [`varied`] finds the parameters that distinguish them.
 
 pub mod captured;
 pub mod compare;
 pub mod folders;
 pub mod only;
 pub mod record;
+pub mod varied;

@@ -151,7 +151,7 @@ impl TimeseriesArgs {
         if !self.group.is_empty() || data.tables().are_of_one_run() {
             return self.group.clone();
         }
-        data.tables().varied.clone()
+        data.distinguishing_selected()
     }
 
     /// The flows that count, and the width of the bins of rates: `rates in bins of 100 ms`.

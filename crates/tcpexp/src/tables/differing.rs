@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tcpexp_chart::Levels;
+use tcpexp_runs::varied::independent;
 use tcpexp_table::Frame;
 
 use super::{Query, SOURCE_COLUMN, Selection};
@@ -56,6 +57,51 @@ impl Selection {
             .collect())
     }
 
+    /// The varied parameters that suffice to distinguish the runs that the filters select.
+    pub fn distinguishing_selected(&self) -> Vec<String> {
+        let filters = self.filters.iter();
+        let known = filters.filter(|filter| {
+            self.tables
+                .resolve(&[SMALL.to_owned()], &filter.column)
+                .is_some()
+        });
+        let selection = self.clone().filters(known.cloned().collect());
+        let names = self.tables.varied.clone();
+        // The caller reads the rows of the chart, and that reading reports an error.
+        let frame = selection.read(SMALL, &[], &names);
+        let distinguishing = frame.and_then(|frame| self.distinguishing(SMALL, &frame, &[]));
+        distinguishing.unwrap_or(names)
+    }
+
+    /// The varied parameters that suffice, together with the columns in `used`, to distinguish the runs of
+    /// `frame`. The frame holds rows of `table`.
+    pub fn distinguishing(
+        &self,
+        table: &str,
+        frame: &Frame,
+        used: &[String],
+    ) -> Result<Vec<String>, Error> {
+        let mut names: Vec<String> = self.varied_in(table).cloned().collect();
+        // Of equivalent parameters the first stays, so those that are used come first.
+        names.sort_by_key(|name| !used.contains(name));
+        let sources = Levels::of(frame, &[SOURCE_COLUMN.to_owned()]);
+        let values = self.parameters_by_source(table, &names)?;
+        let sources = (0..sources.len()).filter_map(|level| values.get(&sources.label(level)));
+        let columns: Vec<Vec<usize>> = (0..names.len())
+            .map(|place| sources.clone().map(|all| all[place]).collect())
+            .collect();
+        let kept = independent(&columns).into_iter();
+        let mut kept: Vec<String> = kept.map(|place| names[place].clone()).collect();
+        kept.retain(|name| !used.contains(name));
+        Ok(kept)
+    }
+
+    /// The parameters that vary and that the rows of a table have.
+    pub(super) fn varied_in(&self, table: &str) -> impl Iterator<Item = &String> {
+        let varied = self.tables.varied.iter();
+        varied.filter(move |column| self.has(table, column))
+    }
+
     /// For each source of rows, a number for its value of each parameter.
     fn parameters_by_source(
         &self,
@@ -98,12 +144,14 @@ impl Selection {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::super::tests::folder;
     use super::*;
-    use crate::UsualGroups;
+    use crate::{Tables, UsualGroups};
 
-    /// The parameters in which the runs of each `cc` differ; a run has one row.
-    fn differing(runs: &[&str]) -> Vec<String> {
+    /// Tables of runs of one row each.
+    fn runs(runs: &[&str]) -> (TempDir, Tables) {
         let (dir, mut tables) = folder(&[]);
         for (number, run) in runs.iter().enumerate() {
             let path = dir.path().join(format!("{number}.csv"));
@@ -114,10 +162,33 @@ mod tests {
                 .unwrap();
         }
         tables.varied = ["cc", "rate", "link", "buffer"].map(str::to_owned).to_vec();
+        (dir, tables)
+    }
+
+    /// The parameters in which the runs of each `cc` differ.
+    fn differing(rows: &[&str]) -> Vec<String> {
+        let (_dir, tables) = runs(rows);
         let groups = ["cc".to_owned()];
         let groups = [(&groups[..], UsualGroups::No)];
         let rows = Selection::of(tables).grouped("goodput_bps", &groups, &[], &[]);
         rows.unwrap().differing
+    }
+
+    #[test]
+    fn default_groups_leave_out_parameters_that_follow_from_others() {
+        let (_dir, tables) = runs(&["reno,1,slow,9", "reno,2,fast,9", "bbr,2,fast,9"]);
+        let all = Selection::of(tables);
+        let groups = [(&[][..], UsualGroups::Yes)];
+        let rows = all.grouped("goodput_bps", &groups, &[], &[]).unwrap();
+        assert_eq!(rows.groups, [["cc", "rate"]]);
+        assert_eq!(all.distinguishing_selected(), ["cc", "rate"]);
+        // Where a panel has one link, its rate distinguishes nothing further.
+        let link = ["link".to_owned()];
+        let groups = [(&[][..], UsualGroups::Yes), (&link, UsualGroups::No)];
+        let rows = all.grouped("goodput_bps", &groups, &[], &[]).unwrap();
+        assert_eq!(rows.groups, [["cc"], ["link"]]);
+        let fast = all.filters(vec!["link=fast".parse().unwrap()]);
+        assert_eq!(fast.distinguishing_selected(), ["cc"]);
     }
 
     #[test]

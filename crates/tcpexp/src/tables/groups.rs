@@ -19,7 +19,7 @@ const ARRIVED_GOODPUT: &str = "arrived_goodput_bps";
 /// Default for rows without requested groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsualGroups {
-    /// What a sweep varies, else the files, else the flows.
+    /// The parameters that distinguish the runs of a sweep, else the files, else the flows.
     Yes,
     /// One group with all rows.
     No,
@@ -108,8 +108,11 @@ impl Selection {
             .map(|(columns, _)| named.by_ref().take(columns.len()).collect())
             .collect();
         let used: Vec<String> = of_groups.iter().flatten().cloned().collect();
-        for (columns, (_, default)) in of_groups.iter_mut().zip(groups) {
-            if columns.is_empty() && *default == UsualGroups::Yes {
+        let takes_usual = |(columns, default): &(&[String], UsualGroups)| {
+            columns.is_empty() && *default == UsualGroups::Yes
+        };
+        for (columns, asked) in of_groups.iter_mut().zip(groups) {
+            if takes_usual(asked) {
                 *columns = self.usual_groups(&table);
                 columns.retain(|column| !used.contains(column));
             }
@@ -132,6 +135,15 @@ impl Selection {
         }
         if is_of_queues {
             (counted.frame, counted.note) = queues::take(&counted.frame, &column, &chosen);
+        }
+        if self.varied_in(&table).next().is_some() {
+            for (columns, _) in of_groups
+                .iter_mut()
+                .zip(groups)
+                .filter(|(_, asked)| takes_usual(asked))
+            {
+                *columns = self.distinguishing(&table, &counted.frame, &used)?;
+            }
         }
         let differing = self.differing(&table, &counted.frame, &of_groups)?;
         Ok(Grouped {
@@ -166,8 +178,7 @@ impl Selection {
     /// Returns the default groups: the parameters that a sweep varies, else the files if there are
     /// several, else the flows.
     fn usual_groups(&self, table: &str) -> Vec<String> {
-        let has = |column: &&String| self.has(table, column);
-        let varied: Vec<String> = self.tables.varied.iter().filter(has).cloned().collect();
+        let varied: Vec<String> = self.varied_in(table).cloned().collect();
         if !varied.is_empty() {
             return varied;
         }
