@@ -2,6 +2,7 @@
 
 mod cells;
 mod flows;
+mod parameters;
 mod series;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde_json::Value;
-use tcpexp_chart::page::{Page, PageAxis, PageParameter, PageRow, PageRun, PageTable, TableColumn};
+use tcpexp_chart::page::{Page, PageAxis, PageRow, PageRun, PageTable, TableColumn};
 use tcpexp_runs::captured::{records_of_datasets, require_one_run};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::only::Only;
-use tcpexp_runs::record::{Parameter, RunRecord, Status};
+use tcpexp_runs::record::{RunRecord, Status};
 use tcpexp_table::dataset::MANIFEST_FILE_NAME;
 use tcpexp_units::counted;
 
@@ -21,6 +22,7 @@ use crate::Error;
 use crate::in_order::in_order;
 use cells::cell_table;
 use flows::{GOODPUT, NUMBERS, QUEUE, RTT, RunFlows, WINDOW, flows_of};
+use parameters::{parameters, varied_of};
 use series::series_of;
 
 /// Maximum number of points per page, so that a browser can open the page of a large sweep.
@@ -208,55 +210,6 @@ fn flow_table(runs: &[PageRun], numbers: Vec<Option<RunFlows>>) -> PageTable {
     }
     let columns = names.into_iter().chain(NUMBERS).map(column);
     PageTable::new("Flows", columns.collect(), rows)
-}
-
-/// The parameters that the run's plan varies, with the run's values.
-fn varied_of(record: &RunRecord) -> BTreeMap<String, Value> {
-    let value = |name: &String| {
-        let parameter = record.parameters.get(name)?.as_ref();
-        Some((name.clone(), parameter.map_or(Value::Null, value_of)))
-    };
-    record.varied.iter().filter_map(value).collect()
-}
-
-fn value_of(parameter: &Parameter) -> Value {
-    match parameter {
-        Parameter::Flag(flag) => Value::from(*flag),
-        Parameter::Count(count) => Value::from(*count),
-        Parameter::Number(number) => Value::from(*number),
-        Parameter::Text(text) => Value::from(text.as_str()),
-    }
-}
-
-/// The parameters that vary between runs, in plan order, with sorted values.
-fn parameters<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<PageParameter> {
-    let mut all: Vec<PageParameter> = Vec::new();
-    for record in records {
-        let mut values = varied_of(record);
-        for name in &record.varied {
-            let value = values.remove(name).unwrap_or(Value::Null);
-            match all.iter_mut().find(|known| known.name == *name) {
-                Some(known) if known.values.contains(&value) => {}
-                Some(known) => known.values.push(value),
-                None => all.push(PageParameter::new(name, vec![value])),
-            }
-        }
-    }
-    for parameter in &mut all {
-        parameter.values.sort_by(order);
-    }
-    all
-}
-
-/// Orders numbers before names, numbers by value and names alphabetically.
-fn order(a: &Value, b: &Value) -> std::cmp::Ordering {
-    match (a.as_f64(), b.as_f64()) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        (a_number, b_number) => {
-            let names = || a.as_str().cmp(&b.as_str());
-            b_number.is_some().cmp(&a_number.is_some()).then_with(names)
-        }
-    }
 }
 
 fn axis((key, title, axis): (&str, &str, &str)) -> PageAxis {
