@@ -3,12 +3,12 @@
 
 const EVERYTHING = "everything";
 
-// A box to tick for each value of each parameter that differs between runs.
+// A box to tick for each value of each parameter that distinguishes runs.
 function makeFilters(page, place, onChange) {
   const wanted = new Map();
   for (const parameter of page.parameters) {
     wanted.set(parameter.name, new Set(parameter.values.map(textOf)));
-    if (parameter.values.length < 2) continue;
+    if (!parameter.is_distinguishing) continue;
     const box = element("fieldset", {}, element("legend", {}, parameter.heading));
     for (const value of parameter.values.map(textOf)) {
       const tick = element("input", { type: "checkbox", checked: true, name: parameter.name, value });
@@ -26,7 +26,7 @@ function makeFilters(page, place, onChange) {
 
 function makeColourChoice(page, place, onChange) {
   const choice = element("select", { id: "colour" });
-  const varied = page.parameters.filter((parameter) => parameter.values.length > 1);
+  const varied = page.parameters.filter((parameter) => parameter.is_distinguishing);
   for (const { name, heading } of varied) choice.append(element("option", { value: name }, heading));
   choice.append(element("option", { value: EVERYTHING }, "each line"));
   choice.addEventListener("change", onChange);

@@ -59,6 +59,9 @@ pub struct PageParameter {
     pub heading: String,
     /// Values in order.
     pub values: Vec<Value>,
+    /// False if all runs have one value, or if it follows from the values of other parameters. Filters
+    /// and the names of lines leave out such a parameter.
+    pub is_distinguishing: bool,
 }
 
 /// A chart's quantity.
@@ -150,7 +153,7 @@ pub struct PageRow {
 }
 
 impl PageParameter {
-    /// A parameter whose name ends in its unit: `delay_ms`.
+    /// A parameter whose name ends in its unit: `delay_ms`. It distinguishes runs if it has several values.
     pub fn new(name: &str, values: Vec<Value>) -> Self {
         let quantity = Quantity::of_column(name);
         let heading = match quantity.own_unit() {
@@ -160,6 +163,7 @@ impl PageParameter {
         Self {
             name: name.to_owned(),
             heading,
+            is_distinguishing: values.len() > 1,
             values,
         }
     }

@@ -98,7 +98,7 @@ function stylesOf(flows) {
 }
 
 function shortLabel(run, flow) {
-  const varied = page.parameters.filter(({ name, values }) => values.length > 1 && name in run.parameters);
+  const varied = page.parameters.filter(({ name, is_distinguishing }) => is_distinguishing && name in run.parameters);
   const values = varied.map(({ name }) => textOf(run.parameters[name]));
   const repeated = page.runs.some((other) => other !== run && other.cell === run.cell && other.cell !== null);
   if (repeated) values.push(`#${run.repetition}`);
@@ -113,9 +113,11 @@ function labelOf(run, flow) {
 function runTable() {
   const hasReasons = page.runs.some((run) => run.reason);
   const names = page.parameters.map(({ name }) => name);
-  const column = (heading, definition = "") => ({ heading, definition, is_main: true });
+  const column = (heading, definition = "", is_main = true) => ({ heading, definition, is_main });
+  // A parameter that follows from the others is one of the columns that a reader can ask for.
+  const isMain = ({ values, is_distinguishing }) => is_distinguishing || values.length < 2;
   const columns = [
-    column("run"), column("status"), ...page.parameters.map(({ heading }) => column(heading)),
+    column("run"), column("status"), ...page.parameters.map((parameter) => column(parameter.heading, "", isMain(parameter))),
     column("flows", "Flows on this page."), column("all flows", "Flows in the dataset."),
     ...(hasReasons ? [column("reason", "Why the run does not count.")] : []),
   ];

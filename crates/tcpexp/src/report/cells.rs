@@ -49,7 +49,8 @@ pub(super) fn cell_table(
         rows.iter()
             .any(|row| row.get(name).is_some_and(|v| !v.is_null()))
     };
-    let varied = varied.iter().map(|parameter| parameter.name.clone());
+    let distinguishing = varied.iter().filter(|one| one.is_distinguishing);
+    let varied = distinguishing.map(|parameter| parameter.name.clone());
     let main: Vec<String> = varied.chain(main_compare_columns()).collect();
     let fields = schema
         .fields()
