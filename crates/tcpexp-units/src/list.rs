@@ -27,9 +27,12 @@ pub fn elements(list: &str) -> Option<Vec<String>> {
 
 /// Writes a list as [`elements`] reads it: elements that contain a comma are in double quotes.
 pub fn list_of(elements: &[String]) -> String {
-    let quoted = elements.iter().map(|element| match element.contains(',') {
-        true => format!("\"{element}\""),
-        false => element.clone(),
+    let quoted = elements.iter().map(|element| {
+        if element.contains(',') {
+            format!("\"{element}\"")
+        } else {
+            element.clone()
+        }
     });
     quoted.collect::<Vec<_>>().join(",")
 }
