@@ -136,7 +136,10 @@ struct Printer {
 impl Printer {
     fn print(&mut self, args: &RttArgs, batch: &LiveBatch) -> anyhow::Result<()> {
         for flow in &batch.flows {
-            if args.select.wants(flow.flow, flow.initiator, flow.responder) {
+            if args
+                .select
+                .wants(flow.number, flow.initiator, flow.responder)
+            {
                 self.flows.insert(flow.flow, LiveFlow::of(flow));
             }
         }

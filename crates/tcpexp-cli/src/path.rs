@@ -114,7 +114,7 @@ impl Results {
 
     fn begin(&mut self, args: &PathArgs, flow: &PairedFlow) {
         let (initiator, responder) = (flow.initiator, flow.responder);
-        if args.select.wants(flow.flow, initiator, responder) {
+        if args.select.wants(flow.number, initiator, responder) {
             let label = Arc::new(FlowLabel::of_pair(flow));
             self.labels.insert(flow.flow, label);
             if let Some(chart) = &mut self.chart {

@@ -132,7 +132,10 @@ impl Results {
     }
 
     fn begin(&mut self, args: &PathArgs, flow: &PairedFlow) {
-        if args.select.wants(flow.flow, flow.initiator, flow.responder) {
+        if args
+            .select
+            .wants(flow.number, flow.initiator, flow.responder)
+        {
             let label = Arc::new(FlowLabel::of_pair(flow));
             self.labels.insert(flow.flow, label);
         }

@@ -91,7 +91,7 @@ impl Results {
 
     pub(crate) fn take(&mut self, batch: Batch) -> anyhow::Result<()> {
         for flow in &batch.flows {
-            if !is_wanted(&self.wanted, flow.flow, flow.initiator, flow.responder) {
+            if !is_wanted(&self.wanted, flow.number, flow.initiator, flow.responder) {
                 self.unwanted.insert(flow.flow);
                 continue;
             }

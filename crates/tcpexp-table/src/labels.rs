@@ -8,6 +8,9 @@ use crate::columns::Builder;
 
 /// Meaning of the column `protocol`.
 pub(crate) const PROTOCOL: &str = "Protocol: tcp, udp, icmp, icmpv6, sctp, esp, …, or ip-253 for a protocol without a well-known name. An ICMP echo has its identifier in place of ports; without ports, the port is 0.";
+const FLOW_ID: &str = "The flow's number in this run, counted from 0 in order of first appearance.";
+/// Flows that the first of several captures does not show have the numbers after its own.
+const FLOW_ID_AT_SOURCE: &str = "The flow's number in the first capture, counted from 0 in order of first appearance, as in the tables of this capture alone.";
 const INITIATOR_AT_SOURCE: &str = "Address and port of the initiator as seen at the source point: 10.0.0.1:5201 or [2001:db8::1]:443.";
 const RESPONDER_AT_SOURCE: &str = "Address and port of the responder as seen at the source point.";
 
@@ -31,7 +34,7 @@ impl FlowLabel {
     /// The label of a flow found at two points, with its addresses at the source.
     pub fn of_pair(flow: &PairedFlow) -> Self {
         Self {
-            flow: flow.flow,
+            flow: flow.number,
             protocol: flow.protocol,
             initiator: flow.initiator.to_string(),
             responder: flow.responder.to_string(),
@@ -54,7 +57,7 @@ pub(crate) fn sender_label_columns<R: 'static>(
     columns: Builder<R>,
     label: fn(&R) -> &SenderLabel,
 ) -> Builder<R> {
-    numbered(columns, move |row| (label(row).flow, label(row).protocol))
+    numbered(columns, FLOW_ID, move |row| (label(row).flow, label(row).protocol))
         .maybe_text(
             "initiator",
             "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443. In a log, of the local end. Null if a log names no endpoints.",
@@ -77,17 +80,19 @@ pub(crate) fn flow_columns<R: 'static>(
     columns: Builder<R>,
     label: fn(&R) -> &FlowLabel,
 ) -> Builder<R> {
-    numbered(columns, move |row| (label(row).flow, label(row).protocol))
-        .name(
-            "initiator",
-            "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.",
-            move |row| &label(row).initiator,
-        )
-        .name(
-            "responder",
-            "Address and port of the responder.",
-            move |row| &label(row).responder,
-        )
+    numbered(columns, FLOW_ID, move |row| {
+        (label(row).flow, label(row).protocol)
+    })
+    .name(
+        "initiator",
+        "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.",
+        move |row| &label(row).initiator,
+    )
+    .name(
+        "responder",
+        "Address and port of the responder.",
+        move |row| &label(row).responder,
+    )
 }
 
 /// Adds the columns of a flow found at two points, with its addresses at the source.
@@ -95,13 +100,15 @@ pub(crate) fn label_at_source_columns<R: 'static>(
     columns: Builder<R>,
     label: fn(&R) -> &FlowLabel,
 ) -> Builder<R> {
-    numbered(columns, move |row| (label(row).flow, label(row).protocol))
-        .name("initiator", INITIATOR_AT_SOURCE, move |row| {
-            &label(row).initiator
-        })
-        .name("responder", RESPONDER_AT_SOURCE, move |row| {
-            &label(row).responder
-        })
+    numbered(columns, FLOW_ID_AT_SOURCE, move |row| {
+        (label(row).flow, label(row).protocol)
+    })
+    .name("initiator", INITIATOR_AT_SOURCE, move |row| {
+        &label(row).initiator
+    })
+    .name("responder", RESPONDER_AT_SOURCE, move |row| {
+        &label(row).responder
+    })
 }
 
 /// Adds the columns of a flow found at two points, with its addresses at both.
@@ -109,7 +116,7 @@ pub(crate) fn pair_columns<R: 'static>(
     columns: Builder<R>,
     pair: fn(&R) -> &PairedFlow,
 ) -> Builder<R> {
-    numbered(columns, move |row| (pair(row).flow, pair(row).protocol))
+    numbered(columns, FLOW_ID_AT_SOURCE, move |row| (pair(row).number, pair(row).protocol))
         .text("initiator", INITIATOR_AT_SOURCE, move |row| {
             pair(row).initiator.to_string()
         })
@@ -131,13 +138,10 @@ pub(crate) fn pair_columns<R: 'static>(
 /// Adds the columns of a flow's number and protocol.
 fn numbered<R: 'static>(
     columns: Builder<R>,
+    meaning: &str,
     of: impl Fn(&R) -> (FlowId, Protocol) + Copy + Send + Sync + 'static,
 ) -> Builder<R> {
     columns
-        .id(
-            "flow_id",
-            "The flow's number in this run, counted from 0 in order of first appearance.",
-            move |row| of(row).0.0,
-        )
+        .id("flow_id", meaning, move |row| of(row).0.0)
         .name("protocol", PROTOCOL, move |row| of(row).1.name())
 }

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use tcpexp_pair::path::{PathPacket, Segment};
 
 use crate::columns::{Builder, Columns};
-use crate::labels::{Labelled, flow_columns};
+use crate::labels::{Labelled, label_at_source_columns};
 
 /// A packet on its way between two of several points.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ fn of<R: Borrow<Labelled<PathPacket>>>(row: &R) -> &PathPacket {
 }
 
 fn packet_columns<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Builder<R> {
-    let columns = flow_columns(columns, |row| &row.borrow().flow)
+    let columns = label_at_source_columns(columns, |row| &row.borrow().flow)
         .name("direction", "Direction of the packet within its flow: forward (initiator to responder) or reverse.", |row| of(row).direction.name())
         .name("way", "Direction of the packet between the points: out (first capture to second) or back.", |row| of(row).path_direction.name())
         .name("fate", "Fate of the packet: delivered (captured at both points), lost (sent and never captured at the other point while that capture was running), missed (acknowledged, so it arrived, but the capture there missed it), lost_or_missed (one of the two: that capture is known to miss packets, or one of several packets with the same bytes arrived uncaptured), ambiguous (equal to another packet in every identifying field), outside (the other capture may not have been running), copy (duplicate record at the sending point), duplicate (arrived a second time) or unseen (captured on arrival but not on departure).", |row| of(row).fate.name());

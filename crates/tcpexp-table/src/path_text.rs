@@ -44,7 +44,7 @@ pub(crate) const ORDERS: [Order<PathFlow>; 5] = [
             "number",
             "The number of the flow, which is the order of first appearance",
         ),
-        key: |flow| Some(u64::MAX - u64::from(flow.summary.flow.flow.0)),
+        key: |flow| Some(u64::MAX - u64::from(flow.summary.flow.number.0)),
     },
 ];
 
@@ -63,7 +63,7 @@ impl TopPath {
         Self {
             top: Top::new(most, |flow| {
                 let packets = flow.directions.iter().map(PathSummary::sent).sum();
-                (packets, flow.summary.flow.flow.0)
+                (packets, flow.summary.flow.number.0)
             }),
             flows: 0,
         }
@@ -170,7 +170,7 @@ pub(crate) fn flow_title(flow: &PathFlow, width: usize) -> Vec<String> {
     let pair = &flow.summary.flow;
     wrapped(
         &[
-            format!("{} {} {}", pair.flow, pair.protocol, pair.initiator),
+            format!("{} {} {}", pair.number, pair.protocol, pair.initiator),
             format!("> {}", pair.responder),
             format!(" {:.1}", flow.summary.duration),
         ],

@@ -54,7 +54,7 @@ impl TopPoints {
             whole,
             top: Top::new(most, |flow| {
                 let packets = flow.directions.iter().map(PathSummary::sent).sum();
-                (packets, flow.summary.flow.flow.0)
+                (packets, flow.summary.flow.number.0)
             }),
             flows: 0,
             shown: None,

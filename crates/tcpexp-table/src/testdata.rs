@@ -10,6 +10,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 pub(crate) fn flow(id: u32, protocol: Protocol, initiator: &str, responder: &str) -> PairedFlow {
     PairedFlow {
         flow: FlowId(id),
+        number: FlowId(id),
         protocol,
         initiator: address(initiator),
         responder: address(responder),

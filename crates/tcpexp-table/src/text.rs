@@ -95,7 +95,7 @@ fn endpoints(summary: &FlowSummary, width: usize) -> Vec<String> {
     let flow = &summary.flow;
     let mut lines = wrapped(
         &[
-            format!("{} {} {}", flow.flow, flow.protocol, flow.initiator),
+            format!("{} {} {}", flow.number, flow.protocol, flow.initiator),
             format!("> {}", flow.responder),
             format!(" {:.1}", summary.duration),
         ],

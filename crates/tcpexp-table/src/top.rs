@@ -146,7 +146,7 @@ const ORDERS: [Order<FlowSummary>; 3] = [
             "number",
             "The number of the flow, which is the order of first appearance",
         ),
-        key: |flow| Some(u64::MAX - u64::from(flow.flow.flow.0)),
+        key: |flow| Some(u64::MAX - u64::from(flow.flow.number.0)),
     },
 ];
 
@@ -160,7 +160,7 @@ impl TopFlows {
     /// Shows at most `most` flows.
     pub fn new(most: usize) -> Self {
         Self(Top::new(most, |summary| {
-            (summary.samples(), summary.flow.flow.0)
+            (summary.samples(), summary.flow.number.0)
         }))
     }
 

@@ -161,6 +161,7 @@ impl Renamed {
         let at_dst = (initiator, responder);
         PairedFlow {
             flow: self.flow,
+            number: self.flow,
             initiator: self.ends.0,
             responder: self.ends.1,
             translated: (at_dst != self.ends).then(|| Box::new(at_dst)),

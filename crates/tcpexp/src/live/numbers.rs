@@ -56,6 +56,7 @@ impl FlowNumbers {
         }
         let flow = PairedFlow {
             flow: number,
+            number,
             ..flow.clone()
         };
         self.next = self.next.wrapping_add(1);

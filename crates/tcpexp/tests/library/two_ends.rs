@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use tcpexp::{CwndOptions, Error, Recording, cwnd};
+use tcpexp::{CwndOptions, Error, PathOptions, Recording, RttOptions, cwnd, path, rtt};
 use tcpexp_flow::Direction;
 use tcpexp_measure::sender::SenderRow;
 use tcpexp_pair::spp::Point;
@@ -97,4 +97,27 @@ fn a_flow_at_one_end_only_has_its_own_number() {
         senders_of(&src, Some(&dst)),
         BTreeSet::from([(0, 40_000, "reverse", "src"), (1, 80, "forward", "dst")])
     );
+}
+
+#[test]
+fn a_flow_of_both_captures_has_its_number_of_the_first_capture() {
+    // Flow 0 is in the first capture only. Without IP IDs, its packets shift no identification.
+    let without_ids = |text: String| text.replace(" flow", " v6 flow");
+    let recording =
+        |text: &str| Recording::spool("capture".into(), script::capture(text).as_slice()).unwrap();
+    let src = recording(&without_ids(HANDSHAKE.to_owned() + &download(false, 1)));
+    let dst = recording(&without_ids(download(true, 1)));
+    let mut numbers = Vec::new();
+    rtt(&src, &dst, &RttOptions::default(), |batch| {
+        numbers.extend(batch.flows.iter().map(|flow| flow.number.0));
+        numbers.extend(batch.ended.iter().map(|ended| ended.flow.number.0));
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+    path(&src, &dst, &PathOptions::default(), |batch| {
+        numbers.extend(batch.ended.iter().map(|ended| ended.summary.flow.number.0));
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+    assert_eq!(numbers, [1, 1, 1]);
 }

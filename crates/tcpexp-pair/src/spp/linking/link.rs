@@ -320,6 +320,7 @@ impl Linker {
         self.next = FlowId(flow.0 + 1);
         let paired = PairedFlow {
             flow,
+            number: locals[0].flow,
             protocol: locals[0].key.protocol(),
             initiator,
             responder,

@@ -8,8 +8,11 @@ use tcpexp_flow::{Direction, FlowId, Protocol};
 /// A flow found at both points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairedFlow {
-    /// Number of the flow in this run.
+    /// Number of the pairing of a flow at the source with one at the destination. A flow that is paired
+    /// again, because one capture lost sight of it, has a new one.
     pub flow: FlowId,
+    /// Number of the flow in results: that of the source's capture alone.
+    pub number: FlowId,
     /// Protocol.
     pub protocol: Protocol,
     /// Address and port of the initiator at the source point.
