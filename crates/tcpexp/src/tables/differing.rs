@@ -86,12 +86,20 @@ impl Selection {
         names.sort_by_key(|name| !used.contains(name));
         let sources = Levels::of(frame, &[SOURCE_COLUMN.to_owned()]);
         let values = self.parameters_by_source(table, &names)?;
-        let sources = (0..sources.len()).filter_map(|level| values.get(&sources.label(level)));
-        let columns: Vec<Vec<usize>> = (0..names.len())
-            .map(|place| sources.clone().map(|all| all[place]).collect())
-            .collect();
-        let kept = independent(&columns).into_iter();
-        let mut kept: Vec<String> = kept.map(|place| names[place].clone()).collect();
+        let selected = (0..sources.len()).filter_map(|level| values.get(&sources.label(level)));
+        let columns = |runs: Vec<&Vec<usize>>| -> Vec<Vec<usize>> {
+            let column = |place: usize| runs.iter().map(|all| all[place]).collect();
+            (0..names.len()).map(column).collect()
+        };
+        let mut kept = independent(&columns(selected.collect()));
+        if kept.is_empty() {
+            // The runs of one cell have the name that they have among all runs.
+            kept = independent(&columns(values.values().collect()));
+        }
+        let mut kept: Vec<String> = match kept.as_slice() {
+            [] => names,
+            kept => kept.iter().map(|&place| names[place].clone()).collect(),
+        };
         kept.retain(|name| !used.contains(name));
         Ok(kept)
     }
@@ -188,7 +196,9 @@ mod tests {
         let rows = all.grouped("goodput_bps", &groups, &[], &[]).unwrap();
         assert_eq!(rows.groups, [["cc"], ["link"]]);
         let fast = all.filters(vec!["link=fast".parse().unwrap()]);
-        assert_eq!(fast.distinguishing_selected(), ["cc"]);
+        assert_eq!(fast.clone().distinguishing_selected(), ["cc"]);
+        let one = fast.filters(vec!["cc=bbr".parse().unwrap()]);
+        assert_eq!(one.distinguishing_selected(), ["cc", "rate"]);
     }
 
     #[test]
