@@ -12,7 +12,7 @@ pub type IntervalRow = Labelled<IntervalSample, SenderLabel>;
 pub fn interval_columns() -> Columns<IntervalRow> {
     sender_label_columns(Columns::named("intervals"), |row: &IntervalRow| &row.flow)
         .name("direction", "Direction of the data: forward (from the end that wrote the log) or reverse.", |row| row.row.direction.name())
-        .time("start_time", "Start of the interval. The test of a log without dates starts at 1970-01-01.", |row| row.row.start)
+        .time("start_time", "Start of the interval. iperf3 writes the start of a test in whole seconds, and before it connects the streams: the true times are later by up to a second and some round trips, the same for the whole log. The test of a log without dates starts at 1970-01-01.", |row| row.row.start)
         .span("length_ns", "Length of the interval, in nanoseconds.", |row| row.row.length)
         .maybe_count("bytes", "Bytes written by the sending application, or read by the receiving one. Null if the log has no bytes.", |row| row.row.bytes)
         .maybe_count("goodput_bps", "These bytes as a rate, in bits per second. Null if bytes is null, and for an interval of zero length.", |row| row.row.goodput_bps)

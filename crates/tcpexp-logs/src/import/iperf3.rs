@@ -92,6 +92,7 @@ impl Test {
         let seconds = start["timestamp"]["timesecs"].as_i64();
         self.start =
             seconds.map(|seconds| Timestamp::from_nanos(0) + TimeDelta::from_seconds(seconds));
+        batch.coarse_start = self.start;
         let omitted = start["test_start"]["omit"].as_i64().unwrap_or(0);
         self.omitted = TimeDelta::from_seconds(omitted.clamp(0, LONGEST_SECONDS));
         let is_udp = start["test_start"]["protocol"].as_str() == Some("UDP");

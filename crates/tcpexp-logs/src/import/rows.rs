@@ -30,6 +30,9 @@ pub struct Batch {
     pub series_samples: Vec<SeriesSample>,
     /// The test that the log is of.
     pub test: Option<TestInfo>,
+    /// Start of a test whose log has no other absolute time, in whole seconds: the test starts up to a second
+    /// and some round trips later, and the times of [`intervals`](Self::intervals) with it.
+    pub coarse_start: Option<Timestamp>,
 }
 
 /// A test of a test tool.

@@ -12,6 +12,7 @@ use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
     DatasetFlow, EventRow, LogRow, LogSample, QueueRow, QueueSource, ReadingRow, RunEvent,
 };
+use tcpexp_units::TimeDelta;
 
 use super::captured_flows::{CapturedFlows, Known};
 use super::column_log::{ColumnLog, Line};
@@ -20,6 +21,7 @@ use super::names::Names;
 use super::span::Span;
 use super::survey::Surveyed;
 use super::tables::Tables;
+use super::test_start::TestStarts;
 use super::{ping_log, queue_log};
 use crate::error::chain;
 use crate::{Error, LogFile, checksum};
@@ -92,9 +94,12 @@ pub(super) struct Logs<'a> {
     flows: CapturedFlows,
     tables: &'a mut Tables,
     outcome: ReadLogs,
+    starts: TestStarts,
     /// First and last time of the captures, and of the current log.
     of_captures: Span,
     of_log: Span,
+    /// How much later than stated the test of the current log started.
+    delay: TimeDelta,
 }
 
 impl<'a> Logs<'a> {
@@ -112,8 +117,10 @@ impl<'a> Logs<'a> {
             flows: CapturedFlows::of(names, captures),
             tables,
             outcome: ReadLogs::default(),
+            starts: TestStarts::of(captures),
             of_captures,
             of_log: Span::default(),
+            delay: TimeDelta::ZERO,
         }
     }
 
@@ -126,6 +133,7 @@ impl<'a> Logs<'a> {
                 continue;
             }
             self.of_log = Span::default();
+            self.delay = TimeDelta::ZERO;
             match self.one(log) {
                 Ok(read) => {
                     self.outcome.read.push(read);
@@ -312,6 +320,15 @@ impl<'a> Logs<'a> {
         for flow in &batch.flows {
             flows.insert(flow.flow, self.flows.known(flow));
         }
+        if let Some(stated) = batch.coarse_start {
+            match self.starts.delay(stated, &batch.flows) {
+                Some(delay) => self.delay = delay,
+                None => self.outcome.warnings.push(format!(
+                    "{}: this log has the start of its test in whole seconds, and no capture at its end shows how its flows began: its times may be more than a second early",
+                    log.name
+                )),
+            }
+        }
         // A log counts directions from its own first local end, the dataset from the flow's
         // initiator.
         let whose = |flow: FlowId, direction: Direction| match flows.get(&flow) {
@@ -333,7 +350,8 @@ impl<'a> Logs<'a> {
                 .logs
                 .add(row(whose, LogSample::Sender(sample)))?;
         }
-        for interval in batch.intervals {
+        for mut interval in batch.intervals {
+            interval.start = interval.start + self.delay;
             self.of_log.add(interval.start);
             let whose = whose(interval.flow, interval.direction);
             self.tables

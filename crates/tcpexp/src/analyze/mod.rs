@@ -25,6 +25,7 @@ mod run_dir;
 mod span;
 mod survey;
 mod tables;
+mod test_start;
 mod traffic;
 mod warnings;
 

@@ -42,6 +42,7 @@ mod simulated_translation;
 mod single_rtt;
 mod sweep_datasets;
 mod tcptrace;
+mod test_starts;
 mod throughput;
 mod true_losses;
 mod two_ends;
