@@ -35,7 +35,8 @@ pub struct FlowDelay {
     /// Destination port of TCP or UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destination_port: Option<u16>,
-    /// One-way delay. The path's loss applies too, and unless the delay is 0, so do its jitter and
+    /// One-way delay, in place of the path's. A round trip has it twice, unless `reverse` lists flows of
+    /// its own. The path's loss applies too, and unless the delay is 0, so do its jitter and
     /// reordering.
     #[schemars(with = "Text<TimeDelta>")]
     pub delay: TimeDelta,
