@@ -95,7 +95,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<LogRow> {
 fn intervals(columns: Builder<LogRow>) -> Builder<LogRow> {
     const NULL: &str = "Null if the log has no such value, and for other logs.";
     columns
-        .maybe_span("interval_ns", "Length of the load generator's interval, in nanoseconds. An iperf3 log has the start of its test in whole seconds, so the times of its rows count from two round trips after the SYN of the last stream if the capture at its end has it (for UDP, from the first datagram); iperf3 starts some milliseconds later. Null for other logs.", |row| Some(row.interval()?.length))
+        .maybe_span("interval_ns", "Length of the load generator's interval, in nanoseconds. An iperf3 log has the start of its test in whole seconds, so the times of its rows count from the first data of the test in the capture at its end, if there is one. Null for other logs.", |row| Some(row.interval()?.length))
         .maybe_count("interval_bytes", &format!("Bytes written by the sending application in the interval, or read by the receiving one. {NULL}"), |row| row.interval()?.bytes)
         .maybe_count("interval_goodput_bps", &format!("These bytes as a rate in bits per second. {NULL}"), |row| row.interval()?.goodput_bps)
         .maybe_count("interval_retransmitted_segments", &format!("Segments retransmitted in the interval. {NULL}"), |row| row.interval()?.retransmitted_segments)

@@ -24,6 +24,7 @@ use super::tables::Tables;
 use super::test_start::TestStarts;
 use super::{ping_log, queue_log};
 use crate::error::chain;
+use crate::view::View;
 use crate::{Error, LogFile, checksum};
 
 /// A log of the run.
@@ -94,7 +95,7 @@ pub(super) struct Logs<'a> {
     flows: CapturedFlows,
     tables: &'a mut Tables,
     outcome: ReadLogs,
-    starts: TestStarts,
+    starts: TestStarts<'a>,
     /// First and last time of the captures, and of the current log.
     of_captures: Span,
     of_log: Span,
@@ -105,6 +106,7 @@ pub(super) struct Logs<'a> {
 impl<'a> Logs<'a> {
     pub(super) fn new(
         names: &Names,
+        views: [Option<View<'a>>; 2],
         captures: [Option<&Surveyed>; 2],
         tables: &'a mut Tables,
     ) -> Self {
@@ -117,7 +119,7 @@ impl<'a> Logs<'a> {
             flows: CapturedFlows::of(names, captures),
             tables,
             outcome: ReadLogs::default(),
-            starts: TestStarts::of(captures),
+            starts: TestStarts::of(views, captures),
             of_captures,
             of_log: Span::default(),
             delay: TimeDelta::ZERO,
@@ -321,10 +323,10 @@ impl<'a> Logs<'a> {
             flows.insert(flow.flow, self.flows.known(flow));
         }
         if let Some(stated) = batch.coarse_start {
-            match self.starts.delay(stated, &batch.flows) {
+            match self.starts.delay(stated, &batch.flows)? {
                 Some(delay) => self.delay = delay,
                 None => self.outcome.warnings.push(format!(
-                    "{}: this log has the start of its test in whole seconds, and no capture at its end shows how its flows began: its times may be more than a second early",
+                    "{}: this log has the start of its test in whole seconds, and no capture at its end shows the first data of the test: its times may be more than a second early",
                     log.name
                 )),
             }

@@ -231,7 +231,7 @@ impl Run<'_> {
         }
         .write(&mut tables.flows)?;
         self.path_changes(tables)?;
-        let logs = Logs::new(&names, captures, tables).read(self.inputs.logs)?;
+        let logs = Logs::new(&names, self.views, captures, tables).read(self.inputs.logs)?;
         let mut manifest = Manifest::new(&self.options.run, self.origin.as_nanos());
         let range = self.views[0].and_then(|view| view.range());
         manifest.options = option_words(self.options, range, self.inputs.dst.is_some());

@@ -4,79 +4,132 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{InitiatorKnown, Protocol};
+use tcpexp_flow::{FlowKey, Packets, Protocol};
 use tcpexp_logs::import::ImportedFlow;
 use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::survey::Surveyed;
+use crate::Error;
+use crate::view::View;
 
-/// The earliest starts of tests, by the flows that they use.
+/// The captures that show when tests start.
 ///
-/// iperf3 reads the clock when the control connection opens. Then it exchanges parameters and connects its
-/// streams. Each stream begins with a cookie, which the client sends at the end of the handshake; the server
-/// starts the test when it has the cookie of the last stream, and its word of this reaches the client one
-/// round trip after the handshake (`iperf_handle_message_client` and `iperf_run_server` of its source). The
-/// test starts later by the time that both programs take.
+/// iperf3 reads the clock when the control connection opens. Then it exchanges parameters and connects the
+/// streams. Each stream begins with a cookie from the client. The server starts the test when it has all
+/// cookies, and tells the client; the end that sends then sends at once.
 #[derive(Debug)]
-pub(super) struct TestStarts(HashMap<Ends, Timestamp, FixedState>);
+pub(super) struct TestStarts<'a>(Vec<Captured<'a>>);
 
-/// The end that has the log and the capture, and the other end.
+/// A capture, and the flows that were captured at one of their ends.
+#[derive(Debug)]
+struct Captured<'a> {
+    view: View<'a>,
+    /// By the end of the capture and the other end.
+    flows: HashMap<Ends, AtEnd, FixedState>,
+}
+
 type Ends = (SocketAddr, SocketAddr);
 
+/// A flow at the end where it was captured.
+#[derive(Clone, Copy, Debug)]
+struct AtEnd {
+    is_initiator: bool,
+    handshake_rtt: Option<TimeDelta>,
+}
+
 /// Longest time between the stated and the true start: parts of a second, the round trips of the setup, and
-/// the retransmission of a packet. A flow that begins later is another one on the same ports.
+/// the retransmission of its packets. A flow that begins later is another one on the same ports.
 const MAX_DELAY: TimeDelta = TimeDelta::from_seconds(10);
 
-impl TestStarts {
-    pub(super) fn of(captures: [Option<&Surveyed>; 2]) -> Self {
-        let mut starts = HashMap::default();
-        for capture in captures.into_iter().flatten() {
-            let connections = capture.connections.iter();
-            for (ends, start) in connections.flat_map(|(_, connection)| starts_of(connection)) {
-                // Of several flows on the same ports, the first one counts, as for the rows of logs.
-                starts.entry(ends).or_insert(start);
-            }
-        }
-        Self(starts)
+/// Payload of iperf3's cookie (`COOKIE_SIZE` in its `iperf_api.h`). The first datagram of a UDP stream is
+/// shorter. Longer packets have the data of the test.
+const COOKIE_BYTES: u32 = 37;
+
+/// Packets of one step through a capture.
+const STEP: usize = 4_096;
+
+impl<'a> TestStarts<'a> {
+    /// `views` and `captures` are the same captures, by [`Point::index`](tcpexp_pair::spp::Point::index).
+    pub(super) fn of(views: [Option<View<'a>>; 2], captures: [Option<&Surveyed>; 2]) -> Self {
+        let pairs = views.into_iter().zip(captures);
+        let found = pairs.filter_map(|(view, capture)| {
+            let connections = capture?.connections.iter();
+            let flows = connections.flat_map(|(_, connection)| at_ends(connection));
+            Some(Captured {
+                view: view?,
+                flows: flows.collect(),
+            })
+        });
+        Self(found.collect())
     }
 
     /// By how much the test of these flows starts later than `stated`; `None` if no capture shows it.
-    pub(super) fn delay(&self, stated: Timestamp, flows: &[ImportedFlow]) -> Option<TimeDelta> {
-        let start = |flow: &ImportedFlow| self.0.get(&flow.local.zip(flow.remote)?).copied();
-        // A test starts with the last of its streams.
-        let starts: Option<Vec<Timestamp>> = flows.iter().map(start).collect();
-        let delay = starts?.into_iter().max()? - stated;
-        (TimeDelta::ZERO..MAX_DELAY)
-            .contains(&delay)
-            .then_some(delay)
+    pub(super) fn delay(
+        &self,
+        stated: Timestamp,
+        flows: &[ImportedFlow],
+    ) -> Result<Option<TimeDelta>, Error> {
+        for captured in &self.0 {
+            if let Some(start) = captured.start(stated, flows)? {
+                return Ok(Some(start - stated));
+            }
+        }
+        Ok(None)
     }
 }
 
-/// The earliest start of a test that uses a flow, for the log at each end.
-fn starts_of(connection: &ConnectionSummary) -> Vec<(Ends, Timestamp)> {
-    let ConnectionSummary {
-        initiator,
-        responder,
-        first_at,
-        ..
-    } = *connection;
-    let at_initiator = (initiator, responder);
-    let at_responder = (responder, initiator);
-    if connection.protocol == Protocol::Udp {
-        // Without a handshake, the first datagram is the client's, one round trip before the start.
-        return vec![(at_initiator, first_at), (at_responder, first_at)];
-    }
-    // The handshake has no round-trip time if its SYN was repeated.
-    let Some(rtt) = connection.handshake_rtt else {
-        return Vec::new();
-    };
-    match (connection.initiator_known, connection.vantage) {
-        (InitiatorKnown::Syn, Some(Vantage::Initiator)) => {
-            vec![(at_initiator, first_at + rtt + rtt)]
+impl Captured<'_> {
+    fn start(&self, stated: Timestamp, flows: &[ImportedFlow]) -> Result<Option<Timestamp>, Error> {
+        let ends = flows.iter().map(|flow| flow.local.zip(flow.remote));
+        let known = ends.map(|ends| Some((ends?, *self.flows.get(&ends?)?)));
+        let Some(known) = known.collect::<Option<HashMap<Ends, AtEnd>>>() else {
+            return Ok(None);
+        };
+        let latest = stated + MAX_DELAY;
+        let mut walk = self.view.walk()?;
+        let (mut found, mut is_over) = (None, known.is_empty());
+        while !is_over && found.is_none() {
+            let shown = walk.show(STEP, |sighted| {
+                is_over |= sighted.at > latest;
+                if found.is_some() || is_over || sighted.packet.payload_bytes <= COOKIE_BYTES {
+                    return;
+                }
+                let (key, from) = FlowKey::of(sighted.packet);
+                let (from, to) = (key.endpoint(from), key.endpoint(from.opposite()));
+                let sent = known.get(&(from, to)).map(|flow| (flow, true));
+                let received = || known.get(&(to, from)).map(|flow| (flow, false));
+                let of_test = sent.or_else(received).filter(|_| sighted.at >= stated);
+                found = of_test.map(|(flow, is_sent)| (sighted.at, *flow, is_sent));
+            });
+            is_over |= shown == 0;
         }
-        (InitiatorKnown::Syn, Some(Vantage::Responder)) => vec![(at_responder, first_at + rtt)],
+        Ok(found.and_then(|(at, flow, is_sent)| {
+            // The data reaches the server one round trip after it told the client to start.
+            let since_start = match (is_sent, flow.is_initiator) {
+                (false, false) => flow.handshake_rtt?,
+                _ => TimeDelta::ZERO,
+            };
+            Some(at - since_start).filter(|start| *start >= stated)
+        }))
+    }
+}
+
+/// A connection at the ends where it was captured.
+fn at_ends(connection: &ConnectionSummary) -> Vec<(Ends, AtEnd)> {
+    let (initiator, responder) = (connection.initiator, connection.responder);
+    let at_end = |is_initiator| AtEnd {
+        is_initiator,
+        handshake_rtt: connection.handshake_rtt,
+    };
+    let at_initiator = ((initiator, responder), at_end(true));
+    let at_responder = ((responder, initiator), at_end(false));
+    match (connection.protocol, connection.vantage) {
+        // Datagrams do not show where they were captured. The delay of the path is far below a second.
+        (Protocol::Udp, _) => vec![at_initiator, at_responder],
+        (_, Some(Vantage::Initiator)) => vec![at_initiator],
+        (_, Some(Vantage::Responder)) => vec![at_responder],
         _ => Vec::new(),
     }
 }
