@@ -93,6 +93,15 @@ pub fn logged_senders(paths: &[PathBuf], format: Option<Format>) -> Result<Truth
             Some(format) => format,
             None => log.guess()?,
         };
+        if !format.has_states() {
+            return Err(Error::Nothing {
+                path: path.clone(),
+                why: format!(
+                    "a log of {} has numbers of whole intervals, and no states to compare",
+                    format.name()
+                ),
+            });
+        }
         let name = log.name().to_owned();
         // `kernel_records` takes one batch with all rows of a log.
         let mut whole = Batch::default();

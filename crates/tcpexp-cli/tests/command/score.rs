@@ -236,3 +236,10 @@ fn losses_between_two_captures_are_scored_against_the_bottleneck_log() {
         @"cannot read loss/drops.log: line 2 cannot be used: not a line of this format"
     );
 }
+
+#[test]
+fn a_log_of_intervals_has_no_states_to_compare() {
+    let desk = Desk::new();
+    desk.put("first.json", b"{\"start\": {}, \"intervals\": []}");
+    assert_snapshot!(desk.failure("score src.pcap first.json"), @"nothing usable in first.json: a log of iperf3 has numbers of whole intervals, and no states to compare");
+}

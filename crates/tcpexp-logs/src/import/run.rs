@@ -85,6 +85,12 @@ impl Format {
 }
 
 impl Format {
+    /// True if a log has states of the sender at single ACKs or polls. The logs of iperf3 and Flent have
+    /// numbers of whole intervals.
+    pub const fn has_states(self) -> bool {
+        !self.is_document()
+    }
+
     /// True if a log is one JSON document, and not read by line.
     pub(super) const fn is_document(self) -> bool {
         matches!(self, Self::Iperf3 | Self::Flent)
