@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_logs::import::{Batch, Format};
+use tcpexp_logs::import::{Batch, Format, Unusable};
 use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
     DatasetFlow, EventRow, LogRow, LogSample, QueueRow, QueueSource, ReadingRow, RunEvent,
 };
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, counted};
 
 use super::captured_flows::{CapturedFlows, Known};
 use super::column_log::{ColumnLog, Line};
@@ -138,6 +138,7 @@ impl<'a> Logs<'a> {
             self.delay = TimeDelta::ZERO;
             match self.one(log) {
                 Ok(read) => {
+                    self.outcome.warnings.extend(unused_warning(&read));
                     self.outcome.read.push(read);
                     if self.of_log.is_apart_from(self.of_captures) {
                         self.outcome.warnings.push(format!(
@@ -189,45 +190,55 @@ impl<'a> Logs<'a> {
         };
         match kind {
             LogKind::Import(format) => self.import(log, file, format, &mut input)?,
-            LogKind::Queue => self.lines(log, file, &mut input, |logs, line| {
-                let states = queue_log::states(line)?;
-                Some(states.into_iter().try_for_each(|(at, state)| {
-                    logs.of_log.add(at);
-                    logs.tables.queue.add(QueueRow {
-                        at,
-                        source: QueueSource::Log {
-                            log: Arc::clone(&log.name),
-                            state: Box::new(state),
-                        },
-                    })
-                }))
-            })?,
+            LogKind::Queue => self.lines(
+                log,
+                file,
+                &mut input,
+                |_| false,
+                |logs, line| {
+                    let states = queue_log::states(line)?;
+                    Some(states.into_iter().try_for_each(|(at, state)| {
+                        logs.of_log.add(at);
+                        logs.tables.queue.add(QueueRow {
+                            at,
+                            source: QueueSource::Log {
+                                log: Arc::clone(&log.name),
+                                state: Box::new(state),
+                            },
+                        })
+                    }))
+                },
+            )?,
             LogKind::Columns => self.columns(log, file, &mut input)?,
-            LogKind::Ping => self.lines(log, file, &mut input, |logs, line| {
-                let sample = ping_log::answer(line)?;
-                Some(logs.tables.logs.add(LogRow {
-                    log: Arc::clone(&log.name),
-                    kind: LogKind::Ping.name().into(),
-                    flow: None,
-                    direction: None,
-                    sample,
-                }))
-            })?,
+            LogKind::Ping => {
+                self.lines(log, file, &mut input, ping_log::is_remark, |logs, line| {
+                    let sample = ping_log::answer(line)?;
+                    Some(logs.tables.logs.add(LogRow {
+                        log: Arc::clone(&log.name),
+                        kind: LogKind::Ping.name().into(),
+                        flow: None,
+                        direction: None,
+                        sample,
+                    }))
+                })?;
+            }
         }
         Ok(input)
     }
 
-    /// Reads a log line by line. `take` returns `None` for a line of another format.
+    /// Reads a log line by line. `is_remark` is true for a line without data, and `take` returns `None` for
+    /// a line of another format.
     fn lines(
         &mut self,
         log: &LogSource,
         file: LogFile,
         input: &mut LogInput,
+        is_remark: impl Fn(&str) -> bool,
         take: impl Fn(&mut Self, &str) -> Option<Result<(), Error>>,
     ) -> Result<(), Error> {
         file.each_line(|line| {
             input.lines += 1;
-            if line.trim().is_empty() {
+            if line.trim().is_empty() || is_remark(line) {
                 input.passed_over += 1;
                 return Ok(());
             }
@@ -380,6 +391,26 @@ impl<'a> Logs<'a> {
         }
         Ok(())
     }
+}
+
+/// A warning of lines that are not used.
+fn unused_warning(log: &LogInput) -> Option<String> {
+    let cut_off = Unusable::CutOff.to_string();
+    // The last line of a log that was still being written is cut off.
+    let reasons = log
+        .not_used
+        .iter()
+        .filter(|(reason, _)| **reason != cut_off);
+    let unused: u64 = reasons.clone().map(|(_, lines)| lines).sum();
+    let reasons: Vec<&str> = reasons.map(|(reason, _)| reason.as_str()).collect();
+    (unused > 0).then(|| {
+        format!(
+            "{}: {unused} of {} not used: {}",
+            log.file.path,
+            counted(log.lines, "line"),
+            reasons.join(", ")
+        )
+    })
 }
 
 /// Returns an error without a usable line: the log is most likely one of another kind.

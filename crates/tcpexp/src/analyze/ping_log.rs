@@ -20,6 +20,12 @@ pub(super) fn answer(line: &str) -> Option<LogSample> {
     })
 }
 
+/// True for a line without a request's answer: the heading, the summary, and requests without an answer
+/// (`-O`). With `-D`, all other lines begin with their time.
+pub(super) fn is_remark(line: &str) -> bool {
+    !line.starts_with('[') || line.contains("] no answer yet for icmp_seq=")
+}
+
 /// Returns a decimal number times 10^`zeros`; truncates further decimals.
 fn scaled(text: &str, zeros: usize) -> Option<i64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
@@ -55,14 +61,17 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_ignored() {
-        for line in [
-            "PING 172.16.11.2 (172.16.11.2) 56(84) bytes of data.",
-            "[1767225609.778130] no answer yet for icmp_seq=3",
-            "[now] 64 bytes from 172.16.11.2: icmp_seq=17 ttl=63 time=40.1 ms",
-            "rtt min/avg/max/mdev = 40.0/40.1/40.2/0.1 ms",
+    fn other_lines_are_remarks_or_unusable() {
+        for (line, is_known) in [
+            ("PING 172.16.11.2 (172.16.11.2) 56(84) bytes of data.", true),
+            ("[1767225609.778130] no answer yet for icmp_seq=3", true),
+            ("rtt min/avg/max/mdev = 40.0/40.1/40.2/0.1 ms", true),
+            (
+                "[now] 64 bytes from 172.16.11.2: icmp_seq=17 ttl=63 time=40.1 ms",
+                false,
+            ),
         ] {
-            assert_eq!(answer(line), None, "{line}");
+            assert_eq!((answer(line), is_remark(line)), (None, is_known), "{line}");
         }
     }
 }
