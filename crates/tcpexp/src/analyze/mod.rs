@@ -10,6 +10,7 @@ mod column_log;
 mod dataset_dir;
 mod flow_rows;
 mod inputs;
+mod log_source;
 mod logs;
 mod manifest;
 mod manifest_file;
@@ -35,7 +36,7 @@ pub use again::RecordedDataset;
 pub use by_table::merge_by_table;
 pub use dataset_dir::DatasetDir;
 pub use inputs::{AnalyzeInputs, AnalyzeOptions};
-pub use logs::{LogKind, LogSource};
+pub use log_source::{LogKind, LogSource};
 pub(crate) use manifest::columns_of_run;
 pub use manifest::{
     CaptureInput, Checked, ClockSetBack, Comparison, LogInput, Manifest, TableEntry, Unpaired,
