@@ -64,6 +64,7 @@ pub(crate) struct RttArgs {
     ///
     /// Memory use grows with this time.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    #[arg(requires = "dst")]
     pub(crate) max_owd: TimeDelta,
 
     /// Assume equal minimum delays in both directions, to compute the clock offset

@@ -358,3 +358,10 @@ fn a_capture_without_acks_has_flows_and_no_round_trip_times() {
     assert_eq!(desk.text("rtt asked.pcap --live"), "");
     assert_eq!(desk.written(), ["asked.pcap"]);
 }
+
+#[test]
+fn an_option_of_two_captures_requires_both() {
+    let desk = Desk::new();
+    assert_snapshot!(desk.misuse("rtt src.pcap --max-owd 1s"), @"error: the following required arguments were not provided:");
+    assert_snapshot!(desk.misuse("rtt src.pcap --symmetric"), @"error: the following required arguments were not provided:");
+}
