@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
 use thiserror::Error;
 
+use super::common::{CommonPackets, in_order};
 use super::fields::Ends;
 use super::identification::{Field, Identification};
 use super::progress::advancing;
 use super::repeats::Recurrences;
-use super::shift::Shifts;
 use super::sides::Sides;
 use super::sketch::Sketched;
 use super::spacing::{Spaced, SpacedOwds};
@@ -25,9 +25,6 @@ use crate::spp::point::Point;
 /// Minimum number of proven packets of each way to estimate the clocks from: three in a row confirm
 /// each other's delay, and one more may be a false match.
 const MIN_PROVEN: usize = 4;
-/// Below this many packets that occur once in both samples, packets that only their IP ID
-/// distinguishes are used too.
-const FEW_COMMON: usize = 16;
 
 /// Why two captures cannot be measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -97,42 +94,13 @@ impl Alignment {
                 return Err(NothingInCommon::NoPackets { point });
             }
         }
-        // Addresses distinguish flows unless they are translated. Content alone also matches
-        // translated flows, unless many flows have identical content.
-        let by_endpoints = src.by_endpoints.common(&mut dst.by_endpoints);
-        let by_content = src.by_content.common(&mut dst.by_content).once;
-        let alike = by_endpoints.alike;
-        let mut common = by_endpoints.once;
-        if common.len() < FEW_COMMON {
-            common.extend(by_endpoints.by_id);
-            common.sort_unstable_by_key(|(packet, _)| packet.record);
-        }
-        let by_rest = src.by_rest.common(&mut dst.by_rest).once;
-        let shifted = Shifts::learn(&by_rest);
-        let translated = by_content.iter().any(|(a, b)| is_translated(a, b));
-        if common.is_empty() || (translated && by_content.len() > common.len()) {
-            common = by_content;
-        }
-        if !shifted.is_empty() {
-            let shifts = Shifts::new(&shifted);
-            common.extend(shifts.undone(&by_rest));
-            common.extend(shifts.common(src.by_endpoints.kept(), dst.by_endpoints.kept()));
-            common.sort_unstable_by_key(|(packet, _)| packet.record);
-            common.dedup_by_key(|(packet, _)| packet.record);
-        }
-        let found = common.len() as u64;
-        let recurrences = [&src.repeats.found, &dst.repeats.found];
-        // A recurring datagram may match another one a period away and mislead the clocks.
-        common.retain(|(a, b)| {
-            a.fields.is_tcp || Recurrences::is_distinguishable(recurrences, [&a.fields, &b.fields])
-        });
-        let alike = alike + found - common.len() as u64;
-        let spaced = src.repeats.spaced.spaced(&dst.repeats.spaced);
-        if common.len() < FEW_COMMON {
-            common.extend(spaced.iter().flat_map(|spaced| &spaced.common));
-            common.sort_unstable_by_key(|(packet, _)| packet.record);
-            common.dedup_by_key(|(packet, _)| packet.record);
-        }
+        let CommonPackets {
+            packets: common,
+            alike,
+            spaced,
+            shifted,
+            translated,
+        } = CommonPackets::of(&mut src, &mut dst);
         // Retransmissions that match originals would make it seem that the path changes timestamps.
         let common = Identification::without_sent_again(common);
         let common = Identification::without_mistaken(common, Field::Timestamps);
@@ -144,18 +112,7 @@ impl Alignment {
         identification.translated |= translated;
         identification.shifted = shifted;
         let common = Identification::without_mistaken(common, Field::IpId);
-        let proven = beyond_doubt(&common, [&src, &dst], identification.recut);
-        let (mut sides, mut is_proven) = learn_sides(&common, &proven);
-        let mut proven = proven;
-        // Without IP IDs, timestamps and SYNs only the progress of a connection proves originals.
-        if !is_proven {
-            let begins =
-                [&src, &dst].map(|survey| survey.first.map_or(Timestamp::MIN, |(_, at)| at));
-            proven.extend(advancing(&common, begins));
-            proven.sort_unstable_by_key(|(packet, _)| packet.record);
-            proven.dedup_by_key(|(packet, _)| packet.record);
-            (sides, is_proven) = learn_sides(&common, &proven);
-        }
+        let (proven, sides, is_proven) = prove(&common, [&src, &dst], identification.recut);
         let all = crossings(&common, &sides);
         let proven = crossings(&proven, &sides);
         let ticks = [src.tick.tick(), dst.tick.tick()];
@@ -214,17 +171,24 @@ fn busiest_hosts(common: &[(Sketched, Sketched)], sides: &Sides) -> Option<[Ipv4
     Some(hosts.map(Ipv4Addr::from_bits))
 }
 
-fn is_translated(a: &Sketched, b: &Sketched) -> bool {
-    let endpoints = |s: &Sketched| {
-        let f = s.fields;
-        (
-            f.source_address,
-            f.source_port,
-            f.destination_address,
-            f.destination_port,
-        )
-    };
-    endpoints(a) != endpoints(b)
+/// The packets that certainly are originals, the sides of the hosts, and true if there are enough of these
+/// packets to estimate the clocks from.
+fn prove(
+    common: &[(Sketched, Sketched)],
+    surveys: [&Survey; 2],
+    recut: bool,
+) -> (Vec<(Sketched, Sketched)>, Sides, bool) {
+    let mut proven = beyond_doubt(common, surveys, recut);
+    let (sides, is_proven) = learn_sides(common, &proven);
+    if is_proven {
+        return (proven, sides, is_proven);
+    }
+    // Without IP IDs, timestamps and SYNs only the progress of a connection proves originals.
+    let begins = surveys.map(|survey| survey.first.map_or(Timestamp::MIN, |(_, at)| at));
+    proven.extend(advancing(common, begins));
+    in_order(&mut proven);
+    let (sides, is_proven) = learn_sides(common, &proven);
+    (proven, sides, is_proven)
 }
 
 /// Returns the packets of `common` that are certainly one packet, whatever the captures missed.

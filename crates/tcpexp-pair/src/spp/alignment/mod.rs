@@ -3,6 +3,7 @@
 
 mod align;
 mod begins;
+mod common;
 mod fields;
 mod identification;
 mod progress;
