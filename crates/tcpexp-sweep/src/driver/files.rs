@@ -49,56 +49,7 @@ pub(super) fn look(
     generators: &[Generator],
     owner: &str,
 ) -> (Vec<Seen>, Vec<String>) {
-    let one = |name: &String| -> Result<(Seen, Vec<String>), Trouble> {
-        let host = cell
-            .setup
-            .hosts
-            .get(name)
-            .ok_or_else(|| Trouble::Unknown(name.to_owned()))?;
-        let script = site::preflight(&cell.setup, (name, host), generators, owner);
-        let output = crew.run(
-            name,
-            "preflight",
-            &Script::new(script).as_root().within(PATIENCE),
-        )?;
-        let text = output.text();
-        let facts = |key: &'static str| text.lines().filter_map(move |line| line.strip_prefix(key));
-        let mut problems: Vec<String> = facts("problem=")
-            .map(|text| format!("{name}: {text}"))
-            .collect();
-        let (sent, back) = (output.started.as_nanos(), output.finished.as_nanos());
-        // As in NTP (RFC 5905), the host's clock is compared with the middle of the exchange. The
-        // error is at most half the round trip.
-        let here = sent + (back - sent) / 2;
-        let there = facts("clock_ns=")
-            .next()
-            .and_then(|text| text.parse::<i64>().ok());
-        if there.is_none() {
-            problems.push(format!("{name}: cannot read its clock"));
-        }
-        let offset = there.map_or(0, |there| there - here);
-        let within = cell.setup.run.clock_within.as_nanos();
-        // Only a difference beyond the error of the measurement is certain.
-        if offset.abs() > within + (back - sent) / 2 {
-            let seconds = offset as f64 / 1e9;
-            problems.push(format!(
-                "{name}: its clock differs from ours by {seconds:+.3} s"
-            ));
-        }
-        problems.extend(held(crew, (name, host), owner)?);
-        // The offset is only known to within half the round trip.
-        let known = if offset.abs() > (back - sent) / 2 {
-            offset
-        } else {
-            0
-        };
-        let seen = Seen {
-            host: name.clone(),
-            lead_ns: known,
-            kernel: facts("kernel=").next().map(str::to_owned),
-        };
-        Ok((seen, problems))
-    };
+    let one = |name: &String| look_at(crew, cell, generators, owner, name);
     let looks: Vec<_> = thread::scope(|scope| {
         let one = &one;
         let jobs: Vec<_> = crew
@@ -125,6 +76,51 @@ pub(super) fn look(
         }
     }
     (hosts, problems)
+}
+
+/// One host, and the problems found.
+fn look_at(
+    crew: &Crew<'_>,
+    cell: &Cell,
+    generators: &[Generator],
+    owner: &str,
+    name: &str,
+) -> Result<(Seen, Vec<String>), Trouble> {
+    let host = cell.setup.hosts.get(name);
+    let host = host.ok_or_else(|| Trouble::Unknown(name.to_owned()))?;
+    let script = site::preflight(&cell.setup, (name, host), generators, owner);
+    let script = Script::new(script).as_root().within(PATIENCE);
+    let output = crew.run(name, "preflight", &script)?;
+    let text = output.text();
+    let facts = |key: &'static str| text.lines().filter_map(move |line| line.strip_prefix(key));
+    let mut problems: Vec<String> = facts("problem=")
+        .map(|text| format!("{name}: {text}"))
+        .collect();
+    // As in NTP (RFC 5905), the host's clock is compared with the middle of the exchange. The error is
+    // at most half the round trip.
+    let (sent, back) = (output.started.as_nanos(), output.finished.as_nanos());
+    let error = (back - sent) / 2;
+    let there = facts("clock_ns=").next();
+    let there = there.and_then(|text| text.parse::<i64>().ok());
+    if there.is_none() {
+        problems.push(format!("{name}: cannot read its clock"));
+    }
+    let offset = there.map_or(0, |there| there - (sent + error));
+    let within = cell.setup.run.clock_within.as_nanos();
+    // Only a difference beyond the error of the measurement is certain.
+    if offset.abs() > within + error {
+        let seconds = offset as f64 / 1e9;
+        problems.push(format!(
+            "{name}: its clock differs from ours by {seconds:+.3} s"
+        ));
+    }
+    problems.extend(held(crew, (name, host), owner)?);
+    let seen = Seen {
+        host: name.to_owned(),
+        lead_ns: if offset.abs() > error { offset } else { 0 },
+        kernel: facts("kernel=").next().map(str::to_owned),
+    };
+    Ok((seen, problems))
 }
 
 /// A message if another owner holds the router. Fails if the router cannot emulate.
