@@ -149,22 +149,8 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     if args.resume && !args.yes {
         confirm_changes(dir, &plan)?;
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    let signalled = Arc::clone(&stop);
     let is_virtual = plan.kind == Kind::Lab && !is_guest();
-    ctrlc::set_handler(move || {
-        // Virtual machines end with this process and need no restoration. Hosts must be restored,
-        // even after a second Ctrl-C.
-        if is_virtual {
-            sweep_progress::line(
-                "interrupted: stopping the guests, keeping the finished runs; continue with --resume",
-            );
-            std::process::exit(130);
-        }
-        sweep_progress::line("interrupted: restoring the hosts; wait, then continue with --resume");
-        signalled.store(true, Ordering::Relaxed);
-    })
-    .context("cannot install a handler for Ctrl-C")?;
+    let stop = on_interrupt(is_virtual)?;
     let interrupt = || stop.load(Ordering::Relaxed);
     let progress = Progress::new(args.quiet);
     let parameters = plan.cells.iter().map(|cell| &cell.parameters);
@@ -209,6 +195,26 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     };
     drop(progress);
     end(summary)
+}
+
+/// Sets what Ctrl-C does. The flag becomes true when hosts must be restored.
+fn on_interrupt(is_virtual: bool) -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let signalled = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        // Virtual machines end with this process and need no restoration. Hosts must be restored,
+        // even after a second Ctrl-C.
+        if is_virtual {
+            sweep_progress::line(
+                "interrupted: stopping the guests, keeping the finished runs; continue with --resume",
+            );
+            std::process::exit(130);
+        }
+        sweep_progress::line("interrupted: restoring the hosts; wait, then continue with --resume");
+        signalled.store(true, Ordering::Relaxed);
+    })
+    .context("cannot install a handler for Ctrl-C")?;
+    Ok(stop)
 }
 
 /// The names of the runs of a task.
