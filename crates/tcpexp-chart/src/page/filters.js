@@ -29,6 +29,10 @@ function makeColourChoice(page, place, onChange) {
   const varied = page.parameters.filter((parameter) => parameter.is_distinguishing);
   for (const { name, heading } of varied) choice.append(element("option", { value: name }, heading));
   choice.append(element("option", { value: EVERYTHING }, "each line"));
+  // The parameter with the most values that have a colour each shows the most.
+  const distinct = varied.filter(({ values }) => values.length <= COLOURS.light.length);
+  const first = distinct.reduce((best, one) => (best.values.length >= one.values.length ? best : one), distinct[0] ?? varied[0]);
+  if (first) choice.value = first.name;
   choice.addEventListener("change", onChange);
   const box = element("fieldset", {}, element("legend", {}, "colour"), choice);
   if (varied.length > 0) place.append(box);
