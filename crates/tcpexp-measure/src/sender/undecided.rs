@@ -4,7 +4,7 @@ use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::row::SenderRow;
-use super::sample::{CwndSource, Phase, SenderSample};
+use super::sample::{CwndSource, Limit, Phase, SenderSample};
 
 /// Consecutive unanswered ACKs that mean an immediate window cut. A proportional reduction (RFC
 /// 6937) lets the sender answer at least every third ACK for factors of 1/2 and above.
@@ -14,6 +14,12 @@ const MOST: usize = 4_096;
 /// Number of samples whose memory a sender keeps for the next ones. A capture has many thousands of
 /// senders, and few of them wait at the same time.
 const KEPT: usize = 4;
+
+/// A sender sends what fits once the room is this part of its window (`tcp_tso_win_divisor`).
+const DEFERRED_PART: u32 = 3;
+/// A sender sends what fits once the room holds a super-packet of 64 KiB (`GSO_LEGACY_MAX_SIZE`), here in
+/// segments of 1448 bytes.
+const MOST_DEFERRED: u32 = 45;
 
 /// Samples of a sender that filled its window and then sent nothing.
 #[derive(Debug, Default)]
@@ -112,6 +118,13 @@ impl Undecided {
                 .smss_bytes
                 .map(|smss| u64::from(smss) * u64::from(cwnd));
             sample.cwnd_source = CwndSource::Filled;
+            if sample.limit == Some(Limit::Application)
+                && sample
+                    .pipe_segments
+                    .is_some_and(|pipe| is_deferral(cwnd, pipe))
+            {
+                sample.limit = Some(Limit::CongestionWindow);
+            }
             if was_reduced && is_cut {
                 // The cut sets the threshold to the window that it leaves.
                 sample.ssthresh_segments = Some(ssthresh);
@@ -150,6 +163,13 @@ impl Undecided {
     }
 }
 
+/// True if a sender with this window and pipe may wait for more room, to send several segments at once
+/// (`tcp_tso_should_defer` of Linux).
+fn is_deferral(cwnd_segments: u32, pipe_segments: u32) -> bool {
+    let room = cwnd_segments.saturating_sub(pipe_segments);
+    room <= (cwnd_segments / DEFERRED_PART).min(MOST_DEFERRED)
+}
+
 /// A reduction of the window without a loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reduced {
@@ -157,4 +177,25 @@ pub(super) struct Reduced {
     pub(super) cwnd: u32,
     /// The window right after the reduction, in segments.
     pub(super) ssthresh: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_waits_for_room_for_a_super_packet_and_no_longer() {
+        for (cwnd, pipe, expected) in [
+            (613, 604, true),
+            (613, 568, true),
+            (613, 567, false),
+            (10, 7, true),
+            (10, 6, false),
+            (2, 1, false),
+            // A window that was cut is below the pipe.
+            (20, 40, true),
+        ] {
+            assert_eq!(is_deferral(cwnd, pipe), expected, "{cwnd} {pipe}");
+        }
+    }
 }
