@@ -247,10 +247,14 @@ impl<'a> Control<'a> {
         let output = self.run(&scripts::show(os), true)?;
         let text = output.text();
         let sections = sections::split(&text);
-        let section = |name: &str| sections.iter().find(|(known, _)| *known == name);
+        let state = sections.iter().find(|(known, _)| *known == "state");
+        // Without root's rights the script prints nothing, which is no router without a holder.
+        if state.is_none() && !self.runner.is_dry() {
+            return Err(ControlError::of_script(self.runner.host(), &output));
+        }
         Ok(Shown {
             holder: preflight::holder(&sections),
-            text: section("state").map_or(String::new(), |(_, text)| (*text).to_owned()),
+            text: state.map_or(String::new(), |(_, text)| (*text).to_owned()),
         })
     }
 
@@ -279,5 +283,50 @@ impl<'a> Control<'a> {
             return Ok(());
         }
         Err(ControlError::of_script(self.runner.host(), output))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::runner::RunError;
+
+    /// A host on which sudo asks for a password.
+    struct Locked;
+
+    impl Runner for Locked {
+        fn host(&self) -> &str {
+            "rtr"
+        }
+
+        fn run(&self, _: &Script) -> Result<Output, RunError> {
+            let at = Timestamp::from_nanos(0);
+            Ok(Output {
+                code: 1,
+                stdout: Vec::new(),
+                stderr: b"sudo: a password is required\n".to_vec(),
+                started: at,
+                finished: at,
+            })
+        }
+
+        fn fetch(&self, _: &str, _: &Path, _: Duration) -> Result<(), RunError> {
+            Ok(())
+        }
+
+        fn upload(&self, _: &Path, _: &str, _: Duration) -> Result<(), RunError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_router_that_cannot_be_read_is_not_shown_as_free() {
+        let error = Control::new(&Locked, "me").show(Os::Linux).unwrap_err();
+        assert!(
+            error.to_string().contains("a password is required"),
+            "{error}"
+        );
     }
 }
