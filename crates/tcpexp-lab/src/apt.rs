@@ -320,9 +320,8 @@ fn unpack(package: &Path, folder: &Path) -> Result<(), LabError> {
     let modules = ["./lib", "./usr/lib"]
         .into_iter()
         .flat_map(|root| MODULES.map(|part| format!("{root}/modules/*/{part}")));
-    // Ignore tar's exit code: tar fails if a pattern matches nothing. Missing files are reported
-    // later, at their use.
     let output = Command::new("tar")
+        .env("LC_ALL", "C")
         .args(["-x", "--wildcards", "-C"])
         .arg(folder)
         .arg("./boot/vmlinuz-*")
@@ -334,12 +333,34 @@ fn unpack(package: &Path, folder: &Path) -> Result<(), LabError> {
     if !status.success() {
         return Err(failed("dpkg-deb", &output));
     }
+    if !output.status.success() && !lacks_only_members(&String::from_utf8_lossy(&output.stderr)) {
+        return Err(failed("tar", &output));
+    }
     Ok(())
+}
+
+/// True if the messages of tar report nothing but patterns without a member: a package has its modules in
+/// one of two folders. Missing files are reported later, at their use.
+fn lacks_only_members(messages: &str) -> bool {
+    messages.lines().all(|line| {
+        line.ends_with("Not found in archive")
+            || line.ends_with("Exiting with failure status due to previous errors")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tar_may_lack_members_but_not_space() {
+        let lacking = "tar: ./lib/modules/*/kernel/net: Not found in archive\n\
+            tar: Exiting with failure status due to previous errors\n";
+        assert!(lacks_only_members(lacking));
+        assert!(!lacks_only_members(
+            "tar: ./boot/vmlinuz-6.1: Cannot write: No space left on device\n"
+        ));
+    }
 
     #[test]
     fn newest_kernel_matches_the_order_of_apt() {
