@@ -33,8 +33,8 @@ pub(super) struct EcdfArgs {
     )]
     x: String,
 
-    /// Draw one line per value of these columns [default: the parameters that a sweep varies, else
-    /// files, else flows]
+    /// Draw one line per value of these columns [default: the parameters that distinguish the
+    /// runs of a sweep, else files, else flows]
     #[arg(
         long,
         value_name = "COLUMN,…",

@@ -7,8 +7,8 @@ use crate::known_names;
 #[derive(clap::Args)]
 pub(super) struct SlotArgs {
     /// Draw one slot per value of a column along the horizontal axis; with two columns, the first
-    /// one groups the slots into bands [default: the parameters that a sweep varies, else files,
-    /// else flows]
+    /// one groups the slots into bands [default: the parameters that distinguish the runs of
+    /// a sweep, else files, else flows]
     #[arg(
         long,
         value_name = "COLUMN,…",

@@ -48,8 +48,8 @@ pub(super) struct ThroughputDelayArgs {
     )]
     y: String,
 
-    /// Draw one colour per value of these columns [default: the parameters that a sweep varies,
-    /// else files, else flows]
+    /// Draw one colour per value of these columns [default: the parameters that distinguish the
+    /// runs of a sweep, else files, else flows]
     #[arg(
         long,
         value_name = "COLUMN,…",

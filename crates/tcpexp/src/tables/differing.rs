@@ -75,7 +75,7 @@ impl Selection {
 
     /// The varied parameters that suffice, together with the columns in `used`, to distinguish the runs of
     /// `frame`. The frame holds rows of `table`.
-    pub fn distinguishing(
+    pub(super) fn distinguishing(
         &self,
         table: &str,
         frame: &Frame,
