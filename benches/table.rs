@@ -46,6 +46,7 @@ fn paired(flow: u32) -> PairedFlow {
     let address = |host: u32, port: u32| format!("10.0.{host}.1:{port}").parse();
     PairedFlow {
         flow: FlowId(flow),
+        number: FlowId(flow),
         protocol: Protocol::Tcp,
         initiator: address(0, 40_000 + flow).expect("an address"),
         responder: address(1, 5_201).expect("an address"),

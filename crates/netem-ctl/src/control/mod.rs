@@ -297,7 +297,7 @@ mod tests {
     struct Locked;
 
     impl Runner for Locked {
-        fn host(&self) -> &str {
+        fn host(&self) -> &'static str {
             "rtr"
         }
 
