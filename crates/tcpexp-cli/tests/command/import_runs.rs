@@ -117,7 +117,7 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     sender.parquet               6 010    174.8 kB
     events.parquet                 142     38.7 kB
     queue.parquet                1 226     44.0 kB
-    logs.parquet                     0     29.5 kB
+    logs.parquet                     0     29.9 kB
     readings.parquet                 0      8.7 kB
     all                                     1.2 MB
 
