@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{FlowKey, Packets, Protocol};
+use tcpexp_flow::{FlowKey, InitiatorKnown, Packets, Protocol};
 use tcpexp_logs::import::ImportedFlow;
 use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::ConnectionSummary;
@@ -89,19 +89,27 @@ impl Captured<'_> {
         };
         let latest = stated + MAX_DELAY;
         let mut walk = self.view.walk()?;
-        let (mut found, mut is_over) = (None, known.is_empty());
-        while !is_over && found.is_none() {
+        let (mut found, mut shows_setup, mut is_over) = (None, false, known.is_empty());
+        while !is_over {
             let shown = walk.show(STEP, |sighted| {
                 is_over |= sighted.at > latest;
-                if found.is_some() || is_over || sighted.packet.payload_bytes <= COOKIE_BYTES {
+                if is_over || sighted.at < stated {
                     return;
                 }
                 let (key, from) = FlowKey::of(sighted.packet);
                 let (from, to) = (key.endpoint(from), key.endpoint(from.opposite()));
                 let sent = known.get(&(from, to)).map(|flow| (flow, true));
                 let received = || known.get(&(to, from)).map(|flow| (flow, false));
-                let of_test = sent.or_else(received).filter(|_| sighted.at >= stated);
-                found = of_test.map(|(flow, is_sent)| (sighted.at, *flow, is_sent));
+                let Some((flow, is_sent)) = sent.or_else(received) else {
+                    return;
+                };
+                if sighted.packet.payload_bytes <= COOKIE_BYTES {
+                    shows_setup = true;
+                } else {
+                    // Data without a setup before it is from the middle of a test.
+                    found = shows_setup.then_some((sighted.at, *flow, is_sent));
+                    is_over = true;
+                }
             });
             is_over |= shown == 0;
         }
@@ -125,11 +133,13 @@ fn at_ends(connection: &ConnectionSummary) -> Vec<(Ends, AtEnd)> {
     };
     let at_initiator = ((initiator, responder), at_end(true));
     let at_responder = ((responder, initiator), at_end(false));
-    match (connection.protocol, connection.vantage) {
+    if connection.protocol == Protocol::Udp {
         // Datagrams do not show where they were captured. The delay of the path is far below a second.
-        (Protocol::Udp, _) => vec![at_initiator, at_responder],
-        (_, Some(Vantage::Initiator)) => vec![at_initiator],
-        (_, Some(Vantage::Responder)) => vec![at_responder],
+        return vec![at_initiator, at_responder];
+    }
+    match (connection.initiator_known, connection.vantage) {
+        (InitiatorKnown::Syn, Some(Vantage::Initiator)) => vec![at_initiator],
+        (InitiatorKnown::Syn, Some(Vantage::Responder)) => vec![at_responder],
         _ => Vec::new(),
     }
 }

@@ -82,8 +82,13 @@ fn a_test_of_iperf3_starts_with_the_first_data_after_the_cookies() {
 #[test]
 fn a_log_whose_start_no_capture_shows_has_whole_seconds_and_a_warning() {
     let without_data = AT_CLIENT.lines().take(9).collect::<Vec<_>>().join("\n");
+    let from_the_middle = AT_CLIENT.lines().skip(9).collect::<Vec<_>>().join("\n");
     // A flow that begins in another minute is not of this test.
-    for (capture, second) in [(without_data.as_str(), 7), (AT_CLIENT, 67)] {
+    for (capture, second) in [
+        (without_data.as_str(), 7),
+        (from_the_middle.as_str(), 7),
+        (AT_CLIENT, 67),
+    ] {
         let (first, manifest) = first_row(capture, second, &[40_000]);
         assert_eq!(first, i64::try_from(second).unwrap() * 1_000_000_000);
         let warning = "first.json: this log has the start of its test in whole seconds";
