@@ -1,7 +1,8 @@
 //! Grouping of rows by the values of columns.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 use tcpexp_table::{Cell, Frame, Series};
 use tcpexp_units::by_value;
@@ -39,7 +40,7 @@ impl Levels {
         // Rows of one group are usually adjacent, so each run of equal rows needs one lookup.
         let is_same =
             |a: usize, b: usize| (0..series.len()).all(|column| cell(column, a) == cell(column, b));
-        let mut found: BTreeMap<Vec<Value>, Vec<(usize, usize)>> = BTreeMap::new();
+        let mut found: HashMap<Vec<Value>, Vec<(usize, usize)>> = HashMap::new();
         let mut start = 0;
         while start < frame.rows() {
             let rest = start + 1..frame.rows();
@@ -51,15 +52,17 @@ impl Levels {
             found.entry(level.collect()).or_default().push((start, end));
             start = end;
         }
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let mut of_row = vec![0; frame.rows()];
-        for (number, runs) in found.values().enumerate() {
+        for (number, (_, runs)) in found.iter().enumerate() {
             for &(start, end) in runs {
                 of_row[start..end].fill(number);
             }
         }
         Self {
             columns: columns.to_vec(),
-            values: found.into_keys().collect(),
+            values: found.into_iter().map(|(values, _)| values).collect(),
             of_row,
         }
     }
@@ -194,6 +197,17 @@ impl Value {
 
 // Numbers that are read from a table are finite, so equality is reflexive.
 impl Eq for Value {}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            // The sum makes the two zeros, which are equal, one.
+            Self::Number(number) => (number + 0.0).to_bits().hash(state),
+            Self::Text(text) => text.hash(state),
+            Self::Null => {}
+        }
+    }
+}
 
 impl PartialOrd for Value {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {

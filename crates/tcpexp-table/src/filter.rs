@@ -65,10 +65,11 @@ impl Filter {
             let mut values = self.values.iter();
             values.any(|value| compare(cell, value).is_some_and(relation))
         };
+        let is_one = || self.values.iter().any(|value| is_equal(cell, value));
         match self.relation {
-            Relation::Equal => any(Comparison::is_eq),
+            Relation::Equal => is_one(),
             // Text that is no number differs from every number, so the row stays.
-            Relation::Other => !any(Comparison::is_eq),
+            Relation::Other => !is_one(),
             Relation::Less => any(Comparison::is_lt),
             Relation::LessOrEqual => any(Comparison::is_le),
             Relation::Greater => any(Comparison::is_gt),
@@ -78,6 +79,14 @@ impl Filter {
 }
 
 type Comparison = std::cmp::Ordering;
+
+/// As [`compare`], without the meaning of texts: only equal texts compare as equal.
+fn is_equal(cell: Cell<'_>, value: &str) -> bool {
+    match cell {
+        Cell::Text(text) => text == value,
+        number => compare(number, value).is_some_and(Comparison::is_eq),
+    }
+}
 
 /// `None` if the cell is a number and `value` is not.
 fn compare(cell: Cell<'_>, value: &str) -> Option<Comparison> {
