@@ -95,7 +95,7 @@ pub(super) fn cells(runs: &[RunDir]) -> (Vec<Cell>, Vec<usize>) {
 /// Compares numbers by size and text as [`by_value`] does; missing values come first.
 fn by_parameters(a: &Cell, b: &Cell) -> Ordering {
     let pairs = a.parameters.columns().iter().zip(b.parameters.columns());
-    let by_value = |(a, b): (&RunColumn, &RunColumn)| match (&a.value, &b.value) {
+    let by_column = |(a, b): (&RunColumn, &RunColumn)| match (&a.value, &b.value) {
         (RunValue::Text(Some(a)), RunValue::Text(Some(b))) => by_value(a, b),
         (RunValue::Text(a), RunValue::Text(b)) => a.is_some().cmp(&b.is_some()),
         (RunValue::Count(a), RunValue::Count(b)) => a.cmp(b),
@@ -105,7 +105,7 @@ fn by_parameters(a: &Cell, b: &Cell) -> Ordering {
         _ => Ordering::Equal,
     };
     pairs
-        .map(by_value)
+        .map(by_column)
         .find(|order| order.is_ne())
         .unwrap_or(Ordering::Equal)
 }
