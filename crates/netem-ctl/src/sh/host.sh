@@ -10,7 +10,7 @@
 : "${lease:?}"
 
 now_ns() {
-    now=$(date +%s%N)
+    now=$(date +%s%N) || return 1
     case $now in *N) now=${now%N}000000000 ;; esac # no %N before FreeBSD 14.1
     echo "$now"
 }
@@ -18,10 +18,15 @@ now_ns() {
 # seconds NANOSECONDS: prints them as sleep takes them
 seconds() { printf '%d.%09d' $(($1 / 1000000000)) $(($1 % 1000000000)); }
 
-# wait_until NANOSECONDS since 1970: returns earlier if a trap sets $stopped
+# wait_until NANOSECONDS since 1970: returns earlier if a trap sets $stopped, and fails if it cannot
+# read the clock
 wait_until() {
     # A signal ends `sleep` only if it has begun, so no sleep is longer than 2 s.
-    while [ -z "${stopped:-}" ] && remaining=$(($1 - $(now_ns))) && [ "$remaining" -gt 0 ]; do
+    while [ -z "${stopped:-}" ]; do
+        # The signal ends `date` too. Arithmetic without its output is a syntax error, which ends the shell.
+        instant=$(now_ns) || return 1
+        remaining=$(($1 - instant))
+        [ "$remaining" -gt 0 ] || break
         [ "$remaining" -le 2000000000 ] || remaining=2000000000
         sleep "$(seconds "$remaining")" || [ -n "${stopped:-}" ]
     done

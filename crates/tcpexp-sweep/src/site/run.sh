@@ -52,13 +52,15 @@ process_body() {
     echo $$ >"$dir/pids/$name" || exit 1
     # Whoever undoes the run looks for pids only after it made this.
     [ ! -e "$dir/stopping" ] || exit 1
-    [ "$start" = 0 ] || wait_until "$start"
-    began=$(now_ns)
+    [ "$start" = 0 ] || wait_until "$start" || stopped=1
+    # A signal to this process ends `date` too, once.
+    began=$(now_ns) || began=$(now_ns)
     code=0
     # In a shell of its own, since some commands are functions of ours: those end when told to.
     [ -n "$stopped" ] ||
         (trap - TERM INT && "$@") >"$dir/out/logs/$file" 2>"$dir/out/logs/$name.err" || code=$?
-    echo "$began $(now_ns) $code" >"$dir/out/status/$name.new"
+    finished=$(now_ns) || finished=$(now_ns)
+    echo "$began $finished $code" >"$dir/out/status/$name.new"
     mv "$dir/out/status/$name.new" "$dir/out/status/$name"
     rm -f "$dir/pids/$name"
 }
