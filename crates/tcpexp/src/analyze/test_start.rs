@@ -18,7 +18,7 @@ use crate::view::View;
 ///
 /// iperf3 reads the clock when the control connection opens. Then it exchanges parameters and connects the
 /// streams. Each stream begins with a cookie from the client. The server starts the test when it has all
-/// cookies, and tells the client; the end that sends then sends at once.
+/// cookies, and reports the start to the client. The sending end sends its first data immediately.
 #[derive(Debug)]
 pub(super) struct TestStarts<'a>(Vec<Captured<'a>>);
 
@@ -114,7 +114,7 @@ impl Captured<'_> {
             is_over |= shown == 0;
         }
         Ok(found.and_then(|(at, flow, is_sent)| {
-            // The data reaches the server one round trip after it told the client to start.
+            // The first data reaches the server one round trip after the server starts the test.
             let since_start = match (is_sent, flow.is_initiator) {
                 (false, false) => flow.handshake_rtt?,
                 _ => TimeDelta::ZERO,
