@@ -130,7 +130,7 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
 /// Returns a script without its common first lines.
 fn body(script: &str) -> String {
     let lines = script.lines().filter(|line| {
-        !line.is_empty() && !line.starts_with("dir=") && *line != ". \"$dir/run.sh\""
+        !line.is_empty() && !line.starts_with("dir=") && !line.starts_with(". \"$dir/")
     });
     lines.collect::<Vec<_>>().join("\n")
 }

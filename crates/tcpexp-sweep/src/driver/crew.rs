@@ -172,6 +172,9 @@ impl Runner for Journaled<'_> {
 
 /// A script for the journal, without the shared functions.
 fn abbreviated(script: &str) -> String {
-    let text = script.replace(netem_ctl::HOST_SH, "# (host.sh)\n");
-    text.replace(site::RUN_SH, "# (run.sh)\n")
+    site::LIBRARY
+        .iter()
+        .fold(script.to_owned(), |text, (name, functions)| {
+            text.replace(functions, &format!("# ({name})\n"))
+        })
 }

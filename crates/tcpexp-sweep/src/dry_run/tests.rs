@@ -144,7 +144,7 @@ fn each_kind_of_traffic_has_its_commands() {
     ");
     assert_snapshot!(part(&text, "dst1: clients, start in ns after the start of all"), @"
     spawn upload upload.json 0 iperf3 -c 172.16.10.3 -p 5204 --json -n 300000 -C cubic
-    spawn pages pages.txt 0 download 172.16.10.3 5208 0.2 10000 50000
+    spawn pages pages.txt 0 download_files 172.16.10.3 5208 0.2 10000 50000
     spawn mirror mirror.txt 0 pull_with_rsync 172.16.10.3 5209
     ");
     // iperf sets its own congestion control; the other tools use their host's default.
@@ -189,7 +189,7 @@ fn iperf_gets_the_ipv6_option() {
     await_server old-server 5201
     ");
     assert_snapshot!(part(&text, "a: clients, start in ns after the start of all"), @"spawn old old.txt 0 iperf -c fd00:2::1 -p 5201 -i 1 -V -t 1");
-    assert_snapshot!(part(&text, "b: clients, start in ns after the start of all"), @"spawn pages pages.txt 0 download fd00:1::1 5202 0 10000");
+    assert_snapshot!(part(&text, "b: clients, start in ns after the start of all"), @"spawn pages pages.txt 0 download_files fd00:1::1 5202 0 10000");
 }
 
 /// A source and a router that run FreeBSD.
@@ -324,7 +324,7 @@ fn freebsd_hosts_have_their_own_commands() {
     spawn bulk bulk.json 0 iperf3 -c 172.16.11.2 -p 5201 --json -t 30 -C newreno
 
     # bob: clients, start in ns after the start of all
-    spawn pages pages.txt 5000000000 download 172.16.10.2 5202 0 100000
+    spawn pages pages.txt 5000000000 download_files 172.16.10.2 5202 0 100000
     ");
 }
 

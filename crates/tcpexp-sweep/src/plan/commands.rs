@@ -245,7 +245,7 @@ pub(crate) fn http(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
             .collect()
     };
     (
-        words(&["download", &from, &port, &pause]),
+        words(&["download_files", &from, &port, &pause]),
         Some(words(&["serve_files", &from, &port])),
     )
 }
@@ -270,7 +270,7 @@ pub(crate) fn video(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let times = [segment, count, buffer].map(|number| number.to_string());
     let rates = bitrates.iter().map(u64::to_string);
     let client = words(
-        &["play", &from, &port],
+        &["play_video", &from, &port],
         times.into_iter().chain(rates).collect(),
     );
     // As the client computes them.

@@ -13,8 +13,19 @@ use crate::plan::{
     self, COLUMNS, Capture, CommandLog, Host, Kernel, Loggers, Os, Setup, processes, seconds,
 };
 
-/// The functions of a run's scripts.
+/// The functions that all scripts of a run need.
 pub(crate) const RUN_SH: &str = include_str!("run.sh");
+/// The functions that change settings of a host.
+pub(crate) const SETTINGS_SH: &str = include_str!("settings.sh");
+/// The functions that are commands of processes.
+pub(crate) const COMMANDS_SH: &str = include_str!("commands.sh");
+/// The files of functions.
+pub(crate) const LIBRARY: [(&str, &str); 4] = [
+    ("host.sh", netem_ctl::HOST_SH),
+    ("run.sh", RUN_SH),
+    ("settings.sh", SETTINGS_SH),
+    ("commands.sh", COMMANDS_SH),
+];
 /// A host of the plan and its name there.
 pub(crate) type Named<'a> = (&'a str, &'a Host);
 
@@ -36,17 +47,25 @@ pub(crate) fn begin(host: &str, owner: &str, keep_s: u64) -> String {
     let dir = dir(host);
     let keep_s = keep_s.to_string();
     // `begin` stores the library in the directory, so later scripts need not bring it.
-    format!(
+    let mut script = format!(
         "dir={dir} lease={dir}\nlibrary() {{\ncat <<'END_OF_LIBRARY'\n{}{RUN_SH}END_OF_LIBRARY\n}}\n\
          eval \"$(library)\"\n{}\n",
         netem_ctl::HOST_SH,
         command_line(["begin", owner, &keep_s])
-    )
+    );
+    // Few scripts need these, and a shell takes longer to read them than to start a program.
+    for (file, functions) in [("settings.sh", SETTINGS_SH), ("commands.sh", COMMANDS_SH)] {
+        let _ = write!(
+            script,
+            "cat >\"$dir/{file}\" <<'END_OF_FILE'\n{functions}END_OF_FILE\n"
+        );
+    }
+    script
 }
 
 /// Applies the settings of a host for the run.
 pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Generator]) -> String {
-    let mut script = start(name);
+    let mut script = start(name) + ". \"$dir/settings.sh\"\n";
     let mut line = |line: String| script.push_str(&(line + "\n"));
     if !setup.prepare.keep_offloads {
         for interface in host.interfaces() {

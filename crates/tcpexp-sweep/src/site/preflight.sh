@@ -8,8 +8,10 @@ fact() { echo "$1=$2"; }
 
 now=$(date +%s%N)
 fact clock_ns "${now%N}$([ "$now" = "${now%N}" ] || echo 000000000)"
-system=$(uname)
-fact kernel "$(uname -r)"
+# shellcheck disable=SC2046 # both are words
+set -- $(uname -sr)
+system=$1
+fact kernel "$2"
 
 # The other end of the connection that this came by; sudo takes the variable away, and an empty one says that
 # there is no connection.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::RUN_SH;
+use super::{COMMANDS_SH, RUN_SH};
 
 /// Runs commands in a run's directory, and returns their output.
 fn run_in(dir: &Path, commands: &str) -> String {
@@ -14,6 +14,7 @@ fn run_in(dir: &Path, commands: &str) -> String {
     }
     let process = format!("{library}process_body \"$@\"\n");
     std::fs::write(dir.join("process.sh"), process).unwrap();
+    std::fs::write(dir.join("commands.sh"), COMMANDS_SH).unwrap();
     let output = Command::new("sh")
         .args(["-euc", &format!("{library}{commands}")])
         .output()
@@ -36,6 +37,27 @@ fn a_forgotten_process_that_must_be_killed_is_not_reported() {
         ls "$dir/pids" "$dir/out/status" "$dir/out/logs" | grep stubborn || :
     "#;
     assert_eq!(run_in(dir.path(), commands), "");
+}
+
+#[test]
+fn each_command_that_is_a_function_has_an_underscore_in_its_name() {
+    let names: Vec<&str> = COMMANDS_SH
+        .lines()
+        .filter_map(|line| line.strip_suffix("() {"))
+        .collect();
+    assert!(names.len() > 5, "{names:?}");
+    assert!(names.iter().all(|name| name.contains('_')), "{names:?}");
+}
+
+#[test]
+fn a_process_may_be_a_function() {
+    let dir = tempfile::tempdir().unwrap();
+    let commands = r#"
+        spawn told told.txt 0 log_command 'a header' 0 echo 'a line'
+        await_status told
+        sed 's/^[0-9]* /TIME /' "$dir/out/logs/told.txt"
+    "#;
+    assert_eq!(run_in(dir.path(), commands), "a header\nTIME a line\n");
 }
 
 #[test]

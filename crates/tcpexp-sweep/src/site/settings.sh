@@ -1,0 +1,112 @@
+# shellcheck shell=sh
+# The settings of a host for the time of a run. A script that changes one sources this behind run.sh.
+: "${dir:?}" "${system:?}"
+
+# set_sysctl KEY VALUE, for the time of the run
+set_sysctl() {
+    now=$(sysctl -n "$1")
+    if ! is_setting "$2" "$now"; then
+        on_undo "sysctl -w '$1=$now' >/dev/null"
+        sysctl -w "$1=$2" >/dev/null || { echo "the kernel refuses $1 = $2" >&2; return 1; }
+        now=$(sysctl -n "$1")
+    fi
+    confirm "sysctl.$1" "$2" "$now"
+}
+
+# set_parameter MODULE NAME VALUE, for the time of the run
+set_parameter() {
+    file=/sys/module/$1/parameters/$2
+    # It may come with a module that is not loaded yet.
+    [ -e "$file" ] || modprobe "$1" 2>/dev/null || :
+    [ -e "$file" ] || { echo "the kernel's module $1 has no parameter $2" >&2; return 1; }
+    now=$(cat "$file")
+    if ! is_setting "$3" "$now"; then
+        on_undo "echo '$now' >'$file'"
+        (echo "$3" >"$file") 2>/dev/null || { echo "the kernel refuses $1.$2 = $3" >&2; return 1; }
+        now=$(cat "$file")
+    fi
+    confirm "module.$1.$2" "$3" "$now"
+}
+
+# set_initcwnd SEGMENTS ADDRESS...: on the routes to these addresses, for the time of the run
+set_initcwnd() {
+    segments=$1
+    shift
+    for address; do
+        case $address in *:*) family=-6 ;; *) family=-4 ;; esac
+        # The most specific route comes last. An address beside it is one of the host itself.
+        route=$(ip "$family" route show to match "$address" | tail -n 1)
+        case " $route " in *" initcwnd $segments "*) continue ;; esac
+        on_undo "ip $family route change $route"
+        bare=$(echo "$route" | sed 's/ initcwnd [0-9]*//')
+        # shellcheck disable=SC2086 # words are what it holds
+        ip "$family" route change $bare initcwnd "$segments"
+        route=$(ip "$family" route show to match "$address" | tail -n 1)
+        case " $route " in *" initcwnd $segments "*) ;; *)
+            echo "the route to $address is \"$route\", without initcwnd $segments" >&2
+            return 1
+            ;;
+        esac
+    done
+    echo "setting initcwnd=$segments"
+}
+
+# mtu_of INTERFACE
+mtu_of() { ip -o link show dev "$1" | sed -n 's/.* mtu \([0-9]*\) .*/\1/p'; }
+
+# set_mtu INTERFACE BYTES, for the time of the run
+set_mtu() {
+    now=$(mtu_of "$1")
+    if [ "$now" != "$2" ]; then
+        on_undo "ip link set dev $1 mtu $now"
+        ip link set dev "$1" mtu "$2"
+    fi
+    confirm "mtu" "$2" "$(mtu_of "$1")"
+}
+
+# is_setting WANTED FOUND: the kernel prints blanks and switches in its own way
+is_setting() {
+    [ "$1" = "$2" ] && return 0
+    case $1:$2 in 1:Y | 0:N | y:Y | n:N) return 0 ;; esac
+    # shellcheck disable=SC2086
+    [ "$(set -f && echo $1)" = "$(set -f && echo $2)" ]
+}
+
+# confirm KEY WANTED FOUND: prints what the kernel has now. Fails if that is not what was wanted.
+confirm() {
+    is_setting "$2" "$3" || {
+        echo "$1 is $3, not $2: the kernel does not take the value" >&2
+        return 1
+    }
+    # shellcheck disable=SC2086
+    (set -f && echo setting "$1="$3)
+}
+
+# offloads_off INTERFACE, for the time of the run
+offloads_off() {
+    if [ "$system" = FreeBSD ]; then
+        for feature in tso lro; do
+            ifconfig "$1" | grep -q "options.*$(echo $feature | tr "[:lower:]" "[:upper:]")" || continue
+            on_undo "ifconfig $1 $feature"
+            ifconfig "$1" "-$feature"
+        done
+        return
+    fi
+    # What is fixed says so behind the word, and cannot be turned off.
+    features="$(ethtool -k "$1")
+"
+    on=
+    for pair in tcp-segmentation-offload:tso generic-segmentation-offload:gso \
+        generic-receive-offload:gro large-receive-offload:lro \
+        tx-udp-segmentation:tx-udp-segmentation rx-gro-hw:rx-gro-hw; do
+        case $features in *"${pair%%:*}: on
+"*) on="$on ${pair#*:}" ;; esac
+    done
+    [ -n "$on" ] || return 0
+    # shellcheck disable=SC2086 # words are what it holds
+    on_undo "ethtool -K $1$(printf ' %s on' $on)"
+    # shellcheck disable=SC2046,SC2086
+    ethtool -K "$1" $(printf ' %s off' $on) 2>/dev/null ||
+        # It may have stopped at the first that it cannot turn off.
+        for feature in $on; do ethtool -K "$1" "$feature" off 2>/dev/null || :; done
+}
