@@ -119,10 +119,16 @@ lease_refuse() {
 # lease_arm SECONDS: the watchdog clears the lease after this time, unless it is armed anew
 lease_arm() {
     lease_disarm
-    echo $(($(date +%s) + $1)) >"$lease/deadline.new" && mv "$lease/deadline.new" "$lease/deadline"
+    lease_ends_at $(($(date +%s) + $1))
+    # The deadline may be a later one when it wakes up.
     # shellcheck disable=SC2016
     in_own_session /bin/sh -c 'echo $$ >"$1/watchdog.new" && mv "$1/watchdog.new" "$1/watchdog.pid"
-        sleep "$2"
+        left=$2
+        while [ "$left" -gt 0 ]; do
+            sleep "$left"
+            left=0
+            { read -r deadline <"$1/deadline"; } 2>/dev/null && now=$(date +%s) && left=$((deadline - now))
+        done
         lease_watchdog=yes exec /bin/sh "$1/clear.sh"' watchdog "$lease" "$(($1 > 0 ? $1 : 1))"
     tries=0
     until [ -e "$lease/watchdog.pid" ]; do
@@ -136,6 +142,16 @@ lease_arm() {
     read -r pid <"$lease/watchdog.pid"
     echo "$pid $(birth "$pid")" >"$lease/watchdog"
     rm "$lease/watchdog.pid"
+}
+
+# lease_ends_at SECONDS since 1970
+lease_ends_at() { echo "$1" >"$lease/deadline.new" && mv "$lease/deadline.new" "$lease/deadline"; }
+
+# lease_extend SECONDS: the watchdog waits for this time at least
+lease_extend() {
+    deadline=$(($(date +%s) + $1))
+    { read -r earlier <"$lease/deadline"; } 2>/dev/null || return 0
+    [ "$earlier" -ge "$deadline" ] || lease_ends_at "$deadline"
 }
 
 # lease_disarm: stops the watchdog, unless it is the caller

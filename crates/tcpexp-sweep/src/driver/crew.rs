@@ -15,6 +15,7 @@ use crate::site;
 pub type Reach<'a> = &'a BTreeMap<String, Box<dyn Runner>>;
 
 /// The hosts of a run, and the journal of all scripts.
+#[derive(Clone)]
 pub(super) struct Crew<'a> {
     pub(super) names: Vec<String>,
     pub(super) reach: Reach<'a>,

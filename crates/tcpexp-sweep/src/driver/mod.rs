@@ -8,6 +8,7 @@ mod crew;
 mod error;
 mod files;
 mod journal;
+mod kept;
 mod load_times;
 mod options;
 mod place;

@@ -17,6 +17,7 @@ use super::crew::{Crew, FETCH};
 use super::error::Trouble;
 use super::files::{self, Seen};
 use super::journal::Journal;
+use super::kept::while_kept;
 use crate::plan::{self, Cell, Host, Os};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
@@ -87,7 +88,8 @@ impl Run<'_> {
         files::judge_ends(&gathered, &self.generators)?;
         let after = self.counters(&gathered);
         self.enter("fetch")?;
-        files::fetch(self, &ends, &gathered)?;
+        let crew = self.crew.clone();
+        while_kept(&crew, MARGIN, || files::fetch(self, &ends, &gathered))?;
         self.note_changes()?;
         self.judge(&before, &after);
         Ok(())
@@ -159,11 +161,10 @@ impl Run<'_> {
         if !clock::sleep(settle, self.around.interrupt) {
             return Err(Trouble::Interrupted);
         }
-        // The hosts keep the files until all of them are fetched, one host after another.
-        let hosts = u32::try_from(self.crew.names.len()).unwrap_or(u32::MAX);
-        let keep = FETCH.saturating_mul(hosts) + MARGIN;
-        self.crew.each_within("stop", FETCH, |name| {
-            Some(site::plain(name, self.reading(name)) + &site::gather(name, keep.as_secs()))
+        while_kept(&self.crew, MARGIN, || {
+            self.crew.each_within("stop", FETCH, |name| {
+                Some(site::plain(name, self.reading(name)) + &site::gather(name))
+            })
         })
     }
 

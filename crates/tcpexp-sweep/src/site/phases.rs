@@ -357,10 +357,14 @@ pub(crate) fn status(host: &str) -> String {
     start(host) + "ended\n"
 }
 
-/// Stops all remaining processes and packs the files of the run. The host clears itself after `keep_s`
-/// seconds.
-pub(crate) fn gather(host: &str, keep_s: u64) -> String {
-    format!("{}lease_arm {keep_s}\ngather\n", start(host))
+/// Stops all remaining processes and packs the files of the run.
+pub(crate) fn gather(host: &str) -> String {
+    start(host) + "gather\n"
+}
+
+/// The host clears itself no earlier than in `keep_s` seconds.
+pub(crate) fn keep(host: &str, keep_s: u64) -> String {
+    format!("{}lease_extend {keep_s}\n", start(host))
 }
 
 /// Undoes all changes that a run of this owner made to a host. Another owner's run is left alone.

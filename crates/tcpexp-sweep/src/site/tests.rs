@@ -15,14 +15,17 @@ fn run_in(dir: &Path, commands: &str) -> String {
     let process = format!("{library}process_body \"$@\"\n");
     std::fs::write(dir.join("process.sh"), process).unwrap();
     std::fs::write(dir.join("commands.sh"), COMMANDS_SH).unwrap();
-    let output = Command::new("sh")
-        .args(["-euc", &format!("{library}{commands}")])
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}{errors}");
+    let (is_success, text) = shell(&["-euc", &format!("{library}{commands}")]);
+    assert!(is_success, "{text}");
     text
+}
+
+/// Runs a shell; returns whether it succeeded, and its output, with its errors at the end.
+fn shell(arguments: &[&str]) -> (bool, String) {
+    let output = Command::new("sh").args(arguments).output().unwrap();
+    let [text, errors] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (output.status.success(), text + &errors)
 }
 
 #[test]
@@ -81,9 +84,7 @@ fn take_and_release(lease: &Path) -> (bool, String) {
         lease.display(),
         netem_ctl::HOST_SH
     );
-    let output = Command::new("sh").args(["-euc", &script]).output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.success(), errors)
+    shell(&["-euc", &script])
 }
 
 #[test]
@@ -121,4 +122,35 @@ fn a_lease_of_another_user_is_refused_and_nothing_in_it_runs() {
         "{errors}"
     );
     assert!(!ran.exists());
+}
+
+#[test]
+fn a_lease_ends_at_its_deadline_unless_it_is_extended() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = format!(
+        r#"{}
+        for lease in "$1/short" "$1/long"; do
+            mkdir "$lease"
+            echo "rm -r '$lease'" >"$lease/clear.sh"
+            lease_arm 1
+        done
+        lease_extend 600
+        # A lease without a watchdog has no end.
+        lease=$1/none lease_extend 600
+        tries=0
+        while [ -e "$1/short" ] && [ $tries -lt 500 ]; do tries=$((tries + 1)); sleep 0.02; done
+        # Both watchdogs began to wait at the same time.
+        sleep 1
+        ls "$1"
+        lease=$1/long lease_disarm
+        "#,
+        netem_ctl::HOST_SH
+    );
+    let (_, text) = shell(&[
+        "-euc",
+        &format!("lease=unset\n{script}"),
+        "sh",
+        &dir.path().display().to_string(),
+    ]);
+    assert_eq!(text, "long\n");
 }
