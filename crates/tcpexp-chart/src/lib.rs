@@ -1,4 +1,4 @@
-//! Draws charts for papers from samples and tables, as SVG or as PNG rendered from the SVG.
+//! Draws charts for papers from samples and tables, as SVG, or as PDF or PNG made from the SVG.
 //!
 //! A chart is a function of its data. The font is part of this crate, so a chart looks the same
 //! on every machine, and the same data gives the same bytes. A [`Style`] sets size, colours and

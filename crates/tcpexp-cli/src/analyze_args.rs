@@ -19,8 +19,8 @@ use crate::values::{parse_rate, parse_time};
 /// The input is one capture, two captures, a run of `tcpexp sweep`, a sweep with all its runs, a
 /// folder of datasets, or many pairs of captures.
 /// tcpexp makes the measurements of rtt, path, throughput, flows and cwnd in a few passes and writes
-/// the tables flows, rtt, owd, loss, throughput, sender, events, queue and logs, with a manifest. All
-/// times are on the source's clock, and a flow has the same number in all tables. With one capture,
+/// the tables flows, rtt, owd, loss, throughput, sender, events, queue, logs and readings, with a
+/// manifest. All times are on the source's clock, and a flow has the same number in all tables. With one capture,
 /// the tables that need two captures have no rows. `tcpexp schema` defines the columns. An existing
 /// dataset is replaced when the new one is complete.
 #[derive(clap::Args)]

@@ -227,9 +227,12 @@ pub(crate) enum LogFormat {
     Siftr,
     /// web10g logger (CSV)
     Web10g,
+    // These two have no states of a sender, so only `import` lists them.
     /// iperf3 (JSON)
+    #[value(hide = true)]
     Iperf3,
     /// Data file of Flent: the series of its test
+    #[value(hide = true)]
     Flent,
 }
 
@@ -260,7 +263,7 @@ impl ValueEnum for ImportFormat {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Self::Log(format) => format.to_possible_value(),
+            Self::Log(format) => Some(format.to_possible_value()?.hide(false)),
             Self::Teacup => {
                 Some(PossibleValue::new("teacup").help("Directory of TEACUP's experiments"))
             }

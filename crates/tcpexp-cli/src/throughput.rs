@@ -123,7 +123,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     let late = report.totals.late.packets;
     if late > 0 {
         failure::print_line(&format!(
-            "warning: {}: {} in no bin, because they are too far from the packets before them in time: the rows lack them",
+            "warning: {}: {} left out of all bins, because their times are too far from those of the packets before them",
             args.capture.display(),
             counted(late, "packet")
         ));

@@ -15,9 +15,9 @@ const LONGEST_QUEUE: TimeDelta = TimeDelta::from_seconds(10);
 
 /// Recognises the second record of each packet, in a capture that has each packet twice.
 ///
-/// The two records have equal headers but for the TTL. Both are of one interface or of two interfaces in
-/// a row, so they are close to each other in time; or there is a router between them, and perhaps its
-/// queue: the TTL of the second one is lower (RFC 1812, section 5.3.1).
+/// The two records have equal headers but for the TTL. Either both come from one interface or
+/// from two successive ones, and are close in time; or a router, perhaps with a queue, is between them and
+/// lowers the TTL (RFC 1812, section 5.3.1).
 ///
 /// Memory grows with the number of packets whose second record has not been captured yet.
 #[derive(Debug, Default)]

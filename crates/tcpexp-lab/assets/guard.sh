@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# Ends a guest when the one who started it is gone, however it went: guard.sh FOLDER
-# Standard input is a pipe from there: the number of the guest's process, then, once it has ended,
-# another line. If that line does not come, the process and its folder are removed.
+# Kills a guest whose starter is gone: guard.sh FOLDER
+# The starter writes the guest's process number to standard input, and another line once the guest has
+# ended. If standard input ends before that line, the process is killed and its folder removed.
 trap '' INT TERM HUP
 read -r guest || guest=
 read -r _ && exit

@@ -47,8 +47,8 @@ done </lab/hosts
 
 cd / || finish 'failed: there is no file system'
 if [ -e /lab/orders-follow ]; then
-    # The panic device: QEMU stops the machine here and saves it, and guests go on from here. If there
-    # are no orders then, the machine is to count some more instructions before it is saved.
+    # A write to the panic device: QEMU stops and saves the machine here, and guests resume here. Without
+    # orders, the machine executes more instructions and writes again.
     until
         printf '\001' | dd of=/dev/port bs=1 seek=1285 2>/dev/null
         modprobe qemu_fw_cfg

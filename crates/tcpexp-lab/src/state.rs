@@ -37,8 +37,8 @@ const READY: &str = "GUEST_PANICKED";
 /// Largest number of states of one image. A state has the size of the memory that the guest uses.
 const MAX_STATES: usize = 3;
 
-/// Reading 300 MB of memory takes two seconds, so the memory is a file that QEMU maps, and no part of what it
-/// saves and loads.
+/// Capability of QEMU that leaves the memory out of saved states. QEMU maps it from a file, because reading
+/// 300 MB takes two seconds.
 const MEMORY_IN_FILE: &str = "x-ignore-shared";
 
 /// The file with the memory of a state.

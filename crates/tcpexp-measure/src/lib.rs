@@ -1,4 +1,4 @@
-//! Flows of one capture to samples.
+//! Turns the flows of one capture into samples.
 //!
 //! A [`Meter`] per flow receives the flow's packets in order and yields rows: summaries of
 //! connections ([`flows`]), round-trip times by ACKs and timestamps ([`rtt`]) and of QUIC ([`quic`]),

@@ -7,7 +7,7 @@
 //! - [`pooling`]: which runs, flows and directions a pooled figure counts.
 //! - [`fairness`]: how flows share a path, and how fast they converge.
 //! - [`playback`]: how a video plays whose segments arrive one after another.
-//! - [`transfer`]: what a transfer makes of the path.
+//! - [`transfer`]: how well a transfer uses the path.
 //! - [`response`]: how a sender reacts to a change of the path.
 //! - [`repetition`]: medians over repeated runs, with confidence intervals.
 //! - [`compare`]: all of these for the runs of a grid of cells.

@@ -1,4 +1,4 @@
-//! Two captures of one path to samples.
+//! Turns two captures of one path into samples.
 //!
 //! Pure functions of packets: a capture reader implements [`Packets`](tcpexp_flow::Packets) and
 //! receives samples.

@@ -32,7 +32,7 @@ pub enum Error {
         column: &'static str,
     },
     /// A cell contains an invalid value.
-    #[error("row {row} has {value} as its {column}")]
+    #[error("row {row}: {value} is not a valid {column}")]
     Cell {
         /// Row number, from 0.
         row: usize,

@@ -271,7 +271,7 @@ mod tests {
         let wrong = text.replace(",filled,", ",guessed,");
         assert_eq!(
             message(Format::Csv, wrong.as_bytes()),
-            "row 0 has guessed as its cwnd_source"
+            "row 0: guessed is not a valid cwnd_source"
         );
         let mut table = RowsWriter::new(Format::Arrow, rtt, Vec::new()).unwrap();
         table.write([]).unwrap();

@@ -236,7 +236,7 @@ pub enum Error {
         kind: String,
     },
     /// Two datasets have the same name.
-    #[error("{} and {} have the same name, which their rows would share", path.display(), other.display())]
+    #[error("{} and {} have the same name: their rows would be mixed", path.display(), other.display())]
     SameRun {
         /// Path of the dataset.
         path: PathBuf,
@@ -273,7 +273,7 @@ pub enum Error {
     },
     /// The file is not a survey, or of another version.
     #[cfg(feature = "tables")]
-    #[error("{} is of {kind}: make it again with `tcpexp survey`", path.display())]
+    #[error("{} was written as {kind}: make it again with `tcpexp survey`", path.display())]
     OtherSurvey {
         /// Path of the file.
         path: PathBuf,

@@ -37,7 +37,7 @@
 //! # Features
 //!
 //! All but `stores` are on by default. Without them the crate still reads captures and logs and computes
-//! samples, and depends on 60 packages instead of 170.
+//! samples, and depends on 56 packages instead of 161.
 //!
 //! - `tables`: Arrow, Parquet, CSV and JSON tables, and datasets.
 //! - `runs`: recorded runs of sweeps; needs `tables`.

@@ -37,8 +37,8 @@ pub fn locked<T>(
     }
 }
 
-/// The place that a result at `path` takes: of a symbolic link, the place that it leads to, whether
-/// or not something is there. Renaming a result to the link itself would replace the link and leave
+/// The path to which a result for `path` is renamed: for a symbolic link its target, even if nothing is
+/// there. Renaming a result to the link itself would replace the link and leave
 /// the old result where it is.
 pub fn final_place(path: &Path) -> PathBuf {
     /// Linux follows as many links (`path_resolution(7)`); more are a loop.

@@ -27,10 +27,10 @@ pub enum Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
-    /// Probability to go from good to bad, with each packet (p of the literature).
+    /// Probability per packet of going from good to bad (p in the literature).
     #[schemars(with = "Text<Share>")]
     pub enter_bad: Share,
-    /// Probability to go from bad to good, with each packet (r).
+    /// Probability per packet of going from bad to good (r).
     #[schemars(with = "Text<Share>")]
     pub leave_bad: Share,
     /// Probability that a packet is lost in the bad state (1-h); 100 % by default.

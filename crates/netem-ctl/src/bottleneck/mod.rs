@@ -92,10 +92,10 @@ pub struct Path {
     #[schemars(with = "Option<Text<ByteCount>>")]
     pub slot_bytes: Option<ByteCount>,
     /// A file with the times at which the link may send, or with its rate over time. It replaces `rate`,
-    /// and the queue is a `pfifo`. A time is that of a full Ethernet frame of 1514 bytes or of several
-    /// smaller ones; what a time leaves unused passes. The file has one number a line, milliseconds (the
-    /// form of mahimahi), or two, seconds and Mbit/s from then on. The trace begins with the first packet
-    /// of the traffic, and repeats. Linux only.
+    /// and the queue is a `pfifo`. At each time, one full Ethernet frame of 1514 bytes or several smaller
+    /// ones may leave; unused capacity is lost. A line of the file is a time in milliseconds (as mahimahi
+    /// has them), or a time in seconds and the rate from then on in Mbit/s. The trace begins with the first
+    /// packet of the traffic, and repeats. Linux only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
     /// One-way delay of the path without its queue. Default: none forward; in reverse, as forward.

@@ -40,7 +40,7 @@ in_own_session() {
     fi
 }
 
-# birth PID: prints when a process started; Linux has the clock tick, ps only the second
+# birth PID: prints the start time of a process: in clock ticks on Linux, in seconds elsewhere
 birth() {
     if [ -r "/proc/$1/stat" ]; then
         read -r stat <"/proc/$1/stat" || return 0
@@ -173,7 +173,7 @@ lease_clear() {
     lease_end
 }
 
-# lease_end: forgets the lease. The watchdog goes last: what breaks off before is cleared by it.
+# lease_end: removes the lease. It comes last: until then, the watchdog clears what broke off.
 lease_end() {
     lease_disarm
     rm -rf "$lease"

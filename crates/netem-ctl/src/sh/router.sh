@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# Applies, changes and clears the bottleneck of a router. linux.sh or freebsd.sh and host.sh come
-# before. The steps of a plan come as functions that print commands: steps_to_make, steps_to_change,
-# steps_to_undo and steps_to_clear; so do the plan's description and this library, for those who come later.
+# Applies, changes and clears the bottleneck of a router. Sourced after host.sh and linux.sh or freebsd.sh.
+# The caller defines functions that print the commands of a plan (steps_to_make, steps_to_change,
+# steps_to_undo, steps_to_clear), its description, and this library for later scripts.
 : "${tools:?}" "${lease:?}" "${left_code:?}"
 
 # run COMMAND...: which must succeed

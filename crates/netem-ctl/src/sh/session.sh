@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# Runs the scripts that standard input holds, one after another. Each begins with a line
+# Runs the scripts on standard input, one after another. Each follows a line
 #   BYTES SECONDS MARK
-# with its length, its time limit, and a word that its output does not have. Behind its output are a line
-# MARK CODE, with its exit code, and on standard error a line MARK.
+# with its length, its time limit, and a word that is not in its output. After its output come the line
+# MARK CODE with its exit code on standard output, and the line MARK on standard error.
 limit=
 # `-k 2` kills a script that ignores SIGTERM.
 command -v timeout >/dev/null 2>&1 && limit='timeout -k 2'

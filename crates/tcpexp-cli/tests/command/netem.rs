@@ -27,6 +27,24 @@ fn a_dry_run_prints_the_commands_for_the_router() {
     assert!(script.contains("ipfw -q delete set 17"), "{script}");
 }
 
+#[test]
+fn every_bottleneck_of_the_guide_is_accepted() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tcpexp/src/guide/bottlenecks.md");
+    let page = fs::read_to_string(page).unwrap();
+    let bodies: Vec<&str> = page
+        .split("\n```toml")
+        .skip(1)
+        .filter_map(|block| block.split_once('\n')?.1.split("\n```").next())
+        .collect();
+    assert!(bodies.len() >= 4, "{bodies:?}");
+    let desk = Desk::new();
+    desk.put("downlink.trace", b"10\n20\n");
+    for body in bodies {
+        desk.put("b.toml", body.as_bytes());
+        desk.text("netem apply --config b.toml --left eth1 --right eth2 --dry-run");
+    }
+}
+
 /// Every bottleneck with golden commands, over sshd or in the router's namespace: applied, read back,
 /// changed, and cleared.
 #[test]

@@ -43,9 +43,9 @@ impl Queue {
     }
 }
 
-/// Delay of a full queue: all but a tenth of the rounds with a queue had less. The median would be
-/// that of a half full queue, since a loss-based window falls after each loss. A sender that paces
-/// keeps its queue about the same, but for the start, so its median counts.
+/// Delay of a full queue: the 90th percentile of the rounds with a queue. The median would be that of a
+/// half full queue, since a loss-based window falls after each loss. A pacing sender has a nearly constant
+/// queue after its start, so its median counts.
 fn peak_delay(filled: &[Round], base_rtt: TimeDelta) -> TimeDelta {
     let mut delays: Vec<TimeDelta> = filled.iter().map(|round| round.srtt - base_rtt).collect();
     delays.sort_unstable();

@@ -121,7 +121,7 @@ pub struct Setup {
     /// Name of the sweep.
     #[serde(default, skip_serializing)]
     pub name: Option<String>,
-    /// Kind of the hosts.
+    /// Kind of the hosts; `ssh` by default.
     #[serde(default, skip_serializing)]
     pub kind: Kind,
     /// Hosts by name.

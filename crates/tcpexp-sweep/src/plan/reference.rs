@@ -96,10 +96,14 @@ fn keys(page: &mut String, root: &Value, heading: &str, table: &Value) {
         page,
         "\n## {heading}\n\n| key | value | default | meaning |\n|---|---|---|---|"
     );
+    let required = table.get("required").and_then(Value::as_array);
+    let is_required = |key: &str| required.is_some_and(|all| all.iter().any(|name| name == key));
     for (key, schema) in properties.iter().filter(|(key, _)| !key.contains('.')) {
-        let default = schema
-            .get("default")
-            .map_or_else(String::new, |value| format!("`{value}`"));
+        let default = match schema.get("default") {
+            Some(value) => format!("`{value}`"),
+            None if is_required(key) => "required".to_owned(),
+            None => String::new(),
+        };
         let meaning = description(root, schema).replace('|', "\\|");
         let value = value(root, schema);
         let _ = writeln!(page, "| `{key}` | {value} | {default} | {meaning} |");

@@ -27,13 +27,13 @@ const ALL_CLASSES: &str = "all";
 pub struct Traffic {
     /// Name, by which tables group rows.
     pub name: String,
-    /// The tool.
+    /// The tool; required here or in the matrix.
     pub tool: Tool,
     /// The sending host; the first source by default. `all` is each source: the entry is repeated for
     /// each.
     pub from: Option<String>,
-    /// The receiving host; the first sink by default. With `all` in `from`, `all` is the sink with the
-    /// number of the source, beginning again after the last sink; else each sink.
+    /// The receiving host; the first sink by default. `all` is each sink. If `from` is `all` too, source N
+    /// sends to sink N, beginning again after the last sink.
     pub to: Option<String>,
     /// Start, after the start of all traffic.
     #[serde(default = "zero")]

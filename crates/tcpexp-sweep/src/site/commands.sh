@@ -1,13 +1,13 @@
 # shellcheck shell=sh
-# The commands of a run's processes that are functions. Each name has an underscore: by it, process.sh
-# knows that it needs this file, which takes longer to read than most commands to start.
+# Commands of a run that are shell functions. Their names contain an underscore, so that process.sh
+# sources this file only for them: a shell needs longer to read it than to start most programs.
 : "${dir:?}" "${system:?}"
 
 # poll_queues SECONDS INTERFACE...
 poll_queues() {
     if [ "$system" != FreeBSD ]; then
-        # One tc for all looks: starting programs ten times a second is what the virtual testbed's
-        # processor would be busy with most.
+        # One tc serves all polls: to start one ten times a second would take most of the processor time
+        # of the virtual testbed.
         exec bash -c '
             [ -n "${EPOCHREALTIME:-}" ] || { echo "bash is older than 5.0" >&2; exit 1; }
             every=$1
@@ -20,7 +20,7 @@ poll_queues() {
                     printf "{\"time_ns\":%s000,\"interface\":\"%s\",\"qdiscs\":%s}\n" \
                         "${EPOCHREALTIME/[.,]/}" "$interface" "$qdiscs"
                 done
-                # It says nothing more, so this sleeps.
+                # tc prints nothing more, so this only sleeps.
                 read -r -t "$every" <&"${COPROC[0]}"
             done' poll_queues "$@"
     fi
@@ -33,8 +33,8 @@ poll_queues() {
     done
 }
 
-# log_command HEADER SECONDS COMMAND...: HEADER, then each line of the command behind a time: that of the
-# line, or with SECONDS between two runs of the command that of its start
+# log_command HEADER SECONDS COMMAND...: prints HEADER, then each line of the command after a time: its own,
+# or the start of the command if SECONDS > 0 repeats it
 log_command() {
     header=$1 every=$2
     shift 2
@@ -51,7 +51,7 @@ log_command() {
     done
 }
 
-# poll_sockets SECONDS: the time on a line of its own, then a line for each connection
+# poll_sockets SECONDS: prints the time on a line of its own, then a line for each connection
 poll_sockets() {
     while :; do
         seconds "$(now_ns)"
@@ -78,7 +78,7 @@ serve_files() {
     fi
 }
 
-# download_files ADDRESS PORT PAUSE_SECONDS SIZE...: one after another, with the time of each
+# download_files ADDRESS PORT PAUSE_SECONDS SIZE...: downloads files in turn, and prints the start and end of each
 download_files() {
     address=$1 port=$2 pause=$3
     shift 3
@@ -105,15 +105,14 @@ fetch_file() {
     fi
 }
 
-# play_video ADDRESS PORT SEGMENT_MS COUNT BUFFER_MS BITRATE...: COUNT segments of a video, one after another
-# while the buffer has room, and for each the media time in the buffer when it was asked for. The bitrate
+# play_video ADDRESS PORT SEGMENT_MS COUNT BUFFER_MS BITRATE...: downloads COUNT segments of a video in turn
+# while the buffer has room, and prints for each the media time in the buffer at its request. The bitrate
 # follows the buffer: Huang et al., SIGCOMM 2014, algorithm 1.
 play_video() {
     address=$1 port=$2 segment_ms=$3 count=$4 buffer_ms=$5
     shift 5
     case $address in *:*) address="[$address]" ;; esac
-    # 90 s and 126 s of the 240 s in that paper, of the media time that the buffer has when a segment is
-    # asked for.
+    # The paper's shares, 90 s and 126 s of 240 s, of the most media time that is buffered at a request.
     most_ms=$((buffer_ms - segment_ms))
     reservoir_ms=$((most_ms * 90 / 240)) cushion_ms=$((most_ms * 126 / 240))
     lowest=$1 bitrate=$1 number=0 runs_out_ns=
@@ -121,7 +120,7 @@ play_video() {
     echo bitrate_bps,size_bytes,start_ns,end_ns,buffer_ms
     while [ "$number" -lt "$count" ]; do
         number=$((number + 1)) ahead_ms=0 began=$(now_ns)
-        # Empty until playback begins, and in the past in a stall.
+        # runs_out_ns is empty before playback begins, and in the past during a stall.
         [ "${runs_out_ns:-0}" -le "$began" ] || ahead_ms=$(((runs_out_ns - began) / 1000000))
         excess_ms=$((ahead_ms - most_ms))
         if [ "$excess_ms" -gt 0 ]; then
@@ -138,8 +137,8 @@ play_video() {
     done
 }
 
-# choose_bitrate BITRATE...: sets $bitrate for a buffer of $ahead_ms. It changes once the buffer asks for
-# the next one above or below.
+# choose_bitrate BITRATE...: sets $bitrate for a buffer of $ahead_ms. It changes once the rate for this
+# buffer reaches the next bitrate above or below.
 choose_bitrate() {
     if [ "$ahead_ms" -le "$reservoir_ms" ]; then
         bitrate=$lowest
@@ -184,24 +183,24 @@ download_at_once() {
     done
 }
 
-# serve_rsync ADDRESS PORT SIZE: a file called "data", to whoever asks
+# serve_rsync ADDRESS PORT SIZE: serves a file "data" to any client
 serve_rsync() {
     mkdir "$dir/rsync-$2"
     truncate -s "$3" "$dir/rsync-$2/data"
-    # The daemon would give up being root, and the directory is root's alone.
+    # By default the daemon drops root, but only root can read $dir.
     printf '%s\n' 'use chroot = no' 'reverse lookup = no' 'uid = 0' 'gid = 0' '[run]' \
         "path = $dir/rsync-$2" >"$dir/rsyncd-$2.conf"
     exec rsync --daemon --no-detach --address="$1" --port="$2" --config="$dir/rsyncd-$2.conf"
 }
 
-# pull_with_rsync ADDRESS PORT: all of it crosses the path, and none of it takes room
+# pull_with_rsync ADDRESS PORT: transfers each byte, and stores a sparse file
 pull_with_rsync() {
     address=$1
     case $address in *:*) address="[$address]" ;; esac
     rsync --port="$2" --whole-file --sparse --stats "rsync://$address/run/data" "$dir/received-$2"
 }
 
-# push_with_scp ADDRESS PORT NAME SIZE: NAME is the host's among the known ones
+# push_with_scp ADDRESS PORT NAME SIZE: NAME is the host's name in known_hosts
 push_with_scp() {
     data=$dir/scp-$$
     truncate -s "$4" "$data"

@@ -13,8 +13,8 @@ set -- $(uname -sr)
 system=$1
 fact kernel "$2"
 
-# The other end of the connection that this came by; sudo takes the variable away, and an empty one says that
-# there is no connection.
+# The peer of this ssh connection. sudo removes the variable, so it is read from the parents. An empty one
+# means that there is no connection.
 peer=${SSH_CONNECTION:-}
 pid=$$
 while [ -z "$peer${SSH_CONNECTION+known}" ] && [ "$system" = Linux ] && [ "$pid" -gt 1 ]; do

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# What a run does on a host. Every script of a run sources this, behind the functions for the clock
-# and for leases; $dir is the run's directory there, which is its lease too.
+# Functions of a run on a host. Every script of a run sources this after host.sh. $dir is the run's
+# directory there, and its lease.
 #
 # All that a run leaves on a host is in $dir: how to undo each thing that was done (undo.d), what
 # still runs (pids), and what is to be fetched (out). So clear.sh can end the run at any point, whoever
@@ -29,8 +29,8 @@ on_undo() {
     printf '%s\n' "$undo" >"$dir/undo.d/$((100 + $#))"
 }
 
-# spawn NAME FILE START COMMAND...: in the background, from START (ns since 1970; 0 is now), with
-# its output in FILE. What became of it is in out/status/NAME.
+# spawn NAME FILE START COMMAND...: runs it in the background from START (ns since 1970; 0 is now), with
+# its output in FILE. out/status/NAME gets its times and its exit code.
 spawn() {
     in_own_session sh "$dir/process.sh" "$@"
     tries=0
@@ -50,16 +50,16 @@ process_body() {
     case $1 in *_*) . "$dir/commands.sh" ;; esac
     stopped=
     trap 'stopped=1' TERM INT
-    # It asks tcpdump for its counters, and must end nobody else.
+    # USR1 asks tcpdump for its counters; all others ignore it.
     [ "$system" = FreeBSD ] || trap '' USR1
     echo $$ >"$dir/pids/$name" || exit 1
-    # Whoever undoes the run looks for pids only after it made this.
+    # clear.sh makes this file before it reads the pids.
     [ ! -e "$dir/stopping" ] || exit 1
     [ "$start" = 0 ] || wait_until "$start" || stopped=1
-    # A signal to this process ends `date` too, once.
+    # A signal may end `date` too, so this tries twice.
     began=$(now_ns) || began=$(now_ns)
     code=0
-    # In a shell of its own, since some commands are functions of ours: those end when told to.
+    # In a subshell with the usual traps, so that a signal ends our functions too.
     [ -n "$stopped" ] ||
         (trap - TERM INT && "$@") >"$dir/out/logs/$file" 2>"$dir/out/logs/$name.err" || code=$?
     finished=$(now_ns) || finished=$(now_ns)
@@ -68,7 +68,7 @@ process_body() {
     rm -f "$dir/pids/$name"
 }
 
-# ended: a line for each process that did: NAME BEGAN ENDED CODE, and what a failed one said last
+# ended: prints NAME BEGAN ENDED CODE for each process that ended, and the last output of a failed one
 ended() {
     for file in "$dir"/out/status/*; do
         name=${file##*/}
@@ -168,7 +168,7 @@ gather() {
     }
 }
 
-# forget NAME: ends a process that is no part of what the run records
+# forget NAME: ends a process and removes what it left, which is no part of the run's record
 forget() {
     stop "$1"
     await_status "$1"
@@ -218,7 +218,7 @@ read_counts() {
     done <"$1"
 }
 
-# await NAME TEXT FILE: until the process has said so
+# await NAME TEXT FILE: waits until the process has written TEXT to FILE
 await() {
     tries=0
     until grep -q "$2" "$3" 2>/dev/null; do
@@ -231,8 +231,8 @@ await() {
     done
 }
 
-# trace_tcp_probe NAME FILE ADDRESS: the kernel's tracepoint for connections of this address, on a
-# clock that the log itself tells
+# trace_tcp_probe NAME FILE ADDRESS: logs the kernel's tracepoint tcp_probe for connections of this
+# address; the log names its clock
 trace_tcp_probe() {
     tracing=/sys/kernel/tracing instance=instances/tcpexp-$1
     leave=:
@@ -247,14 +247,14 @@ trace_tcp_probe() {
 [ ! -d $instance ] || { echo 0 >$instance/events/tcp/enable; rmdir $instance; }
 $leave"
     mkdir "$instance"
-    # tai is whole seconds ahead of the clock of captures; kernels before 5.19 have it not.
+    # tai is whole seconds ahead of the clock of captures; kernels before 5.19 lack it.
     trace_clock=tai
     (echo tai >"$instance/trace_clock") 2>/dev/null || {
         trace_clock=mono
         echo mono >"$instance/trace_clock"
     }
     echo 16384 >"$instance/buffer_size_kb"
-    # Whoever reads the log learns the difference from this, so it must be the first line.
+    # This line has the difference of the two clocks, so it must be the first.
     echo "tcpexp clock $(now_ns) $trace_clock" >"$instance/trace_marker"
     echo 1 >"$instance/events/tcp/tcp_probe/enable"
     # The kernel traces all its namespaces, and the connections that commands come by.

@@ -64,7 +64,7 @@ set_mtu() {
     confirm "mtu" "$2" "$(mtu_of "$1")"
 }
 
-# is_setting WANTED FOUND: the kernel prints blanks and switches in its own way
+# is_setting WANTED FOUND: true if both are equal but for blanks, or for 1 and Y, or 0 and N
 is_setting() {
     [ "$1" = "$2" ] && return 0
     case $1:$2 in 1:Y | 0:N | y:Y | n:N) return 0 ;; esac
@@ -92,7 +92,7 @@ offloads_off() {
         done
         return
     fi
-    # What is fixed says so behind the word, and cannot be turned off.
+    # A feature marked "on [fixed]" cannot be turned off, and does not match below.
     features="$(ethtool -k "$1")
 "
     on=

@@ -15,7 +15,7 @@
 //! - [`charts`]: time series, distributions, sequence diagrams
 //! - [`lab`]: the virtual testbed
 //! - [`bottlenecks`]: rate, delay, queue and loss on a router
-//! - [`coming_from`]: replacements for SPP, tcptrace, TEACUP and Flent
+//! - [`coming_from`]: replacements for SPP, tcptrace, TEACUP, Flent and mahimahi
 //! - [`studies`]: published studies, repeated: what held and what did not
 //! - [`accuracy`]: measured errors and known limits
 //! - [`speed`]: packets per second and memory
