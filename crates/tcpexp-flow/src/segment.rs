@@ -27,7 +27,8 @@ pub struct Seen {
     pub record: u64,
     /// Capture time, on the capture's clock.
     pub at: Timestamp,
-    /// Bytes on the wire, link header included.
+    /// Bytes on the wire, link header included; those of the IP datagram if the record has a length that this
+    /// datagram cannot have had.
     pub wire_bytes: u32,
     /// Bytes of the IP datagram.
     pub ip_bytes: u32,
@@ -198,13 +199,22 @@ impl FlowPacket {
     }
 }
 
+/// Largest number of bytes around an IP datagram in its frame: the headers of the link and of a few tunnels
+/// (at most 94 bytes each: Ethernet with two VLAN tags, IPv6, UDP and VXLAN, with room for options), padding
+/// and trailers.
+const MOST_AROUND_IP_BYTES: u32 = 1_024;
+
 impl Seen {
     #[inline]
     fn of(record: u64, at: Timestamp, wire_bytes: u32, packet: &Packet<'_>) -> Self {
         Self {
             record,
             at,
-            wire_bytes,
+            // Some writers leave the length at 0 or at that of the captured part, and a flipped bit makes it huge.
+            wire_bytes: match wire_bytes.checked_sub(packet.ip_bytes) {
+                Some(0..=MOST_AROUND_IP_BYTES) => wire_bytes,
+                _ => packet.ip_bytes,
+            },
             ip_bytes: packet.ip_bytes,
             payload_bytes: packet.payload_bytes,
             ip_id: packet.ip_id,
