@@ -25,6 +25,11 @@ pub enum Error {
     /// A table cannot be read.
     #[error("cannot read the table")]
     Read(#[source] ArrowError),
+    /// A CSV file ends within a line.
+    #[error(
+        "the file ends within a line, so its last number may lack digits: end it with a line break if it is whole"
+    )]
+    CutLine,
     /// A table lacks a column, or the column has another type.
     #[error("the table has no column {column} of the type that tcpexp writes")]
     NoColumn {

@@ -21,6 +21,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tcpexp_units::Timestamp;
 
 use crate::schema::{check_version, with_types};
+use crate::table_file::require_line_end;
 use crate::{Error, Format};
 
 /// Passes each row of a table to `each`. `known` gives the types of CSV and JSON columns; further
@@ -49,7 +50,7 @@ pub(crate) fn each_row(
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 
-fn batches(format: Format, file: File, known: &Schema) -> Result<Batches, Error> {
+fn batches(format: Format, mut file: File, known: &Schema) -> Result<Batches, Error> {
     let schema = plain_schema(known);
     Ok(match format {
         Format::Parquet => {
@@ -66,6 +67,7 @@ fn batches(format: Format, file: File, known: &Schema) -> Result<Batches, Error>
         }
         // CSV and JSON do not state types, and inference would give an empty column another one.
         Format::Csv => {
+            require_line_end(&mut file)?;
             let schema = Arc::new(csv_schema(&file, &schema).map_err(Error::Read)?);
             let reader = CsvReader::new(schema).with_header(true).build(file);
             Box::new(reader.map_err(Error::Read)?)

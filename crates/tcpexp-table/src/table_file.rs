@@ -133,6 +133,23 @@ fn fill(file: &mut File, start: &mut [u8]) -> std::io::Result<usize> {
     Ok(filled)
 }
 
+/// Refuses a CSV file that ends within a line. Cut files of the other formats cannot be read.
+pub(crate) fn require_line_end(file: &mut File) -> Result<(), Error> {
+    let mut read_last = || {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(last)
+    };
+    let last = read_last().map_err(|source: std::io::Error| Error::Read(source.into()))?;
+    if matches!(last, [b'\n' | b'\r']) {
+        Ok(())
+    } else {
+        Err(Error::CutLine)
+    }
+}
+
 /// Text other than JSON may be CSV; a file with control bytes is neither.
 fn format_of(start: &[u8]) -> Option<Format> {
     let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
@@ -166,6 +183,7 @@ fn schema_of(format: Format, file: &mut File) -> Result<SchemaRef, Error> {
                 .schema()
         }
         Format::Csv => {
+            require_line_end(file)?;
             let format = CsvFormat::default().with_header(true);
             // Without a limit of rows: a column of whole numbers may have a fraction in its last
             // row.
