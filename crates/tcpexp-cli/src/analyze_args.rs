@@ -65,7 +65,7 @@ pub(crate) struct AnalyzeArgs {
     /// Add a column with this value to all tables; may be given several times
     ///
     /// A number becomes a floating-point number, true or false becomes a flag, and any other value
-    /// becomes text.
+    /// becomes text. Give a version a letter, as in v5.10: 5.10 becomes 5.1.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_param)]
     pub(crate) param: Vec<RunColumn>,
 

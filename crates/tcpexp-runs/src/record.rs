@@ -109,6 +109,23 @@ pub enum Parameter {
     Text(String),
 }
 
+impl Parameter {
+    /// The value of a text in the files of another tool: a number if the text is how Rust prints that number
+    /// or has an exponent, so that different texts stay different: `5.10` is a version, and not 5.1.
+    pub fn of_text(text: &str) -> Self {
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+        let is_shortest = |number: &f64| {
+            text.contains(['e', 'E'])
+                || [number.to_string(), format!("{number:?}")].contains(&text.to_owned())
+        };
+        match (text.parse::<i64>(), number.filter(is_shortest)) {
+            (Ok(count), _) if count.to_string() == text => Self::Count(count),
+            (_, Some(number)) => Self::Number(number),
+            _ => Self::Text(text.to_owned()),
+        }
+    }
+}
+
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -364,6 +381,15 @@ impl RunRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn different_texts_are_different_values() {
+        let shown = |text: &str| format!("{:?}", Parameter::of_text(text));
+        let shown: Vec<String> = ["5.1", "5.10", "10", "10.0", "007", "1e3", "inf", "fq"]
+            .map(shown)
+            .to_vec();
+        insta::assert_snapshot!(shown.join(" "), @r#"Number(5.1) Text("5.10") Count(10) Number(10.0) Text("007") Number(1000.0) Text("inf") Text("fq")"#);
+    }
 
     const TEXT: &str = r#"{
         "schema": 1, "run": "0001", "cell": "c0ffee", "repetition": 1, "seed": 7,

@@ -85,6 +85,32 @@ fn data_files_of_flent_are_runs_with_the_parameters_of_their_titles() {
 }
 
 #[test]
+fn each_data_file_of_flent_is_a_run_and_missing_values_are_reported() {
+    let desk = Desk::empty();
+    std::fs::create_dir(desk.path("batch")).unwrap();
+    let unread = SAMPLES.replace("\"val\": 50", "\"val\": \"50ms\"");
+    desk.put(
+        "batch/a.flent",
+        flent(4, "kernel:5.1", 8.0, SAMPLES).as_bytes(),
+    );
+    let other = flent(4, "kernel:5.10", 9.0, &unread).replace("[20, 40, 60]", "[20, \"40\", 60]");
+    desk.put("batch/a.flent.gz", &gzip(other.as_bytes()));
+    let run = desk.run("import flent batch -o out");
+    assert_snapshot!(String::from_utf8_lossy(&run.stderr), @r"
+    tcpexp: warning: a-2: 1 value not used: a tool's sample cannot be read
+    tcpexp: warning: a-2: 1 value not used: value cannot be read
+    ");
+    // Versions are no numbers: 5.1 is not 5.10.
+    let compared = desk.text("compare out");
+    assert!(
+        ["5.1 ", "5.10 "]
+            .iter()
+            .all(|kernel| compared.contains(kernel)),
+        "{compared}"
+    );
+}
+
+#[test]
 fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     let desk = Desk::empty();
     std::fs::create_dir_all(desk.path("experiments/exp_1")).unwrap();

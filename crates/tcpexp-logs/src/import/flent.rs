@@ -76,7 +76,11 @@ pub(super) fn read<E: From<Error>>(
             }
         }
         if !batch.series.is_empty() {
-            batch.series_samples = tool_samples(&file, name, start, &row);
+            let (samples, unreadable) = tool_samples(&file, name, start, &row);
+            batch.series_samples = samples;
+            for _ in 0..unreadable {
+                report.refuse(Unusable::Unreadable("a tool's sample"), name);
+            }
             sink(batch)?;
         }
     }
@@ -98,13 +102,14 @@ fn sample(
     Ok(Some((elapsed, value)))
 }
 
-/// The samples of a series, as its tool printed them; none of a series that Flent computes.
+/// The samples of a series, as its tool printed them, and the number of samples that cannot be read; none of a
+/// series that Flent computes.
 fn tool_samples(
     file: &Value,
     name: &str,
     start: Option<Timestamp>,
     row: &SeriesSample,
-) -> Vec<SeriesSample> {
+) -> (Vec<SeriesSample>, usize) {
     let (entries, key) = raw_entries(file, name);
     let has_units = file["version"]
         .as_u64()
@@ -124,7 +129,11 @@ fn tool_samples(
             ..row.clone()
         })
     };
-    entries.iter().filter_map(sample).collect()
+    let is_readable = |entry: &Value| entry[key].is_number() && entry["t"].is_number();
+    // A sample without a value is a lost ping, for example.
+    let with_value = entries.iter().filter(|entry| !entry[key].is_null());
+    let unreadable = with_value.filter(|entry| !is_readable(entry)).count();
+    (entries.iter().filter_map(sample).collect(), unreadable)
 }
 
 /// The samples of a series, and the name of their value: the series `A::tcp_cwnd` has the values `tcp_cwnd`

@@ -1,6 +1,6 @@
 //! Tests of Flent: a data file per run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use tcpexp_logs::import::{Format, SeriesSample, TestInfo};
@@ -8,6 +8,7 @@ use tcpexp_runs::captured::{NamedRun, records_of_runs};
 use tcpexp_runs::folders::{DATASET, RUNS};
 use tcpexp_runs::record::{Parameter, RunRecord, Status};
 use tcpexp_table::{RowsWriter, run_sample_columns, run_series_columns};
+use tcpexp_units::counted;
 
 use super::ForeignRun;
 use crate::analyze::{Parameters, SweepColumns};
@@ -27,6 +28,8 @@ struct Test {
     samples: Vec<SeriesSample>,
     /// Why it has no values.
     failure: Option<String>,
+    /// Why values are missing.
+    warnings: Vec<String>,
 }
 
 /// Reads the data files of Flent below `dir` and writes their series to the directories of their runs
@@ -78,7 +81,8 @@ fn data_files(dir: &Path, into: &mut Vec<(String, PathBuf)>) -> std::io::Result<
     Ok(())
 }
 
-/// Names the runs of files with equal names by their folders too: `a-test` for `a/test.flent.gz`.
+/// Names the runs of files with equal names by their folders too: `a-test` for `a/test.flent.gz`. Names that
+/// are still equal get a number: `test-2`.
 fn with_unique_names(files: &mut [(String, PathBuf)], dir: &Path) {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     for (name, _) in files.iter() {
@@ -93,6 +97,15 @@ fn with_unique_names(files: &mut [(String, PathBuf)], dir: &Path) {
         let words: Vec<_> = folders.chain([name.as_str().into()]).collect();
         *name = words.join("-");
     }
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    for (name, _) in files {
+        let base = name.clone();
+        let mut number = 1;
+        while !taken.insert(name.clone()) {
+            number += 1;
+            *name = format!("{base}-{number}");
+        }
+    }
 }
 
 impl Test {
@@ -103,6 +116,7 @@ impl Test {
             series: Vec::new(),
             samples: Vec::new(),
             failure: None,
+            warnings: Vec::new(),
         };
         let read = LogFile::open(path).and_then(|log| {
             log.read(Format::Flent, |batch| {
@@ -114,7 +128,16 @@ impl Test {
                 Ok::<_, Error>(())
             })
         });
-        test.failure = read.err().map(|error| chain(&error));
+        match read {
+            Ok(report) => {
+                let lost = report.lines.reasons.iter();
+                let lost = lost.map(|(reason, count)| {
+                    format!("{} not used: {reason}", counted(*count, "value"))
+                });
+                test.warnings.extend(lost);
+            }
+            Err(error) => test.failure = Some(chain(&error)),
+        }
         test
     }
 
@@ -138,7 +161,7 @@ impl Test {
             };
             let name: String = name.chars().map(letter).collect();
             if !value.is_empty() {
-                all.insert(name, Some(value_of(value)));
+                all.insert(name, Some(Parameter::of_text(value)));
             }
         };
         set("test", &self.info.name);
@@ -174,7 +197,7 @@ impl Test {
             source,
         };
         std::fs::create_dir_all(run_dir.join(DATASET)).map_err(cannot)?;
-        let mut warnings = Vec::new();
+        let mut warnings = self.warnings;
         if self.info.start.is_none() && self.failure.is_none() {
             warnings.push("the start of the test is unknown, so times count from 1970".to_owned());
         }
@@ -205,12 +228,4 @@ impl Test {
         }
         Ok(ForeignRun { record, warnings })
     }
-}
-
-fn value_of(text: &str) -> Parameter {
-    let count = text.parse().ok().map(Parameter::Count);
-    let number = || text.parse().ok().filter(|number: &f64| number.is_finite());
-    count
-        .or_else(|| number().map(Parameter::Number))
-        .unwrap_or_else(|| Parameter::Text(text.to_owned()))
 }

@@ -110,7 +110,7 @@ fn parameter(variable: &str, value: &str) -> (String, Parameter) {
         ("rate" | "up_rate" | "down_rate", Some(bps)) => {
             (format!("{name}_mbps"), Parameter::Number(bps / 1e6))
         }
-        (_, Some(number)) => (name.to_owned(), number_of(value, number)),
+        (_, Some(_)) => (name.to_owned(), Parameter::of_text(value)),
         (_, None) if is_rate => match value.parse::<BitRate>() {
             #[expect(clippy::cast_precision_loss, reason = "a rate below 2^53 bit/s")]
             Ok(rate) => {
@@ -121,11 +121,6 @@ fn parameter(variable: &str, value: &str) -> (String, Parameter) {
         },
         (_, None) => (name.to_owned(), Parameter::Text(value.to_owned())),
     }
-}
-
-fn number_of(text: &str, number: f64) -> Parameter {
-    text.parse()
-        .map_or(Parameter::Number(number), Parameter::Count)
 }
 
 #[cfg(test)]
