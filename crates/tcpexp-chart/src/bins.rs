@@ -13,16 +13,26 @@ pub const BIN_DELAY: &str = "rtt_ns";
 
 /// Adds to each bin of rates the median of the flow's round-trip times that start in the bin.
 ///
-/// Bins without a round-trip time are omitted. Both tables need the columns `flow` and `file`. Two
-/// single files with different names count as one dataset.
+/// Bins without a round-trip time are omitted. Both tables need the columns `flow` and `file`. If both
+/// have `direction`, the round-trip times are those of the data in the bin's direction. Two single files
+/// with different names count as one dataset.
 pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
     let is_of_one = sources(rates) == sources(delays);
+    let has_directions = [rates, delays]
+        .iter()
+        .all(|frame| frame.column("direction").is_some());
     let key = |frame: &Frame, row: usize| {
         let text = |column: &str| match frame.column(column)?.cell(row) {
             Cell::Text(text) => Some(text.to_owned()),
             _ => None,
         };
-        Some((text("flow")?, if is_of_one { text("file") } else { None }))
+        let file = if is_of_one { text("file") } else { None };
+        let direction = if has_directions {
+            text("direction")
+        } else {
+            None
+        };
+        Some((text("flow")?, file, direction))
     };
     let (times, rtts) = (numbers(delays, "time")?, numbers(delays, "rtt_ns")?);
     let mut of_flows: HashMap<_, Vec<(i64, f64)>> = HashMap::new();
@@ -94,5 +104,26 @@ mod tests {
         let expected = vec![Some(200.0), Some(500.0), Some(700.0)];
         assert_eq!(bins.column(BIN_DELAY), Some(&Series::Real(expected)));
         assert_eq!(bins.column("goodput_bps"), Some(&whole(&[1, 2, 4])));
+    }
+
+    #[test]
+    fn a_bin_has_the_round_trip_times_of_the_data_in_its_direction() {
+        let texts = |texts: &[&str]| Series::texts(texts.iter().map(Some));
+        let ways = ["forward", "reverse"];
+        let rates = Frame::of(vec![
+            ("flow".into(), texts(&["a", "a"])),
+            ("direction".into(), texts(&ways)),
+            ("start_time".into(), whole(&[0, 0])),
+            ("width_ns".into(), whole(&[10, 10])),
+        ]);
+        let delays = Frame::of(vec![
+            ("flow".into(), texts(&["a", "a"])),
+            ("direction".into(), texts(&ways)),
+            ("time".into(), whole(&[1, 2])),
+            ("rtt_ns".into(), whole(&[100, 300])),
+        ]);
+        let bins = delays_of_bins(&rates, &delays).unwrap();
+        let expected = vec![Some(100.0), Some(300.0)];
+        assert_eq!(bins.column(BIN_DELAY), Some(&Series::Real(expected)));
     }
 }

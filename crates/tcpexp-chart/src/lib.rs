@@ -100,7 +100,7 @@ pub use panel_kind::PanelKind;
 pub use quantity::Quantity;
 pub use rates::{RateSeries, rate_figure};
 pub use rebinned::rebinned;
-pub use runs::{RUN_COLUMNS, Statistic};
+pub use runs::{PARTS_OF_A_RUN, RUN_COLUMNS, Statistic};
 pub use scatter::scatter_figure;
 pub use sequence::sequence_figure;
 pub use series::DelaySeries;

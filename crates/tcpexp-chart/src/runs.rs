@@ -185,14 +185,20 @@ impl Runs {
 /// that the row names.
 pub const RUN_COLUMNS: [&str; 2] = ["file", "run"];
 
-/// Columns of tables with several rows per run.
+/// Columns by which a table of a run without flows has several rows.
+pub const PARTS_OF_A_RUN: [&str; 2] = ["log", "series"];
+
+/// Further columns of tables with several rows per run.
 const ROWS_OF_A_RUN: [&str; 3] = ["run", "flow_id", "time"];
 
 /// The run of each row; `None` for a table in which each row is a run or a cell, such as a
 /// comparison.
 pub(crate) fn run_levels(frame: &Frame) -> Option<Levels> {
     let is_there = |column: &&str| frame.column(column).is_some();
-    ROWS_OF_A_RUN.iter().find(|column| is_there(column))?;
+    ROWS_OF_A_RUN
+        .iter()
+        .chain(&PARTS_OF_A_RUN)
+        .find(|column| is_there(column))?;
     let columns: Vec<String> = RUN_COLUMNS.map(str::to_owned).to_vec();
     Some(Levels::of(frame, &columns))
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
-use tcpexp_chart::{Quantity, RUN_COLUMNS, SENDERS, Statistic};
+use tcpexp_chart::{PARTS_OF_A_RUN, Quantity, RUN_COLUMNS, SENDERS, Statistic};
 use tcpexp_metrics::compare::{Measure, Options};
 use tcpexp_units::TimeDelta;
 
@@ -54,7 +54,8 @@ impl OfRunsArgs {
             .context("wrong option");
         }
         // Each run becomes one number, so rows keep the columns that identify their run.
-        let mut rows = data.grouped(column, groups, usual, &RUN_COLUMNS)?;
+        let optional = [&RUN_COLUMNS[..], &PARTS_OF_A_RUN].concat();
+        let mut rows = data.grouped(column, groups, usual, &optional)?;
         let mut quantity = quantity(&rows.column, unit)?;
         let divides_flows = |column: &String| OF_FLOWS.contains(&column.as_str());
         if let Some(what) = parts_of(&rows.table)

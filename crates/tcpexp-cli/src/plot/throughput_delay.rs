@@ -112,7 +112,7 @@ impl ChartKind for ThroughputDelayArgs {
         };
         let what = format!("{what}; large marks are means, ellipses one standard deviation");
         let note = rows
-            .note
+            .pool_note()
             .iter()
             .fold(what, |what, pool| format!("{what}; {pool}"));
         figure
@@ -124,7 +124,7 @@ impl ChartKind for ThroughputDelayArgs {
 fn of_flows(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(String, Grouped)> {
     let x = [args.x.clone()];
     let groups = [
-        (&x[..], UsualGroups::No),
+        (&x[..], UsualGroups::OfPoints),
         (&args.group, UsualGroups::Yes),
         args.facet.columns(),
     ];
@@ -143,7 +143,12 @@ fn of_bins(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(Stri
     } else {
         rows.data_direction()
     };
-    let delays = data.grouped(BIN_DELAY, &[], &["rtt"], &["time", FLOW_COLUMN])?;
+    let delays = data.grouped(
+        BIN_DELAY,
+        &[],
+        &["rtt"],
+        &["time", FLOW_COLUMN, "direction"],
+    )?;
     rows.frame = delays_of_bins(&bins, &delays.frame)?;
     Ok((BIN_DELAY.to_owned(), rows))
 }

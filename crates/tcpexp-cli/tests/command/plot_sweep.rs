@@ -60,7 +60,7 @@ fn a_sweep_is_grouped_by_its_varied_parameters() {
     assert_snapshot!(drawn(&desk, "heatmap sweep --value goodput --x cc --y delay"), @r"plain | sack | 10 | 40 | congestion control | delay (ms) | 3.44 | 2.88 | 3.78 | 3.63 | 3.0 | 3.2 | 3.4 | 3.6 | goodput (Mbit/s) | one run each, flows with at least 1 % of the payload, direction with more | payload");
     assert_snapshot!(drawn(&desk, "bar sweep --filter direction=forward"), @r"10 | 40 | 10 | 40 | 0.0 | 0.5 | 1.0 | 1.5 | plain | sack | delay (ms) | goodput of flows (Mbit/s) | one run each, median over flows, flows with at least 1 % of the payload, | forward");
     assert_snapshot!(drawn(&desk, "fairness sweep --x delay --colour cc"), @r"plain | sack | 10 | 15 | 20 | 25 | 30 | 35 | 40 | 0.0 | 0.5 | 1.0 | delay (ms) | Jain&apos;s index | one run each, flows with at least 1 % of the payload, direction with more | payload");
-    assert_snapshot!(drawn(&desk, "throughput-delay sweep --group cc"), @r"plain | sack | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s) | one point per flow and run; large marks are means, ellipses one | standard deviation; flows with at least 1 % of the payload, direction with | more payload");
+    assert_snapshot!(drawn(&desk, "throughput-delay sweep --group cc"), @r"plain | sack | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s) | one point per flow and run; large marks are means, ellipses one | standard deviation; flows with at least 1 % of the payload, direction with | more payload; runs that differ in delay are pooled");
     let by_default = drawn(&desk, "timeseries sweep --panel rtt");
     let named = "timeseries sweep --panel rtt --group cc,delay_ms";
     assert_eq!(by_default, drawn(&desk, named));

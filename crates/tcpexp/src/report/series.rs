@@ -13,7 +13,7 @@ use super::flows::{GOODPUT, MAX_FLOWS, NUMBERS, RTT, RunFlows, add, read_table};
 use crate::Error;
 
 /// The rule that chooses the series, in words.
-const RULE: &str = "series of Flent's tools: rates and round-trip times";
+const RULE: &str = "series of Flent's tools: round-trip times, then rates with the largest first";
 /// Beginning of the names of series of round-trip times.
 const PING: &str = "Ping (ms)";
 /// Unit of the series of rates.
@@ -36,22 +36,30 @@ pub(super) fn series_of(data: &Path, most_points: usize) -> Result<Option<RunFlo
         };
         let mut series = BTreeMap::new();
         let mut quantiles = BTreeMap::new();
+        let mut sum = i64::MAX;
         if name.starts_with(PING) {
             add(&mut series, RTT, own, most_points, SCALE);
             let rtts = own.iter().map(|(_, rtt)| *rtt as f64 / SCALE).collect();
             quantiles.extend(page_quantiles(rtts).map(|found| (RTT.0.to_owned(), found)));
         } else if unit.as_deref() == Some(RATE) {
             add(&mut series, GOODPUT, values, most_points, SCALE);
+            sum = values
+                .iter()
+                .map(|(_, rate)| *rate)
+                .fold(0, i64::saturating_add);
         } else {
             continue;
         }
-        flows.push(PageFlow {
+        let flow = PageFlow {
             label: name.clone(),
             series,
             quantiles: quantiles.into_iter().collect(),
-        });
+        };
+        flows.push((sum, flow));
     }
     let all = flows.len();
+    flows.sort_by_key(|(sum, _)| std::cmp::Reverse(*sum));
+    let mut flows: Vec<PageFlow> = flows.into_iter().map(|(_, flow)| flow).collect();
     flows.truncate(MAX_FLOWS);
     Ok(Some(RunFlows {
         numbers: vec![vec![Value::Null; NUMBERS.len()]; flows.len()],

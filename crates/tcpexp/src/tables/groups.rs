@@ -23,6 +23,8 @@ pub enum UsualGroups {
     Yes,
     /// One group with all rows.
     No,
+    /// The columns are an axis of points, and group no rows.
+    OfPoints,
 }
 
 /// Rows with the column to draw and the columns that group them.
@@ -145,7 +147,13 @@ impl Selection {
                 *columns = self.distinguishing(&table, &counted.frame, &used)?;
             }
         }
-        let differing = self.differing(&table, &counted.frame, &of_groups)?;
+        let grouping: Vec<Vec<String>> = of_groups
+            .iter()
+            .zip(groups)
+            .filter(|(_, (_, asked))| *asked != UsualGroups::OfPoints)
+            .map(|(columns, _)| columns.clone())
+            .collect();
+        let differing = self.differing(&table, &counted.frame, &grouping)?;
         Ok(Grouped {
             frame: counted.frame,
             table,

@@ -76,8 +76,14 @@ pub(super) fn pool<'a>(
     let is_selection = CHOOSE_FLOWS.iter().any(|column| named.contains(column));
     // Grouping by flow is the default, and does not ask for all flows.
     named.extend(groups.iter().filter(|column| **column != FLOW_COLUMN));
+    // The flows of other files are not in the chart, and a note about them would be wrong.
+    let in_chart = sources(rows);
+    let of_chart: Vec<bool> = (0..flows.rows())
+        .map(|row| text(flows, SOURCE_COLUMN, row).is_some_and(|file| in_chart.contains(file)))
+        .collect();
+    let flows = flows.filtered(&of_chart);
     let lanes: Vec<(Key, Lane<'_>)> = (0..flows.rows())
-        .filter_map(|row| lane(flows, row))
+        .filter_map(|row| lane(&flows, row))
         .collect();
     let plain: Vec<Lane<'_>> = lanes.iter().map(|(_, lane)| lane.clone()).collect();
     let pooling = unless_named(pooling, &named);
@@ -88,12 +94,12 @@ pub(super) fn pool<'a>(
     let mut counted: BTreeMap<Key, Counted> = BTreeMap::new();
     for (row, ((key, _), counts)) in lanes.into_iter().zip(&pooled.counts).enumerate() {
         if *counts {
-            let capture = text(flows, "capture", row).map(str::to_owned);
+            let capture = text(&flows, "capture", row).map(str::to_owned);
             counted.insert(key, Counted { capture });
         }
     }
     let named_point = named.contains("capture") || named.contains("reference");
-    let keep = kept(rows, &counted, named_point);
+    let keep = kept(rows, &sources(&flows), &counted, named_point);
     *rows = rows.filtered(&keep);
     if rows.rows() == 0 {
         return Err(Error::NoPooledRows {
@@ -147,9 +153,13 @@ fn lane(flows: &Frame, row: usize) -> Option<(Key, Lane<'_>)> {
 
 /// Marks the rows to keep. For each flow direction that counts, these are the rows of one point:
 /// round-trip times where the data is sent, rate bins where it arrives. Rows of files without flows
-/// are kept.
-fn kept(frame: &Frame, counted: &BTreeMap<Key, Counted>, named_point: bool) -> Vec<bool> {
-    let files: BTreeSet<&str> = counted.keys().map(|(file, ..)| file.as_str()).collect();
+/// are kept; `with_flows` has the other files.
+fn kept(
+    frame: &Frame,
+    with_flows: &BTreeSet<String>,
+    counted: &BTreeMap<Key, Counted>,
+    named_point: bool,
+) -> Vec<bool> {
     let lane = |row| counted.get(&key(frame, row)?);
     // True for a row of the far capture of its direction; `None` if the table has no captures.
     let is_far =
@@ -172,7 +182,7 @@ fn kept(frame: &Frame, counted: &BTreeMap<Key, Counted>, named_point: bool) -> V
         ))
     };
     let counts = |row: usize| {
-        if !text(frame, SOURCE_COLUMN, row).is_some_and(|file| files.contains(file)) {
+        if !text(frame, SOURCE_COLUMN, row).is_some_and(|file| with_flows.contains(file)) {
             return true;
         }
         // The spin bit shows the whole round trip of a flow in whichever direction (RFC 9000, section
@@ -208,6 +218,13 @@ fn is_rtt_of_data(frame: &Frame, row: usize, lane: &Counted) -> bool {
         Some("sequence_ack") => text(frame, "ack_class", row) == Some("cumulative"),
         Some(_) => false,
     }
+}
+
+/// The files of the rows.
+fn sources(frame: &Frame) -> BTreeSet<String> {
+    (0..frame.rows())
+        .filter_map(|row| text(frame, SOURCE_COLUMN, row).map(str::to_owned))
+        .collect()
 }
 
 fn text<'f>(frame: &'f Frame, column: &str, row: usize) -> Option<&'f str> {

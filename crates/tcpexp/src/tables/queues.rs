@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use tcpexp_chart::Levels;
 use tcpexp_table::{Cell, Frame, queue_rows};
 
+use super::SOURCE_COLUMN;
 use super::words::listed;
 
 /// Table of the queueing disciplines of routers.
 const QUEUE: &str = "queue";
 const INTERFACE: &str = "interface";
+const LOG: &str = "log";
 /// Columns by which a user chooses disciplines.
 const DISCIPLINE_KEYS: [&str; 3] = ["kind", "handle", "parent"];
 
@@ -21,7 +24,8 @@ pub(super) fn are_of_table(table: &str, chosen: &[&str]) -> bool {
 /// Returns the rows about queues, not those of the disciplines around them, and a description of them.
 ///
 /// Unless the user chooses the interface, these are the rows of the interface with the largest sum of
-/// `column`: the packets of the other direction have a queue too, which is mostly empty.
+/// `column`: the packets of the other direction have a queue too, which is mostly empty. Interfaces of
+/// several routers may have the same name; of these, the one with the largest sum in a file counts there.
 pub(super) fn take(rows: &Frame, column: &str, chosen: &[&str]) -> (Frame, Option<String>) {
     let queues = rows.filtered(&queue_rows(rows));
     let (Some(interfaces), Some(values)) = (queues.column(INTERFACE), queues.column(column)) else {
@@ -41,12 +45,51 @@ pub(super) fn take(rows: &Frame, column: &str, chosen: &[&str]) -> (Frame, Optio
     {
         let is_kept = |row| interface(row).as_ref() == Some(fullest);
         let keep: Vec<bool> = (0..queues.rows()).map(is_kept).collect();
-        let note = format!("queue of {fullest}, the fullest interface");
-        return (queues.filtered(&keep), Some(note));
+        let (queues, several) = of_fullest_logs(&queues.filtered(&keep), column, chosen);
+        return (
+            queues,
+            Some(format!(
+                "queue of {fullest}, the fullest interface{several}"
+            )),
+        );
     }
+    let (queues, several) = of_fullest_logs(&queues, column, chosen);
     let names: Vec<String> = sums.into_keys().flatten().collect();
-    let note = (!names.is_empty()).then(|| format!("queue of {}", listed(&names)));
+    let note = (!names.is_empty()).then(|| format!("queue of {}{several}", listed(&names)));
     (queues, note)
+}
+
+/// Keeps, for each file and interface, the rows of the log with the largest sum of `column`, and describes
+/// the choice if there was one.
+fn of_fullest_logs(queues: &Frame, column: &str, chosen: &[&str]) -> (Frame, &'static str) {
+    if chosen.contains(&LOG) || queues.column(LOG).is_none() {
+        return (queues.clone(), "");
+    }
+    let of_interface = [SOURCE_COLUMN, INTERFACE].map(str::to_owned);
+    let of_log = [SOURCE_COLUMN, INTERFACE, LOG].map(str::to_owned);
+    let (interfaces, logs) = (
+        Levels::of(queues, &of_interface),
+        Levels::of(queues, &of_log),
+    );
+    if interfaces.len() == logs.len() {
+        return (queues.clone(), "");
+    }
+    let values = queues.column(column);
+    let mut sums = vec![0.0; logs.len()];
+    for row in 0..queues.rows() {
+        sums[logs.of_row(row)] += values.and_then(|values| values.number(row)).unwrap_or(0.0);
+    }
+    let mut fullest = vec![None; interfaces.len()];
+    for row in 0..queues.rows() {
+        let (log, best) = (logs.of_row(row), &mut fullest[interfaces.of_row(row)]);
+        if best.is_none_or(|best: usize| sums[log] > sums[best]) {
+            *best = Some(log);
+        }
+    }
+    let keep: Vec<bool> = (0..queues.rows())
+        .map(|row| fullest[interfaces.of_row(row)] == Some(logs.of_row(row)))
+        .collect();
+    (queues.filtered(&keep), " of the fullest router")
 }
 
 #[cfg(test)]
@@ -84,6 +127,25 @@ mod tests {
     fn only_the_queue_of_the_fullest_interface_counts() {
         let note = "queue of right, the fullest interface".to_owned();
         assert_eq!(taken(&[]), (1, Some(note)));
+    }
+
+    #[test]
+    fn of_routers_with_equal_interfaces_the_fullest_in_each_file_counts() {
+        let texts = |values: [&str; 4]| Series::texts(values.map(Some));
+        let backlog = [Some(9), Some(1), Some(2), Some(5)];
+        let rows = Frame::of(vec![
+            (SOURCE_COLUMN.into(), texts(["a", "a", "b", "b"])),
+            (LOG.into(), texts(["one", "two", "one", "two"])),
+            (INTERFACE.into(), texts(["right"; 4])),
+            ("kind".into(), texts(["pfifo"; 4])),
+            ("parent".into(), texts(["7c1:"; 4])),
+            ("backlog_packets".into(), Series::Whole(backlog.into())),
+        ]);
+        let (frame, note) = take(&rows, "backlog_packets", &[]);
+        let kept = frame.column("backlog_packets").unwrap();
+        assert_eq!(*kept, Series::Whole(vec![Some(9), Some(5)]));
+        assert_eq!(note.unwrap(), "queue of right of the fullest router");
+        assert_eq!(take(&rows, "backlog_packets", &[LOG]).0.rows(), 4);
     }
 
     #[test]
