@@ -76,11 +76,14 @@ impl FieldValues {
     }
 }
 
+/// Length of a SACK option with one block (RFC 2018, section 3).
+const SHORTEST_SACK_BYTES: usize = 10;
+
 /// Hash of a packet's SACK blocks; 0 without any.
 #[inline]
 pub(in crate::spp) fn sack_hash(tcp: &Tcp<'_>) -> u64 {
-    // Twelve bytes hold only the timestamps, the usual case.
-    if tcp.options.raw().len() <= 12 {
+    // Most segments hold only the timestamps, and no SACK block fits beside them.
+    if tcp.options.raw().len() < SHORTEST_SACK_BYTES || tcp.options.lone_timestamps().is_some() {
         return 0;
     }
     let mut blocks = tcp.options.sack_blocks().peekable();

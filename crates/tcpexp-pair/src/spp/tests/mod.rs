@@ -234,6 +234,30 @@ fn aligned(text: &str) -> Result<Alignment, NothingInCommon> {
 }
 
 #[test]
+fn acknowledgments_with_different_sack_blocks_are_different_packets() {
+    for options in ["", "ts 7 8"] {
+        let mut text = String::new();
+        for number in 0..20_u32 {
+            let (at, end) = (0.5 + 0.01 * f64::from(number), 2501 + 1000 * number);
+            writeln!(
+                text,
+                "both {at:.3} > 501 ack 501 id 0 {options} sack 1501:{end}"
+            )
+            .unwrap();
+        }
+        let [with_another, with_none] = ["sack 1501:99501", ""].map(|sack| {
+            let other = format!("dst 1.011 > 501 ack 501 id 0 {options} {sack}");
+            fates_within_connection(&format!(
+                "{text}src 1.000 > 501 ack 501 id 0 {options} sack 1501:98501\n{other}"
+            ))
+        });
+        for fates in [with_another, with_none] {
+            assert!(!fates.contains("delivered"), "{options}: {fates}");
+        }
+    }
+}
+
+#[test]
 fn duplicate_acknowledgments_with_one_departure_missed_stay_unmatched() {
     assert_snapshot!(fates_within_connection("
         dst 1.0102 > ack 501 id 0 ts 7 8
