@@ -49,8 +49,8 @@ pub(in crate::spp) struct Evidence {
     echoes: Echoes,
     /// The bytes captured downstream.
     seen: Seen,
-    /// Ends of retransmissions by their start.
-    retransmitted: BTreeMap<StreamOffset, StreamOffset>,
+    /// Retransmissions by their start.
+    retransmitted: BTreeMap<StreamOffset, Retransmission>,
     /// End of the data that left.
     snd_nxt: Option<StreamOffset>,
     /// The highest acknowledgment number seen at either point.
@@ -68,19 +68,35 @@ pub(in crate::spp) struct Evidence {
     lacking: BTreeSet<StreamOffset>,
     /// True if an original was overtaken: then a retransmission does not prove a loss.
     reordered: bool,
+    /// Record number (lower half) of the latest arrival that filled a hole with retransmitted bytes: a
+    /// retransmission, or an original that was overtaken.
+    latest_repair: Option<u32>,
     /// Offset below which ranges may have been forgotten.
     forgotten: Option<StreamOffset>,
 }
 
+/// The retransmissions that start at one byte.
+#[derive(Clone, Copy, Debug)]
+struct Retransmission {
+    /// End of the longest of them.
+    end: StreamOffset,
+    /// Record number (lower half) of the first of them.
+    first_record: u32,
+}
+
 impl Evidence {
-    /// Adds data that left.
-    pub(in crate::spp) fn depart(&mut self, seq: SeqNum, bytes: u32) {
+    /// Adds data that left, in the record with this lower half of its number.
+    pub(in crate::spp) fn depart(&mut self, seq: SeqNum, bytes: u32, record: u32) {
         let (start, end) = self.range(seq, bytes);
         if self.snd_nxt.is_some_and(|snd_nxt| start < snd_nxt) {
             self.answered
                 .get_or_insert_with(|| Box::new(Answered::since(self.acked_downstream)));
             // Several retransmissions may start at one byte and end at different bytes.
-            let longest = self.retransmitted.entry(start).or_insert(end);
+            let first = Retransmission {
+                end,
+                first_record: record,
+            };
+            let longest = &mut self.retransmitted.entry(start).or_insert(first).end;
             *longest = end.max(*longest);
             while self.retransmitted.len() > REMEMBERED {
                 self.forget_retransmission();
@@ -109,11 +125,26 @@ impl Evidence {
             return;
         }
         // Late data that left only once was overtaken on the path (RFC 4737, section 3).
-        let is_late = self.seen.is_before_last(start);
-        self.reordered |= is_late && !self.was_retransmitted(start, end);
+        if self.seen.is_before_last(start) {
+            if self.was_retransmitted(start, end) {
+                self.latest_repair = Some(record);
+            } else {
+                self.reordered = true;
+            }
+        }
         self.seen.add(start, end);
         let forgotten = self.seen.limit(REMEMBERED);
         self.forget(forgotten);
+    }
+
+    /// Adds that the arrival in record `arrival` (lower half of its number) is this departure.
+    pub(in crate::spp) fn identify(&mut self, departure: &Departure, arrival: u32) {
+        if self.latest_repair != Some(arrival) {
+            return;
+        }
+        let start = self.unwrap.peek(departure.seq);
+        let end = start.plus(departure.payload_bytes);
+        self.reordered |= !self.is_retransmission(departure.record, start, end);
     }
 
     /// Adds the timestamp of a segment without data that left, in the record with this lower half of
@@ -140,13 +171,13 @@ impl Evidence {
             0 => {
                 let misses = misses || self.echoes.show_missed(record);
                 if self.controls.contains(&Some(record)) {
-                    self.absence(seq, 1, misses)
+                    self.absence(seq, 1, record, misses)
                 } else {
                     // It has no bytes that an acknowledgment covers.
                     Absence::unproven(misses)
                 }
             }
-            bytes => self.absence(seq, bytes, misses),
+            bytes => self.absence(seq, bytes, record, misses),
         }
     }
 
@@ -191,9 +222,10 @@ impl Evidence {
         }
     }
 
-    /// Reason why the downstream capture has not all of the `bytes` from `seq` on. `bytes` is at least
-    /// 1; `misses` is true if the capture is known to miss packets.
-    fn absence(&self, seq: SeqNum, bytes: u32, misses: bool) -> Absence {
+    /// Reason why the downstream capture has not all of the `bytes` from `seq` on, which left in the
+    /// record with this lower half of its number. `bytes` is at least 1; `misses` is true if the capture
+    /// is known to miss packets.
+    fn absence(&self, seq: SeqNum, bytes: u32, record: u32, misses: bool) -> Absence {
         let unproven = Absence::unproven(misses);
         let start = self.unwrap.peek(seq);
         let end = start.plus(bytes);
@@ -207,15 +239,12 @@ impl Evidence {
             if self.was_answered(start, end) {
                 return Absence::LostOrMissed;
             }
-            // A retransmission arrived, but a sender also retransmits data that arrived: all data
-            // after a timeout, and data that is late (RFC 4653, section 2).
-            let is_lost = if misses {
-                !self.reordered && self.was_lacking(start, end)
+            let is_original = !self.is_retransmission(record, start, end);
+            return if is_original && self.was_repaired(start, end, misses) {
+                Absence::Lost
             } else {
-                // With no acknowledgment missed, the receiver's last one suffices.
-                self.was_lacking(start, end) || self.was_awaited(start, end)
+                unproven
             };
-            return if is_lost { Absence::Lost } else { unproven };
         }
         if self.acked.is_none_or(|acked| acked < end) {
             return unproven;
@@ -228,11 +257,40 @@ impl Evidence {
         }
     }
 
+    /// True if these bytes arrived only in a retransmission, while the receiver waited for them: then
+    /// the original was lost. It does not prove the loss of another retransmission, which may have
+    /// arrived afterwards.
+    fn was_repaired(&self, start: StreamOffset, end: StreamOffset, misses: bool) -> bool {
+        // A sender also retransmits data that arrived: all data after a timeout, and data that is late
+        // (RFC 4653, section 2). The receiver waits for late data as for lost data.
+        !self.reordered
+            // With no acknowledgment missed, the receiver's last one suffices.
+            && (self.was_lacking(start, end) || !misses && self.was_awaited(start, end))
+    }
+
+    /// True if the departure of these bytes in `record` (lower half of its number) is not their first.
+    fn is_retransmission(&self, record: u32, start: StreamOffset, end: StreamOffset) -> bool {
+        let is_from = |first: u32| record.wrapping_sub(first).cast_signed() >= 0;
+        self.retransmissions(start, end)
+            .any(|retransmission| is_from(retransmission.first_record))
+    }
+
     /// True if any of these bytes left more than once.
     fn was_retransmitted(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        self.retransmissions(start, end).next().is_some()
+    }
+
+    /// The retransmissions that have any of these bytes.
+    fn retransmissions(
+        &self,
+        start: StreamOffset,
+        end: StreamOffset,
+    ) -> impl Iterator<Item = &Retransmission> {
         // An overlapping range starts before `start` by at most the longest departure.
-        let mut around = self.retransmitted.range(start.moved(-LONGEST_BYTES)..end);
-        around.any(|(_, &to)| to > start)
+        let around = self.retransmitted.range(start.moved(-LONGEST_BYTES)..end);
+        around
+            .map(|(_, retransmission)| retransmission)
+            .filter(move |retransmission| retransmission.end > start)
     }
 
     /// True if any of these bytes were captured only after the receiver had acknowledged them.
@@ -254,7 +312,7 @@ impl Evidence {
 
     fn forget_retransmission(&mut self) {
         let oldest = self.retransmitted.pop_first();
-        self.forget(oldest.map(|(_, end)| end));
+        self.forget(oldest.map(|(_, retransmission)| retransmission.end));
     }
 
     fn forget(&mut self, up_to: Option<StreamOffset>) {
@@ -291,8 +349,8 @@ mod tests {
     /// Evidence from segment numbers that departed and that were captured downstream.
     fn evidence(departed: &[u32], seen: &[u32], acked: u32) -> Evidence {
         let mut evidence = Evidence::default();
-        for number in departed {
-            evidence.depart(SeqNum(number * SEGMENT), SEGMENT);
+        for (number, record) in departed.iter().zip(0..) {
+            evidence.depart(SeqNum(number * SEGMENT), SEGMENT, record);
         }
         for number in seen {
             evidence.arrive(SeqNum(number * SEGMENT), SEGMENT, 0);
@@ -302,7 +360,7 @@ mod tests {
     }
 
     fn of(evidence: &Evidence, number: u32) -> Absence {
-        evidence.absence(SeqNum(number * SEGMENT), SEGMENT, false)
+        evidence.absence(SeqNum(number * SEGMENT), SEGMENT, 0, false)
     }
 
     #[test]
@@ -327,7 +385,7 @@ mod tests {
     fn unacknowledged_data_was_lost_unless_the_capture_is_known_to_miss_packets() {
         let evidence = evidence(&[1, 2, 3, 4], &[1, 2, 4], 3);
         assert_eq!(of(&evidence, 3), Absence::Unproven);
-        let by_a_bad_capture = evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, true);
+        let by_a_bad_capture = evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, 2, true);
         assert_eq!(by_a_bad_capture, Absence::LostOrMissed);
     }
 
@@ -344,11 +402,11 @@ mod tests {
             for _ in 0..repetitions {
                 evidence.acknowledge(SeqNum(3 * SEGMENT), true);
             }
-            evidence.depart(SeqNum(3 * SEGMENT), SEGMENT);
+            evidence.depart(SeqNum(3 * SEGMENT), SEGMENT, 4);
             evidence.arrive(SeqNum(3 * SEGMENT), SEGMENT, 0);
             evidence.acknowledge(SeqNum(5 * SEGMENT), true);
-            let [good, bad] =
-                [false, true].map(|misses| evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, misses));
+            let [good, bad] = [false, true]
+                .map(|misses| evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, 2, misses));
             (good, bad)
         };
         assert_eq!(absence(1), (Absence::Unproven, Absence::LostOrMissed));

@@ -116,7 +116,7 @@ impl Pair {
         if bytes > 0 {
             let data = &mut evidence[event.direction.index()];
             if departs {
-                data.depart(mark.seq(), bytes);
+                data.depart(mark.seq(), bytes, record);
                 if mark.length == 0 {
                     data.depart_control(record);
                 }
@@ -131,6 +131,15 @@ impl Pair {
             if departs {
                 data.acknowledge_downstream(record, ack);
             }
+        }
+    }
+
+    /// Updates the evidence with the departure of an arrival, in the record with this lower half of its
+    /// number.
+    #[inline]
+    pub(in crate::spp) fn identify(&mut self, departure: &Departure, arrival: u32) {
+        if let Some(evidence) = &mut self.evidence {
+            evidence[departure.direction.index()].identify(departure, arrival);
         }
     }
 

@@ -293,6 +293,7 @@ impl Shard {
                     counts.matched += 1;
                 }
                 recent.add(identity);
+                pair.identify(&matched, sighting.record);
                 pair.streams[event.direction.index()].cross(matched.at, sighting.at);
                 departure = Some(matched);
                 Fate::Delivered

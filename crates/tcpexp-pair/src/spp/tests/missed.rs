@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::fates_within_connection;
+use super::{counts_within_connection, fates_within_connection};
 
 #[test]
 fn acknowledgment_is_not_surely_lost_if_data_next_to_it_was_missed() {
@@ -75,4 +75,28 @@ fn packet_acknowledged_before_its_retransmission_arrives_is_not_surely_lost() {
     };
     assert_snapshot!(fate("1.125"), @"lost 100.0 -");
     assert_snapshot!(fate("1.115"), @"lost_or_missed 100.0 -");
+}
+
+#[test]
+fn retransmission_of_late_data_is_not_surely_lost() {
+    // The original arrives before its retransmission leaves, or after it.
+    for original in ["1.020", "1.035"] {
+        let counts = counts_within_connection(&format!(
+            "
+            src 1.000 > 501:601(100) ack 501 id 70
+            both 1.001 > 601:701(100) ack 501 id 71
+            both 1.002 > 701:801(100) ack 501 id 72
+            both 1.003 > 801:901(100) ack 501 id 73
+            both 1.012 < 501 ack 501 id 80
+            both 1.013 < 501 ack 501 id 81
+            both 1.014 < 501 ack 501 id 82
+            both 1.015 < 501 ack 501 id 83
+            src 1.030 > 501:601(100) ack 501 id 74
+            dst {original} > 501:601(100) ack 501 id 70
+            both 1.060 < 501 ack 901 id 84
+            both 1.300 > 901:1001(100) ack 501 id 75
+        "
+        ));
+        assert_eq!((counts.lost, counts.lost_unproven), (1, 1), "{original}");
+    }
 }

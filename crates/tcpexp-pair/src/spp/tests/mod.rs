@@ -15,7 +15,7 @@ use insta::assert_snapshot;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::*;
-use tcpexp_flow::Packets;
+use tcpexp_flow::{Direction, FlowId, Packets};
 use tcpexp_testkit::scripted::Scripted;
 use tcpexp_testkit::{FrameSpec, TcpOptions, Transport, flag};
 
@@ -75,20 +75,7 @@ fn survey(mut capture: Scripted) -> Survey {
 /// Outcomes of the packets, one per line, with departure and arrival in milliseconds since the
 /// test's begin.
 fn fates(text: &str) -> String {
-    let alignment = {
-        let [src, dst] = captures(text);
-        Alignment::between(survey(src), survey(dst)).unwrap()
-    };
-    let options = Options {
-        outcomes: true,
-        ..Options::default()
-    };
-    let [mut src, mut dst] = captures(text);
-    let mut outcomes = Vec::new();
-    let Ok(_) = measure(&mut src, &mut dst, alignment, options, |batch| {
-        outcomes.extend(batch.outcomes);
-        Ok::<(), Infallible>(())
-    });
+    let (outcomes, _) = measured(text);
     let millis = |passing: Option<Passing>| {
         let time: Option<Timestamp> = passing.map(|passing| passing.time);
         time.map_or("-".to_owned(), |time| {
@@ -106,6 +93,33 @@ fn fates(text: &str) -> String {
         }
     }
     lines
+}
+
+/// Outcomes of all packets, and the summaries of the flows.
+fn measured(text: &str) -> (Vec<PacketOutcome>, Vec<FlowSummary>) {
+    let alignment = {
+        let [src, dst] = captures(text);
+        Alignment::between(survey(src), survey(dst)).unwrap()
+    };
+    let options = Options {
+        outcomes: true,
+        ..Options::default()
+    };
+    let [mut src, mut dst] = captures(text);
+    let (mut outcomes, mut flows) = (Vec::new(), Vec::new());
+    let Ok(_) = measure(&mut src, &mut dst, alignment, options, |batch| {
+        outcomes.extend(batch.outcomes);
+        flows.extend(batch.ended);
+        Ok::<(), Infallible>(())
+    });
+    (outcomes, flows)
+}
+
+/// Counts of the forward direction of a connection that was captured from its SYN.
+fn counts_within_connection(text: &str) -> DirectionCounts {
+    let (_, flows) = measured(&format!("{CONNECTION}{text}"));
+    let first = flows.into_iter().find(|flow| flow.flow.flow == FlowId(0));
+    first.unwrap().counts[Direction::Forward.index()]
 }
 
 /// Outcomes of packets of a connection that was captured from its SYN.
