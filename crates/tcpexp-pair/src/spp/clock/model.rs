@@ -262,13 +262,7 @@ fn rate_error(skew: SkewEstimate) -> Rate {
     let estimated = skew
         .uncertainty
         .map(|uncertainty| uncertainty.as_ppt().abs());
-    // Within the uncertainty there may be a skew that was not detected.
-    let undetected_ppt = if skew.detected {
-        0
-    } else {
-        skew.skew.as_ppt().abs()
-    };
-    let off_ppt = estimated.map_or(PLAUSIBLE_PPT, |ppt| ppt.saturating_add(undetected_ppt));
+    let off_ppt = estimated.unwrap_or(PLAUSIBLE_PPT);
     Rate::of(off_ppt.min(PLAUSIBLE_PPT), TRILLION)
 }
 

@@ -51,7 +51,8 @@ const LIMIT: i64 = 1 << 61;
 pub struct SkewEstimate {
     /// Measured rate of the destination clock relative to the source clock; positive if faster.
     pub skew: Skew,
-    /// Uncertainty of `skew`; `None` if the packets are too few or too close in time.
+    /// Uncertainty of `skew`; `None` if the packets are too few or too close in time. For an undetected
+    /// skew, which counts as zero, the true skew is within this distance of zero as well.
     pub uncertainty: Option<Skew>,
     /// True if `skew` is significant. Nothing is corrected for an undetected skew.
     pub detected: bool,
@@ -98,13 +99,19 @@ pub(in crate::spp) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> 
     let plausible =
         combined.rate.abs() < PLAUSIBLE || (agreed == Some(true) && combined.rate.abs() < POSSIBLE);
     let detected = significant && plausible && agreed != Some(false);
-    if !detected && combined.uncertainty > PLAUSIBLE {
+    let uncertainty = if detected {
+        combined.uncertainty
+    } else {
+        // The slope is not significant, but it may be the skew.
+        combined.rate.abs() + combined.uncertainty
+    };
+    if !detected && uncertainty > PLAUSIBLE {
         // Every oscillator is within this bound, so the estimate carries no information.
         return SkewEstimate::default();
     }
     SkewEstimate {
         skew: in_ppt(combined.rate),
-        uncertainty: Some(in_ppt(combined.uncertainty)),
+        uncertainty: Some(in_ppt(uncertainty)),
         detected,
     }
 }
@@ -132,8 +139,8 @@ fn combine(out: Slope, back: Slope) -> (Slope, Option<bool>) {
     };
     let apart = (sharp.rate - other.rate).abs();
     if apart > SIGNIFICANT * (sharp.uncertainty + other.uncertainty) {
-        // The skew may be anywhere between the two slopes.
-        let uncertainty = sharp.uncertainty.max(apart);
+        // The skew may be anywhere from one slope to the other, each with its uncertainty.
+        let uncertainty = sharp.uncertainty.max(apart + other.uncertainty);
         return (
             Slope {
                 uncertainty,
@@ -376,6 +383,50 @@ mod tests {
         let out = every_millisecond(10_000, |i| i * 100);
         let back = every_millisecond(10_000, |i| i * 100);
         assert!(!estimate(&[out, back], 0.0).detected);
+    }
+
+    #[test]
+    fn undetected_skew_is_within_the_uncertainty_around_zero() {
+        // A skew of 30 ppm over two bursts of packets, an hour apart and each with a queue.
+        for queue in [0, 20_000_000, 60_000_000, 150_000_000] {
+            let burst = |start: i64| {
+                (0..60).map(move |i| {
+                    let at_ns = start * 1_000_000_000 + i * 1_000_000;
+                    let queued = random_below(at_ns, queue + 1);
+                    Delay {
+                        at_ns,
+                        owd_ns: at_ns / 1_000_000 * 30 + queued,
+                    }
+                })
+            };
+            let delays = burst(0).chain(burst(3_600)).collect();
+            let found = estimate(&[delays, Vec::new()], 0.0);
+            let uncertainty = found.uncertainty.map(Skew::as_ppm_f64);
+            let zero = if found.detected {
+                found.skew.as_ppm_f64()
+            } else {
+                0.0
+            };
+            assert!(
+                uncertainty.is_none_or(|most| (30.0 - zero).abs() <= most),
+                "{queue}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn skew_between_two_slopes_that_disagree_is_within_the_uncertainty() {
+        let out = every_millisecond(10_000, |i| i * 100);
+        let back = every_millisecond(10_000, |i| i * 60);
+        let found = estimate(&[out, back], 0.0);
+        let uncertainty = found.uncertainty.unwrap().as_ppm_f64();
+        for ppm in [100.0, -60.0] {
+            assert!(uncertainty >= f64::abs(ppm), "{found:?}");
+            assert!(
+                uncertainty >= (ppm - found.skew.as_ppm_f64()).abs(),
+                "{found:?}"
+            );
+        }
     }
 
     #[test]
