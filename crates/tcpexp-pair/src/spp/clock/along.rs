@@ -4,6 +4,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::model::ClockModel;
 use super::offset::Offset;
+use super::tick::TICK_OF_CAPTURES;
 use super::timeline::TimelineReader;
 use crate::spp::point::Point;
 
@@ -13,6 +14,10 @@ use crate::spp::point::Point;
 /// segments between them, and so is its maximum error. A path is never faster than the sum of the
 /// fastest crossings of its segments, so the sum is at least as tight as the bound from the packets
 /// of the two points.
+///
+/// This holds while the captures between the two points run. Before and after that time, the error of
+/// each segment's skew moves the sum. The packets of the two points then determine their clocks, if
+/// they do so better.
 #[derive(Clone, Debug)]
 pub struct PathClocks {
     /// The settled clocks of neighbours, from the first point on.
@@ -62,51 +67,115 @@ impl PathClocks {
             own: settled.reader(Point::Src),
             before: onward(from),
         };
-        let dst = PointTimeline {
+        let own = settled.reader(Point::Dst);
+        let by_segments = PointTimeline {
             // The steps are those that the two captures show, so that both count them alike.
             own: TimelineReader {
-                seams: settled.reader(Point::Dst).seams,
+                seams: own.seams.clone(),
                 ..segments[to - 1].reader(Point::Dst)
             },
             before: onward(to - 1),
         };
-        let (clock, contradiction) = if to == from + 1 {
-            (settled, None)
-        } else {
-            checked(settled, &segments[from..])
-        };
-        JointClocks {
+        let alone = |clock, dst| JointClocks {
             clock,
-            timelines: [src, dst],
-            contradiction,
+            timelines: [src.clone(), dst],
+            contradiction: None,
+        };
+        if to == from + 1 {
+            return alone(settled, by_segments);
+        }
+        match Sum::of(&settled, &segments[from..]) {
+            sum if sum.is_worse(&settled) => alone(
+                settled,
+                PointTimeline {
+                    own,
+                    before: onward(from),
+                },
+            ),
+            sum => JointClocks {
+                contradiction: sum.contradiction(&settled),
+                clock: sum.clock(settled),
+                timelines: [src, by_segments],
+            },
         }
     }
 }
 
-/// The clocks of two points with the offset that the segments between them give.
-fn checked(settled: ClockModel, segments: &[ClockModel]) -> (ClockModel, Option<TimeDelta>) {
-    let alone = settled.offset();
-    // The offset changes with time if the clocks have a skew, so both are of one moment.
-    let moment = settled.reader(Point::Dst).origin;
-    let at_first = segments.iter().rev().fold(moment, |at, clock| {
-        clock.reader(Point::Dst).without_drift(at)
+/// The clocks of two points according to the segments between them.
+struct Sum {
+    /// Offset at the moment to which the offset of the two points refers.
+    middle: TimeDelta,
+    /// Maximum error of `middle` while the captures of all segments run.
+    error: Option<TimeDelta>,
+    drift: TimeDelta,
+    /// Further error outside this time.
+    extrapolated: TimeDelta,
+}
+
+impl Sum {
+    fn of(settled: &ClockModel, segments: &[ClockModel]) -> Self {
+        // The offset changes with time if the clocks have a skew, so both are of one moment.
+        let moment = settled.reader(Point::Dst).origin;
+        Self {
+            middle: moment - onto_first(segments, moment),
+            error: segments.iter().map(|clock| clock.offset().error()).sum(),
+            // The times of the segment's ends pass through the clocks of all segments between them.
+            drift: segments.iter().map(|clock| clock.delay_error.drift).sum(),
+            extrapolated: extrapolated(settled, segments),
+        }
+    }
+
+    fn error(&self) -> Option<TimeDelta> {
+        Some(self.error? + self.extrapolated)
+    }
+
+    /// True if the packets of the two points determine the offset better, because these points were
+    /// captured for longer than those between them.
+    fn is_worse(&self, settled: &ClockModel) -> bool {
+        let errors = self.error().zip(settled.offset().error());
+        self.extrapolated > TICK_OF_CAPTURES && errors.is_some_and(|(sum, alone)| sum > alone)
+    }
+
+    /// By how much the offset differs from that of the two points, if this exceeds both errors.
+    fn contradiction(&self, settled: &ClockModel) -> Option<TimeDelta> {
+        let alone = settled.offset();
+        let apart = (self.middle - alone.middle).abs();
+        let (error, alone) = self.error().zip(alone.error())?;
+        (apart > error + alone).then_some(apart)
+    }
+
+    /// The clocks of the two points with the offset of the segments.
+    fn clock(&self, settled: ClockModel) -> ClockModel {
+        let error = self.error();
+        let error = error.filter(|_| self.contradiction(&settled).is_none());
+        let offset = Offset {
+            lower: error.map(|error| self.middle - error),
+            upper: error.map(|error| self.middle + error),
+            middle: self.middle,
+        };
+        settled.with_offset(offset, self.drift + self.extrapolated)
+    }
+}
+
+/// Time on the clock of the segments' first point, of a time at their last point.
+fn onto_first(segments: &[ClockModel], at: Timestamp) -> Timestamp {
+    segments
+        .iter()
+        .rev()
+        .fold(at, |at, clock| clock.reader(Point::Dst).without_drift(at))
+}
+
+/// Drift between the two points that the errors of the segments' skews allow, over the time in which
+/// the two points share packets but a segment does not.
+fn extrapolated(settled: &ClockModel, segments: &[ClockModel]) -> TimeDelta {
+    let (first, last) = settled.covered();
+    let drifts = segments.iter().enumerate().map(|(place, clock)| {
+        let (from, to) = clock.covered();
+        let [from, to] = [from, to].map(|at| onto_first(&segments[..place], at));
+        let uncovered = (from - first).max(TimeDelta::ZERO) + (last - to).max(TimeDelta::ZERO);
+        clock.drift_over(uncovered)
     });
-    let middle = moment - at_first;
-    let error: Option<TimeDelta> = segments.iter().map(|clock| clock.offset().error()).sum();
-    let apart = (middle - alone.middle).abs();
-    let contradiction = error
-        .zip(alone.error())
-        .is_some_and(|(error, alone)| apart > error + alone);
-    let error = error.filter(|_| !contradiction);
-    let offset = Offset {
-        lower: error.map(|error| middle - error),
-        upper: error.map(|error| middle + error),
-        middle,
-    };
-    // The times of the segment's ends pass through the clocks of all segments between them.
-    let drift = segments.iter().map(|clock| clock.delay_error.drift).sum();
-    let clock = settled.with_offset(offset, drift);
-    (clock, contradiction.then_some(apart))
+    drifts.sum()
 }
 
 impl PointTimeline {
@@ -135,7 +204,12 @@ mod tests {
 
     /// The clocks of two points from packets that take `owd_ms` each way.
     fn clock(near: (i64, i64), far: (i64, i64), owd_ms: i64) -> ClockModel {
-        let crossings: Vec<Crossing> = (0..6_000)
+        clock_until(6_000, near, far, owd_ms)
+    }
+
+    /// The same clocks from the first `packets` of them, one every five milliseconds.
+    fn clock_until(packets: i64, near: (i64, i64), far: (i64, i64), owd_ms: i64) -> ClockModel {
+        let crossings: Vec<Crossing> = (0..packets)
             .map(|number| {
                 let left = START + TimeDelta::from_millis(5 * number);
                 let arrived = left + TimeDelta::from_millis(owd_ms);
@@ -213,6 +287,32 @@ mod tests {
             let delay = last.place(0, t2) - a.place(0, t0);
             let off = (delay - TimeDelta::from_millis(12)).abs();
             assert!(off < TimeDelta::from_micros(12_100), "{delay}");
+        }
+    }
+
+    #[test]
+    fn delays_of_a_path_are_within_their_bounds_after_the_capture_between_its_ends_has_ended() {
+        // Two seconds show no skew, but thirty do.
+        for packets in [400, 1_200, 3_000, 6_000] {
+            let clocks = PathClocks::new(vec![
+                clock_until(packets, POINTS[0], POINTS[1], 3),
+                clock_until(packets, POINTS[1], POINTS[2], 9),
+            ]);
+            let found = clocks.between([0, 2], clock(POINTS[0], POINTS[2], 12));
+            let most = found.clock.offset().error().unwrap();
+            let [near, far] = &found.timelines;
+            for seconds in 0..30 {
+                let left = START + TimeDelta::from_seconds(seconds);
+                let arrived = left + TimeDelta::from_millis(12);
+                let sent = near.place(0, shown(left, POINTS[0].0, POINTS[0].1));
+                let received = far.place(0, shown(arrived, POINTS[2].0, POINTS[2].1));
+                let off = (received - sent - TimeDelta::from_millis(12)).abs();
+                assert!(off <= most, "{packets} packets, {seconds} s: {off} {most}");
+            }
+            assert!(
+                most < TimeDelta::from_millis(13),
+                "{packets} packets: {most}"
+            );
         }
     }
 

@@ -40,6 +40,8 @@ pub struct ClockModel {
     /// Errors of delays on the timeline other than the error of the offset.
     pub(in crate::spp) delay_error: DelayError,
     wander: Wander,
+    /// Times of the first and the last crossing on the source clock, without its steps.
+    covered: (Timestamp, Timestamp),
 }
 
 impl ClockModel {
@@ -116,6 +118,7 @@ impl ClockModel {
             rate_error: rate_error(skew),
             delay_error,
             wander,
+            covered: (delays.start, delays.start + delays.span()),
         })
     }
 
@@ -219,6 +222,16 @@ impl ClockModel {
     /// What the clocks may have done besides the model.
     pub(super) fn wander(&self) -> &Wander {
         &self.wander
+    }
+
+    /// Times of the first and the last crossing on the source clock, without its steps.
+    pub(super) fn covered(&self) -> (Timestamp, Timestamp) {
+        self.covered
+    }
+
+    /// Change of the clock difference over `span` that the error of the skew allows.
+    pub(super) fn drift_over(&self, span: TimeDelta) -> TimeDelta {
+        self.rate_error.share(span).abs()
     }
 
     /// Maximum error of a round-trip time with this `turnaround`, as far as the clocks cause it.
