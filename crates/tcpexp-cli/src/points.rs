@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use tcpexp::{
     CaptureInfo, PathBatch, PointsReport, Recording, Segment, SegmentReport, given_up_warning,
-    path_along,
+    not_held_warning, path_along,
 };
 use tcpexp_pair::path::PathFlow;
 use tcpexp_pair::spp::{PairedFlow, PathDirection, Point};
@@ -216,7 +216,9 @@ fn warnings(report: &PointsReport, points: &[Recording]) -> Vec<String> {
     }
     for one in measured(report) {
         let given_up = given_up_warning(one.report.totals.totals.given_up_early);
-        warnings.extend(given_up.map(|what| format!("{}: {what}", one.segment)));
+        let not_held = not_held_warning(one.report.totals.totals.not_held);
+        let both = given_up.into_iter().chain(not_held);
+        warnings.extend(both.map(|what| format!("{}: {what}", one.segment)));
         if let Some(apart) = one.contradiction {
             warnings.push(format!(
                 "{}: the packets of the two points alone show a clock offset that differs by {apart} from the sum of the segments, more than both errors: one-way delays of the whole path are unknown",

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tcpexp::{
     CaptureInfo, coarse_clock_warning, cut_options_warning, dropped_warning, fragments_warning,
-    given_up_warning, missed_warning, set_back_warning, twins_warning,
+    given_up_warning, missed_warning, not_held_warning, set_back_warning, twins_warning,
 };
 use tcpexp_pair::spp::{Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
@@ -131,6 +131,7 @@ pub(crate) fn warnings(
         warnings.extend(capture_warnings(capture, name));
     }
     warnings.extend(given_up_warning(report.totals.given_up_early));
+    warnings.extend(not_held_warning(report.totals.not_held));
     warnings.extend(report.clock.order_warning().map(str::to_owned));
     warnings.extend(report.capture_loss());
     if seen.samples > 0 && !seen.took_time {

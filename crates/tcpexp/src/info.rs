@@ -110,6 +110,18 @@ pub fn given_up_warning(given_up_packets: u64) -> Option<String> {
     })
 }
 
+/// The warning of packets at both points that have no row, because there were too many to hold back
+/// until their flow was found at the other point; `None` if there were none.
+pub fn not_held_warning(not_held_packets: [u64; 2]) -> Option<String> {
+    let packets: u64 = not_held_packets.iter().sum();
+    (packets > 0).then(|| {
+        format!(
+            "{} from before their flow began in the other capture: not used, and without a row in tables of packets",
+            counted(packets, "packet")
+        )
+    })
+}
+
 /// The warning of packets that a capture program dropped; `None` if it dropped none.
 pub fn dropped_warning(name: impl std::fmt::Display, dropped_packets: u64) -> Option<String> {
     (dropped_packets > 0).then(|| {

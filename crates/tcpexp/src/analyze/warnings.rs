@@ -9,7 +9,7 @@ use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 use crate::info::{
     coarse_clock_warning, cut_options_warning, dropped_warning, fragments_warning,
-    given_up_warning, missed_warning, set_back_warning, twins_warning,
+    given_up_warning, missed_warning, not_held_warning, set_back_warning, twins_warning,
 };
 use crate::set_back::SetBack;
 
@@ -25,6 +25,7 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
             );
         }
         warnings.extend(given_up_warning(between.totals.totals.given_up_early));
+        warnings.extend(not_held_warning(between.totals.totals.not_held));
         warnings.extend(between.clock.order_warning().map(str::to_owned));
         warnings.extend(of_capture_loss(&between.totals));
         for step in between.clock.suspected_steps() {

@@ -65,6 +65,9 @@ pub(in crate::spp) struct Linker {
     sheds: bool,
     next: FlowId,
     unpaired: [Unpaired; 2],
+    /// Number of packets dropped before their flow was found at the other point, by
+    /// [`Point::index`].
+    not_held: [u64; 2],
 }
 
 impl Linker {
@@ -79,6 +82,7 @@ impl Linker {
             sheds: false,
             next: FlowId(0),
             unpaired: Default::default(),
+            not_held: [0; 2],
         }
     }
 
@@ -90,6 +94,12 @@ impl Linker {
     /// Counts of flows never found at the other point, by [`Point::index`].
     pub(in crate::spp) fn unpaired(&self) -> [Unpaired; 2] {
         self.unpaired
+    }
+
+    /// Number of packets dropped before their flow was found at the other point, by
+    /// [`Point::index`].
+    pub(in crate::spp) fn not_held(&self) -> [u64; 2] {
+        self.not_held
     }
 
     /// Adds a flow that began at `point`; `shift` is that of the sequence numbers of each end.
@@ -334,6 +344,9 @@ impl Linker {
             let dropped = waiting[p.index()].dropped;
             Direction::BOTH.map(|d| dropped[relative(d, forward_is[p.index()]).index()])
         });
+        for point in Point::BOTH {
+            self.not_held[point.index()] += dropped[point.index()].iter().sum::<u64>();
+        }
         out.found(Found {
             flow: paired,
             path_direction,

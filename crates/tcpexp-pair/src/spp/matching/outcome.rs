@@ -80,7 +80,8 @@ pub struct Passing {
 ///
 /// Each record of a flow found at both points belongs to one outcome, as its `sent` or its
 /// `received`. The outcome of a delivered packet has both. Only records from before the flow was
-/// found at the other point are left out, if there were too many to hold back.
+/// found at the other point are left out, if there were too many to hold back
+/// ([`Totals::not_held`](crate::spp::Totals::not_held)); they are part of the numbering.
 ///
 /// If segments are recut between the points, an outcome describes an arrival. One upstream record
 /// may then yield several outcomes, and an upstream record may be part of an arrival whose last

@@ -26,11 +26,9 @@ pub(in crate::spp) struct Pair {
     pub(in crate::spp) streams: [Stream; 2],
     /// Packet counts, by [`Direction::index`].
     pub(in crate::spp) counts: [DirectionCounts; 2],
-    /// Number of departures, each counted once, by [`Direction::index`].
+    /// Number of departures, each counted once, by [`Direction::index`]. Packets dropped before the
+    /// flow was found at the other point are included.
     pub(in crate::spp) departed: [u64; 2],
-    /// Number of packets dropped upstream before the flow was found at the other point, by
-    /// [`Direction::index`].
-    unfollowed: [u64; 2],
     /// Data in flight, by [`Direction::index`]; only if segments are recut.
     pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
     /// By [`Direction::index`] of the data; only for TCP, and only if outcomes are requested.
@@ -65,15 +63,14 @@ impl Pair {
             }
         }
         let streams = setting.streams(&found);
-        // Dropped departures count as seen but never as departed, so `is_settled` needs their
-        // number.
-        let unfollowed = counts.map(|counts| counts.seen);
+        // The packets that were dropped are the first of their direction, so they have its first
+        // numbers.
+        let departed = counts.map(|counts| counts.seen);
         Self {
             flow: found.flow,
             streams,
             counts,
-            departed: [0; 2],
-            unfollowed,
+            departed,
             ranges: None,
             evidence: None,
             unexplained: None,
@@ -233,7 +230,7 @@ impl Pair {
     pub(in crate::spp) fn is_settled(&self) -> bool {
         let is_settled = |direction: Direction| {
             let (counts, index) = (&self.counts[direction.index()], direction.index());
-            counts.seen - counts.copies == self.departed[index] + self.unfollowed[index]
+            counts.seen - counts.copies == self.departed[index]
         };
         self.ranges.is_none() && Direction::BOTH.into_iter().all(is_settled)
     }

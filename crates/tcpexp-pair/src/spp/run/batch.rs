@@ -60,6 +60,9 @@ pub struct Totals {
     /// Number of packets given up before the longest one-way delay, because too many flows ended
     /// with packets in flight. Each may have arrived later.
     pub given_up_early: u64,
+    /// Number of packets without an outcome, by [`Point::index`](crate::spp::Point::index): too many
+    /// to hold back until their flow was found at the other point. They count as outside.
+    pub not_held: [u64; 2],
     /// Number of packets and pairs not used because a clock step lies between their timestamps.
     pub across_steps: u64,
     /// Number of pairs not used because the error of the round-trip time may exceed it.

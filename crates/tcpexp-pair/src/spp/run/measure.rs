@@ -79,6 +79,7 @@ pub fn measure<E: Send>(
     run.finish(sink)?;
     Ok(Totals {
         unpaired: run.linker.unpaired(),
+        not_held: run.linker.not_held(),
         flows_shed: [src.flows_shed(), dst.flows_shed()],
         ..run.totals
     })

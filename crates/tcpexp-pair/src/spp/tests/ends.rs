@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::fates;
+use tcpexp_flow::Direction;
+
+use super::{fates, measured};
 
 #[test]
 fn packets_that_overtake_each_other_at_the_ends_of_a_capture_are_not_lost() {
@@ -96,4 +98,36 @@ fn packets_queued_when_the_downstream_capture_ends_are_not_lost() {
     let fates = fates(&text);
     assert_eq!(fates.matches("delivered").count(), 75, "{fates}");
     assert_eq!(fates.matches("outside").count(), 5, "{fates}");
+}
+
+#[test]
+fn packets_that_cannot_be_held_back_take_the_first_numbers_and_are_counted() {
+    const ALONE: u32 = 5_000;
+    let mut text = String::new();
+    for number in 0..ALONE + 20 {
+        let place = if number < ALONE { "src" } else { "both" };
+        let (at, seq) = (1.0 + 0.0001 * f64::from(number), 1 + number);
+        writeln!(
+            text,
+            "{place} {at:.4} > {seq}:{}(1) ack 1 id {seq}",
+            seq + 1
+        )
+        .unwrap();
+        if place == "both" {
+            writeln!(text, "both {:.4} < 1 ack {} id {seq}", at + 0.02, seq + 1).unwrap();
+        }
+    }
+    let (outcomes, flows, totals) = measured(&text);
+    assert!(
+        totals.not_held[0] > 500 && totals.not_held[1] == 0,
+        "{totals:?}"
+    );
+    assert_eq!(flows[0].counts[0].seen, u64::from(ALONE) + 20);
+    let forward = outcomes
+        .iter()
+        .filter(|one| one.direction == Direction::Forward);
+    let mut numbers: Vec<u64> = forward.filter_map(|one| one.number).collect();
+    numbers.sort_unstable();
+    let expected: Vec<u64> = (totals.not_held[0]..u64::from(ALONE) + 20).collect();
+    assert_eq!(numbers, expected);
 }

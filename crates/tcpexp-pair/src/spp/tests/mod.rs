@@ -75,7 +75,7 @@ fn survey(mut capture: Scripted) -> Survey {
 /// Outcomes of the packets, one per line, with departure and arrival in milliseconds since the
 /// test's begin.
 fn fates(text: &str) -> String {
-    let (outcomes, _) = measured(text);
+    let (outcomes, _, _) = measured(text);
     let millis = |passing: Option<Passing>| {
         let time: Option<Timestamp> = passing.map(|passing| passing.time);
         time.map_or("-".to_owned(), |time| {
@@ -95,8 +95,8 @@ fn fates(text: &str) -> String {
     lines
 }
 
-/// Outcomes of all packets, and the summaries of the flows.
-fn measured(text: &str) -> (Vec<PacketOutcome>, Vec<FlowSummary>) {
+/// Outcomes of all packets, the summaries of the flows, and the totals.
+fn measured(text: &str) -> (Vec<PacketOutcome>, Vec<FlowSummary>, Totals) {
     let alignment = {
         let [src, dst] = captures(text);
         Alignment::between(survey(src), survey(dst)).unwrap()
@@ -107,17 +107,17 @@ fn measured(text: &str) -> (Vec<PacketOutcome>, Vec<FlowSummary>) {
     };
     let [mut src, mut dst] = captures(text);
     let (mut outcomes, mut flows) = (Vec::new(), Vec::new());
-    let Ok(_) = measure(&mut src, &mut dst, alignment, options, |batch| {
+    let Ok(totals) = measure(&mut src, &mut dst, alignment, options, |batch| {
         outcomes.extend(batch.outcomes);
         flows.extend(batch.ended);
         Ok::<(), Infallible>(())
     });
-    (outcomes, flows)
+    (outcomes, flows, totals)
 }
 
 /// Counts of the forward direction of a connection that was captured from its SYN.
 fn counts_within_connection(text: &str) -> DirectionCounts {
-    let (_, flows) = measured(&format!("{CONNECTION}{text}"));
+    let (_, flows, _) = measured(&format!("{CONNECTION}{text}"));
     let first = flows.into_iter().find(|flow| flow.flow.flow == FlowId(0));
     first.unwrap().counts[Direction::Forward.index()]
 }
