@@ -8,9 +8,11 @@
 //!   { rate = "8mbit", "path.reverse.rate" = "1mbit" },
 //!   { rate = "50mbit", "path.reverse.rate" = "10mbit" },
 //! ]
-//! exclude = [{ cc = "reno", rate = "10mbit" }]
+//! exclude = [{ cc = "reno", rate = "10mbit" }] # a table with a name has the key of its list: link = "far"
 //! include = [{ cc = "bbr", rate = "20mbit" }]
 //! ```
+
+use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -52,6 +54,22 @@ struct Point<'i> {
     settings: Settings<'i>,
 }
 
+/// A table of `exclude` or `include`.
+#[derive(Debug)]
+struct Rule<'i> {
+    table: Range<usize>,
+    name: Option<Spanned<DeValue<'i>>>,
+    settings: Settings<'i>,
+}
+
+impl Rule<'_> {
+    /// The first key, or else the whole table.
+    fn span(&self) -> Range<usize> {
+        let first = self.settings.first().map(|setting| setting.key.span());
+        first.unwrap_or_else(|| self.table.clone())
+    }
+}
+
 /// One cell, still as text.
 #[derive(Debug)]
 pub(super) struct CellText<'i> {
@@ -79,12 +97,18 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
     let (mut excluded, mut included) = (Vec::new(), Vec::new());
     for (key, value) in table {
         match key.get_ref().as_ref() {
-            EXCLUDE => excluded = tables(value)?,
-            INCLUDE => included = tables(value)?,
+            EXCLUDE => excluded = rules(value)?,
+            INCLUDE => included = rules(value)?,
             _ => flatten(key.get_ref().as_ref(), key, value, &mut axes)?,
         }
     }
     unambiguous(&axes)?;
+    for rule in &excluded {
+        check_exclusion(rule, &axes)?;
+    }
+    for cell in &included {
+        check_inclusion(cell)?;
+    }
     // The cells are counted before the product is built: twelve million cells take 12 GB.
     let count = axes
         .iter()
@@ -97,21 +121,65 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
     let mut cells = product(&axes);
     // An exclusion with a misspelt value would leave its cells in the grid silently.
     for rule in &excluded {
-        if let Some(first) = rule.first()
-            && !cells.iter().any(|cell| cell.has_all(rule))
-        {
+        if !cells.iter().any(|cell| cell.has_all(&rule.settings)) {
             let message = "expected keys and values of the lists; no cell matches all of these";
-            return Err(Fault::new(first.key.span(), message));
+            return Err(Fault::new(rule.span(), message));
         }
     }
-    cells.retain(|cell| !excluded.iter().any(|rule| cell.has_all(rule)));
+    cells.retain(|cell| !excluded.iter().any(|rule| cell.has_all(&rule.settings)));
     // Included cells come after the exclusions, which do not apply to them.
-    cells.extend(included.into_iter().map(|settings| CellText {
+    cells.extend(included.into_iter().map(|rule| CellText {
         point: Vec::new(),
         labels: Vec::new(),
-        settings,
+        settings: rule.settings,
     }));
     Ok(cells)
+}
+
+/// Refuses an exclusion without keys, which would match every cell, and one by `name`, which does not state the
+/// list that has the name.
+fn check_exclusion(rule: &Rule<'_>, axes: &[Axis<'_>]) -> Result<(), Fault> {
+    let Some(name) = &rule.name else {
+        let message = "expected keys and values of the cells to leave out";
+        let is_empty = rule.settings.is_empty();
+        return if is_empty {
+            Err(Fault::new(rule.span(), message))
+        } else {
+            Ok(())
+        };
+    };
+    let label = name.get_ref().as_str().unwrap_or_default();
+    let has_label = |axis: &&Axis<'_>| {
+        let mut points = axis.points.iter();
+        points.any(|point| point.label.as_deref() == Some(label))
+    };
+    let forms: Vec<String> = axes
+        .iter()
+        .filter(has_label)
+        .map(|axis| format!("{} = {label:?}", axis.name))
+        .collect();
+    let message = if forms.is_empty() {
+        format!(
+            "expected the name of a list and of a table in it; no list has a table named {label:?}"
+        )
+    } else {
+        format!(
+            "expected {}: the key is the name of the list",
+            forms.join(" or ")
+        )
+    };
+    Err(Fault::new(name.span(), message))
+}
+
+/// Refuses the name of an included cell: it is not in a list, so no column has its name.
+fn check_inclusion(cell: &Rule<'_>) -> Result<(), Fault> {
+    match &cell.name {
+        Some(name) => Err(Fault::new(
+            name.span(),
+            "expected no name: only tables in a list have names",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Refuses two lists that set the same key: only the last list would count. Also refuses two tables with the
@@ -183,9 +251,12 @@ fn point<'i>(
     item: &Spanned<DeValue<'i>>,
 ) -> Result<Point<'i>, Fault> {
     if let DeValue::Table(table) = item.get_ref() {
-        let label = table.get(LABEL).and_then(|label| label.get_ref().as_str());
+        let label = table.get(LABEL).map(|label| {
+            let text = label.get_ref().as_str().map(str::to_owned);
+            text.ok_or_else(|| Fault::new(label.span(), "expected text, which names the table"))
+        });
         return Ok(Point {
-            label: label.map(str::to_owned),
+            label: label.transpose()?,
             settings: settings(table),
         });
     }
@@ -209,16 +280,20 @@ fn point<'i>(
     })
 }
 
-fn tables<'i>(value: &Spanned<DeValue<'i>>) -> Result<Vec<Settings<'i>>, Fault> {
+fn rules<'i>(value: &Spanned<DeValue<'i>>) -> Result<Vec<Rule<'i>>, Fault> {
     let expected = || Fault::new(value.span(), "expected a list of tables");
     let DeValue::Array(items) = value.get_ref() else {
         return Err(expected());
     };
-    let table = |item: &Spanned<DeValue<'i>>| match item.get_ref() {
-        DeValue::Table(table) => Ok(settings(table)),
+    let rule = |item: &Spanned<DeValue<'i>>| match item.get_ref() {
+        DeValue::Table(table) => Ok(Rule {
+            table: item.span(),
+            name: table.get(LABEL).cloned(),
+            settings: settings(table),
+        }),
         _ => Err(expected()),
     };
-    items.iter().map(table).collect()
+    items.iter().map(rule).collect()
 }
 
 /// The settings of a table, without its name.

@@ -44,6 +44,29 @@ fn error_names_line_and_key() {
 }
 
 #[test]
+fn exclusion_by_a_bare_name_or_without_keys_is_refused() {
+    let links =
+        "link = [{ name = \"near\", rate = \"2mbit\" }, { name = \"far\", rate = \"9mbit\" }]";
+    let with = |more: &str| {
+        refusal_of(
+            "rate = [\"2mbit\", \"10mbit\"]",
+            &format!("{links}\n{more}"),
+        )
+    };
+    assert_snapshot!(with("exclude = [{ name = \"far\", cc = \"reno\" }]"), @r#"plan.toml:6: matrix.exclude[1].name: expected link = "far": the key is the name of the list"#);
+    assert_snapshot!(with("exclude = [{ name = \"far\" }]\ninclude = [{ rate = \"3mbit\" }]"), @r#"plan.toml:6: matrix.exclude[1].name: expected link = "far": the key is the name of the list"#);
+    assert_snapshot!(with("exclude = [{ name = \"afar\" }]"), @r#"plan.toml:6: matrix.exclude[1].name: expected the name of a list and of a table in it; no list has a table named "afar""#);
+    assert_snapshot!(with("exclude = [{}]"), @"plan.toml:6: matrix.exclude[1]: expected keys and values of the cells to leave out");
+    assert_snapshot!(with("include = [{ name = \"slow\", rate = \"3mbit\" }]"), @"plan.toml:6: matrix.include[1].name: expected no name: only tables in a list have names");
+    assert_snapshot!(refusal_of("cc = [", "link = [{ name = 7, delay = \"1ms\" }]\ncc = ["), @"plan.toml:4: matrix.link[1].name: expected text, which names the table");
+    let text = PLAN.replace(
+        "rate = [\"2mbit\", \"10mbit\"]",
+        &format!("{links}\nexclude = [{{ link = \"far\", cc = \"reno\" }}]"),
+    );
+    assert_snapshot!(cells(&plan(&text)), @"cc link rate_mbps: cubic near 2, cubic far 9, reno near 2");
+}
+
+#[test]
 fn grid_that_is_too_large_is_refused_with_its_count() {
     let values: Vec<String> = (1..=400).map(|value| format!("\"{value}ms\"")).collect();
     let values = values.join(", ");
