@@ -3,9 +3,10 @@
 
 use std::fmt::Write as _;
 
-use tcpexp_units::{BitRate, ByteCount, TimeDelta};
+use tcpexp_units::{BitRate, ByteCount, Share, TimeDelta};
 
 use super::check::OptionFact;
+use super::error::PlanError;
 use super::size::{FULL_FRAME, QueueSize};
 use crate::bottleneck::{Cells, Isolation, Path, Queue};
 
@@ -36,11 +37,32 @@ const QUEUE_MEMORY: u64 = 32 << 20;
 /// Largest queue of one flow in `sfq` (`sch_sfq.c`, `SFQ_MAX_DEPTH`).
 const SFQ_DEPTH: u64 = 127;
 
+/// Hash buckets of `sfq`: the kernel's default (`sch_sfq.c`, `SFQ_DEFAULT_HASH_DIVISOR`). Each takes one queue at
+/// most (`sfq_change`).
+pub(crate) const SFQ_DIVISOR: u32 = 1_024;
+
+/// Queues of `sfq` by default (`sch_sfq.c`, `SFQ_DEFAULT_FLOWS`).
+const SFQ_FLOWS: u64 = 127;
+
 /// Mean packet size for `red`, as in the examples of tc-red(8).
 const RED_PACKET: u64 = 1_000;
 
-/// Rounding of times that a kernel with 100 ticks per second stores in ticks, in µs.
+/// The option of `red` that `tc` prints only in detail (`q_red.c`, `red_print_opt`).
+pub(crate) const RED_PROBABILITY: &str = "probability";
+
+/// Rounding of the probability of `red`: the kernel stores 32 bits, and `tc` prints six digits.
+const PROBABILITY_TOLERANCE: f64 = 1e-6;
+
+/// Update interval of the drop probability: RFC 8033, section 4.2, and the kernel's default (`sch_pie.c`,
+/// `pie_params_init`).
+const PIE_UPDATE: TimeDelta = TimeDelta::from_millis(15);
+
+/// Rounding of the default update interval, in µs: the kernel rounds it up to whole ticks (`usecs_to_jiffies`), of
+/// which it has at least 100 per second.
 const TICK_US: f64 = 10_000.0;
+
+/// Rounding of an update interval of whole ticks, in µs: of 300 ticks per second, three take 9 999 µs.
+const WHOLE_TICKS_US: f64 = 1.0;
 
 /// The queue of `path` with room for `size`; for `cake`, the shaper too.
 pub(crate) fn leaf(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
@@ -96,9 +118,7 @@ fn red(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
     // `tc` rejects a burst below min / avpkt.
     let advised = (2 * min + max).div_ceil(3 * RED_PACKET);
     let burst = advised.max(min.div_ceil(RED_PACKET)).max(1);
-    let probability = path
-        .red_probability
-        .map_or(0.1, tcpexp_units::Share::as_f64);
+    let probability = path.red_probability.map_or(0.1, Share::as_f64);
     let ecn = path.ecn == Some(true);
     // `bandwidth` sets the decay of the average while the queue is idle (tc-red(8)).
     let options = format!(
@@ -110,6 +130,7 @@ fn red(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
         OptionFact::count("limit", limit),
         OptionFact::count("min", min),
         OptionFact::count("max", max),
+        OptionFact::number(RED_PROBABILITY, probability, PROBABILITY_TOLERANCE),
         OptionFact::switch("ecn", ecn),
     ];
     Leaf::flexible(options, facts)
@@ -153,10 +174,14 @@ fn codel_options(path: &Path) -> (String, Vec<OptionFact>) {
 }
 
 /// The options that a change cannot take away: without the word, the kernel keeps the old threshold
-/// (`codel_change`, `fq_codel_change`), and no word of `tc` means "none".
+/// (`codel_change`, `fq_codel_change`) or the old limit (`cake_change`), and no word of `tc` means "none".
 pub(crate) fn unremovable(path: &Path) -> String {
     let threshold = path.ce_threshold.map(|_| "ce_threshold");
-    threshold.unwrap_or_default().to_owned()
+    let limit = path.buffer.filter(|_| path.queue == Some(Queue::Cake));
+    threshold
+        .or(limit.map(|_| "memlimit"))
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn pie(path: &Path, size: Option<QueueSize>) -> Leaf {
@@ -201,7 +226,9 @@ fn queue_per_flow(
 
 fn pie_options(path: &Path) -> (String, Vec<OptionFact>) {
     let target = path.target.unwrap_or(TimeDelta::from_millis(15));
-    let update = path.update_interval.unwrap_or(TimeDelta::from_millis(15));
+    let update = path.update_interval.unwrap_or(PIE_UPDATE);
+    // A plan that names the interval means it; the default is whatever the kernel makes of its own.
+    let rounding = path.update_interval.map_or(TICK_US, |_| WHOLE_TICKS_US);
     let ecn = path.ecn == Some(true);
     // RFC 8033 has α = 1/8 and β = 5/4. The kernel takes both in sixteenths
     // (`pie_calculate_probability`).
@@ -211,10 +238,9 @@ fn pie_options(path: &Path) -> (String, Vec<OptionFact>) {
         update.to_exact_text(),
         ecn_word(ecn)
     );
-    let ticks = |path, time: TimeDelta| OptionFact::number(path, us(time), TICK_US);
     let facts = vec![
         micros("target", target),
-        ticks("tupdate", update),
+        OptionFact::number("tupdate", us(update), rounding),
         OptionFact::count("alpha", 2),
         OptionFact::count("beta", 20),
         OptionFact::switch("ecn", ecn),
@@ -275,15 +301,42 @@ fn cake(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
     Leaf::flexible(options, facts)
 }
 
+/// Refuses a buffer that the queues of `sfq` cannot hold: the kernel silently lowers the limit to flows · depth.
+pub(crate) fn check_room(
+    direction: &'static str,
+    path: &Path,
+    size: Option<QueueSize>,
+) -> Result<(), PlanError> {
+    let (Some(Queue::Sfq), Some(size)) = (path.queue, size) else {
+        return Ok(());
+    };
+    let room = sfq_flows(path, size.packets) * SFQ_DEPTH;
+    if size.packets <= room {
+        return Ok(());
+    }
+    Err(PlanError::Room {
+        direction,
+        packets: size.packets,
+        room,
+        depth: SFQ_DEPTH,
+    })
+}
+
+/// The number of queues of `sfq`.
+fn sfq_flows(path: &Path, limit: u64) -> u64 {
+    let least = limit.div_ceil(SFQ_DEPTH).max(SFQ_FLOWS);
+    let least = least.min(SFQ_DIVISOR.into());
+    path.flow_queues.map_or(least, u64::from)
+}
+
 fn sfq(path: &Path, size: Option<QueueSize>) -> Leaf {
     let limit = size.map_or(SFQ_DEPTH, |size| size.packets);
-    // The kernel silently lowers the limit to flows · depth.
-    let least = limit.div_ceil(SFQ_DEPTH).max(127);
-    let flows = path.flow_queues.map_or(least, u64::from);
-    let fixed =
-        format!("limit {limit} depth {SFQ_DEPTH} flows {flows} divisor 1024 quantum {FULL_FRAME}");
+    let flows = sfq_flows(path, limit);
+    let fixed = format!(
+        "limit {limit} depth {SFQ_DEPTH} flows {flows} divisor {SFQ_DIVISOR} quantum {FULL_FRAME}"
+    );
     let facts = vec![
-        OptionFact::count("limit", limit.min(flows * SFQ_DEPTH)),
+        OptionFact::count("limit", limit),
         OptionFact::count("depth", SFQ_DEPTH),
         OptionFact::count("quantum", FULL_FRAME),
     ];

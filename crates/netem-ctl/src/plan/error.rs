@@ -44,6 +44,21 @@ pub enum PlanError {
         /// The accepted values.
         expected: &'static str,
     },
+    /// The queues of `sfq` have less room than the buffer.
+    #[error(
+        "{direction}.buffer is {packets} packets: expected at most {room}, because each queue of sfq has room for \
+         {depth}; with more flow_queues, up to 1024, there is more room"
+    )]
+    Room {
+        /// The direction.
+        direction: &'static str,
+        /// The packets of the buffer.
+        packets: u64,
+        /// The packets that all queues hold.
+        room: u64,
+        /// The packets that one queue holds.
+        depth: u64,
+    },
     /// A flow has no usable match.
     #[error("{direction}.flows[{index}]: {problem}")]
     Flow {
@@ -74,6 +89,7 @@ impl PlanError {
         match self {
             Self::OneInterface(_) => None,
             Self::Flow { direction, .. } => Some((direction, "flows")),
+            Self::Room { direction, .. } => Some((direction, "buffer")),
             Self::Needs { direction, key, .. }
             | Self::NotOfQueue { direction, key, .. }
             | Self::Value { direction, key, .. }

@@ -23,6 +23,124 @@ fn a_change_that_removes_a_ce_threshold_is_refused() {
 }
 
 #[test]
+fn a_change_that_removes_the_buffer_of_cake_is_refused() {
+    let with = |buffer: &str| {
+        let text = format!("[forward]\nrate = '10mbit'\nqueue = 'cake'\n{buffer}");
+        planned(&text).unwrap()
+    };
+    let [none, one, two] = ["", "buffer = '20p'", "buffer = '40p'"].map(with);
+    let queue = || ChangeError::Fixed("the queue forward".into());
+    assert_eq!(one.change_to(&none), Err(queue()));
+    assert_eq!(one.change_to(&two).unwrap().len(), 1);
+}
+
+fn refused(text: &str) -> String {
+    let text = format!("[forward]\nrate = '10mbit'\n{text}");
+    planned(&text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_probability_that_red_cannot_have_is_refused() {
+    let with = |share: &str| {
+        refused(&format!(
+            "queue = 'red'\nbuffer = '50kB'\nred_probability = '{share}'"
+        ))
+    };
+    for share in ["0%", "100%"] {
+        assert_eq!(
+            with(share),
+            format!("forward.red_probability is {share}: expected more than 0% and less than 100%")
+        );
+    }
+}
+
+#[test]
+fn a_probability_of_red_is_read_back() {
+    let text =
+        "[forward]\nrate = '10mbit'\nqueue = 'red'\nbuffer = '50kB'\nred_probability = '99%'";
+    let plan = planned(text).unwrap();
+    let check = plan
+        .verify
+        .iter()
+        .find(|check| check.argv.join(" ") == "tc -j -s -d qdisc show dev r1");
+    let found = |probability: &str| {
+        let output = format!(
+            r#"[{{"kind":"htb","handle":"7b1:","root":true,"options":{{"default":"0x10"}}}},
+            {{"kind":"red","handle":"7c1:","parent":"7b1:10","options":{{"limit":50000,"min":4166,"max":12498,{probability}"ewma":3}}}}]"#
+        );
+        let wrong = check.unwrap().compare(&output);
+        wrong.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert!(found("\"probability\":0.99,").is_empty());
+    assert_eq!(
+        found("\"probability\":0.508543,"),
+        ["probability of red on r1 is 0.508543, not 0.99"]
+    );
+    assert_eq!(found(""), ["probability of red on r1 is missing, not 0.99"]);
+}
+
+#[test]
+fn an_update_interval_that_the_kernel_rounds_is_a_difference_unless_it_is_the_default() {
+    let found = |update: &str, us: u32| {
+        let text = format!("[forward]\nrate = '10mbit'\nqueue = 'pie'\n{update}");
+        let plan = planned(&text).unwrap();
+        let facts = plan.verify.iter().filter_map(|check| match &check.must {
+            Must::Qdiscs(facts) => Some(facts),
+            _ => None,
+        });
+        let mut options = facts.flatten().flat_map(|fact| &fact.options);
+        let update = options.find(|option| option.path == "tupdate").unwrap();
+        let OptionValue::Number(number) = update.value else {
+            panic!("{update:?}")
+        };
+        (f64::from(us) - number.value).abs() <= number.tolerance
+    };
+    // 250 ticks per second.
+    assert!(!found("update_interval = '1ms'", 4_000));
+    assert!(!found("update_interval = '9ms'", 12_000));
+    assert!(found("update_interval = '12ms'", 12_000));
+    // 300 ticks per second.
+    assert!(found("update_interval = '10ms'", 9_999));
+    assert!(found("", 16_000));
+}
+
+#[test]
+fn a_buffer_that_the_queues_of_sfq_cannot_hold_is_refused() {
+    let with = |buffer: &str, flows: &str| {
+        refused(&format!("queue = 'sfq'\nbuffer = '{buffer}'\n{flows}"))
+    };
+    assert_eq!(
+        with("1000p", "flow_queues = 4"),
+        "forward.buffer is 1000 packets: expected at most 508, because each queue of sfq has room for 127; with \
+         more flow_queues, up to 1024, there is more room"
+    );
+    assert!(with("200000p", "").contains("expected at most 130048"));
+    let fits = "[forward]\nrate = '10mbit'\nqueue = 'sfq'\nbuffer = '508p'\nflow_queues = 4";
+    assert!(planned(fits).is_ok());
+}
+
+#[test]
+fn a_number_of_queues_that_the_kernel_would_replace_is_refused() {
+    let with = |queue: &str, flows: u32| {
+        refused(&format!(
+            "queue = '{queue}'\nbuffer = '100p'\nflow_queues = {flows}"
+        ))
+    };
+    for flows in [0, 1_025] {
+        assert_eq!(
+            with("sfq", flows),
+            format!("forward.flow_queues is {flows}: expected 1 to 1024 with sfq")
+        );
+    }
+    for flows in [0, 65_537] {
+        assert_eq!(
+            with("fq_codel", flows),
+            format!("forward.flow_queues is {flows}: expected 1 to 65536")
+        );
+    }
+}
+
+#[test]
 fn a_flow_without_delay_has_neither_jitter_nor_reordering() {
     let text = "[forward]\ndelay = '20ms'\njitter = '2ms'\nreorder = '1%'\n\
                 [[forward.flows]]\nsource_port = 80\ndelay = '0s'";

@@ -4,6 +4,7 @@ mod link;
 
 use tcpexp_units::TimeDelta;
 
+use super::aqm::SFQ_DIVISOR;
 use super::error::PlanError;
 use crate::bottleneck::{Bottleneck, FlowDelay, MAX_FLOWS, Path, Queue};
 use crate::router::{Os, Router};
@@ -128,6 +129,8 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
             expected: "true or no value: cake always marks",
         });
     }
+    check_flow_queues(direction, path, queue)?;
+    check_red(direction, path)?;
     // The kernel's default for a FIFO is the interface's `txqueuelen`, which differs between
     // devices.
     let must_have = [Queue::Pfifo, Queue::Bfifo, Queue::Red, Queue::Sfq];
@@ -135,6 +138,42 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
         return Err(needs("queue", "a buffer, such as buffer = \"1bdp\""));
     }
     Ok(())
+}
+
+/// Most queues of `fq_codel` and `fq_pie` (`fq_codel_change`, `fq_pie_change`, and dummynet's).
+const MOST_FLOW_QUEUES: u32 = 65_536;
+
+/// Refuses numbers of queues that the kernel replaces: `sfq` takes 0 for its default, and lowers a number above its
+/// hash buckets.
+fn check_flow_queues(direction: &'static str, path: &Path, queue: Queue) -> Result<(), PlanError> {
+    let (most, expected) = match queue {
+        Queue::Sfq => (SFQ_DIVISOR, "1 to 1024 with sfq"),
+        _ => (MOST_FLOW_QUEUES, "1 to 65536"),
+    };
+    match path.flow_queues {
+        Some(flows) if !(1..=most).contains(&flows) => Err(PlanError::Value {
+            direction,
+            key: "flow_queues",
+            value: flows.to_string(),
+            expected,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses probabilities that `tc` cannot pass on: it multiplies them by 2³² into 32 bits (`q_red.c`), where 1
+/// overflows to "none given".
+fn check_red(direction: &'static str, path: &Path) -> Result<(), PlanError> {
+    let is_between = |share: f64| share > 0.0 && share < 1.0;
+    match path.red_probability {
+        Some(share) if !is_between(share.as_f64()) => Err(PlanError::Value {
+            direction,
+            key: "red_probability",
+            value: share.to_string(),
+            expected: "more than 0% and less than 100%",
+        }),
+        _ => Ok(()),
+    }
 }
 
 const ALL: &[Queue] = &Queue::ALL;

@@ -10,6 +10,7 @@ mod rate;
 use tcpexp_host::Qdisc;
 use tcpexp_units::TimeDelta;
 
+use super::aqm::RED_PROBABILITY;
 use super::check::{Check, Must, OptionFact, QdiscFact};
 use super::tc::{
     FORWARD, GROUP, OFFLOADS, Own, POLICER, PRIORITIES, REVERSE, needs_netem, netem, netem_fixed,
@@ -232,10 +233,11 @@ impl Draft {
     }
 
     fn qdiscs(&mut self, device: &str, facts: Vec<QdiscFact>) {
-        // `tc` prints size tables only in detail.
+        // `tc` prints size tables and the probability of `red` only in detail.
         let mut options = facts.iter().flat_map(|fact| &fact.options);
-        let has_table = options.any(|option| option.path.starts_with(Qdisc::SIZE_TABLE));
-        let detail = if has_table { "-d " } else { "" };
+        let is_detail = |path: &str| path.starts_with(Qdisc::SIZE_TABLE) || path == RED_PROBABILITY;
+        let has_details = options.any(|option| is_detail(option.path));
+        let detail = if has_details { "-d " } else { "" };
         self.verify.push(Check {
             argv: Step::of(&format!("tc -j -s {detail}qdisc show dev {device}")).argv,
             must: Must::Qdiscs(facts),

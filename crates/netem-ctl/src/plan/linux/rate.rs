@@ -34,6 +34,7 @@ impl Draft {
             .buffer
             .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, full))
             .transpose()?;
+        aqm::check_room(own.direction, path, size)?;
         if path.queue == Some(Queue::Cake) {
             self.cake(own, path, leaves, rate, size);
         } else {
@@ -156,7 +157,11 @@ impl Draft {
         self.objects.push(Object {
             name: format!("the queue {}", own.direction),
             // `cake` keeps a minimum size that a change does not name.
-            fixed: vec!["cake".into(), format!("{:?}", path.framing())],
+            fixed: vec![
+                "cake".into(),
+                format!("{:?}", path.framing()),
+                aqm::unremovable(path),
+            ],
             change: Some(Step::of(&add.replacen(" add ", " change ", 1))),
         });
         let device = leaves.as_str();
