@@ -72,6 +72,9 @@ pub(crate) const NEWEST_OFFLOAD: &str = "tx-udp-segmentation";
 /// a packet with a rate leaves after the one before). A full packet takes 0.1 µs at it.
 const ORDERING_RATE: &str = "100gbit";
 
+/// The reordering of a delay stage.
+const REORDER: &str = "reorder";
+
 /// Smallest limit of a delay stage, in packets: netem's default.
 const MIN_ROOM: u64 = 1_000;
 
@@ -136,7 +139,7 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
         let _ = write!(words, " reorder {reorder}");
         facts.push(share("reorder.reorder", reorder));
     } else {
-        facts.push(OptionFact::absent("reorder"));
+        facts.push(OptionFact::absent(REORDER));
     }
     if jitter.is_some() && !path.jitter_reorders {
         let _ = write!(words, " rate {ORDERING_RATE}");
@@ -181,6 +184,19 @@ pub(crate) fn slots(path: &Path, every: TimeDelta, limit: u64) -> (String, Vec<O
         }
     }
     (words, facts)
+}
+
+/// Options of a change of a delay stage: those of [`netem`], and all that it would else keep.
+///
+/// Without the word, the kernel keeps the probability of reordering (`netem_change`). It then reorders nothing,
+/// because `tc` sends a gap of 0, but `tc` prints the old probability. A probability of 0 replaces it.
+pub(crate) fn netem_change(path: &Path, delay: TimeDelta) -> String {
+    let (words, facts) = netem(path, delay);
+    if facts.contains(&OptionFact::absent(REORDER)) {
+        words + " reorder 0%"
+    } else {
+        words
+    }
 }
 
 /// The fixed properties of a delay stage: if a change names no rate or no distribution, the kernel

@@ -141,6 +141,27 @@ fn a_number_of_queues_that_the_kernel_would_replace_is_refused() {
 }
 
 #[test]
+fn a_change_that_removes_reordering_states_a_probability_of_zero() {
+    let with = |reorder: &str| planned(&format!("[forward]\ndelay = '20ms'\n{reorder}")).unwrap();
+    let [none, zero, some] = ["", "reorder = '0%'", "reorder = '25%'"].map(with);
+    let last_words = |from: &Plan, to: &Plan| -> String {
+        let steps = from.change_to(to).unwrap();
+        let line = steps[0].line();
+        line.split_once(" delay ").unwrap().1.to_owned()
+    };
+    assert_eq!(last_words(&some, &none), "20ms reorder 0%");
+    assert_eq!(last_words(&some, &zero), "20ms reorder 0%");
+    assert_eq!(last_words(&none, &some), "20ms reorder 25%");
+    // A new stage has no reordering to remove.
+    assert!(
+        !none
+            .apply
+            .iter()
+            .any(|step| step.line().contains("reorder"))
+    );
+}
+
+#[test]
 fn a_flow_without_delay_has_neither_jitter_nor_reordering() {
     let text = "[forward]\ndelay = '20ms'\njitter = '2ms'\nreorder = '1%'\n\
                 [[forward.flows]]\nsource_port = 80\ndelay = '0s'";

@@ -13,7 +13,8 @@ use tcpexp_units::TimeDelta;
 use super::aqm::RED_PROBABILITY;
 use super::check::{Check, Must, OptionFact, QdiscFact};
 use super::tc::{
-    FORWARD, GROUP, OFFLOADS, Own, POLICER, PRIORITIES, REVERSE, needs_netem, netem, netem_fixed,
+    FORWARD, GROUP, OFFLOADS, Own, POLICER, PRIORITIES, REVERSE, needs_netem, netem, netem_change,
+    netem_fixed,
 };
 use super::{LinkFile, Object, Plan, PlanError, Step};
 use crate::bottleneck::{Bottleneck, FlowDelay, Path, Prefix};
@@ -223,11 +224,15 @@ impl Draft {
             Step::of(&add),
         ]);
         self.objects.push(Object {
-            // A change repeats each option, because `netem_change` overwrites limit, delay, loss
-            // and duplication.
+            // A change repeats each option, because the kernel overwrites limit, delay, loss and
+            // duplication (`netem_change`).
             name: format!("the delay stage {device}"),
             fixed: netem_fixed(path),
-            change: Some(Step::of(&add.replacen(" add ", " change ", 1))),
+            change: Some(Step::of(&format!(
+                "tc qdisc change dev {device} root handle {} netem {}",
+                own.delay,
+                netem_change(path, delay)
+            ))),
         });
         self.qdiscs(device, vec![root(device, "netem", own.delay, facts)]);
     }
