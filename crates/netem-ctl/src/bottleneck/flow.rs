@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 use thiserror::Error;
 
-use super::Text;
+use super::{Path, Text};
 
 /// Maximum number of flows per direction with a delay of their own: each takes a number of the
 /// range that the plan reserves on dummynet.
@@ -66,12 +66,54 @@ impl FlowDelay {
             delay: self.delay,
         }
     }
+
+    /// True if packets between these hosts match whatever their ports are.
+    fn matches_hosts(&self, source: IpAddr, destination: IpAddr) -> bool {
+        let has = |prefix: Option<Prefix>, address| {
+            prefix.is_none_or(|prefix: Prefix| prefix.contains(address))
+        };
+        self.source_port.is_none()
+            && self.destination_port.is_none()
+            && has(self.source, source)
+            && has(self.destination, destination)
+    }
+}
+
+impl Path {
+    /// One-way delay of packets between two hosts whose ports no flow names, such as those of ping.
+    pub(super) fn delay_between(&self, source: IpAddr, destination: IpAddr) -> TimeDelta {
+        let mut flows = self.flows.iter().flatten();
+        let flow = flows.find(|flow| flow.matches_hosts(source, destination));
+        flow.map_or(self.delay.unwrap_or_default(), |flow| flow.delay)
+    }
+
+    /// The longest of the path's one-way delay and those of flows.
+    pub(super) fn longest_delay(&self) -> TimeDelta {
+        let flows = self.flows.iter().flatten().map(|flow| flow.delay);
+        flows.fold(self.delay.unwrap_or_default(), TimeDelta::max)
+    }
 }
 
 impl Prefix {
     /// True for an IPv6 prefix.
     pub const fn is_ipv6(&self) -> bool {
         self.address.is_ipv6()
+    }
+
+    /// True if an address begins with this prefix.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        // A shift by all bits of an address is none at all.
+        let same = |width: u32, differing: u128| {
+            let rest = width - u32::from(self.bits);
+            differing.checked_shr(rest).unwrap_or(0) == 0
+        };
+        match (self.address, address) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                same(32, (own.to_bits() ^ other.to_bits()).into())
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => same(128, own.to_bits() ^ other.to_bits()),
+            _ => false,
+        }
     }
 }
 

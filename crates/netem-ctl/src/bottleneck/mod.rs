@@ -7,6 +7,8 @@ mod queue;
 mod schema;
 mod trace;
 
+use std::net::IpAddr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
@@ -247,6 +249,19 @@ impl Bottleneck {
         let all = self.resolved();
         let delays = [all.forward.delay, all.reverse.delay];
         delays.into_iter().flatten().sum()
+    }
+
+    /// Round-trip time with empty queues from one host to another and back, for packets whose ports no flow
+    /// names.
+    pub fn base_rtt_between(&self, source: IpAddr, sink: IpAddr) -> TimeDelta {
+        let all = self.resolved();
+        all.forward.delay_between(source, sink) + all.reverse.delay_between(sink, source)
+    }
+
+    /// Longest round-trip time of any flow with empty queues.
+    pub fn longest_rtt(&self) -> TimeDelta {
+        let all = self.resolved();
+        all.forward.longest_delay() + all.reverse.longest_delay()
     }
 }
 

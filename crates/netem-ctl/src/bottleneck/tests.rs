@@ -90,3 +90,34 @@ fn error_names_line_key_and_expected_value() {
     assert_snapshot!(refusal("[[forward.flows]]\nsource = 'host'\ndelay = '1ms'"), @r#"line 2 (source = 'host'): "host" is not an address: expected for example "172.16.10.3" or "172.16.10.0/24""#);
     assert_snapshot!(refusal("[backward]\n"), @"line 1 ([backward]): unknown field `backward`, expected `forward` or `reverse`");
 }
+
+#[test]
+fn a_flow_has_its_delay_in_both_directions_unless_reverse_lists_flows() {
+    let between = |flows: &str, source: &str| {
+        let text = format!("[forward]\ndelay = '20ms'\n{flows}");
+        let hosts = [source, "172.16.11.1"].map(|address| address.parse().unwrap());
+        read(&text)
+            .base_rtt_between(hosts[0], hosts[1])
+            .to_exact_text()
+    };
+    let flow = |keys: &str, delay: &str| format!("[[forward.flows]]\n{keys}\ndelay = '{delay}'\n");
+    let of_one = flow("source = '172.16.10.1'", "80ms");
+    assert_eq!(between(&of_one, "172.16.10.1"), "160ms");
+    assert_eq!(between(&of_one, "172.16.10.2"), "40ms");
+    let one_way = format!("{of_one}[reverse]\nflows = []\n");
+    assert_eq!(between(&one_way, "172.16.10.1"), "100ms");
+    let text = format!("[forward]\ndelay = '20ms'\n{one_way}");
+    assert_eq!(read(&text).longest_rtt().to_exact_text(), "100ms");
+    // The first matching entry applies.
+    let net = flow("source = '172.16.10.0/24'", "5ms");
+    assert_eq!(between(&format!("{net}{of_one}"), "172.16.10.1"), "10ms");
+    assert_eq!(between(&net, "172.16.9.255"), "40ms");
+    assert_eq!(
+        between(&flow("source = '0.0.0.0/0'", "5ms"), "1.2.3.4"),
+        "10ms"
+    );
+    let of_port = flow("source = '172.16.10.1'\ndestination_port = 80", "80ms");
+    assert_eq!(between(&of_port, "172.16.10.1"), "40ms");
+    let other = flow("destination = 'fd00:11::/64'", "80ms");
+    assert_eq!(between(&other, "172.16.10.1"), "40ms");
+}

@@ -157,7 +157,7 @@ impl Run<'_> {
 
     /// Lets the path drain, then ends all processes and packs their files.
     fn stop(&self) -> Result<Vec<(String, String)>, Trouble> {
-        let settle = Duration::from_millis(300) + positive(self.cell.setup.base_rtt()) * 2;
+        let settle = Duration::from_millis(300) + positive(self.cell.setup.longest_rtt()) * 2;
         if !clock::sleep(settle, self.around.interrupt) {
             return Err(Trouble::Interrupted);
         }

@@ -128,7 +128,7 @@ impl Run<'_> {
         };
         let last_ns = t0_ns + timeout + nanos(GRACE);
         // The final exchange of a tool takes some round trips.
-        let words = 150_000_000 + 4 * self.cell.setup.base_rtt().as_nanos();
+        let words = 150_000_000 + 4 * self.cell.setup.longest_rtt().as_nanos();
         let end_ns = t0_ns + words + known;
         // A look every 10 s finds a generator that failed early.
         let mut next_look_ns = end_ns.min(t0_ns + 10_000_000_000);

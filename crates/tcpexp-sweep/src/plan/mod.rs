@@ -266,9 +266,21 @@ impl Setup {
         })
     }
 
-    /// Round-trip time between the first source and the first sink with empty queues.
+    /// Round-trip time between the first source and the first sink with empty queues, for packets whose ports
+    /// have no delay of their own.
     pub fn base_rtt(&self) -> TimeDelta {
-        self.paths().map(|(_, _, path)| path.base_rtt()).sum()
+        let address = |role| self.first(role).and_then(|(_, host)| host.address);
+        let ends = address(Role::Source).zip(address(Role::Sink));
+        let of = |path: &Bottleneck| match ends {
+            Some((source, sink)) => path.base_rtt_between(source, sink),
+            None => path.base_rtt(),
+        };
+        self.paths().map(|(_, _, path)| of(path)).sum()
+    }
+
+    /// Longest round-trip time of any flow with empty queues.
+    pub(crate) fn longest_rtt(&self) -> TimeDelta {
+        self.paths().map(|(_, _, path)| path.longest_rtt()).sum()
     }
 
     /// True if calibration loads the path to measure its rate.

@@ -356,6 +356,27 @@ fn guest_has_the_memory_of_the_plan() {
 }
 
 #[test]
+fn base_rtt_of_the_first_source_has_the_delay_of_its_flow() {
+    let with = |flow: &str| {
+        let text = PLAN.replace("kind = \"lab\"\n", "kind = \"lab\"\nlab.sources = 2\n");
+        let text = text.replace("[[traffic]]", &format!("{flow}[[traffic]]"));
+        plan(&text).cells[0].setup.clone()
+    };
+    let sources: Vec<String> = with("")
+        .of_role(Role::Source)
+        .map(|(_, host)| host.address.unwrap().to_string())
+        .collect();
+    let rtts = |source: &str| {
+        let setup = with(&format!(
+            "[[path.forward.flows]]\nsource = \"{source}\"\ndelay = \"80ms\"\n"
+        ));
+        [setup.base_rtt(), setup.longest_rtt()].map(|rtt| rtt.to_string())
+    };
+    assert_eq!(rtts(&sources[0]), ["160.000 ms", "160.000 ms"]);
+    assert_eq!(rtts(&sources[1]), ["20.000 ms", "160.000 ms"]);
+}
+
+#[test]
 fn routers_in_a_row_have_paths_of_their_own() {
     let text = PLAN.replace("kind = \"lab\"\n", "kind = \"lab\"\nlab.routers = 3\n");
     let hop = "[hops.rtr2.forward]\nrate = \"5mbit\"\ndelay = \"5ms\"\nbuffer = \"9p\"\n";
