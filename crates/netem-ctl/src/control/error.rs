@@ -103,6 +103,12 @@ pub enum ControlError {
         /// The remaining queues, devices or rules.
         what: String,
     },
+    /// A bottleneck could not be applied, and the earlier one of the same owner is on the router.
+    #[error("{why}; the earlier bottleneck is in place again")]
+    Restored {
+        /// The error.
+        why: Box<ControlError>,
+    },
     /// After an error, what the router had before could not be made again.
     #[error("{why}; what was there before could not be restored")]
     NotRestored {

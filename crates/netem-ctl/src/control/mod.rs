@@ -132,19 +132,32 @@ impl<'a> Control<'a> {
     }
 
     /// Makes the bottleneck and reads it back. If that fails, makes the bottleneck that the same owner
-    /// had before, or clears the router if there was none.
+    /// had before, with the rest of the time until its watchdog clears it, or clears the router if there was none.
     pub fn apply(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
         let holder = self.preflight(&plan.router)?;
         let before = holder.filter(|holder| holder.owner == self.owner);
-        let before = before.as_ref().and_then(Holder::plan);
         self.make(plan, options).map_err(|why| match before {
             // Without a connection, the state of the router is unknown, and its watchdog clears the
             // router.
-            Some(before) if !matches!(why, ControlError::Run(_)) => {
-                why.once(self.make(&before, options))
-            }
+            Some(before) if !matches!(why, ControlError::Run(_)) => self.restore(&before, why),
             _ => why,
         })
+    }
+
+    /// The error of a failed [`apply`](Self::apply), once the bottleneck from before it is made again.
+    fn restore(&self, before: &Holder, why: ControlError) -> ControlError {
+        let Some(plan) = before.plan() else {
+            return why;
+        };
+        let options = ApplyOptions {
+            clear_after: before.clears_in(),
+            // An owner that has taken the router meanwhile keeps it.
+            take_over: false,
+        };
+        match self.make(&plan, options) {
+            Ok(()) => ControlError::Restored { why: Box::new(why) },
+            Err(source) => why.once(Err::<(), _>(source)),
+        }
     }
 
     /// Makes the bottleneck and reads it back. Clears it if that fails, unless another owner has taken
@@ -291,7 +304,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::runner::RunError;
+    use crate::bottleneck::Bottleneck;
+    use crate::plan::plan;
+    use crate::runner::{Recording, RunError};
 
     /// A host on which sudo asks for a password.
     struct Locked;
@@ -328,5 +343,72 @@ mod tests {
             error.to_string().contains("a password is required"),
             "{error}"
         );
+    }
+
+    /// What a router without offloads answers to the read-back of a path without rate and delay.
+    const READ_BACK: &str = "tcp-segmentation-offload: off\ngeneric-segmentation-offload: off\n\
+                             generic-receive-offload: off\nlarge-receive-offload: off\n\
+                             tx-udp-segmentation: off\n";
+
+    /// A free or held router on which the second script with steps to make, that of the earlier bottleneck,
+    /// succeeds.
+    fn router(lease: &'static str) -> Recording {
+        let made = std::sync::atomic::AtomicUsize::new(0);
+        Recording::new("rtr", move |script| {
+            let text = &script.text;
+            if text.contains("\nrouter_preflight ") {
+                return Ok(Output::silent(0).saying(format!(
+                    "@@ tools\n{lease}@@ links\nr0\nr1\n@@ qdisc r0\n[]\n@@ qdisc r1\n[]\n"
+                )));
+            }
+            if !text.contains("\nrouter_apply ") {
+                let sections = [0, 1].map(|index| format!("@@ {index}\n{READ_BACK}"));
+                return Ok(Output::silent(0).saying(sections.concat()));
+            }
+            let before = made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(Output::silent(i32::from(before == 0)).complaining("exit code 1 of: tc"))
+        })
+    }
+
+    /// Applies a bottleneck that fails, and returns the error and the last call of `router_apply`.
+    fn failed_apply(lease: &'static str) -> (String, String) {
+        let router = router(lease);
+        let interfaces = Router {
+            os: Os::Linux,
+            left: "r0".parse().unwrap(),
+            right: "r1".parse().unwrap(),
+        };
+        let plan = plan(&Bottleneck::default(), &interfaces).unwrap();
+        let options = ApplyOptions {
+            clear_after: Some(Duration::from_secs(7_200)),
+            take_over: true,
+        };
+        let error = Control::new(&router, "me").apply(&plan, options);
+        let scripts = router.scripts();
+        let calls = scripts.iter().flat_map(|script| script.text.lines());
+        let mut calls = calls.filter(|line| line.starts_with("router_apply me "));
+        let last = calls.next_back().unwrap_or_default().to_owned();
+        (error.unwrap_err().to_string(), last)
+    }
+
+    #[test]
+    fn failed_apply_restores_the_earlier_bottleneck_with_the_rest_of_its_time() {
+        const HELD: &str = "@@ owner\nme 1767225600\n@@ clears in\n90\n@@ bottleneck\n\
+                            {\"forward\":{}}\n@@ router\n\
+                            {\"os\":\"linux\",\"left\":\"r0\",\"right\":\"r1\"}\n";
+        const FOREVER: &str = "@@ owner\nme 1767225600\n@@ clears in\n@@ bottleneck\n\
+                               {\"forward\":{}}\n@@ router\n\
+                               {\"os\":\"linux\",\"left\":\"r0\",\"right\":\"r1\"}\n";
+        let error = "rtr: exit code 1 of: tc; the earlier bottleneck is in place again";
+        let restored = |call: &str| (error.to_owned(), call.to_owned());
+        assert_eq!(failed_apply(HELD), restored("router_apply me '' 90 r0 r1"));
+        assert_eq!(
+            failed_apply(FOREVER),
+            restored("router_apply me '' '' r0 r1")
+        );
+        // A free router has nothing to restore.
+        let (error, last) = failed_apply("@@ owner\n");
+        assert_eq!(error, "rtr: exit code 1 of: tc");
+        assert_eq!(last, "router_apply me yes 7200 r0 r1");
     }
 }

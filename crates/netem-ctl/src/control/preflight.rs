@@ -1,5 +1,7 @@
 //! Decides from the output of the preflight script whether a router may be changed.
 
+use std::time::Duration;
+
 use tcpexp_host::Qdisc;
 
 use super::error::ControlError;
@@ -15,6 +17,8 @@ pub struct Holder {
     pub owner: String,
     /// Start of the lease, in seconds since 1970 on the router's clock.
     pub since_s: Option<i64>,
+    /// Seconds until the watchdog clears the router, at the time of reading; `None` without a watchdog.
+    pub clears_in_s: Option<i64>,
     /// The bottleneck that it applied.
     pub bottleneck: Option<Bottleneck>,
     /// The interfaces that it applied it to.
@@ -22,6 +26,12 @@ pub struct Holder {
 }
 
 impl Holder {
+    /// Time until the watchdog clears the router, at the time of reading; `None` without a watchdog.
+    pub fn clears_in(&self) -> Option<Duration> {
+        let seconds = self.clears_in_s?;
+        Some(Duration::from_secs(seconds.try_into().unwrap_or(0)))
+    }
+
     /// The plan of the bottleneck; `None` if the router has no plan, or if an earlier version wrote it.
     pub fn plan(&self) -> Option<Plan> {
         plan(self.bottleneck.as_ref()?, self.router.as_ref()?).ok()
@@ -161,6 +171,7 @@ pub(crate) fn holder(sections: &[(&str, &str)]) -> Option<Holder> {
     Some(Holder {
         owner: words.next()?.to_owned(),
         since_s: words.next().and_then(|word| word.parse().ok()),
+        clears_in_s: section("clears in").parse().ok(),
         bottleneck: serde_json::from_str(section("bottleneck")).ok(),
         router: serde_json::from_str(section("router")).ok(),
     })

@@ -26,10 +26,12 @@ router_preflight() {
     network_facts "$peer" "$@"
 }
 
-# print_holder: the owner of the lease and what was applied
+# print_holder: the owner of the lease, the seconds until its watchdog clears it, and what was applied
 print_holder() {
     echo "@@ owner"
     cat "$lease/owner" 2>/dev/null || true
+    echo "@@ clears in"
+    ! { read -r deadline <"$lease/deadline"; } 2>/dev/null || echo "$((deadline - $(date +%s)))"
     echo "@@ bottleneck"
     cat "$lease/bottleneck.json" 2>/dev/null || true
     echo "@@ router"
