@@ -343,6 +343,22 @@ pub(crate) fn ping(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     (client.0, None)
 }
 
+/// The fault of an interval that ping does not take.
+pub(super) fn not_of_ping(asked: &Parameters<'_>) -> Option<Fault> {
+    let is_whole = asked.interval.is_none_or(is_interval_of_ping);
+    (!is_whole).then(|| ("interval", WHOLE_MILLIS.to_owned()))
+}
+
+/// The intervals that ping takes.
+pub(super) const WHOLE_MILLIS: &str =
+    "expected a whole number of milliseconds, to which ping cuts its interval";
+
+/// True for whole milliseconds: `ping` of iputils cuts the rest off (`ping_rts.interval`), and then floods below
+/// 1 ms.
+pub(super) fn is_interval_of_ping(interval: TimeDelta) -> bool {
+    interval.as_nanos() % 1_000_000 == 0
+}
+
 /// A time for ping, which takes whole seconds: rounded up, so that it runs for the planned time at least.
 fn whole_seconds(time: TimeDelta) -> String {
     ((time.as_nanos() + 999_999_999) / 1_000_000_000).to_string()

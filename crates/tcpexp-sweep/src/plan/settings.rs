@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 
 use super::Setup;
+use super::commands::{WHOLE_MILLIS, is_interval_of_ping};
 use super::kernel::{self, Kernel};
 
 /// `[capture]`: settings of the captures.
@@ -236,6 +237,11 @@ impl Setup {
             (["loggers", "ss"], stops(self.loggers.ss), interval),
             (["loggers", "queue"], stops(self.loggers.queue), interval),
             (["loggers", "ping"], stops(self.loggers.ping), interval),
+            (
+                ["loggers", "ping"],
+                !self.loggers.ping.is_none_or(is_interval_of_ping),
+                WHOLE_MILLIS,
+            ),
             (["run", "start_jitter"], self.run.start_jitter < none, pause),
             (["run", "cooldown"], self.run.cooldown < none, pause),
             (["run", "timeout"], self.run.timeout <= none, interval),

@@ -207,6 +207,7 @@ const TOOLS: &[ToolSpec] = &[
         port: ServerPort::Nothing,
         client: Program::Named("ping"),
         commands: commands::ping,
+        fault: commands::not_of_ping,
         ..TCP
     },
     ToolSpec {

@@ -1,15 +1,23 @@
 //! Checks of `[[traffic]]` that need the hosts, or all entries.
 
+use std::net::IpAddr;
+
 use tcpexp_runs::record::Role;
 use toml::Spanned;
 use toml::de::DeTable;
 
 use super::error::Fault;
 use super::tool::FIRST_PORT;
-use super::{Setup, place, processes, together};
+use super::{Kind, Setup, place, processes, together};
 
-/// Bytes of the headers of IPv4 and TCP without options.
+/// Bytes of the headers of IPv4 and TCP without options (RFC 6691, section 2).
 const HEADER_BYTES: u32 = 40;
+
+/// Bytes of the headers of IPv6 and TCP without options.
+const HEADER_BYTES_OF_IPV6: u32 = 60;
+
+/// The MTU of the virtual testbed and of network namespaces, if the plan sets no other.
+const TESTBED_MTU: u32 = 1_500;
 
 /// Checks all traffic of a setup.
 pub(super) fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
@@ -82,19 +90,25 @@ fn check_one(setup: &Setup, table: &Spanned<DeTable<'_>>, index: usize) -> Resul
         );
         return fault("to", message);
     }
-    let most = setup
-        .prepare
-        .mtu
-        .map(|mtu| mtu.saturating_sub(HEADER_BYTES));
-    if let (Some(mss), Some(most)) = (traffic.mss, most)
-        && mss > most
-    {
-        return fault(
+    match (traffic.mss, most_mss(setup, to)) {
+        (Some(mss), Some((most, mtu))) if mss > most => fault(
             "mss",
-            format!("expected at most {most} bytes with prepare.mtu"),
-        );
+            format!("expected at most {most} bytes: the MTU is {mtu}"),
+        ),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// The largest MSS of a connection to a host, and the MTU that it follows from; `None` if the MTU is not known.
+fn most_mss(setup: &Setup, to: &str) -> Option<(u32, u32)> {
+    let of_testbed = (setup.kind != Kind::Ssh).then_some(TESTBED_MTU);
+    let mtu = setup.prepare.mtu.or(of_testbed)?;
+    let address = setup.hosts.get(to).and_then(|host| host.address);
+    let headers = match address {
+        Some(IpAddr::V6(_)) => HEADER_BYTES_OF_IPV6,
+        _ => HEADER_BYTES,
+    };
+    Some((mtu.saturating_sub(headers), mtu))
 }
 
 /// Checks that there are ports for all servers.

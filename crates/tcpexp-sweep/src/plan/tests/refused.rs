@@ -67,6 +67,41 @@ fn exclusion_by_a_bare_name_or_without_keys_is_refused() {
 }
 
 #[test]
+fn interval_that_ping_cuts_is_refused() {
+    let with = |tool: &str| {
+        let text = PLAN.replace("cc = [\"cubic\", \"reno\"]\n", "");
+        text.replace("tool = \"iperf3\"", tool)
+    };
+    let ping = |interval: &str| with(&format!("tool = \"ping\"\ninterval = \"{interval}\""));
+    assert_snapshot!(refusal(&ping("500us")), @"plan.toml:13: traffic[1].interval: expected a whole number of milliseconds, to which ping cuts its interval");
+    assert_snapshot!(refusal(&ping("2500us")), @"plan.toml:13: traffic[1].interval: expected a whole number of milliseconds, to which ping cuts its interval");
+    plan(&ping("2ms"));
+    assert_snapshot!(refusal_of("[matrix]", "loggers.ping = \"2500us\"\n[matrix]"), @"plan.toml:3: loggers.ping: expected a whole number of milliseconds, to which ping cuts its interval");
+    // Other tools take parts of a millisecond.
+    plan(&with(
+        "tool = \"request-response\"\nrequest = \"1kB\"\ninterval = \"2500us\"",
+    ));
+}
+
+#[test]
+fn mss_above_a_known_mtu_is_refused() {
+    let with = |top: &str, mss: u32| {
+        let text = PLAN.replace("kind = \"lab\"", &format!("kind = \"lab\"\n{top}"));
+        let text = text.replace(
+            "tool = \"iperf3\"",
+            &format!("tool = \"iperf3\"\nmss = {mss}"),
+        );
+        Plan::parse(Path::new("plan.toml"), &text)
+    };
+    let refusal = |top: &str, mss: u32| with(top, mss).unwrap_err().to_string();
+    assert_snapshot!(refusal("", 9_000), @"plan.toml:15: traffic[1].mss: expected at most 1460 bytes: the MTU is 1500");
+    assert_snapshot!(refusal("lab.ipv6 = true", 1_441), @"plan.toml:15: traffic[1].mss: expected at most 1440 bytes: the MTU is 1500");
+    assert_snapshot!(refusal("prepare.mtu = 1280", 1_241), @"plan.toml:15: traffic[1].mss: expected at most 1240 bytes: the MTU is 1280");
+    assert!(with("", 1_460).is_ok());
+    assert!(with("lab.ipv6 = true", 1_440).is_ok());
+}
+
+#[test]
 fn grid_that_is_too_large_is_refused_with_its_count() {
     let values: Vec<String> = (1..=400).map(|value| format!("\"{value}ms\"")).collect();
     let values = values.join(", ");
