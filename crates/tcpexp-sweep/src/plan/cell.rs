@@ -42,8 +42,9 @@ pub(super) fn all(
     let matrix = root.get_ref().get("matrix");
     let mut cells: Vec<Cell> = Vec::new();
     let mut hashes = HashSet::new();
-    for text in matrix::cells(matrix)? {
-        let cell = one(root, &text, kind, traces)?;
+    let texts = matrix::cells(matrix)?;
+    for text in &texts {
+        let cell = one(root, text, kind, traces)?;
         // A sweep identifies its runs by the hash of their cell, so equal cells cannot be
         // distinguished.
         if !hashes.insert(cell.hash.clone()) {
@@ -55,6 +56,7 @@ pub(super) fn all(
         }
         cells.push(cell);
     }
+    parameters::complete_reverse_delays(&mut cells);
     Ok(cells)
 }
 

@@ -6,6 +6,7 @@ use netem_ctl::{Bottleneck, Path};
 use tcpexp_runs::record::Parameter;
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 
+use super::cell::Cell;
 use super::kernel::Values;
 use super::place::{MODULE, SYSCTL};
 use super::{Setup, Traffic};
@@ -14,6 +15,11 @@ type Parameters = BTreeMap<String, Option<Parameter>>;
 
 /// The round-trip time, which follows from the delays.
 pub(super) const BASE_RTT: &str = "base_rtt_ms";
+
+/// The one-way delay of a path.
+const DELAY: &str = "delay_ms";
+/// The beginning of the names of parameters of the reverse path.
+const REVERSE: &str = "reverse_";
 
 /// The parameters of a cell: set ones and derived ones.
 pub(super) fn of(setup: &Setup) -> Parameters {
@@ -82,8 +88,8 @@ fn of_kernels(all: &mut Parameters, setup: &Setup) {
     let mut put = |prefix: &str, sysctl: &Values, module: &Values| {
         for (kind, values) in [(SYSCTL, sysctl), (MODULE, module)] {
             for (key, value) in values {
-                let key = key.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
-                put(all, &format!("{prefix}{kind}_{key}"), Some(setting(value)));
+                let name = format!("{prefix}{kind}_{}", plain(key));
+                put(all, &name, Some(setting(value)));
             }
         }
     };
@@ -100,8 +106,33 @@ fn of_kernels(all: &mut Parameters, setup: &Setup) {
     }
 }
 
-fn setting(value: &str) -> Parameter {
+/// A key as a part of the name of a column.
+pub(super) fn plain(key: &str) -> String {
+    key.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_")
+}
+
+/// A value as it stands in a plan.
+pub(super) fn setting(value: &str) -> Parameter {
     value.parse().map_or_else(|_| text(value), Parameter::Count)
+}
+
+/// Gives all cells the parameter of their reverse delay, if one of them has it.
+///
+/// A cell whose delays are equal has none of its own, and a selection by the value would miss it.
+pub(super) fn complete_reverse_delays(cells: &mut [Cell]) {
+    let has = |name: &String| cells.iter().any(|cell| cell.parameters.contains_key(name));
+    let delays = |cell: &Cell| {
+        let hops = cell.setup.hops.iter();
+        let hops = hops.map(|(router, path)| (format!("{router}_{REVERSE}{DELAY}"), path));
+        let all = std::iter::once((format!("{REVERSE}{DELAY}"), &cell.setup.path)).chain(hops);
+        all.filter(|(name, _)| has(name))
+            .map(|(name, path)| (name, path.resolved().reverse.delay.map(millis)))
+            .collect::<Vec<_>>()
+    };
+    let delays: Vec<_> = cells.iter().map(delays).collect();
+    for (cell, delays) in cells.iter_mut().zip(delays) {
+        cell.parameters.extend(delays);
+    }
 }
 
 /// Both directions of a router's path.
@@ -109,14 +140,15 @@ fn of_paths(all: &mut Parameters, prefix: &str, path: &Bottleneck) {
     let path = path.resolved();
     of_path(all, prefix, &path.forward);
     let reverse = Path {
-        // A reverse delay equal to the forward one, which is its default, is not a parameter.
+        // A reverse delay equal to the forward one, which is its default, is not a parameter, unless
+        // another cell has one (`complete_reverse_delays`).
         delay: path
             .reverse
             .delay
             .filter(|delay| Some(*delay) != path.forward.delay),
         ..path.reverse.clone()
     };
-    of_path(all, &format!("{prefix}reverse_"), &reverse);
+    of_path(all, &format!("{prefix}{REVERSE}"), &reverse);
 }
 
 fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {
@@ -135,7 +167,7 @@ fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {
     let packets = path.slot_packets.map(|packets| count(packets.into()));
     put("slot_packets", packets);
     put("slot_bytes", path.slot_bytes.map(size));
-    put("delay_ms", path.delay.map(millis));
+    put(DELAY, path.delay.map(millis));
     put("jitter_ms", path.jitter.map(millis));
     let lost = path.loss.and_then(|loss| loss.mean());
     put(

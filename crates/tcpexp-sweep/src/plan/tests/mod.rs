@@ -356,6 +356,23 @@ fn guest_has_the_memory_of_the_plan() {
 }
 
 #[test]
+fn reverse_delay_is_a_parameter_of_all_cells_or_of_none() {
+    let with = |lists: &str| {
+        let text = PLAN.replace("rate = [\"2mbit\", \"10mbit\"]", lists);
+        cells(&plan(&text.replace("buffer = \"30p\"\n", "")))
+    };
+    assert_snapshot!(with("path.reverse.delay = [\"10ms\", \"20ms\"]"), @"cc reverse_delay_ms: cubic 10, cubic 20, reno 10, reno 20");
+    assert_snapshot!(with("delay = [\"10ms\", \"20ms\"]"), @"cc delay_ms: cubic 10, cubic 20, reno 10, reno 20");
+    let fixed = PLAN
+        .replace("rate = [", "delay = [\"10ms\", \"20ms\"]\nrate = [")
+        .replace(
+            "[[traffic]]",
+            "[path.reverse]\ndelay = \"20ms\"\n[[traffic]]",
+        );
+    assert_snapshot!(cells(&plan(&fixed)), @"cc delay_ms rate_mbps: cubic 10 2, cubic 10 10, cubic 20 2, cubic 20 10, reno 10 2, reno 10 10, reno 20 2, reno 20 10");
+}
+
+#[test]
 fn base_rtt_of_the_first_source_has_the_delay_of_its_flow() {
     let with = |flow: &str| {
         let text = PLAN.replace("kind = \"lab\"\n", "kind = \"lab\"\nlab.sources = 2\n");
