@@ -52,6 +52,12 @@ pub enum Damage {
         /// Claimed length of the packet.
         wire: u32,
     },
+    /// A record whose time or lengths contradict the records around it.
+    #[error("record at byte {offset} has an implausible time or length")]
+    Implausible {
+        /// Start of the record.
+        offset: u64,
+    },
     /// A pcapng block too short to hold its own header.
     #[error("block at byte {offset} claims an impossible length of {length} bytes")]
     BlockLength {
@@ -152,6 +158,7 @@ impl Damage {
             | Self::HeaderCut { offset, .. }
             | Self::Oversized { offset, .. }
             | Self::MoreThanThePacket { offset, .. }
+            | Self::Implausible { offset }
             | Self::BlockLength { offset, .. }
             | Self::BlockTrailer { offset, .. }
             | Self::BlockContent { offset, .. }

@@ -11,8 +11,14 @@ use crate::{ByteOrder, Damage, Error, Format, Interface};
 /// only if the file's own snapshot length allows it.
 const USUAL_SNAPLEN: u32 = 256 << 10;
 
-/// Greatest distance in seconds between neighbouring records during resynchronisation.
+/// Greatest distance in seconds between neighbouring records that needs no other evidence: a day, as
+/// for outlier timestamps.
 const NEAR_SECONDS: u32 = 86_400;
+
+/// Number of consecutive sound records that end a resynchronisation at a distant time. Records inside a
+/// packet, such as those of a capture that is copied over the network, do not form such a row: a packet
+/// of 1500 bytes holds at most 19 records of 60-byte packets.
+const LONG_ROW: usize = 32;
 
 /// A walk over the records of a pcap file.
 #[derive(Debug)]
@@ -25,8 +31,14 @@ pub(crate) struct PcapWalk {
     usual: u32,
     /// Greatest captured length that is accepted, in bytes.
     limit: u32,
-    /// Whole seconds of the last record.
-    last_seconds: Option<u32>,
+    /// Whole seconds of the last record near the one before it.
+    reference: Option<u32>,
+    /// Whole seconds of the last record at a distant time, or the reference before the last clock step.
+    candidate: Option<u32>,
+    /// True if the writer leaves the wire length at 0.
+    omits_wire: bool,
+    /// True if later records may be read to check a record.
+    looks_ahead: bool,
 }
 
 /// Layout of record headers.
@@ -121,8 +133,16 @@ impl PcapWalk {
                 snaplen => snaplen.min(limit),
             },
             limit,
-            last_seconds: None,
+            reference: None,
+            candidate: None,
+            omits_wire: false,
+            looks_ahead: true,
         })
+    }
+
+    /// Makes the walk accept a doubtful record without reading the records after it.
+    pub(crate) fn stop_looking_ahead(&mut self) {
+        self.looks_ahead = false;
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -133,7 +153,8 @@ impl PcapWalk {
         &self.interface
     }
 
-    /// Returns the record at the start of the window, if it is complete and of the usual length.
+    /// Returns the record at the start of the window, if it is complete, of the usual length and near
+    /// the record before it in time.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -141,7 +162,16 @@ impl PcapWalk {
     )]
     pub(crate) fn usual(&mut self, window: &[u8]) -> Option<Found> {
         let head = self.layout.whole(window)?;
-        (head.captured <= self.usual).then(|| self.record(head))
+        // The subtraction wraps for an empty record, which thus is not usual.
+        let is_usual = head.captured.wrapping_sub(1) < self.usual
+            && head.captured <= head.wire
+            && self
+                .reference
+                .is_some_and(|reference| is_near(reference, head.seconds));
+        is_usual.then(|| {
+            self.reference = Some(head.seconds);
+            self.found(head)
+        })
     }
 
     pub(crate) fn step(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
@@ -151,7 +181,8 @@ impl PcapWalk {
         }
     }
 
-    /// Finds `ROW` consecutive records whose times are near the last sound record's.
+    /// Finds `ROW` consecutive records whose times are near the last sound record's, or `LONG_ROW`
+    /// records near each other.
     pub(crate) fn search(&self, window: &[u8], at_end: bool) -> Search {
         search(window, at_end, self.layout.header_bytes, |bytes| {
             self.row_at(bytes, at_end)
@@ -165,7 +196,7 @@ impl PcapWalk {
             None => Peek::More(header_bytes),
             // Longer records need the checks of `unusual`: a damaged length would lead to a wrong
             // place.
-            Some(head) if head.captured > self.usual => Peek::Unknown,
+            Some(head) if head.captured > self.usual || head.is_empty() => Peek::Unknown,
             Some(head) => {
                 Peek::Record(Some(self.time(head)), header_bytes + head.captured as usize)
             }
@@ -182,9 +213,7 @@ impl PcapWalk {
     }
 
     #[inline]
-    fn record(&mut self, head: Head) -> Found {
-        // Whole seconds suffice for `plausible`, which allows a distance of a day.
-        self.last_seconds = Some(head.seconds);
+    fn found(&self, head: Head) -> Found {
         let header_bytes = self.layout.header_bytes;
         let captured_bytes = head.captured as usize;
         Found {
@@ -198,7 +227,7 @@ impl PcapWalk {
         }
     }
 
-    /// Handles everything but a complete record of the usual length.
+    /// Handles everything but a complete record of the usual kind.
     #[cold]
     fn unusual(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
         let header_bytes = self.layout.header_bytes;
@@ -238,40 +267,136 @@ impl PcapWalk {
             };
         }
         if record_bytes <= window.len() {
-            return Step::Record(self.record(head));
+            return self.judge(head, &window[record_bytes..], at_end, offset);
         }
         if !at_end {
             return Step::More(record_bytes);
         }
+        // Either the end of the record is missing, or its length is wrong and sound records follow.
         Step::Broken {
             damage: Damage::RecordCut {
                 offset,
                 claimed: record_bytes as u64,
                 left,
             },
-            // If the header is plausible, only the record's end is missing: the remaining bytes are
-            // its packet.
-            search: !self.plausible(head, self.last_seconds),
+            search: true,
         }
     }
 
-    fn row_at(&self, bytes: &[u8], at_end: bool) -> Row {
+    /// Accepts a complete but unusual record if its fields, or the records after it, confirm it.
+    fn judge(&mut self, head: Head, behind: &[u8], at_end: bool, offset: u64) -> Step {
+        let row = match self.evidence(head) {
+            Evidence::Sufficient => Row::Holds,
+            Evidence::Against => Row::Breaks,
+            Evidence::Missing => self.row_behind(head, behind, at_end),
+        };
+        match row {
+            Row::Undecided(needed) if self.looks_ahead => {
+                Step::More(self.layout.header_bytes + head.captured as usize + needed)
+            }
+            Row::Holds | Row::Undecided(_) => Step::Record(self.accept(head)),
+            Row::Breaks => Step::Broken {
+                damage: Damage::Implausible { offset },
+                search: true,
+            },
+        }
+    }
+
+    /// Judges a complete record by its own fields and its distance in time to those before it.
+    fn evidence(&self, head: Head) -> Evidence {
+        let is_sound = if self.is_near_known(head.seconds) {
+            // A segment of offload exceeds the snapshot length, but is whole.
+            let is_whole = head.captured == head.wire;
+            !head.is_empty()
+                && (head.captured <= self.usual || is_whole)
+                && (head.captured <= head.wire || head.wire == 0)
+        } else if head.is_empty() {
+            // Bytes of zero, as of a page that was never written.
+            return Evidence::Against;
+        } else {
+            // A first record has no record before it to compare with.
+            self.reference.is_none()
+                && head.captured > 0
+                && self.plausible(head, self.omits_wire || head.wire == 0)
+        };
+        if is_sound {
+            Evidence::Sufficient
+        } else {
+            Evidence::Missing
+        }
+    }
+
+    /// Returns the record, and decides whether later records are compared with its time.
+    fn accept(&mut self, head: Head) -> Found {
+        let near = |seconds: Option<u32>| seconds.is_some_and(|near| is_near(near, head.seconds));
+        if near(self.reference) {
+            self.reference = Some(head.seconds);
+        } else if near(self.candidate) {
+            // Two records agree: the clock stepped, or the records of two clocks alternate.
+            self.candidate = self.reference.replace(head.seconds);
+        } else {
+            self.candidate = Some(head.seconds);
+        }
+        self.omits_wire |= head.wire == 0 && head.captured > 0;
+        self.found(head)
+    }
+
+    /// Checks whether `ROW` records follow the doubtful record `head`: its length is right then.
+    fn row_behind(&self, head: Head, behind: &[u8], at_end: bool) -> Row {
+        let omits_wire = self.omits_wire || (head.wire == 0 && head.captured > 0);
         let mut from = 0;
-        let mut near = self.last_seconds;
         for _ in 0..ROW {
+            let Some(next) = behind.get(from..).and_then(|rest| self.layout.head(rest)) else {
+                return match at_end {
+                    false => Row::Undecided(from + self.layout.header_bytes),
+                    // The file may be cut within a record.
+                    true if from == behind.len() || self.plausible(head, omits_wire) => Row::Holds,
+                    true => Row::Breaks,
+                };
+            };
+            // Small numbers, as in packets with many zeros, agree by chance.
+            let is_near_head = head.seconds > NEAR_SECONDS && is_near(head.seconds, next.seconds);
+            let is_sound = if is_near_head || self.is_near_known(next.seconds) {
+                !next.is_empty() && next.captured <= self.usual.max(next.wire.min(self.limit))
+            } else {
+                next.captured > 0 && self.plausible(next, omits_wire)
+            };
+            if !is_sound {
+                return Row::Breaks;
+            }
+            from += self.layout.header_bytes + next.captured as usize;
+        }
+        Row::Holds
+    }
+
+    fn row_at(&self, bytes: &[u8], at_end: bool) -> Row {
+        let is_first = self.reference.or(self.candidate).is_none();
+        let mut from = 0;
+        let mut count = 0;
+        let mut least = ROW;
+        let mut near = None;
+        while count < least {
             let Some(head) = bytes.get(from..).and_then(|rest| self.layout.head(rest)) else {
                 // A row may be short where its last record ends exactly with the file.
-                return match (at_end, from > 0 && from == bytes.len()) {
+                let ends = least == ROW && from > 0 && from == bytes.len();
+                return match (at_end, ends) {
                     (true, true) => Row::Holds,
                     (true, false) => Row::Breaks,
                     (false, _) => Row::Undecided(from + self.layout.header_bytes),
                 };
             };
-            // If no record came before, a run of zero bytes would pass as a row of empty records.
-            if !self.plausible(head, near) || head.captured == 0 {
+            // A run of zero bytes would pass as a row of empty records.
+            if head.captured == 0
+                || !self.plausible(head, self.omits_wire)
+                || near.is_some_and(|near| !is_near(near, head.seconds))
+            {
                 return Row::Breaks;
             }
+            if count == 0 && !is_first && !self.is_near_known(head.seconds) {
+                least = LONG_ROW;
+            }
             near = Some(head.seconds);
+            count += 1;
             from += self.layout.header_bytes + head.captured as usize;
         }
         match (from <= bytes.len(), at_end) {
@@ -281,15 +406,43 @@ impl PcapWalk {
         }
     }
 
-    /// True if the fields contradict neither each other nor the previous record.
-    fn plausible(&self, head: Head, near: Option<u32>) -> bool {
+    /// True if the time is near a time that an earlier record has.
+    fn is_near_known(&self, seconds: u32) -> bool {
+        let known = [self.reference, self.candidate];
+        known
+            .into_iter()
+            .flatten()
+            .any(|near| is_near(near, seconds))
+    }
+
+    /// True if the fields do not contradict each other.
+    fn plausible(&self, head: Head, omits_wire: bool) -> bool {
         let fractions = 1_000_000_000 / self.nanos_per_fraction;
         i64::from(head.fraction) < fractions
-            && head.captured <= head.wire
+            && (head.captured <= head.wire || (omits_wire && head.wire == 0))
             && head.captured <= LONGEST_IN_SEARCH
             && head.wire <= LONGEST_RECORD
-            && near.is_none_or(|near| near.abs_diff(head.seconds) <= NEAR_SECONDS)
     }
+}
+
+/// Judgement of an unusual record without the records after it.
+enum Evidence {
+    Sufficient,
+    /// The records after it decide.
+    Missing,
+    Against,
+}
+
+impl Head {
+    /// True if the record has neither captured bytes nor a packet.
+    fn is_empty(&self) -> bool {
+        self.captured == 0 && self.wire == 0
+    }
+}
+
+#[inline]
+fn is_near(one: u32, other: u32) -> bool {
+    one.abs_diff(other) <= NEAR_SECONDS
 }
 
 impl Layout {
@@ -601,5 +754,182 @@ mod tests {
         24: 1700000000000001000 ns, link 1, interface 0, 60 of 60 bytes [01, 01, 01, 01]
         record at byte 100 claims 4008636158 bytes, more than the 262160 a record can have
         ");
+    }
+
+    /// Seconds of the records of `many`.
+    const START: u32 = 1_700_000_000;
+
+    /// 40 packets of 64 bytes, 10 ms apart.
+    fn many() -> Vec<u8> {
+        (0..40_u32)
+            .fold(little().pcap(MICROS, 4), |bytes, i| {
+                let packet = i.wrapping_mul(2_654_435_761).to_be_bytes().repeat(16);
+                bytes.record(START, i * 10_000, 64, &packet)
+            })
+            .out
+    }
+
+    /// Offset of record `number` of `many`.
+    fn place(number: usize) -> usize {
+        24 + number * 80
+    }
+
+    /// Offsets of the records, and the damage.
+    fn offsets(file: &[u8]) -> (Vec<usize>, String) {
+        let mut capture = Capture::from_bytes(file).unwrap();
+        let mut offsets = Vec::new();
+        while let Some(record) = capture.next_record() {
+            offsets.push(usize::try_from(record.offset).unwrap());
+        }
+        let damage = capture.damage().map(ToString::to_string);
+        (offsets, damage.unwrap_or_default())
+    }
+
+    #[test]
+    fn zeroed_bytes_hide_only_the_records_they_touch() {
+        for from in place(10) + 8..place(11) + 8 {
+            for zeros in [160, 161, 176, 400, 1_000] {
+                let mut file = many();
+                file[from..from + zeros].fill(0);
+                // A packet of zeros is a sound record.
+                let is_touched = |number: &usize| {
+                    let head = place(*number);
+                    head < from + zeros && from < head + 16
+                };
+                let sound: Vec<usize> = (0..40)
+                    .filter(|number| !is_touched(number))
+                    .map(place)
+                    .collect();
+                let (found, damage) = offsets(&file);
+                for offset in &sound {
+                    assert!(found.contains(offset), "{from}+{zeros}: {offset}, {damage}");
+                }
+                assert!(found.len() <= sound.len() + 1, "{from}+{zeros}: {found:?}");
+                assert!(damage.contains("skipped"), "{from}+{zeros}: {damage}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_of_zeros_is_reported_from_its_first_record_to_the_next_sound_one() {
+        let mut file = many();
+        file[place(10) + 40..place(13) + 8].fill(0);
+        let (found, damage) = offsets(&file);
+        assert_eq!(found.len(), 37);
+        assert_snapshot!(damage, @"record at byte 904 has an implausible time or length; skipped 240 bytes to byte 1144");
+    }
+
+    #[test]
+    fn a_flipped_bit_of_a_time_or_captured_length_hides_at_most_its_own_record() {
+        for number in [0, 1, 2, 20, 37, 38, 39] {
+            for bit in (0..32).chain(64..96) {
+                let mut file = many();
+                file[place(number) + bit / 8] ^= 1 << (bit % 8);
+                let (found, damage) = offsets(&file);
+                for other in (0..40).filter(|&other| other != number) {
+                    let offset = place(other);
+                    assert!(
+                        found.contains(&offset),
+                        "{number}, bit {bit}: {other}, {damage}"
+                    );
+                }
+                // A wrong length is damage, a wrong time is judged as an outlier.
+                assert_eq!(
+                    !damage.is_empty(),
+                    bit >= 64,
+                    "{number}, bit {bit}: {damage}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_false_length_of_the_last_but_one_record_is_not_a_truncated_file() {
+        let mut file = many();
+        // 64 + 128 captured bytes of a packet of 1088: plausible, but longer than the file.
+        file[place(38) + 8] |= 128;
+        file[place(38) + 13] |= 4;
+        let (found, damage) = offsets(&file);
+        assert_eq!(found.last(), Some(&place(39)));
+        assert_snapshot!(damage, @"record at byte 3064 claims 208 bytes but 160 remain; skipped 80 bytes to byte 3144");
+    }
+
+    #[test]
+    fn records_at_a_distant_time_after_garbage_are_found_if_they_are_many() {
+        let mut file = little()
+            .pcap(MICROS, 4)
+            .record(1_000, 1, 4, &[1; 4])
+            .record(1_000, 2, 4, &[1; 4])
+            .raw(&[0xee; 33])
+            .out;
+        let garbage_to = file.len();
+        file.extend(&many()[24..]);
+        let (found, damage) = offsets(&file);
+        assert_eq!(found.len(), 42);
+        assert_eq!(found.get(2), Some(&garbage_to));
+        assert_snapshot!(damage, @"record at byte 64 claims 4008636158 bytes, more than the 262160 a record can have; skipped 33 bytes to byte 97");
+    }
+
+    #[test]
+    fn clock_steps_and_alternating_clocks_are_no_damage() {
+        const DAY: u32 = 86_400;
+        let file = |seconds: &[u32]| {
+            seconds
+                .iter()
+                .fold(little().pcap(MICROS, 4), |bytes, &seconds| {
+                    bytes.record(seconds, 0, 8, &[7; 8])
+                })
+                .out
+        };
+        for seconds in [
+            &[1, 2, 9 * DAY, 9 * DAY + 1][..],
+            &[9 * DAY, 9 * DAY + 1, 1, 2],
+            &[0, 2 * DAY, 4 * DAY, 6 * DAY, 8 * DAY],
+            &[1, 400 * DAY, 2, 400 * DAY, 3, 400 * DAY, 4],
+            &[1, 2, 400 * DAY],
+        ] {
+            let (found, damage) = offsets(&file(seconds));
+            assert_eq!((found.len(), damage.as_str()), (seconds.len(), ""));
+        }
+    }
+
+    #[test]
+    fn a_writer_that_leaves_the_wire_length_at_0_is_read() {
+        let file = [5, 6, 4_000_000, 4_000_001, 4_000_002, 7]
+            .iter()
+            .fold(little().pcap(MICROS, 4), |bytes, &seconds| {
+                bytes.record(seconds, 0, 0, &[7; 8])
+            })
+            .out;
+        let (found, damage) = offsets(&file);
+        assert_eq!((found.len(), damage.as_str()), (6, ""));
+    }
+
+    #[test]
+    fn fields_that_are_wrong_in_all_records_are_no_damage() {
+        let file = |fraction: u32, wire: u32| {
+            (0..6)
+                .fold(little().pcap(MICROS, 4), |bytes, i| {
+                    bytes.record(START + i, fraction, wire, &[7; 8])
+                })
+                .out
+        };
+        // A negative number of microseconds, and one captured byte more than the packet has.
+        for file in [file(4_293_970_815, 8), file(5, 7)] {
+            let (found, damage) = offsets(&file);
+            assert_eq!((found.len(), damage.as_str()), (6, ""));
+        }
+    }
+
+    #[test]
+    fn an_empty_record_between_others_is_read() {
+        let file = little()
+            .pcap(MICROS, 4)
+            .record(5, 1, 60, &[1; 60])
+            .record(5, 2, 60, &[])
+            .record(5, 3, 0, &[])
+            .record(5, 4, 60, &[1; 60])
+            .out;
+        assert_eq!(offsets(&file), (vec![24, 100, 116, 132], String::new()));
     }
 }

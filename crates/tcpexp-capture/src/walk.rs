@@ -52,6 +52,15 @@ impl Walk {
         })
     }
 
+    /// Makes the walk return every record as soon as its last byte is there.
+    pub(crate) fn stop_looking_ahead(&mut self) {
+        match self {
+            Self::Pcap(walk) => walk.stop_looking_ahead(),
+            // The lengths of a block confirm each other.
+            Self::PcapNg(_) => {}
+        }
+    }
+
     /// Returns the record at the start of the window, if it is complete and of the usual kind.
     #[inline]
     pub(crate) fn usual(&mut self, window: &[u8]) -> Option<Found> {

@@ -49,6 +49,7 @@ impl Capture<'_> {
     #[must_use]
     pub fn without_look_ahead(mut self) -> Self {
         self.looks_ahead = false;
+        self.walk.stop_looking_ahead();
         self
     }
 
