@@ -1,6 +1,6 @@
 //! Framing of pcapng blocks: type, length, body, length again.
 
-use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
+use pcap_parser::pcapng::SHB_MAGIC;
 
 use crate::step::{LONGEST_RECORD, Step};
 use crate::{ByteOrder, Damage};
@@ -78,29 +78,6 @@ pub(super) fn whole_block(
         bytes,
         offset,
     })
-}
-
-/// Returns true if the start of a truncated block is plausible, so that only its end is missing.
-pub(super) fn sound_start(window: &[u8], kind: u32, length: u32, order: ByteOrder) -> bool {
-    // Above the size of a packet's options: comments and hashes take some hundred bytes.
-    const MUCH: u32 = 64 << 10;
-    match kind {
-        // Both block types have the captured length at the same offset.
-        EPB_MAGIC | OPB_MAGIC => order.u32_at(window, BODY + 12).is_none_or(|captured| {
-            // The frame takes 12 bytes and the fixed fields take 20.
-            let fixed = length.checked_sub(32);
-            fixed.is_some_and(|room| captured <= room && room - captured < MUCH)
-        }),
-        SPB_MAGIC => order
-            .u32_at(window, BODY)
-            // The frame and the length field take 16 bytes and the padding up to 3. A snapshot
-            // length only shortens the block.
-            .is_none_or(|wire| length <= wire.saturating_add(19)),
-        // Besides a few fixed fields, these blocks hold only options.
-        SHB_MAGIC | IDB_MAGIC | ISB_MAGIC => length < MUCH,
-        // The content of other blocks is not decoded, so only the padding rule can be checked.
-        _ => length.is_multiple_of(4),
-    }
 }
 
 /// Returns the byte order of the section whose header starts `block`.

@@ -8,8 +8,8 @@ mod search;
 use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
 
 use self::block::{
-    BODY, Block, OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, sound_start,
-    starts_section, supported, unsupported_version, whole_block,
+    BODY, Block, OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, starts_section,
+    supported, unsupported_version, whole_block,
 };
 use self::options::{interface, read_statistics};
 use self::packet::PacketReader;
@@ -226,16 +226,15 @@ impl NgWalk {
                     trailing,
                 },
             ),
-            None => Step::Broken {
-                damage: Damage::RecordCut {
+            // Either the end of the block is missing, or its length is wrong and sound blocks follow.
+            None => self.lost(
+                kind,
+                Damage::RecordCut {
                     offset,
                     claimed: length.into(),
                     left: window.len() as u64,
                 },
-                // If the header is plausible, only the block's end is missing: the remaining bytes
-                // are its content.
-                search: !sound_start(window, kind, length, order),
-            },
+            ),
         }
     }
 
@@ -700,5 +699,45 @@ mod tests {
         260: 4000 ns, link 101, interface 1, 1 of 1 bytes [04]
         block at byte 132 claims 16 bytes of content but has room for 4; skipped 76 bytes to byte 208
         ");
+    }
+
+    #[test]
+    fn a_flipped_bit_of_a_length_hides_only_its_own_block() {
+        let start = little().section().interface(1, 0, &[]);
+        let first = start.out.len();
+        let file = (0..6_u64)
+            .fold(start, |bytes, i| bytes.packet(0, i, 60, &[7; 48]))
+            .out;
+        let place = |number: usize| first + number * 80;
+        for number in 0..6 {
+            for bit in 0..32 {
+                let mut damaged = file.clone();
+                damaged[place(number) + 4 + bit / 8] ^= 1 << (bit % 8);
+                let shown = read(&damaged);
+                for other in (0..6).filter(|&other| other != number) {
+                    let line = format!("{}: {}000 ns", place(other), other);
+                    // Zero microseconds print as a single digit.
+                    let line = line.replace(": 0000 ns", ": 0 ns");
+                    assert!(shown.contains(&line), "{number}, bit {bit}: {shown}");
+                }
+                let is_last = number == 5;
+                assert!(is_last || shown.contains("skipped 80 bytes"), "{shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn packets_after_an_interface_of_a_false_length_have_no_interface() {
+        let start = little().section().interface(1, 0, &[]);
+        let second = start.out.len();
+        let mut file = start
+            .interface(101, 0, &[])
+            .interface(113, 0, &[])
+            .packet(1, 1, 60, &[1])
+            .packet(1, 2, 60, &[2])
+            .packet(1, 3, 60, &[3])
+            .out;
+        file[second + 5] ^= 16; // 4096 bytes more
+        assert_snapshot!(read(&file), @"record at byte 52 claims 4120 bytes but 156 remain");
     }
 }
