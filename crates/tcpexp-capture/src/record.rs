@@ -114,8 +114,12 @@ pub struct Interface {
     /// counter.
     pub received: Option<u64>,
     /// Number of packets lost for lack of resources, on the interface and in the operating system,
-    /// from the last statistics block with these counters.
+    /// from the last statistics block with these counters or, if that is more, from all packet blocks.
     pub dropped: Option<u64>,
+    /// Drops that the last statistics block states.
+    stated_drops: Option<u64>,
+    /// Sum of the drops before each packet.
+    summed_drops: Option<u64>,
     pub(crate) clock: Clock,
 }
 
@@ -129,7 +133,22 @@ impl Interface {
             resolution: clock.resolution(),
             received: None,
             dropped: None,
+            stated_drops: None,
+            summed_drops: None,
             clock,
         }
+    }
+
+    /// Stores the drops that a statistics block states.
+    pub(crate) fn state_drops(&mut self, count: u64) {
+        self.stated_drops = Some(count);
+        self.dropped = self.stated_drops.max(self.summed_drops);
+    }
+
+    /// Adds the drops between a packet and the one before it. They are among those of statistics blocks.
+    pub(crate) fn add_drops(&mut self, count: u64) {
+        let sum = self.summed_drops.unwrap_or(0).saturating_add(count);
+        self.summed_drops = Some(sum);
+        self.dropped = self.stated_drops.max(self.summed_drops);
     }
 }

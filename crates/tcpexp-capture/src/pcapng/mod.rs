@@ -11,11 +11,11 @@ use self::block::{
     BODY, Block, OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, starts_section,
     supported, unsupported_version, whole_block,
 };
-use self::options::{interface, read_statistics};
+use self::options::{interface, options as options_of, read_statistics};
 use self::packet::PacketReader;
 use self::search::BlockSearch;
 use crate::part::{END_BLOCK, HEAD_BLOCK, PartEnd, PartHead};
-use crate::step::{LONGEST_RECORD, Peek, Search, Step};
+use crate::step::{Found, LONGEST_RECORD, Peek, Search, Step};
 use crate::{ByteOrder, Damage, Error, Format, Interface};
 
 /// Length of the shortest block: the least number of bytes read of a block.
@@ -110,7 +110,13 @@ impl NgWalk {
         {
             let length = order.u32([head[4], head[5], head[6], head[7]]);
             if let Some(block) = whole_block(window, EPB_MAGIC, length, order, offset) {
-                return self.packets().enhanced(&block);
+                let step = self.packets().enhanced(&block);
+                if let Step::Record(found) = &step
+                    && has_options(found)
+                {
+                    self.add_drops(found, &block);
+                }
+                return step;
             }
         }
         self.other_block(window, at_end, offset)
@@ -241,7 +247,13 @@ impl NgWalk {
     fn block(&mut self, block: &Block<'_>, order: ByteOrder) -> Step {
         match block.kind {
             EPB_MAGIC => return self.packets().enhanced(block),
-            OPB_MAGIC => return self.packets().obsolete(block),
+            OPB_MAGIC => {
+                let step = self.packets().obsolete(block);
+                if let Step::Record(found) = &step {
+                    self.add_obsolete_drops(found, block);
+                }
+                return step;
+            }
             SPB_MAGIC => return self.packets().simple(block),
             SHB_MAGIC => return self.section(block, order),
             IDB_MAGIC if self.interfaces.len() == MAX_INTERFACES => {
@@ -299,6 +311,41 @@ impl NgWalk {
         }
     }
 
+    /// Adds the drop counter among the options of an Enhanced Packet Block.
+    #[cold]
+    fn add_drops(&mut self, found: &Found, block: &Block<'_>) {
+        /// Number of packets lost between this one and the one before it (`pcapng` draft, section 4.3).
+        const EPB_DROPCOUNT: u16 = 4;
+        let packet_to = found.captured_from + found.captured_bytes - BODY;
+        let options = block.body.get(packet_to.next_multiple_of(4)..);
+        let counts = options_of(options.unwrap_or_default(), self.order)
+            .filter(|(code, _)| *code == EPB_DROPCOUNT);
+        for (_, value) in counts {
+            let count = value
+                .as_bytes()
+                .ok()
+                .and_then(|bytes| <[u8; 8]>::try_from(bytes).ok());
+            if let (Some(count), Some(interface)) =
+                (count, self.interfaces.get_mut(found.interface as usize))
+            {
+                interface.add_drops(self.order.u64(count));
+            }
+        }
+    }
+
+    /// Adds the drop counter of an obsolete Packet Block.
+    fn add_obsolete_drops(&mut self, found: &Found, block: &Block<'_>) {
+        /// The number of drops is unknown (`pcapng` draft, appendix A).
+        const UNKNOWN: u16 = 0xffff;
+        let count = self.order.u16_at(block.body, 2);
+        // Writers that do not count leave 0.
+        if let Some(count) = count.filter(|count| !matches!(*count, 0 | UNKNOWN))
+            && let Some(interface) = self.interfaces.get_mut(found.interface as usize)
+        {
+            interface.add_drops(count.into());
+        }
+    }
+
     /// Reads the packet blocks of the current section.
     #[inline]
     fn packets(&self) -> PacketReader<'_> {
@@ -318,6 +365,12 @@ impl NgWalk {
             search: true,
         }
     }
+}
+
+/// True if the block of a packet has room for options: more than padding and the second length.
+#[inline]
+fn has_options(found: &Found) -> bool {
+    found.record_bytes - found.captured_from - found.captured_bytes >= 8
 }
 
 #[cfg(test)]
@@ -739,5 +792,61 @@ mod tests {
             .out;
         file[second + 5] ^= 16; // 4096 bytes more
         assert_snapshot!(read(&file), @"record at byte 52 claims 4120 bytes but 156 remain");
+    }
+
+    /// Drops of the interfaces after the last record.
+    fn dropped(file: &[u8]) -> Vec<Option<u64>> {
+        let mut capture = Capture::from_bytes(file).unwrap();
+        while capture.next_record().is_some() {}
+        assert!(capture.damage().is_none());
+        capture.interfaces().iter().map(|one| one.dropped).collect()
+    }
+
+    fn dropping(bytes: Bytes, interface: u32, count: u64) -> Bytes {
+        let count = count.to_le_bytes();
+        bytes.block(6, |body| {
+            let fixed = body.u32(interface).u64(0).u32(2).u32(60);
+            fixed
+                .raw(&[1, 2])
+                .pad()
+                .options(&[(1, b"new"), (4, &count)])
+        })
+    }
+
+    #[test]
+    fn drops_before_packets_are_summed_for_each_interface() {
+        let start = || little().section().interface(1, 0, &[]).interface(1, 0, &[]);
+        let packets = dropping(dropping(start(), 0, 2), 0, 4).packet(0, 0, 60, &[1]);
+        assert_eq!(dropped(&packets.out), [Some(6), None]);
+        let other = dropping(packets, 1, 1).out;
+        assert_eq!(dropped(&other), [Some(6), Some(1)]);
+        assert_eq!(dropped(&start().packet(0, 0, 60, &[1]).out), [None, None]);
+    }
+
+    #[test]
+    fn drops_of_packets_and_of_statistics_count_once() {
+        let statistics = |bytes: Bytes, count: u64| {
+            let count = count.to_le_bytes();
+            bytes.block(5, |body| body.u32(0).u64(0).options(&[(5, &count)]))
+        };
+        let start = || dropping(little().section().interface(1, 0, &[]), 0, 5);
+        assert_eq!(dropped(&statistics(start(), 5).out), [Some(5)]);
+        assert_eq!(dropped(&statistics(start(), 9).out), [Some(9)]);
+        assert_eq!(dropped(&statistics(start(), 1).out), [Some(5)]);
+    }
+
+    #[test]
+    fn drops_of_old_packet_blocks_are_summed_unless_unknown() {
+        let packet = |bytes: Bytes, count: u16| {
+            bytes.block(2, |body| {
+                let fixed = body.u16(0).u16(count).u64(0).u32(1).u32(60);
+                fixed.raw(&[1])
+            })
+        };
+        let start = || little().section().interface(1, 0, &[]);
+        let file = packet(packet(packet(start(), 4), 0xffff), 3).out;
+        assert_eq!(dropped(&file), [Some(7)]);
+        assert_eq!(dropped(&packet(start(), 0xffff).out), [None]);
+        assert_eq!(dropped(&packet(start(), 0).out), [None]);
     }
 }

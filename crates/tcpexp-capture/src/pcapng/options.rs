@@ -38,10 +38,9 @@ pub(super) fn interface(body: &[u8], order: ByteOrder) -> Option<Interface> {
         }
     }
     let clock = Clock::new(resolution, offset_seconds);
-    Some(Interface {
-        name,
-        ..Interface::new(link_type, snaplen, clock)
-    })
+    let mut interface = Interface::new(link_type, snaplen, clock);
+    interface.name = name;
+    Some(interface)
 }
 
 /// Stores the counters of an Interface Statistics Block; absent counters keep their value.
@@ -67,11 +66,16 @@ pub(super) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Int
             _ => {}
         }
     }
-    interface.dropped = dropped.or(interface.dropped);
+    if let Some(count) = dropped {
+        interface.state_drops(count);
+    }
 }
 
 /// Returns the options up to the end mark, or up to the first option that exceeds the block.
-fn options(mut bytes: &[u8], order: ByteOrder) -> impl Iterator<Item = (u16, PcapNGOption<'_>)> {
+pub(super) fn options(
+    mut bytes: &[u8],
+    order: ByteOrder,
+) -> impl Iterator<Item = (u16, PcapNGOption<'_>)> {
     let parse = match order {
         ByteOrder::Little => parse_option_le::<PcapError<&[u8]>>,
         ByteOrder::Big => parse_option_be::<PcapError<&[u8]>>,
