@@ -96,6 +96,17 @@ pub enum Damage {
         /// Interface number, counted from the section's start.
         interface: u32,
     },
+    /// An interface whose options are malformed. Its packets are read as if the options that cannot be
+    /// read were not there.
+    #[error(
+        "malformed options of interface {interface} at byte {offset}: times of this interface may have another unit or offset"
+    )]
+    InterfaceOptions {
+        /// Start of the block.
+        offset: u64,
+        /// Interface number, counted from the section's start.
+        interface: u32,
+    },
     /// A pcapng interface beyond the maximum number. Skipped, and so are its packets.
     #[error("interface at byte {offset} exceeds the limit of {limit} interfaces")]
     TooManyInterfaces {
@@ -163,6 +174,7 @@ impl Damage {
             | Self::BlockTrailer { offset, .. }
             | Self::BlockContent { offset, .. }
             | Self::UnknownInterface { offset, .. }
+            | Self::InterfaceOptions { offset, .. }
             | Self::TooManyInterfaces { offset, .. }
             | Self::SectionByteOrder { offset }
             | Self::SectionVersion { offset, .. }

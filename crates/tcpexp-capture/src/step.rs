@@ -27,6 +27,8 @@ pub(crate) enum Step {
     Record(Found),
     /// This many sound bytes without a record.
     Pass(usize),
+    /// This many bytes without a record, used in part.
+    Doubt(usize, Damage),
     /// This many unusable bytes with a known end.
     Skip(usize, Damage),
     /// Undecided: a window of at least this many bytes is needed.

@@ -202,6 +202,10 @@ impl Capture<'_> {
             // `find` returns records itself.
             Step::Record(_) => {}
             Step::Pass(bytes) => self.source.consume(bytes),
+            Step::Doubt(bytes, damage) => {
+                self.source.consume(bytes);
+                self.note(damage);
+            }
             Step::Skip(bytes, damage) => {
                 self.source.consume(bytes);
                 self.skipped_bytes += bytes as u64;

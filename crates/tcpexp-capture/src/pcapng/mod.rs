@@ -11,7 +11,7 @@ use self::block::{
     BODY, Block, OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, starts_section,
     supported, unsupported_version, whole_block,
 };
-use self::options::{interface, options as options_of, read_statistics};
+use self::options::{Described, interface, options as options_of, read_statistics};
 use self::packet::PacketReader;
 use self::search::BlockSearch;
 use crate::part::{END_BLOCK, HEAD_BLOCK, PartEnd, PartHead};
@@ -264,7 +264,7 @@ impl NgWalk {
                 return Step::Skip(block.bytes, damage);
             }
             IDB_MAGIC => match interface(block.body, order) {
-                Some(interface) => self.interfaces.push(interface),
+                Some(described) => return self.describe(described, block),
                 None => return self.lost(IDB_MAGIC, block.too_short_for(8)),
             },
             ISB_MAGIC => self.statistics(block),
@@ -276,6 +276,21 @@ impl NgWalk {
             _ => {}
         }
         Step::Pass(block.bytes)
+    }
+
+    /// Adds an interface.
+    fn describe(&mut self, described: Described, block: &Block<'_>) -> Step {
+        let number = self.interfaces.len() - self.section_interfaces;
+        self.interfaces.push(described.interface);
+        if described.is_sound {
+            return Step::Pass(block.bytes);
+        }
+        let damage = Damage::InterfaceOptions {
+            offset: block.offset,
+            // The limit on interfaces is below 2^32.
+            interface: u32::try_from(number).unwrap_or(u32::MAX),
+        };
+        Step::Doubt(block.bytes, damage)
     }
 
     fn section(&mut self, block: &Block<'_>, order: ByteOrder) -> Step {
@@ -321,10 +336,7 @@ impl NgWalk {
         let counts = options_of(options.unwrap_or_default(), self.order)
             .filter(|(code, _)| *code == EPB_DROPCOUNT);
         for (_, value) in counts {
-            let count = value
-                .as_bytes()
-                .ok()
-                .and_then(|bytes| <[u8; 8]>::try_from(bytes).ok());
+            let count = <[u8; 8]>::try_from(value).ok();
             if let (Some(count), Some(interface)) =
                 (count, self.interfaces.get_mut(found.interface as usize))
             {
@@ -848,5 +860,72 @@ mod tests {
         assert_eq!(dropped(&file), [Some(7)]);
         assert_eq!(dropped(&packet(start(), 0xffff).out), [None]);
         assert_eq!(dropped(&packet(start(), 0).out), [None]);
+    }
+
+    /// Damage of a file with an interface that has these bytes as options.
+    fn damage_of_options(options: &[u8]) -> String {
+        let file = little()
+            .section()
+            .block(1, |body| body.u16(1).u16(0).u32(0).raw(options))
+            .packet(0, 1_000_000, 60, &[1])
+            .out;
+        let mut capture = Capture::from_bytes(&file).unwrap();
+        assert!(capture.next_record().is_some() && capture.next_record().is_none());
+        assert_eq!(capture.skipped_bytes(), 0);
+        capture
+            .damage()
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn malformed_options_of_an_interface_are_damage() {
+        let sound = little()
+            .options(&[(2, b"lo"), (TSRESOL, &[9]), (TSOFFSET, &[0; 8])])
+            .out;
+        assert_eq!(damage_of_options(&sound), "");
+        assert_eq!(damage_of_options(&[]), "");
+        // The end mark may be missing, and padding may follow it.
+        assert_eq!(damage_of_options(&sound[..sound.len() - 4]), "");
+        assert_eq!(damage_of_options(&[&sound[..], &[0; 8]].concat()), "");
+
+        let message = "malformed options of interface 0 at byte 28: times of this interface may have another unit or offset";
+        for malformed in [
+            little().options(&[(TSRESOL, &[9, 0])]),
+            little().options(&[(TSOFFSET, &[0; 4])]),
+            little().u16(TSOFFSET).u16(8).u32(7),
+            little()
+                .u16(2)
+                .u16(9)
+                .raw(b"lo")
+                .pad()
+                .options(&[(TSRESOL, &[9])]),
+            little()
+                .u16(2)
+                .u16(2)
+                .raw(b"lo")
+                .options(&[(TSRESOL, &[9])]),
+            little().u32(0).options(&[(TSRESOL, &[9])]),
+        ] {
+            assert_eq!(damage_of_options(&malformed.out), message);
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_of_an_option_length_is_damage() {
+        let sound = little()
+            .options(&[
+                (2, b"eth0"),
+                (TSRESOL, &[9]),
+                (TSOFFSET, &[0, 1, 0, 0, 0, 0, 0, 0]),
+            ])
+            .out;
+        for length in [2, 10, 18] {
+            for bit in 0..16 {
+                let mut options = sound.clone();
+                options[length + bit / 8] ^= 1 << (bit % 8);
+                assert_ne!(damage_of_options(&options), "", "{length}, bit {bit}");
+            }
+        }
     }
 }
