@@ -76,12 +76,37 @@ pub struct Classifier {
 struct Sent {
     /// One past the highest sequence number captured.
     nxt: StreamOffset,
-    /// Start and capture time of the latest segment in sending order.
-    start: StreamOffset,
-    at: Timestamp,
+    /// The latest segment in sending order, and the one before it.
+    latest: Transmission,
+    before: Transmission,
     /// Time of the last transmission of the oldest outstanding segment, if `una` has not advanced
     /// since.
     head_at: Timestamp,
+}
+
+/// Range and capture time of one segment.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    start: StreamOffset,
+    at: Timestamp,
+    /// Number of sequence numbers that it takes.
+    numbers: u32,
+}
+
+impl Transmission {
+    #[inline]
+    fn of(segment: &Segment) -> Self {
+        Self {
+            start: segment.start,
+            at: segment.seen.at,
+            numbers: segment.numbers_taken(),
+        }
+    }
+
+    /// True if `segment` has the same range.
+    fn has_range_of(&self, segment: &Segment) -> bool {
+        self.start == segment.start && self.numbers == segment.numbers_taken()
+    }
 }
 
 /// Progress of the opposite direction's acknowledgments.
@@ -297,10 +322,11 @@ impl Classifier {
             .sent
             .filter(is_outstanding)
             .map_or(at, |sent| sent.head_at);
+        let latest = Transmission::of(segment);
         self.sent = Some(Sent {
             nxt: segment.end(),
-            start: segment.start,
-            at,
+            latest,
+            before: self.sent.map_or(latest, |sent| sent.latest),
             head_at,
         });
         if segment.is_numbered() {
@@ -593,6 +619,59 @@ mod tests {
         0.001 > Copy
         0.002 > New
         0.090 > Copy
+        ");
+    }
+
+    #[test]
+    fn duplicate_without_an_identification_is_not_a_retransmission() {
+        let stamped = "
+            0.0000 > . 1 ack 1 v6
+            0.0000 < . 1 ack 1 v6
+            0.0000 > 1:1001(1000) v6 ts 10 1
+            0.0000 > 1:1001(1000) v6 ts 10 1
+            0.0010 > 1001:2001(1000) v6 ts 11 1
+            0.0011 > 2001:3001(1000) v6 ts 11 1
+            0.0012 > 1001:2001(1000) v6 ts 11 1   // after one more packet
+            0.0022 > 3001:4001(1000) v6 ts 12 1
+            0.0042 > 1:1001(1000) v6 ts 10 1      // after several
+            0.0400 < ack 4001 v6
+            0.0500 > 4001:5001(1000) v6 ts 60 41
+            0.2500 > 4001:5001(1000) v6 ts 260 41
+        ";
+        assert_snapshot!(classes(stamped), @r"
+        0.000 > New
+        0.000 > Copy
+        0.001 > New
+        0.001 > New
+        0.001 > Copy
+        0.002 > New
+        0.004 > Copy
+        0.050 > New
+        0.250 > sent Later by Bytes, TailLossProbe
+        ");
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 0
+            0.001 > 1:1001(1000) id 0
+            0.002 > 1001:2001(1000) id 0
+            0.005 > 1001:2001(1000) id 0
+        "), @r"
+        0.000 > New
+        0.001 > Copy
+        0.002 > New
+        0.005 > sent Later by Bytes, ReorderingTimer
+        ");
+    }
+
+    #[test]
+    fn smaller_segment_after_a_smaller_path_mtu_is_a_retransmission() {
+        assert_snapshot!(classes("
+            0.0000 > 1:1441(1440) v6 ts 10 1
+            0.0003 > 1:1221(1220) v6 ts 10 1
+            0.0004 > 1221:1441(220) v6 ts 10 1
+        "), @r"
+        0.000 > New
+        0.000 > sent Later by Bytes, ReorderingTimer
+        0.000 > sent Later by Bytes, FastRetransmit
         ");
     }
 

@@ -93,12 +93,20 @@ impl Identity {
             && segment.timestamps.map(|(tsval, _)| tsval) == self.tsval
     }
 
+    /// True if the sender's counters show that `segment` was sent after the last recorded segment.
+    pub(crate) fn is_later(&self, segment: &Segment) -> bool {
+        self.by_ip_id(segment) == Order::Later || self.by_timestamp(segment) == Order::Later
+    }
+
+    /// True if the sender's timestamp shows that `segment` was sent before the last recorded segment.
+    pub(crate) fn is_stamped_earlier(&self, segment: &Segment) -> bool {
+        self.by_timestamp(segment) == Order::Earlier
+    }
+
     /// True if `segment`, whose bytes were captured before, is the record of the same packet past a
     /// router that the capture includes, and the sender's counters do not show a later transmission.
     pub(crate) fn is_past_router(&self, segment: &Segment) -> bool {
-        self.hops.is_past_router(segment.seen.ttl)
-            && self.by_ip_id(segment) != Order::Later
-            && self.by_timestamp(segment) != Order::Later
+        self.hops.is_past_router(segment.seen.ttl) && !self.is_later(segment)
     }
 
     fn by_ip_id(&self, segment: &Segment) -> Order {

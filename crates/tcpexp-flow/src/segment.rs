@@ -303,6 +303,12 @@ impl Segment {
             .plus(self.numbered())
     }
 
+    /// Number of sequence numbers that payload, SYN and FIN take.
+    #[inline]
+    pub(crate) fn numbers_taken(&self) -> u32 {
+        self.seen.payload_bytes + self.numbered()
+    }
+
     /// Number of sequence numbers that SYN and FIN take.
     #[inline]
     fn numbered(&self) -> u32 {

@@ -2,7 +2,7 @@
 
 use tcpexp_units::TimeDelta;
 
-use super::{Behind, Class, Classifier, Sent};
+use super::{Behind, Class, Classifier, Sent, Transmission};
 use crate::cause::{Cause, Evidence, PathTimes, Repair};
 use crate::identity::{KnownBy, Order};
 use crate::{Segment, StreamOffset};
@@ -12,12 +12,40 @@ use crate::{Segment, StreamOffset};
 const ANSWER: TimeDelta = TimeDelta::from_millis(1);
 /// Greatest delay between a packet and its duplicate record.
 pub(crate) const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
+/// Less than the time between two full-sized packets that pass a bottleneck: at 1 Gb/s, 1,500 bytes
+/// take 12 µs.
+const BACK_TO_BACK: TimeDelta = TimeDelta::from_micros(10);
 
 /// A recovery: it lasts until all data sent before its start is acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
     until: StreamOffset,
     of: Repair,
+}
+
+/// Least time between a packet and its retransmission, as captured; `is_answered` is true if an ACK came
+/// in between, or if no ACKs are captured.
+///
+/// A retransmission answers ACKs of data sent after the original, so it comes at least one round trip
+/// later; half of it allows for jitter. Without a round-trip time, only the silence of the other end
+/// shows that it answers nothing. Without timestamps, a link that stalls may bring an original and its
+/// retransmission together, except beside the sender.
+fn soonest_retransmission(segment: &Segment, is_answered: bool, times: &PathTimes) -> TimeDelta {
+    let Some(rtt) = times.shortest_rtt else {
+        return if is_answered {
+            BACK_TO_BACK
+        } else {
+            COPY_DELAY
+        };
+    };
+    let half = TimeDelta::from_nanos(rtt.as_nanos() / 2);
+    if segment.timestamps.is_some() {
+        half
+    } else if times.to_sender < half {
+        half.min(COPY_DELAY)
+    } else {
+        half.min(BACK_TO_BACK)
+    }
 }
 
 impl Classifier {
@@ -37,7 +65,7 @@ impl Classifier {
         let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == nxt;
         // A second transmission of the last byte is data, not a probe, if the byte was never
         // acknowledged, or if it has PSH and was a segment of its own before, as in a remote shell.
-        let is_same = sent.start == segment.start && segment.flags.psh();
+        let is_same = sent.latest.start == segment.start && segment.flags.psh();
         if is_last_byte && is_acknowledged && !is_same && !segment.flags.fin() {
             return if self.is_window_closed() {
                 Class::WindowProbe
@@ -45,7 +73,9 @@ impl Classifier {
                 Class::KeepAlive
             };
         }
-        if self.is_copy(sent, segment) {
+        if self.is_copy(sent, segment)
+            || (fresh_bytes == 0 && self.is_too_soon(sent, segment, is_acknowledged, times))
+        {
             return Class::Copy;
         }
         let (order, known_by) = match self.identity.out_of_order(segment) {
@@ -71,8 +101,8 @@ impl Classifier {
         }
         // An overtaken segment is not the latest transmission, although it is captured last.
         if order != Order::Earlier {
-            now.start = segment.start;
-            now.at = segment.seen.at;
+            now.before = sent.latest;
+            now.latest = Transmission::of(segment);
             if self.is_head(segment) {
                 now.head_at = segment.seen.at;
             }
@@ -97,10 +127,47 @@ impl Classifier {
 
     fn is_copy(&self, sent: Sent, segment: &Segment) -> bool {
         // A copy has the same Identification; another segment with the same start has a different one.
-        sent.start == segment.start
-            && segment.seen.at - sent.at < COPY_DELAY
+        sent.latest.start == segment.start
+            && segment.seen.at - sent.latest.at < COPY_DELAY
             // A SYN is sent again after a second at the earliest (RFC 6298, section 2.1).
             && (self.identity.is_of(segment) || segment.flags.syn())
+    }
+
+    /// True if `segment`, whose bytes were captured before, follows its original sooner than any loss
+    /// detection allows: the network or the capture duplicated the packet. Needs no Identification.
+    fn is_too_soon(
+        &self,
+        sent: Sent,
+        segment: &Segment,
+        is_acknowledged: bool,
+        times: &PathTimes,
+    ) -> bool {
+        let has_ip_id = segment.seen.ip_id.is_some_and(|id| id != 0);
+        if has_ip_id || segment.flags.syn() || self.identity.is_later(segment) {
+            return false;
+        }
+        // A retransmission has a later timestamp than all data sent before it.
+        if self.identity.is_stamped_earlier(segment) {
+            return !is_acknowledged && self.is_intact() && !self.is_repaired(segment);
+        }
+        // A segment after a reduction of the path MTU repeats bytes at once (RFC 8899), but in another
+        // range.
+        [sent.latest, sent.before].iter().any(|original| {
+            let is_answered = self.acked.is_none_or(|acked| acked.at >= original.at);
+            let soonest = soonest_retransmission(segment, is_answered, times);
+            original.has_range_of(segment) && segment.seen.at - original.at < soonest
+        })
+    }
+
+    /// True if no ACK reports a loss and no recovery is in progress.
+    fn is_intact(&self) -> bool {
+        let recovery = self
+            .disorder
+            .as_ref()
+            .and_then(|disorder| disorder.recovery);
+        let is_recovering =
+            recovery.is_some_and(|recovery| self.una().is_none_or(|una| una < recovery.until));
+        self.acked.is_some_and(|acked| !acked.is_loss_reported) && !is_recovering
     }
 
     fn by_time(&mut self, segment: &Segment, shortest_rtt: Option<TimeDelta>) -> (Order, KnownBy) {
@@ -145,7 +212,9 @@ impl Classifier {
             repair,
             may_probe: times.may_probe && (una.is_none() || disorder.probed_at_una != una),
             waited: at - armed_at,
-            idle: at - earliest_response_at.map_or(sent.at, |earliest| earliest.max(sent.at)),
+            idle: at
+                - earliest_response_at
+                    .map_or(sent.latest.at, |earliest| earliest.max(sent.latest.at)),
             srtt: times.srtt,
             rto: times.rto,
         };
