@@ -8,6 +8,7 @@
 use tcpexp_wire::TcpFlags;
 
 use crate::alpha::Alpha;
+use crate::sent_packets::{Alike, SentPackets};
 use crate::{Segment, StreamOffset};
 
 /// Feedback mode that two ends negotiated.
@@ -110,6 +111,9 @@ pub struct CeFeedback {
     /// Latest value of the marked-byte counter.
     echoed_bytes: Option<u32>,
     una: Option<StreamOffset>,
+    /// The highest offset that an ACK reports as received.
+    highest_received: Option<StreamOffset>,
+    sent: SentPackets,
     /// `TSval` of the latest ACK, to recognize reordered ACKs.
     stamp: Option<u32>,
     packets: u64,
@@ -176,6 +180,8 @@ impl CeFeedback {
             },
             echoed_bytes: None,
             una: None,
+            highest_received: None,
+            sent: SentPackets::default(),
             stamp: None,
             packets: 0,
             is_ambiguous: false,
@@ -202,6 +208,14 @@ impl CeFeedback {
         Some(feedback)
     }
 
+    /// Processes a segment of the marked direction.
+    #[inline]
+    pub fn send(&mut self, segment: &Segment) {
+        if segment.is_numbered() {
+            self.sent.send(segment, self.smss_bytes);
+        }
+    }
+
     /// Processes an ACK; returns the number of packets that it newly reports as marked. RFC 3168
     /// has no count: the result is 1 for each ACK with ECE.
     pub fn on_ack(&mut self, segment: &Segment) -> u64 {
@@ -216,19 +230,24 @@ impl CeFeedback {
         }
         let before = self.una.unwrap_or(ack);
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
-        let is_older = |(stamp, latest): (u32, u32)| stamp.wrapping_sub(latest).cast_signed() < 0;
+        let ticks = stamp.zip(self.stamp).map_or(0, |(stamp, latest)| {
+            stamp.wrapping_sub(latest).cast_signed()
+        });
         // An overtaken ACK carries an older counter, and the difference would look like a wrap.
-        if ack < before || stamp.zip(self.stamp).is_some_and(is_older) {
+        if ack < before || ticks < 0 {
             return 0;
         }
-        self.una = Some(ack);
-        self.stamp = stamp.or(self.stamp);
-        let packets = self.packets_of(ack.since(before));
+        let packets = self.sent.count(before, ack, self.smss_bytes);
+        let arrived = self.arrived(before, ack, segment);
         let marked = match self.mode {
             EcnMode::NotEcn => 0,
             EcnMode::Classic => self.classic(segment.flags.ece(), ack, packets),
-            EcnMode::Accurate => self.accurate(segment, packets),
+            EcnMode::Accurate => self.accurate(segment, before, arrived),
         };
+        self.una = Some(ack);
+        self.stamp = stamp.or(self.stamp);
+        self.highest_received = self.highest_received.max(Some(highest(ack, segment)));
+        self.sent.acknowledge(ack);
         let is_echo = self.mode == EcnMode::Classic && segment.flags.ece();
         self.latest = [packets, if is_echo { packets } else { marked }];
         marked
@@ -260,10 +279,20 @@ impl CeFeedback {
         self.alpha.value().filter(|_| is_exact)
     }
 
-    /// Number of full-sized packets that carry `bytes` of payload, rounded up.
-    fn packets_of(&self, bytes: i64) -> u64 {
-        let bytes = u64::try_from(bytes).unwrap_or(0);
-        bytes.div_ceil(u64::from(self.smss_bytes))
+    /// Number of packets that may have arrived since the latest ACK, by the acknowledgment number and the
+    /// SACK blocks (RFC 9768, appendix A.2).
+    fn arrived(&self, before: StreamOffset, ack: StreamOffset, segment: &Segment) -> u64 {
+        let acked = self.sent.count(before, ack, self.smss_bytes);
+        if self.mode != EcnMode::Accurate || segment.sack_block_count() == 0 {
+            return acked;
+        }
+        let from = self
+            .highest_received
+            .map_or(ack, |highest| highest.max(ack));
+        acked
+            + self
+                .sent
+                .count(from, highest(ack, segment), self.smss_bytes)
     }
 
     /// Records a CWR flag in a segment of the marked direction.
@@ -289,7 +318,7 @@ impl CeFeedback {
         u64::from(ece)
     }
 
-    fn accurate(&mut self, segment: &Segment, packets: u64) -> u64 {
+    fn accurate(&mut self, segment: &Segment, una: StreamOffset, arrived: u64) -> u64 {
         let count = ace(segment.flags);
         let bytes = segment.echoed_ce_bytes;
         let new_bytes = bytes.zip(self.echoed_bytes);
@@ -308,25 +337,40 @@ impl CeFeedback {
             }
         };
         self.state = Echo::Count(count);
-        // 2^32 is a multiple of `COUNTS`, so a wrapped difference has the right remainder.
-        let least = u64::from(u32::from(count).wrapping_sub(u32::from(before)) % COUNTS);
+        let least = increase(before, count);
+        // Without the data, the sizes of its packets are unknown.
+        let is_covered = self.sent.has_any() || segment.ack.is_none_or(|ack| ack <= una);
         // The counter cannot have wrapped if fewer packets arrived (RFC 9768, appendix A.2).
-        if packets < u64::from(COUNTS) {
-            self.packets += least;
-            return least;
-        }
-        self.is_ambiguous |= new_bytes.is_none();
-        let marked = new_bytes.map_or(least, |bytes| self.nearest(least, u64::from(bytes)));
+        let marked = if is_covered && arrived < u64::from(COUNTS) {
+            Some(least)
+        } else {
+            new_bytes.and_then(|bytes| self.of_bytes(least, u64::from(bytes), una, segment))
+        };
+        self.is_ambiguous |= marked.is_none();
+        let marked = marked.unwrap_or(least);
         self.packets += marked;
         marked
     }
 
-    /// Returns the packet count nearest to `bytes`, among `least` plus whole wraps of the counter.
-    fn nearest(&self, least: u64, bytes: u64) -> u64 {
-        let wrap = u64::from(COUNTS);
-        let packets = bytes.div_ceil(u64::from(self.smss_bytes));
-        let beyond = packets.saturating_sub(least);
-        least + (beyond + wrap / 2) / wrap * wrap
+    /// Returns the packet count nearest to the number of packets that have `bytes` of payload, among
+    /// `least` plus whole wraps of the counter. `None` if packets of different sizes allow two counts.
+    #[cold]
+    fn of_bytes(
+        &self,
+        least: u64,
+        bytes: u64,
+        una: StreamOffset,
+        segment: &Segment,
+    ) -> Option<u64> {
+        let to = highest(segment.ack?, segment);
+        let mut sizes = Vec::new();
+        self.sent
+            .each(una, to, self.smss_bytes, |alike| sizes.push(alike));
+        sizes.sort_by_key(|alike| alike.packet_bytes);
+        let most = packets_with(bytes, sizes.iter());
+        let fewest = packets_with(bytes, sizes.iter().rev());
+        let [fewest, most] = [fewest, most].map(|packets| nearest(least, packets));
+        (fewest == most).then_some(fewest)
     }
 
     /// Number of packets reported as marked. With RFC 3168, the number of times that ECE became
@@ -339,4 +383,39 @@ impl CeFeedback {
         }
         (!self.is_ambiguous).then_some(self.packets)
     }
+}
+
+/// Increase of the ACE counter from `before` to `now`, if it did not wrap more than once.
+fn increase(before: u8, now: u8) -> u64 {
+    // 2^32 is a multiple of `COUNTS`, so a wrapped difference has the right remainder.
+    u64::from(u32::from(now).wrapping_sub(u32::from(before)) % COUNTS)
+}
+
+/// The highest offset that an ACK of all data before `ack` reports as received.
+fn highest(ack: StreamOffset, segment: &Segment) -> StreamOffset {
+    segment
+        .sack_blocks()
+        .map(|block| block.1)
+        .fold(ack, StreamOffset::max)
+}
+
+/// Number of packets, taken in order, whose payload reaches `bytes`.
+fn packets_with<'a>(bytes: u64, sizes: impl Iterator<Item = &'a Alike>) -> u64 {
+    let mut left = bytes;
+    let mut packets = 0;
+    for alike in sizes {
+        let taken = left
+            .div_ceil(u64::from(alike.packet_bytes))
+            .min(alike.packets);
+        packets += taken;
+        left = left.saturating_sub(taken * u64::from(alike.packet_bytes));
+    }
+    packets
+}
+
+/// Returns the count nearest to `packets`, among `least` plus whole wraps of the counter.
+fn nearest(least: u64, packets: u64) -> u64 {
+    let wrap = u64::from(COUNTS);
+    let beyond = packets.saturating_sub(least);
+    least + (beyond + wrap / 2) / wrap * wrap
 }

@@ -40,6 +40,7 @@ mod protocol;
 mod recent;
 mod second_records;
 mod segment;
+mod sent_packets;
 mod shard;
 mod slot;
 mod table;

@@ -181,9 +181,12 @@ impl Connection {
 #[cold]
 fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segment) {
     for direction in Direction::BOTH {
-        // The MSS option of the data's receiver limits the sender's segments.
-        let mss = handshake.offers[direction.opposite().index()].and_then(|offer| offer.mss);
-        let smss_bytes = u32::from(mss.unwrap_or(DEFAULT_MSS));
+        // The MSS option of the data's receiver limits the sender's segments, and so does the MTU of the
+        // sender's own interface, which its own option shows (RFC 6691).
+        let mss = handshake
+            .offers
+            .map(|offer| offer.and_then(|offer| offer.mss).unwrap_or(DEFAULT_MSS));
+        let smss_bytes = u32::from(mss[0].min(mss[1]));
         let is_by_client = direction == Direction::Reverse;
         let mut feedback = CeFeedback::new(&handshake.ecn, is_by_client, smss_bytes)
             .filter(|_| handshake.ecn.mode() != Some(EcnMode::NotEcn));

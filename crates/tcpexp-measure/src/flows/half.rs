@@ -81,10 +81,11 @@ impl Half {
     pub(super) fn sends(&mut self, segment: &Segment, path: impl FnOnce() -> PathTimes) {
         let seen = &segment.seen;
         self.count(seen);
-        if segment.flags.cwr()
-            && let Some(feedback) = self.feedback_mut()
-        {
-            feedback.on_cwr(segment.start);
+        if let Some(feedback) = self.feedback_mut() {
+            feedback.send(segment);
+            if segment.flags.cwr() {
+                feedback.on_cwr(segment.start);
+            }
         }
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
             self.rare().zero_windows += 1;

@@ -103,6 +103,9 @@ impl<'a> Front<'a> {
             return;
         }
         let (class, _) = self.classifier.segment(segment, PathTimes::default);
+        if let Some(feedback) = &mut self.feedback {
+            feedback.send(segment);
+        }
         if segment.flags.syn() {
             let at = segment.seen.at;
             let left_at = match &self.replay {

@@ -119,3 +119,49 @@ fn without_an_agreement_flags_report_nothing() {
     let summary = &connections(without_handshake)[0];
     assert_eq!(summary.directions[0].ce_reported_packets, None);
 }
+
+/// As for [`reported`], with data packets of these sizes instead, each sent before the first of `acks`.
+fn reported_of(sizes: &[u32], acks: &[&str]) -> Option<u64> {
+    let mut text = "0.00 > SAEW 0 mss 8960\n0.04 < S.W 0 ack 1 mss 8960\n".to_owned();
+    text.push_str("0.05 > AW. 1 ack 1\n");
+    let mut start = 1;
+    for bytes in sizes {
+        let end = start + bytes;
+        writeln!(text, "0.06 > A.E {start}:{end}({bytes}) ack 1").unwrap();
+        start = end;
+    }
+    for (number, ack) in (10..).zip(acks) {
+        writeln!(text, "0.{number} < {ack}").unwrap();
+    }
+    connections(&text)[0].directions[0].ce_reported_packets
+}
+
+#[test]
+fn captured_packets_show_whether_the_counter_may_have_wrapped() {
+    // 20 packets of 1000 bytes are less than three of the announced MSS. The counter goes from 5 to 1.
+    assert_eq!(reported_of(&[1000; 20], &["E. ack 20001"]), None);
+    let with_option = |marked_bytes| format!("E. ack 20001 ceb {marked_bytes}");
+    assert_eq!(reported_of(&[1000; 20], &[&with_option(20_000)]), Some(20));
+    assert_eq!(reported_of(&[1000; 20], &[&with_option(4_000)]), Some(4));
+    assert_eq!(reported_of(&[1000; 7], &["E. ack 7001"]), Some(4));
+}
+
+#[test]
+fn byte_counter_of_packets_of_different_sizes_may_allow_two_counts() {
+    // 2000 bytes are two large packets or twenty small ones.
+    let mut sizes = [1000; 22];
+    sizes[2..].fill(100);
+    assert_eq!(reported_of(&sizes, &["E. ack 4001 ceb 2000"]), None);
+    assert_eq!(reported_of(&sizes, &["E. ack 4001 ceb 300"]), Some(4));
+}
+
+#[test]
+fn without_the_data_the_marks_are_unknown() {
+    assert_eq!(reported_of(&[], &["AW. ack 5001"]), None);
+}
+
+#[test]
+fn selectively_acknowledged_packets_may_wrap_the_counter() {
+    let acks = ["AW. ack 1 sack 1001:10001"];
+    assert_eq!(reported_of(&[1000; 10], &acks), None);
+}
