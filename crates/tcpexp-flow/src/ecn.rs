@@ -239,6 +239,10 @@ impl CeFeedback {
         }
         let packets = self.sent.count(before, ack, self.smss_bytes);
         let arrived = self.arrived(before, ack, segment);
+        let is_newer = ack > before || ticks > 0;
+        if !is_newer && self.is_overtaken(segment, arrived) {
+            return 0;
+        }
         let marked = match self.mode {
             EcnMode::NotEcn => 0,
             EcnMode::Classic => self.classic(segment.flags.ece(), ack, packets),
@@ -293,6 +297,16 @@ impl CeFeedback {
             + self
                 .sent
                 .count(from, highest(ack, segment), self.smss_bytes)
+    }
+
+    /// True if the counter of an ACK that is not known to be newer than the latest went back: it would have
+    /// to go up by more packets than arrived (RFC 9768, section 3.2.2.5).
+    fn is_overtaken(&self, segment: &Segment, arrived: u64) -> bool {
+        let Echo::Count(before) = self.state else {
+            return false;
+        };
+        let least = increase(before, ace(segment.flags));
+        self.mode == EcnMode::Accurate && least > u64::from(COUNTS / 2) && least > arrived
     }
 
     /// Records a CWR flag in a segment of the marked direction.

@@ -161,6 +161,17 @@ fn without_the_data_the_marks_are_unknown() {
 }
 
 #[test]
+fn overtaken_duplicate_ack_does_not_wrap_the_counter() {
+    let acks = [
+        "AW. ack 1 sack 1001:2001 ts 30 1",
+        "E. ack 1 sack 1001:5001 ts 30 1",
+        ". ack 1 sack 1001:4001 ts 30 1", // sent before the one above
+        "E. ack 1 sack 1001:6001 ts 30 1",
+    ];
+    assert_eq!(reported_of(&[1000; 6], &acks), Some(4));
+}
+
+#[test]
 fn selectively_acknowledged_packets_may_wrap_the_counter() {
     let acks = ["AW. ack 1 sack 1001:10001"];
     assert_eq!(reported_of(&[1000; 10], &acks), None);
