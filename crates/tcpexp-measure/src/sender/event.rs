@@ -28,6 +28,8 @@ pub(super) struct Acked {
     /// Record number of the ACK itself.
     pub(super) packet: u64,
     pub(super) ack: StreamOffset,
+    /// Sequence number of the ACK's segment, in the stream of the receiver.
+    pub(super) seq: StreamOffset,
     pub(super) blocks: Blocks,
     /// The receiver's window in bytes; `None` if the window scale is unknown.
     pub(super) window_bytes: Option<u64>,

@@ -159,6 +159,7 @@ impl<'a> Front<'a> {
             record: segment.seen.record,
             packet: segment.seen.record,
             ack,
+            seq: segment.start,
             blocks: segment.sack_blocks().collect(),
             window_bytes,
             is_bare: !segment.is_numbered(),

@@ -188,6 +188,7 @@ impl<'a> Engine<'a> {
             self.board = Scoreboard::default();
             *stream = Stream {
                 window_bytes: stream.window_bytes,
+                wl1: stream.wl1,
                 ..Stream::from_data(start)
             };
         }
@@ -264,7 +265,7 @@ impl<'a> Engine<'a> {
 
     /// Adds acknowledged data that the capture missed to the stream.
     fn admit(&mut self, acked: &Acked, stream: Stream) -> Stream {
-        if stream.has_older_data(acked.ack) {
+        if stream.may_have_older_data() && acked.ack < stream.una {
             return stream;
         }
         let furthest = acked
@@ -289,20 +290,23 @@ impl<'a> Engine<'a> {
         let advanced = acked.ack > before.una;
         // With SACK, the blocks name the received segments; duplicate ACKs would count them twice.
         let is_duplicate = !has_sack && self.is_duplicate(acked, &before);
-        let warmed_up = matches!(before.start, Start::WarmingUp(start) if acked.ack > start);
+        let start = before.start_after(acked.ack);
+        let warmed_up = before.is_warming_up() && start == Start::Complete;
         let syn = match before.start {
             Start::Opening(at) => Some(at),
-            Start::Complete | Start::WarmingUp(_) => None,
+            Start::Complete | Start::WarmingUp(_) | Start::Late(_) => None,
+        };
+        let (window_bytes, wl1) = if before.takes_window_of(acked) {
+            (acked.window_bytes, Some(acked.seq))
+        } else {
+            (before.window_bytes, before.wl1)
         };
         self.stream = Some(Stream {
             una: acked.ack,
             nxt: before.nxt,
-            window_bytes: acked.window_bytes,
-            start: if warmed_up || syn.is_some() {
-                Start::Complete
-            } else {
-                before.start
-            },
+            window_bytes,
+            wl1,
+            start,
         });
         if advanced {
             self.exchange.advance(acked.at);

@@ -80,11 +80,11 @@ impl Engine<'_> {
         // recovery shows its threshold.
         let is_guessed = !self.state.is_open() && !self.backoff.is_known();
         let is_ordered = self.subject.order != Order::NotSeen;
-        // The capture does not show how much data from before its first data is in flight.
-        let has_older_data = self
+        // The sample shows the state before the ACK, and the capture does not show how much data from
+        // before its first data is in flight then.
+        let has_all = self
             .stream
-            .is_some_and(|stream| stream.has_older_data(now.ack));
-        let has_all = !has_older_data;
+            .is_none_or(|stream| !stream.may_have_older_data());
         let shows_pipe = is_ordered && has_all;
         let srtt = self.timer.srtt();
         let is_timed = is_ordered && srtt.is_none_or(|srtt| self.subject.shows(srtt));

@@ -43,6 +43,8 @@ pub(super) struct Stream {
     /// The receiver's window in bytes; `None` before the first ACK, or if the window scale is
     /// unknown.
     pub(super) window_bytes: Option<u64>,
+    /// Sequence number of the segment that last set the window (`SND.WL1`); `None` before it.
+    pub(super) wl1: Option<StreamOffset>,
     pub(super) start: Start,
 }
 
@@ -54,8 +56,11 @@ pub(super) enum Start {
     /// A SYN was sent once, at this time, and is not acknowledged yet.
     Opening(Timestamp),
     /// The capture began after the stream, or missed a long part of it. No data after this point is
-    /// acknowledged yet, so an unknown amount of older data may be in flight.
+    /// acknowledged yet; the data before it is acknowledged.
     WarmingUp(StreamOffset),
+    /// As before, but no ACK has reached this point yet, so an unknown amount of older data may be in
+    /// flight.
+    Late(StreamOffset),
 }
 
 impl Stream {
@@ -65,7 +70,8 @@ impl Stream {
             una: start,
             nxt: start,
             window_bytes: None,
-            start: Start::WarmingUp(start),
+            wl1: None,
+            start: Start::Late(start),
         }
     }
 
@@ -76,17 +82,32 @@ impl Stream {
             una: first,
             nxt: first,
             window_bytes: None,
+            wl1: None,
             start: at.map_or(Start::Complete, Start::Opening),
         }
     }
 
     pub(super) fn is_warming_up(&self) -> bool {
-        matches!(self.start, Start::WarmingUp(_))
+        matches!(self.start, Start::WarmingUp(_) | Start::Late(_))
     }
 
-    /// True if `ack` shows that data from before the first captured data is in flight.
-    pub(super) fn has_older_data(&self, ack: StreamOffset) -> bool {
-        self.start == Start::WarmingUp(self.una) && ack < self.una
+    /// True if data from before the first captured data may be in flight.
+    pub(super) fn may_have_older_data(&self) -> bool {
+        matches!(self.start, Start::Late(_))
+    }
+
+    /// The start after an ACK of all data before `ack`.
+    pub(super) fn start_after(&self, ack: StreamOffset) -> Start {
+        match self.start {
+            Start::WarmingUp(start) | Start::Late(start) if ack <= start => Start::WarmingUp(start),
+            _ => Start::Complete,
+        }
+    }
+
+    /// True if an ACK at or above `snd_una` sets the window: an older segment that acknowledges nothing
+    /// new carries an older window (RFC 9293, section 3.10.7.4; `tcp_may_update_window`).
+    pub(super) fn takes_window_of(&self, acked: &Acked) -> bool {
+        acked.ack > self.una || self.wl1.is_none_or(|wl1| acked.seq >= wl1)
     }
 
     /// Unused bytes of the receiver's window; negative after the window shrank.

@@ -116,3 +116,29 @@ fn window_grows_from_a_cut_until_the_sender_sends_again() {
     17784+4940 pipe 5 cwnd 5 filled congestion_avoidance
     ");
 }
+
+#[test]
+fn overtaken_segment_does_not_update_the_receive_window() {
+    let text = "
+        0.000 > S 0 mss 1000 sackok wscale 0
+        0.040 < S. 0 ack 1 mss 1000 sackok wscale 0
+        0.040 > . 1 ack 1
+        0.050 > 1:1001(1000) ack 1
+        0.050 > 1001:2001(1000) ack 1
+        0.050 > 2001:3001(1000) ack 1
+        0.050 > 3001:4001(1000) ack 1
+        0.090 < 1:101(100) ack 4001 win 5000
+        0.091 < 201:301(100) ack 4001 win 1000
+        0.092 < 101:201(100) ack 4001 win 4000   // sent before the one above
+        0.100 > 4001:4501(500) ack 301
+        0.140 < . 301 ack 4501 win 700
+    ";
+    let usable: Vec<_> = rows(text, SenderOptions::default())
+        .iter()
+        .filter_map(|row| match row {
+            SenderRow::Sample(s) if s.direction == Direction::Forward => s.usable_window_bytes,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(usable[1..], [5000, 1000, 500]);
+}
