@@ -45,8 +45,6 @@ pub(super) struct AckContext {
     pub(super) outstanding: u32,
     pub(super) una: StreamOffset,
     pub(super) nxt: StreamOffset,
-    /// Acknowledgment number of the ACK.
-    pub(super) ack: StreamOffset,
     /// True if the receiver's window has no room for a segment.
     pub(super) is_closed: bool,
     pub(super) reply: Reply,

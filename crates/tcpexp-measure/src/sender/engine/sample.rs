@@ -150,7 +150,6 @@ impl Engine<'_> {
             outstanding: self.board.outstanding(),
             una: stream.una,
             nxt: stream.nxt,
-            ack: acked.ack,
             is_closed: stream.is_closed(self.subject.side.smss_bytes),
             reply: self.exchange.reply(at),
             is_drained: self.exchange.is_drained,
