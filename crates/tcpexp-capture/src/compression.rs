@@ -41,6 +41,18 @@ impl Compression {
         }
     }
 
+    /// True if a compressed file may start with these bytes, of which there are fewer than four.
+    pub(crate) fn may_start(start: &[u8]) -> bool {
+        const MAGICS: [&[u8]; 4] = [
+            &[0x1f, 0x8b],
+            &[0x28, 0xb5, 0x2f, 0xfd],
+            &[0x04, 0x22, 0x4d, 0x18],
+            &[0x50, 0x2a, 0x4d, 0x18],
+        ];
+        let starts = |magic: &&[u8]| magic.starts_with(start) || start.starts_with(magic);
+        MAGICS.iter().any(starts)
+    }
+
     /// Decompresses all members or frames of `input`.
     pub(crate) fn decode<'a>(
         self,

@@ -75,6 +75,11 @@ impl PcapWalk {
         magic(start).is_some()
     }
 
+    /// True if the magic of a pcap file may start with these bytes.
+    pub(crate) fn may_start(start: &[u8]) -> bool {
+        MAGICS.iter().any(|(magic, _)| magic.starts_with(start))
+    }
+
     /// Reads the file header.
     pub(crate) fn open(start: &[u8]) -> Result<Self, Error> {
         let cut = Error::HeaderCut {
@@ -516,21 +521,46 @@ struct Magic {
     modified: bool,
 }
 
+impl Magic {
+    const fn new(byte_order: ByteOrder, nanoseconds: bool, modified: bool) -> Self {
+        Self {
+            byte_order,
+            nanoseconds,
+            modified,
+        }
+    }
+}
+
+const MAGICS: [([u8; 4], Magic); 6] = [
+    (
+        [0xd4, 0xc3, 0xb2, 0xa1],
+        Magic::new(ByteOrder::Little, false, false),
+    ),
+    (
+        [0xa1, 0xb2, 0xc3, 0xd4],
+        Magic::new(ByteOrder::Big, false, false),
+    ),
+    (
+        [0x4d, 0x3c, 0xb2, 0xa1],
+        Magic::new(ByteOrder::Little, true, false),
+    ),
+    (
+        [0xa1, 0xb2, 0x3c, 0x4d],
+        Magic::new(ByteOrder::Big, true, false),
+    ),
+    (
+        [0x34, 0xcd, 0xb2, 0xa1],
+        Magic::new(ByteOrder::Little, false, true),
+    ),
+    (
+        [0xa1, 0xb2, 0xcd, 0x34],
+        Magic::new(ByteOrder::Big, false, true),
+    ),
+];
+
 fn magic(start: &[u8]) -> Option<Magic> {
-    let (byte_order, nanoseconds, modified) = match *start.first_chunk()? {
-        [0xd4, 0xc3, 0xb2, 0xa1] => (ByteOrder::Little, false, false),
-        [0xa1, 0xb2, 0xc3, 0xd4] => (ByteOrder::Big, false, false),
-        [0x4d, 0x3c, 0xb2, 0xa1] => (ByteOrder::Little, true, false),
-        [0xa1, 0xb2, 0x3c, 0x4d] => (ByteOrder::Big, true, false),
-        [0x34, 0xcd, 0xb2, 0xa1] => (ByteOrder::Little, false, true),
-        [0xa1, 0xb2, 0xcd, 0x34] => (ByteOrder::Big, false, true),
-        _ => return None,
-    };
-    Some(Magic {
-        byte_order,
-        nanoseconds,
-        modified,
-    })
+    let found = MAGICS.iter().find(|(magic, _)| start.starts_with(magic));
+    found.map(|&(_, magic)| magic)
 }
 
 #[cfg(test)]
@@ -931,5 +961,25 @@ mod tests {
             .record(5, 4, 60, &[1; 60])
             .out;
         assert_eq!(offsets(&file), (vec![24, 100, 116, 132], String::new()));
+    }
+
+    #[test]
+    fn a_file_of_a_few_bytes_is_cut_only_if_a_magic_starts_with_them() {
+        for cut in [
+            &b"\xd4\xc3"[..],
+            b"\xa1\xb2\x3c",
+            b"\n\r\r",
+            b"\x1f\x8b",
+            b"\x28\xb5\x2f",
+            b"\x04\x22",
+        ] {
+            assert!(
+                read(cut).starts_with("error: the file ends after"),
+                "{cut:?}"
+            );
+        }
+        for other in [&b"1"[..], b"\n", b"7\n", b"ok\n", b"BZh", b"\0\0\0"] {
+            assert!(read(other).starts_with("error: not a capture"), "{other:?}");
+        }
     }
 }

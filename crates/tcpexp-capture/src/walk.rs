@@ -7,13 +7,35 @@ use crate::pcap::PcapWalk;
 use crate::pcapng::NgWalk;
 use crate::source::Source;
 use crate::step::{Found, Peek, Search, Step};
-use crate::{ByteOrder, Error, Format, Interface, PartEnd, PartHead};
+use crate::{ByteOrder, Compression, Error, Format, Interface, PartEnd, PartHead};
 
 /// A walk over a file of one of the two formats.
 #[derive(Debug)]
 pub(crate) enum Walk {
     Pcap(PcapWalk),
     PcapNg(NgWalk),
+}
+
+/// Fewest bytes of a magic number that are evidence of a capture: a file of one byte may be an empty line,
+/// whose byte also starts a pcapng file.
+const LEAST_MAGIC: usize = 2;
+
+/// The error of a file shorter than a magic number.
+fn short(start: &[u8]) -> Error {
+    let is_cut = start.len() >= LEAST_MAGIC
+        && (PcapWalk::may_start(start)
+            || NgWalk::may_start(start)
+            || Compression::may_start(start));
+    if is_cut {
+        Error::HeaderCut {
+            have: start.len(),
+            needed: PcapWalk::HEADER_BYTES,
+        }
+    } else {
+        Error::NotCapture {
+            start: FirstBytes::of(start),
+        }
+    }
 }
 
 impl Walk {
@@ -32,10 +54,7 @@ impl Walk {
             return Err(Error::Empty);
         }
         if start.len() < 4 {
-            return Err(Error::HeaderCut {
-                have: start.len(),
-                needed: PcapWalk::HEADER_BYTES,
-            });
+            return Err(short(start));
         }
         if NgWalk::starts(start) {
             // The first block is the section header, which the walk itself steps over.

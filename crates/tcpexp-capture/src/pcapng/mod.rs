@@ -51,6 +51,11 @@ impl NgWalk {
         starts_section(start)
     }
 
+    /// True if a pcapng file may start with these bytes, which are fewer than its magic.
+    pub(crate) fn may_start(start: &[u8]) -> bool {
+        SHB_MAGIC.to_be_bytes().starts_with(start)
+    }
+
     /// Reads the first section header without consuming it.
     pub(crate) fn open(start: &[u8]) -> Result<Self, Error> {
         let Some(header) = start.get(..Self::HEADER_BYTES) else {
