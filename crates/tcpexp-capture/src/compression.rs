@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::MultiGzDecoder;
 use lz4_flex::frame::FrameDecoder;
 
+use crate::step::LONGEST_RECORD;
+
 /// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -31,14 +33,31 @@ impl fmt::Display for Compression {
 
 impl Compression {
     /// Recognises the compression by the first four bytes. No capture format starts with them.
+    ///
+    /// Zstandard and LZ4 share skippable frames, so the first frame behind them decides; if `start` ends
+    /// before it, the answer is Zstandard, because pzstd writes a skippable frame first.
     pub(crate) fn sniff(start: &[u8]) -> Option<Self> {
-        match *start.first_chunk::<4>()? {
-            [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // The second magic is a skippable frame, which pzstd writes first.
-            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some(Self::Zstd),
-            [0x04, 0x22, 0x4d, 0x18] => Some(Self::Lz4),
+        let skipped = skippable_bytes(start);
+        let frame = usize::try_from(skipped).ok().and_then(|at| start.get(at..));
+        match frame.unwrap_or_default() {
+            [0x1f, 0x8b, _, _, ..] if skipped == 0 => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            [0x04, 0x22, 0x4d, 0x18, ..] => Some(Self::Lz4),
+            _ if is_skippable(start) => Some(Self::Zstd),
             _ => None,
         }
+    }
+
+    /// Number of bytes that [`sniff`](Self::sniff) needs at least, given the first bytes of a file.
+    pub(crate) fn needed(start: &[u8]) -> usize {
+        let skipped = skippable_bytes(start);
+        let behind = usize::try_from(skipped).ok().and_then(|at| start.get(at..));
+        let head = if behind.is_some_and(is_skippable) {
+            SKIPPABLE_HEAD_BYTES
+        } else {
+            MAGIC_BYTES
+        };
+        usize::try_from(skipped.min(LONGEST_SKIPPED)).unwrap_or(0) + head
     }
 
     /// True if a compressed file may start with these bytes, of which there are fewer than four.
@@ -62,10 +81,40 @@ impl Compression {
             Self::Gzip => Box::new(MultiGzDecoder::new(input)),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
             Self::Lz4 => Box::new(Lz4Frames {
-                frame: FrameDecoder::new(EndSeen { input, seen: false }),
+                frame: FrameDecoder::new(EndSeen {
+                    input,
+                    magic: Vec::new(),
+                    seen: false,
+                }),
+                is_between: true,
             }),
         })
     }
+}
+
+/// Number of bytes of the magic of a frame.
+const MAGIC_BYTES: usize = 4;
+/// Number of bytes before the content of a skippable frame: magic and length (RFC 8878, section 3.1.2).
+const SKIPPABLE_HEAD_BYTES: usize = 8;
+/// Number of skippable bytes up to which the frame behind them is looked for in a stream, which must keep
+/// them: as many as of the longest record.
+const LONGEST_SKIPPED: u64 = LONGEST_RECORD as u64;
+
+/// True if a skippable frame of Zstandard or LZ4 starts here.
+fn is_skippable(start: &[u8]) -> bool {
+    matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+/// Length of the skippable frames at the start, as far as their heads are there. May exceed `start`.
+fn skippable_bytes(start: &[u8]) -> u64 {
+    let mut bytes = 0;
+    while let Some(frame) = usize::try_from(bytes).ok().and_then(|at| start.get(at..))
+        && let Some(&[_, _, _, _, a, b, c, d]) = frame.first_chunk::<SKIPPABLE_HEAD_BYTES>()
+        && is_skippable(frame)
+    {
+        bytes += SKIPPABLE_HEAD_BYTES as u64 + u64::from(u32::from_le_bytes([a, b, c, d]));
+    }
+    bytes
 }
 
 /// Reads `input`, decompressing it if needed: for logs, which come compressed like captures.
@@ -73,7 +122,12 @@ pub fn decompressed<'a>(
     mut input: impl BufRead + Send + 'a,
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
     let mut start = Vec::new();
-    (&mut input).take(4).read_to_end(&mut start)?;
+    loop {
+        let missing = Compression::needed(&start).saturating_sub(start.len());
+        if (&mut input).take(missing as u64).read_to_end(&mut start)? == 0 {
+            break;
+        }
+    }
     let compression = Compression::sniff(&start);
     // The input may be a pipe, which cannot seek back to its start.
     let whole = io::Cursor::new(start).chain(input);
@@ -83,15 +137,26 @@ pub fn decompressed<'a>(
     }
 }
 
-/// Decodes all LZ4 frames of a file. `lz4_flex` stops at the end of each frame and accepts a frame
-/// that is cut between two blocks.
+/// Decodes all LZ4 frames of a file. `lz4_flex` stops at the end of each frame, accepts a frame that is cut
+/// between two blocks, and refuses skippable frames.
 struct Lz4Frames<R: Read> {
     frame: FrameDecoder<EndSeen<R>>,
+    /// True before the first frame and after the end of each.
+    is_between: bool,
 }
 
 impl<R: BufRead> Read for Lz4Frames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
+            if self.is_between {
+                self.frame.get_mut().skip()?;
+                // Each end of a frame reads as 0 bytes, so only the input itself shows the end of the
+                // file.
+                if self.frame.get_ref().magic.is_empty() {
+                    return Ok(0);
+                }
+                self.is_between = false;
+            }
             let count = self.frame.read(buffer)?;
             // A read into an empty buffer returns 0 anywhere, not only at the end of a frame.
             if count > 0 || buffer.is_empty() {
@@ -101,11 +166,7 @@ impl<R: BufRead> Read for Lz4Frames<R> {
             if self.frame.get_ref().seen {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            // Each end of a frame reads as 0 bytes, so only the input itself shows the end of the
-            // file.
-            if self.frame.get_mut().input.fill_buf()?.is_empty() {
-                return Ok(0);
-            }
+            self.is_between = true;
         }
     }
 }
@@ -113,11 +174,51 @@ impl<R: BufRead> Read for Lz4Frames<R> {
 /// Remembers whether a read hit the end of the input.
 struct EndSeen<R> {
     input: R,
+    /// Bytes of the input that were read to look for a skippable frame.
+    magic: Vec<u8>,
     seen: bool,
+}
+
+impl<R: BufRead> EndSeen<R> {
+    /// Skips skippable frames.
+    fn skip(&mut self) -> io::Result<()> {
+        loop {
+            self.fill(MAGIC_BYTES)?;
+            if !is_skippable(&self.magic) {
+                return Ok(());
+            }
+            self.fill(SKIPPABLE_HEAD_BYTES)?;
+            let bytes = skippable_bytes(&self.magic).checked_sub(SKIPPABLE_HEAD_BYTES as u64);
+            let skipped = match bytes {
+                Some(bytes) => io::copy(&mut (&mut self.input).take(bytes), &mut io::sink())?,
+                None => 0,
+            };
+            if bytes != Some(skipped) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.magic.clear();
+        }
+    }
+
+    /// Reads ahead until `magic` has `needed` bytes or the input ends.
+    fn fill(&mut self, needed: usize) -> io::Result<()> {
+        let missing = needed.saturating_sub(self.magic.len()) as u64;
+        (&mut self.input)
+            .take(missing)
+            .read_to_end(&mut self.magic)
+            .map(|_| ())
+    }
 }
 
 impl<R: Read> Read for EndSeen<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.magic.is_empty() {
+            let count = self.magic.len().min(buffer.len());
+            for (to, from) in buffer.iter_mut().zip(self.magic.drain(..count)) {
+                *to = from;
+            }
+            return Ok(count);
+        }
         let count = self.input.read(buffer)?;
         self.seen |= count == 0 && !buffer.is_empty();
         Ok(count)
@@ -190,6 +291,42 @@ mod tests {
         let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
         let file = [&skippable[..], &zstd(b"data")].concat();
         assert_eq!(decoded(&file), (b"data".to_vec(), None));
+    }
+
+    /// A skippable frame.
+    fn skippable(magic: u8, content: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(content.len()).unwrap().to_le_bytes();
+        [&[magic, 0x2a, 0x4d, 0x18], &length[..], content].concat()
+    }
+
+    #[test]
+    fn skippable_frames_are_skipped_wherever_they_are() {
+        let skipped = [skippable(0x50, b""), skippable(0x5f, &vec![4; 70_000])].concat();
+        for compress in [zstd, lz4] {
+            let frames = [
+                &skipped[..],
+                &compress(b"first "),
+                &skipped,
+                &compress(b"second"),
+                &skipped,
+            ];
+            let file = frames.concat();
+            assert_eq!(decoded(&file), (b"first second".to_vec(), None));
+            let mut out = String::new();
+            let mut reader = decompressed(&file[..]).unwrap();
+            reader.read_to_string(&mut out).unwrap();
+            assert_eq!(out, "first second");
+        }
+    }
+
+    #[test]
+    fn a_cut_skippable_frame_is_an_error() {
+        let file = [lz4(b"data"), skippable(0x51, &[9; 20])].concat();
+        for cut in 1..28 {
+            let (out, end) = decoded(&file[..file.len() - cut]);
+            assert_eq!(out, b"data");
+            assert!(end.is_some(), "cut {cut} bytes");
+        }
     }
 
     #[test]

@@ -51,9 +51,15 @@ impl Capture<'static> {
     /// [`without_look_ahead`](Self::without_look_ahead).
     pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Self, Error> {
         let mut source = Source::stream(Box::new(reader));
-        source
-            .fill_to(MAGIC_BYTES)
-            .map_err(|source| Error::Read { source })?;
+        loop {
+            let needed = Compression::needed(source.window());
+            if source.window().len() >= needed || source.at_end() {
+                break;
+            }
+            source
+                .fill_to(needed)
+                .map_err(|source| Error::Read { source })?;
+        }
         match Compression::sniff(source.window()) {
             Some(compression) => {
                 let reader = source.into_reader();
