@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::error::Fault;
+use super::hidden;
 use super::host_kernel;
 use super::kernel::Kernel;
 use super::matrix::{self, CellText};
@@ -57,6 +58,7 @@ pub(super) fn all(
         cells.push(cell);
     }
     parameters::complete_reverse_delays(&mut cells);
+    hidden::add(&mut cells, &texts);
     Ok(cells)
 }
 

@@ -8,6 +8,7 @@ mod commands;
 mod dscp;
 mod error;
 mod expect;
+mod hidden;
 mod host;
 mod host_kernel;
 mod kernel;

@@ -356,6 +356,29 @@ fn guest_has_the_memory_of_the_plan() {
 }
 
 #[test]
+fn varied_key_without_a_column_gets_one_with_the_text_of_the_plan() {
+    let with = |lists: &str| {
+        let text = PLAN.replace("rate = [\"2mbit\", \"10mbit\"]", lists);
+        let text = text.replace("[path.forward]", "[path.forward]\nrate = \"5mbit\"");
+        cells(&plan(&text))
+    };
+    let red = "path.forward.queue = [\"red\"]\npath.forward.red_probability = [\"2%\", \"10%\"]";
+    assert_snapshot!(with(red), @"cc red_probability: cubic 2%, cubic 10%, reno 2%, reno 10%");
+    let queues = "link = [{ queue = \"sfq\", path.forward.flow_queues = 8 }, { queue = \"sfq\", path.forward.flow_queues = 16 }]";
+    assert_snapshot!(with(queues), @"cc flow_queues: cubic 8, cubic 16, reno 8, reno 16");
+    assert_snapshot!(with("traffic.bulk.start = [\"0s\", \"1s\"]"), @"cc bulk_start: cubic 0s, cubic 1s, reno 0s, reno 1s");
+    assert_snapshot!(with("path.reverse.jitter = [\"1ms\"]\npath.reverse.jitter_reorders = [false, true]"), @"cc reverse_jitter_reorders: cubic false, cubic true, reno false, reno true");
+    let burst = |enter: &str, leave: &str| {
+        let loss = "path.forward.loss";
+        format!("{{ {loss}.enter_bad = \"{enter}\", {loss}.leave_bad = \"{leave}\" }}")
+    };
+    let bursts = format!("burst = [{}, {}]", burst("1%", "10%"), burst("2%", "20%"));
+    assert_snapshot!(with(&bursts), @"cc loss_enter_bad loss_leave_bad: cubic 1% 10%, cubic 2% 20%, reno 1% 10%, reno 2% 20%");
+    // The name of a table is a column already.
+    assert_snapshot!(with("at = [{ name = \"soon\", traffic.bulk.start = \"0s\" }, { name = \"late\", traffic.bulk.start = \"1s\" }]"), @"cc at: cubic soon, cubic late, reno soon, reno late");
+}
+
+#[test]
 fn reverse_delay_is_a_parameter_of_all_cells_or_of_none() {
     let with = |lists: &str| {
         let text = PLAN.replace("rate = [\"2mbit\", \"10mbit\"]", lists);
