@@ -188,37 +188,53 @@ fn delays_flows(bottleneck: &Value) -> bool {
 /// Gives senders between the same two hosts the smallest base RTT among them.
 ///
 /// They share a path unless the bottleneck delays flows individually. Probes are excluded because
-/// ping rounds its output.
+/// ping rounds its output, and calls because the only answer that they get waited in the queue.
 fn share_bases(senders: &mut [Sender], ends: &[(&str, &str)], record: &RunRecord) {
     if delays_flows(&record.bottleneck) {
         return;
     }
+    let is_measured = |sender: &Sender| !sender.is_probe && !sender.is_call;
     let mut least: HashMap<(&str, &str), TimeDelta> = HashMap::new();
     for (sender, ends) in senders.iter().zip(ends) {
-        if let Some(own) = sender.base_rtt.filter(|_| !sender.is_probe) {
+        if let Some(own) = sender.base_rtt.filter(|_| is_measured(sender)) {
             let known = least.entry(*ends).or_insert(own);
             *known = own.min(*known);
         }
     }
     let with_ends = senders.iter_mut().zip(ends);
-    for (sender, ends) in with_ends.filter(|(sender, _)| !sender.is_probe) {
+    for (sender, ends) in with_ends.filter(|(sender, _)| is_measured(sender)) {
         sender.base_rtt = least.get(ends).copied();
     }
 }
 
-/// Gives calls without a base RTT the smallest of all senders between the same two hosts, probes included.
+/// Gives calls the smallest base RTT of the other senders between the same two hosts, probes included; a call
+/// without other senders keeps its own, or gets that of another call.
 ///
-/// The packets of a call get no answers, and its score does not depend on what ping rounds.
+/// The data of a call gets no answers. The only round trip of a call is the report of the server of iperf 2 to its
+/// last packet, which waited in the queue like the others. What ping rounds does not matter to the score.
 fn give_bases_to_calls(senders: &mut [Sender], ends: &[(&str, &str)]) {
-    for place in 0..senders.len() {
-        if !senders[place].is_call || senders[place].base_rtt.is_some() {
-            continue;
+    let bases: Vec<_> = (0..senders.len())
+        .map(|place| base_of_call(senders, ends, place))
+        .collect();
+    for (sender, base) in senders.iter_mut().zip(bases) {
+        if sender.is_call {
+            sender.base_rtt = base;
         }
-        let (from, to) = ends[place];
-        let others = senders.iter().zip(ends);
-        let same = others.filter(|(_, other)| **other == (from, to) || **other == (to, from));
-        senders[place].base_rtt = same.filter_map(|(other, _)| other.base_rtt).min();
     }
+}
+
+fn base_of_call(senders: &[Sender], ends: &[(&str, &str)], place: usize) -> Option<TimeDelta> {
+    let (from, to) = ends[place];
+    let least = |are_calls: bool| {
+        let all = senders.iter().zip(ends);
+        let same = all.filter(|(other, ends)| {
+            other.is_call == are_calls && (**ends == (from, to) || **ends == (to, from))
+        });
+        same.filter_map(|(other, _)| other.base_rtt).min()
+    };
+    least(false)
+        .or(senders[place].base_rtt)
+        .or_else(|| least(true))
 }
 
 /// The capacity of a direction over time.
@@ -281,18 +297,85 @@ mod tests {
 
     use super::*;
 
+    fn sender(tool: &str, base_ms: Option<i64>) -> Sender {
+        Sender {
+            class: Arc::from(tool),
+            is_bulk: BULK.contains(&tool),
+            is_probe: tool == PING,
+            is_call: tool == CALL,
+            link: 0,
+            active: Window {
+                from: Timestamp::MIN,
+                until: Timestamp::MIN,
+            },
+            segment: None,
+            base_rtt: base_ms.map(TimeDelta::from_millis),
+            arrived: Vec::new(),
+            reported_goodput_bps: None,
+            sent: Vec::new(),
+            retransmitted: None,
+            fates: None,
+            rtts: Vec::new(),
+            transfers: Vec::new(),
+            media_time: None,
+        }
+    }
+
+    /// The base RTTs in ms, once calls have theirs.
+    fn bases(all: &[(&str, Option<i64>, (&str, &str))]) -> Vec<Option<i64>> {
+        let mut senders: Vec<Sender> = all
+            .iter()
+            .map(|(tool, own, _)| sender(tool, *own))
+            .collect();
+        let ends: Vec<_> = all.iter().map(|(.., ends)| *ends).collect();
+        let record = record(&json!({"forward": {}}), &[]);
+        share_bases(&mut senders, &ends, &record);
+        give_bases_to_calls(&mut senders, &ends);
+        let bases = senders.iter().map(|sender| sender.base_rtt);
+        bases
+            .map(|base| base.map(|base| base.as_nanos() / 1_000_000))
+            .collect()
+    }
+
+    #[test]
+    fn report_to_a_call_is_not_its_base_rtt_if_another_sender_has_one() {
+        let (there, back, other) = (("a", "b"), ("b", "a"), ("c", "b"));
+        let call = (CALL, Some(860), there);
+        for tool in ["iperf3", PING] {
+            for ends in [there, back] {
+                let found = bases(&[call, (tool, Some(20), ends)]);
+                assert_eq!(found, [Some(20), Some(20)], "{tool} {ends:?}");
+            }
+        }
+        // The answer to a call says nothing about other senders, however fast it was.
+        let fast = (CALL, Some(15), there);
+        assert_eq!(
+            bases(&[fast, ("iperf3", Some(20), there)]),
+            [Some(20), Some(20)]
+        );
+        assert_eq!(
+            bases(&[call, (CALL, None, back), ("iperf3", Some(20), other)]),
+            [Some(860), Some(860), Some(20)]
+        );
+    }
+
+    /// The record of a run over a path with these changes.
+    fn record(bottleneck: &Value, changes: &[Value]) -> RunRecord {
+        let record = json!({
+            "schema": 1, "run": "0001", "cell": "c0", "repetition": 1, "seed": 7,
+            "plan_hash": "ab", "status": "complete", "reason": null, "parameters": {},
+            "varied": [], "t0_ns": 0, "bottleneck": bottleneck, "calibration": null,
+            "queue": null, "changes": changes, "started_ns": 1, "finished_ns": 2,
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
     #[test]
     fn capacity_follows_the_changes_that_were_made() {
         let path = |rate: &str| json!({"forward": {"rate": rate}});
         let change = |at_s: f64, executed_ns: Option<i64>, bottleneck: Value| json!({"at_s": at_s, "executed_ns": executed_ns, "what": "rate", "bottleneck": bottleneck});
         let capacity_of = |changes: Vec<Value>, bottleneck: Value| {
-            let record = json!({
-                "schema": 1, "run": "0001", "cell": "c0", "repetition": 1, "seed": 7,
-                "plan_hash": "ab", "status": "complete", "reason": null, "parameters": {},
-                "varied": [], "t0_ns": 0, "bottleneck": bottleneck, "calibration": null,
-                "queue": null, "changes": changes, "started_ns": 1, "finished_ns": 2,
-            });
-            let record: RunRecord = serde_json::from_value(record).unwrap();
+            let record = record(&bottleneck, &changes);
             capacity(&record, "forward", Timestamp::from_nanos(0))
         };
         let at = Timestamp::from_nanos;
