@@ -237,14 +237,16 @@ fn base_of_call(senders: &[Sender], ends: &[(&str, &str)], place: usize) -> Opti
         .or_else(|| least(true))
 }
 
-/// The capacity of a direction over time.
+/// The capacity of a direction over time: the lower of the rates of the bottleneck and of its policer.
 fn capacity(
     record: &RunRecord,
     direction: &str,
     origin: Timestamp,
 ) -> Vec<(Timestamp, Option<u64>)> {
-    let place = format!("/{direction}/rate");
-    let link = ["linklayer", "overhead"].map(|key| format!("/{direction}/{key}"));
+    let places = |keys: [&str; 2]| keys.map(|key| format!("/{direction}/{key}"));
+    let rates = places(["rate", "police"]);
+    let timed = places(["slot", "trace"]);
+    let link = places(["linklayer", "overhead"]);
     let rate = |path: &Value| -> Option<u64> {
         // Of several routers in a row, the narrowest for a flow depends on the cross traffic.
         if path.get("hops").is_some() {
@@ -254,8 +256,14 @@ fn capacity(
         if link.iter().any(|key| path.pointer(key).is_some()) {
             return None;
         }
-        let rate: BitRate = path.pointer(&place)?.as_str()?.parse().ok()?;
-        Some(rate.as_bps())
+        // The times at which a slotted link or a trace may send determine its rate, which is not here.
+        if timed.iter().any(|key| path.pointer(key).is_some()) {
+            return None;
+        }
+        // The policer comes before the queue, and passes no more than its own rate.
+        let rates = rates.iter().filter_map(|key| path.pointer(key));
+        let rates: Option<Vec<BitRate>> = rates.map(|rate| rate.as_str()?.parse().ok()).collect();
+        rates?.into_iter().map(BitRate::as_bps).min()
     };
     let first = rate(&record.bottleneck);
     let mut steps = vec![(Timestamp::MIN, first)];
@@ -395,5 +403,25 @@ mod tests {
             capacity_of(vec![made], in_a_row),
             [(Timestamp::MIN, None), (at(1_000_000_300), None)]
         );
+    }
+
+    #[test]
+    fn capacity_is_the_lower_of_the_rates_of_bottleneck_and_policer() {
+        let of = |path: Value| {
+            let record = record(&json!({"forward": path}), &[]);
+            capacity(&record, "forward", Timestamp::MIN)[0].1
+        };
+        assert_eq!(
+            of(json!({"rate": "8mbit", "police": "2mbit"})),
+            Some(2_000_000)
+        );
+        assert_eq!(
+            of(json!({"rate": "1mbit", "police": "2mbit"})),
+            Some(1_000_000)
+        );
+        assert_eq!(of(json!({"police": "2mbit"})), Some(2_000_000));
+        // A slotted link or a trace may be narrower than the policer.
+        assert_eq!(of(json!({"slot": "5ms", "police": "2mbit"})), None);
+        assert_eq!(of(json!({"delay": "5ms"})), None);
     }
 }
