@@ -27,7 +27,7 @@ pub(in crate::spp) struct Setting {
     coarseness: TimeDelta,
     /// How much earlier than its departure a packet may seem to arrive on the timeline. The
     /// timeline uses the middle of the offset's bounds, while the true offset may be anywhere
-    /// between them.
+    /// between them, and may drift.
     pub(in crate::spp) slack: TimeDelta,
     /// Smallest plausible one-way delay.
     smallest_owd: TimeDelta,
@@ -92,10 +92,14 @@ impl Setting {
         // arrive before they left, by the size of the step.
         let steps = alignment.clock.suspected_steps().iter();
         let unsure = steps.fold(TimeDelta::ZERO, |sum, step| sum + step.size.abs());
+        // The bounds hold for the sampled packets; the clocks may drift between them.
+        let drift = alignment.clock.delay_error.drift.min(longest);
+        let slack =
+            DISORDER + coarseness + TimeDelta::from_nanos(apart.as_nanos() / 2) + drift + unsure;
         Self {
             clock: alignment.clock.clone(),
             coarseness,
-            slack: DISORDER + coarseness + TimeDelta::from_nanos(apart.as_nanos() / 2) + unsure,
+            slack,
             smallest_owd: smallest_owd - coarseness - unsure,
             round_trip,
             spans: alignment.spans,

@@ -131,3 +131,44 @@ fn packets_that_cannot_be_held_back_take_the_first_numbers_and_are_counted() {
     let expected: Vec<u64> = (totals.not_held[0]..u64::from(ALONE) + 20).collect();
     assert_eq!(numbers, expected);
 }
+
+#[test]
+fn packets_after_an_idle_time_in_which_the_clocks_drifted_are_found() {
+    // The clock of the destination loses 30 ppm in half an hour. Data queues in each burst.
+    const IDLE_SECONDS: f64 = 1_800.0;
+    let mut text = String::new();
+    for (burst, data) in [(1.0, '>'), (1.0 + IDLE_SECONDS, '<')] {
+        for number in 0..40_u32 {
+            let id = number + 1 + 100 * u32::from(data == '<');
+            let sent = burst + 0.0004 * f64::from(number);
+            let arrived = sent + 0.0035 + 0.0008 * f64::from(number);
+            let (seq, ack) = (1 + number, 2 + number);
+            let answer = if data == '>' { '<' } else { '>' };
+            let packets = [
+                (data, sent, arrived, format!("{seq}:{ack}(1) ack 1 id {id}")),
+                (
+                    answer,
+                    arrived,
+                    arrived + 0.0035,
+                    format!("1 ack {ack} id {id}"),
+                ),
+            ];
+            for (way, left, came, packet) in packets {
+                let [src, dst] = if way == '>' {
+                    [left, came]
+                } else {
+                    [came, left]
+                };
+                let shown = dst - 30e-6 * (burst - 1.0);
+                writeln!(text, "src {src:.6} {way} {packet}").unwrap();
+                writeln!(text, "dst {shown:.6} {way} {packet}").unwrap();
+            }
+        }
+    }
+    let (_, flows, totals) = measured(&text);
+    assert_eq!(totals.unseen, [0, 0]);
+    for counts in flows[0].counts {
+        assert_eq!(counts.not_found(), 0, "{counts:?}");
+        assert!(counts.matched >= 78, "{counts:?}");
+    }
+}
