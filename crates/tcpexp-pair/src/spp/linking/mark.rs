@@ -6,7 +6,7 @@ use foldhash::fast::FixedState;
 use tcpexp_units::TimeDelta;
 use tcpexp_wire::{Other, Packet, SeqNum, Transport, Udp};
 
-use crate::spp::alignment::{Field, Identification, sack_hash};
+use crate::spp::alignment::{COPY_GAP, Field, Identification, sack_hash};
 
 /// No sender reuses an IP ID within this time: at ten million packets per second 65,536 packets
 /// take 7 ms. Copies follow each other more closely.
@@ -198,6 +198,13 @@ impl Mark {
         // Each piece of a recut segment has another IP ID.
         let has_own_id = self.ip_id != 0 && !self.by_range;
         has_own_id || (has_timestamp && self.length > 0)
+    }
+
+    /// True if an arrival with this mark that follows another after `gap` may be another packet, whose
+    /// departure was not captured: without a number of its own, a retransmission or a repeated
+    /// acknowledgment equals the first packet.
+    pub(in crate::spp) fn may_be_sent_again_after(&self, gap: TimeDelta) -> bool {
+        self.is_tcp() && !self.is_one_of_a_kind() && gap >= COPY_GAP
     }
 
     /// True for an acknowledgment without data that only its order distinguishes from duplicates.

@@ -7,6 +7,7 @@ mod reader;
 mod recent;
 mod shard;
 mod sweep;
+mod unmatched;
 mod yields;
 
 pub use batch::{Batch, Options, Totals};

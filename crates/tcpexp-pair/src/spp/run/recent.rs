@@ -1,6 +1,7 @@
 //! The latest arrivals, to recognise duplicates.
 
 use tcpexp_flow::FlowId;
+use tcpexp_units::Timestamp;
 
 /// Number of arrivals remembered.
 const REMEMBERED: usize = 64;
@@ -12,23 +13,33 @@ pub(super) type Arrived = (FlowId, [u64; 2]);
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     arrived: Vec<Arrived>,
+    /// Times of the arrivals; apart from them, since searches compare the arrivals alone.
+    times: Vec<Timestamp>,
     /// Index of the oldest once all places are taken.
     oldest: usize,
 }
 
 impl Recent {
     #[inline]
-    pub(super) fn add(&mut self, arrived: Arrived) {
+    pub(super) fn add(&mut self, arrived: Arrived, at: Timestamp) {
         if self.arrived.len() < REMEMBERED {
             self.arrived.push(arrived);
+            self.times.push(at);
         } else if let Some(oldest) = self.arrived.get_mut(self.oldest) {
             *oldest = arrived;
+            self.times[self.oldest] = at;
             self.oldest = (self.oldest + 1) % REMEMBERED;
         }
     }
 
     pub(super) fn contains(&self, arrived: Arrived) -> bool {
         self.arrived.contains(&arrived)
+    }
+
+    /// Time of an arrival; `None` if it is not remembered.
+    pub(super) fn time_of(&self, arrived: Arrived) -> Option<Timestamp> {
+        let place = self.arrived.iter().position(|one| *one == arrived)?;
+        self.times.get(place).copied()
     }
 }
 
@@ -41,9 +52,11 @@ mod tests {
         let mut recent = Recent::default();
         let arrived = |number: u64| (FlowId(0), [number, 0]);
         let last = 3 * REMEMBERED as u64 + 7;
-        (0..=last).for_each(|number| recent.add(arrived(number)));
+        let at = |number: u64| Timestamp::from_nanos(number.cast_signed());
+        (0..=last).for_each(|number| recent.add(arrived(number), at(number)));
         let first = last + 1 - REMEMBERED as u64;
         assert!((first..=last).all(|number| recent.contains(arrived(number))));
+        assert!((first..=last).all(|number| recent.time_of(arrived(number)) == Some(at(number))));
         assert!(!(0..first).any(|number| recent.contains(arrived(number))));
     }
 }

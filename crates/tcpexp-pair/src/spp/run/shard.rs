@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::pairs::Pairs;
 use super::recent::Recent;
+use super::unmatched::{count_without_departure, fate_without_departure};
 use super::yields::Yield;
 use crate::spp::alignment::COPY_GAP;
 use crate::spp::clock::LeastDelay;
@@ -292,15 +293,11 @@ impl Shard {
                     counts.seen += 1;
                     counts.matched += 1;
                 }
-                recent.add(identity);
+                recent.add(identity, sighting.at);
                 pair.identify(&matched, sighting.record);
                 pair.streams[event.direction.index()].cross(matched.at, sighting.at);
                 departure = Some(matched);
                 Fate::Delivered
-            }
-            Outcome::Unknown if recurs => {
-                counts.arrivals_ambiguous += packets;
-                Fate::Ambiguous
             }
             Outcome::Doubtful(like) => {
                 pair.streams[event.direction.index()].resemble(like.at, sighting.at);
@@ -317,33 +314,11 @@ impl Shard {
                     .add(sighting.at, sighting.mark.seq());
                 Fate::Ambiguous
             }
-            Outcome::Unknown if recent.contains(identity) => {
-                counts.arrivals_copies += packets;
-                Fate::Duplicate
-            }
-            Outcome::Unknown
-                if setting.may_have_left_outside(
-                    event.path_direction,
-                    sighting.at,
-                    &pair.streams[event.direction.index()],
-                ) =>
-            {
-                counts.arrivals_outside += packets;
-                pair.unexplained(event.direction)
-                    .add(sighting.at, sighting.mark.seq());
-                Fate::Outside
-            }
-            // It may have left in another flow, or have been given up.
-            Outcome::Unknown if pair.is_partial => {
-                counts.arrivals_ambiguous += packets;
-                Fate::Ambiguous
-            }
             Outcome::Unknown => {
-                counts.unseen_upstream += packets;
-                pair.unexplained(event.direction)
-                    .add(sighting.at, sighting.mark.seq());
-                self.yields.unseen[event.path_direction.upstream().index()] += packets;
-                Fate::Unseen
+                let fate = fate_without_departure(event, pair, recent.time_of(identity), setting);
+                let unseen = &mut self.yields.unseen[event.path_direction.upstream().index()];
+                count_without_departure(event, pair, packets, fate, unseen);
+                fate
             }
         };
         if let Some(outcomes) = &mut self.outcomes {

@@ -100,3 +100,20 @@ fn retransmission_of_late_data_is_not_surely_lost() {
         assert_eq!((counts.lost, counts.lost_unproven), (1, 1), "{original}");
     }
 }
+
+#[test]
+fn arrival_like_an_earlier_one_may_be_a_retransmission_that_left_unseen() {
+    let fates = |id: u32, again: &str| {
+        let fates = fates_within_connection(&format!(
+            "
+            both 1.0000 > 501:601(100) ack 501 id {id}
+            dst {again} > 501:601(100) ack 501 id {id}
+            both 1.4000 > 601:701(100) ack 501 id 9
+        "
+        ));
+        fates.lines().nth(1).unwrap().to_owned()
+    };
+    assert_snapshot!(fates(0, "1.0600"), @"ambiguous - 60.0");
+    assert_snapshot!(fates(0, "1.0105"), @"duplicate - 10.5");
+    assert_snapshot!(fates(7, "1.0600"), @"duplicate - 60.0");
+}

@@ -1,0 +1,61 @@
+//! Arrivals that match no departure.
+
+use crate::spp::linking::{Event, Sighting};
+use crate::spp::matching::{Fate, Setting};
+use crate::spp::pairing::Pair;
+use tcpexp_units::Timestamp;
+
+/// Fate of an arrival that matches no departure; `before` is the time of the latest identical arrival
+/// that matched one.
+pub(super) fn fate_without_departure(
+    event: &Event,
+    pair: &Pair,
+    before: Option<Timestamp>,
+    setting: &Setting,
+) -> Fate {
+    let Sighting { at, mark, .. } = &event.sighting;
+    let stream = &pair.streams[event.direction.index()];
+    if stream.period().is_some() {
+        return Fate::Ambiguous;
+    }
+    if let Some(before) = before {
+        return if mark.may_be_sent_again_after(*at - before) {
+            Fate::Ambiguous
+        } else {
+            Fate::Duplicate
+        };
+    }
+    if setting.may_have_left_outside(event.path_direction, *at, stream) {
+        return Fate::Outside;
+    }
+    // It may have left in another flow, or have been given up.
+    if pair.is_partial {
+        Fate::Ambiguous
+    } else {
+        Fate::Unseen
+    }
+}
+
+/// Counts an arrival of this fate; `unseen` counts those that the upstream capture missed.
+pub(super) fn count_without_departure(
+    event: &Event,
+    pair: &mut Pair,
+    packets: u64,
+    fate: Fate,
+    unseen: &mut u64,
+) {
+    let counts = &mut pair.counts[event.direction.index()];
+    match fate {
+        Fate::Duplicate => counts.arrivals_copies += packets,
+        Fate::Outside => counts.arrivals_outside += packets,
+        Fate::Unseen => {
+            counts.unseen_upstream += packets;
+            *unseen += packets;
+        }
+        _ => counts.arrivals_ambiguous += packets,
+    }
+    if matches!(fate, Fate::Outside | Fate::Unseen) {
+        let Sighting { at, mark, .. } = &event.sighting;
+        pair.unexplained(event.direction).add(*at, mark.seq());
+    }
+}
