@@ -201,10 +201,18 @@ impl Pair {
     /// arrival is the sign.
     pub(in crate::spp) fn proves_miss(&self, departure: &Departure, setting: &Setting) -> bool {
         !self.is_partial
+            && !self.is_unrelated()
             && self.evidence.as_ref().is_some_and(|evidence| {
                 evidence[departure.direction.index()].proves_miss(departure)
                     && !setting.may_be_outside(departure.path_direction, departure.at)
             })
+    }
+
+    /// True if no packet of the flow was found at both points. A middlebox may then have changed the
+    /// numbers of its segments in an unknown way, or these are two flows with the same endpoints: the
+    /// packets and acknowledgments at one point show nothing about the packets at the other.
+    pub(in crate::spp) fn is_unrelated(&self) -> bool {
+        is_unrelated(&self.counts)
     }
 
     /// Reason why a packet was not captured downstream.
@@ -216,7 +224,7 @@ impl Pair {
             departure,
             has_strayed,
             setting,
-            self.is_partial,
+            self.is_partial || self.is_unrelated(),
         )
     }
 
@@ -316,6 +324,7 @@ impl Pair {
             return missing;
         };
         let flow = self.flow.flow;
+        let is_partial = self.is_partial || is_unrelated(&self.counts);
         let each = ranges.iter_mut().zip(&mut self.counts).zip(self.departed);
         for ((ranges, counts), departed) in each {
             ranges.expire(horizon, |settled, departure, digest| {
@@ -327,7 +336,7 @@ impl Pair {
                     departure,
                     setting.has_strayed(departure.path_direction, digest),
                     setting,
-                    self.is_partial,
+                    is_partial,
                 );
                 missing += settled.missing;
                 let fate = counts.settle_missing(settled, outside, absence);
@@ -360,9 +369,16 @@ impl Pair {
     }
 }
 
+/// See [`Pair::is_unrelated`]. Two captures of which each has only the packets that leave its point
+/// show no arrival, so their packets are none that could have been found.
+fn is_unrelated(counts: &[DirectionCounts; 2]) -> bool {
+    let sum = |count: fn(&DirectionCounts) -> u64| counts.iter().map(count).sum::<u64>();
+    sum(|counts| counts.arrivals_matched) == 0 && sum(|counts| counts.arrived) > 0
+}
+
 /// Reason why a packet was not captured downstream. `has_strayed` is true if a packet with its mark
-/// arrived in another flow; `is_partial` is true if the packet may be in another flow, or may still
-/// arrive.
+/// arrived in another flow; `is_partial` is true if the packet may be in another flow, may still
+/// arrive, or may have arrived with other numbers.
 fn absence(
     evidence: Option<&[Evidence; 2]>,
     unexplained: Option<&[Unexplained; 2]>,

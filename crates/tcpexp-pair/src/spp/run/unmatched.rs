@@ -28,8 +28,9 @@ pub(super) fn fate_without_departure(
     if setting.may_have_left_outside(event.path_direction, *at, stream) {
         return Fate::Outside;
     }
+    let may_have_other_numbers = pair.is_unrelated() && pair.departed[event.direction.index()] > 0;
     // It may have left in another flow, or have been given up.
-    if pair.is_partial {
+    if pair.is_partial || may_have_other_numbers {
         Fate::Ambiguous
     } else {
         Fate::Unseen

@@ -117,3 +117,25 @@ fn arrival_like_an_earlier_one_may_be_a_retransmission_that_left_unseen() {
     assert_snapshot!(fates(0, "1.0105"), @"duplicate - 10.5");
     assert_snapshot!(fates(7, "1.0600"), @"duplicate - 60.0");
 }
+
+#[test]
+fn packets_of_a_flow_with_other_numbers_at_each_point_are_not_surely_missed() {
+    // A middlebox adds 70,000 to the sequence numbers of the initiator; the answers match no more.
+    let fates = fates_within_connection(
+        "
+        src 1.000 > 501:601(100) ack 501 id 0 flow 2
+        dst 1.010 > 70501:70601(100) ack 501 id 0 flow 2
+        dst 1.020 < 501:601(100) ack 70601 id 0 flow 2
+        src 1.030 < 501:601(100) ack 601 id 0 flow 2
+        src 1.100 > 601:701(100) ack 601 id 0 flow 2
+        dst 1.110 > 70601:70701(100) ack 601 id 0 flow 2
+        dst 1.120 < 601:701(100) ack 70701 id 0 flow 2
+        src 1.130 < 601:701(100) ack 701 id 0 flow 2
+        both 1.400 > 501:601(100) ack 501 id 9
+    ",
+    );
+    assert!(
+        !fates.contains("\nmissed") && !fates.contains("unseen"),
+        "{fates}"
+    );
+}
