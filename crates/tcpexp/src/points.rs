@@ -28,7 +28,8 @@ pub struct SegmentReport {
     /// The two points.
     pub segment: Segment,
     /// The measurement between them. The offset of the whole path's clocks is the sum of the
-    /// segments' offsets, and its error the sum of their errors.
+    /// segments' offsets, and its error the sum of their errors. If a capture between the ends is much
+    /// shorter, the packets of the ends determine the clocks.
     pub report: PathReport,
     /// By how much the sum of the segments' offsets differs from the offset that the packets of the
     /// two points alone show, if this exceeds the errors of both. The offset then has no bounds.
@@ -45,7 +46,9 @@ pub struct SegmentReport {
 ///   that the first capture does not show are numbered after its flows.
 /// - All times are on the clock of the first point, without its steps. The delays of a packet that
 ///   all captures show sum to that of the whole path exactly, unless a clock between the ends was
-///   set: then up to the error of the estimated step.
+///   set: then up to the error of the estimated step. If a capture between the ends is so much shorter
+///   that the packets of the ends alone determine their clocks better, they sum up to the errors of
+///   the offsets.
 /// - A packet that the next capture lacks and a later one shows is [`Missed`](crate::Fate::Missed).
 ///   This assumes that every packet passes all points.
 ///
