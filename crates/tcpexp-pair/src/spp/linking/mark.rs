@@ -202,7 +202,8 @@ impl Mark {
 
     /// True if an arrival with this mark that follows another after `gap` may be another packet, whose
     /// departure was not captured: without a number of its own, a retransmission or a repeated
-    /// acknowledgment equals the first packet.
+    /// acknowledgment equals the first packet. A sender that repeats a packet within [`COPY_GAP`] is not
+    /// considered.
     pub(in crate::spp) fn may_be_sent_again_after(&self, gap: TimeDelta) -> bool {
         self.is_tcp() && !self.is_one_of_a_kind() && gap >= COPY_GAP
     }

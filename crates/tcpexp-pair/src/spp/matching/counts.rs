@@ -38,8 +38,9 @@ pub struct DirectionCounts {
     pub arrived: u64,
     /// Packets of `arrived` that were matched upstream.
     pub arrivals_matched: u64,
-    /// Packets of `arrived` that are indistinguishable from another packet, or that may have left in
-    /// another flow, because a flow table shed a part of this one; not used.
+    /// Packets of `arrived` that are indistinguishable from another packet, such as a retransmission
+    /// that left unseen, or that may have left in another flow or with other numbers, because a flow
+    /// table shed a part of this flow or no packet of it was matched before; not used.
     pub arrivals_ambiguous: u64,
     /// Packets of `arrived` that are second captures or network duplicates.
     pub arrivals_copies: u64,
