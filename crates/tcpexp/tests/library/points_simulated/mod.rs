@@ -110,7 +110,10 @@ fn clocks_of_the_whole_path_are_the_sum_of_its_segments() {
     let found = along(&three_hops());
     let offset = |report: &tcpexp::SegmentReport| report.report.clock.offset().error().unwrap();
     let parts: TimeDelta = found.report.segments.iter().map(offset).sum();
-    assert_eq!(offset(found.report.whole.as_ref().unwrap()), parts);
+    // A segment's first and last packet are not those of the whole path: its skew may drift in between.
+    let more = offset(found.report.whole.as_ref().unwrap()) - parts;
+    let most = TimeDelta::from_micros(1);
+    assert!((TimeDelta::ZERO..most).contains(&more), "{more}");
 }
 
 #[test]
