@@ -100,7 +100,7 @@ impl Engine<'_> {
             flight_size_bytes: u64::try_from(now.nxt.since(now.una))
                 .ok()
                 .filter(|_| has_all),
-            pipe_bytes: shows_pipe.then_some(u64::from(now.pipe) * u64::from(smss)),
+            pipe_bytes: self.pipe_bytes(now).filter(|_| shows_pipe),
             pipe_segments: shows_pipe.then_some(now.pipe),
             cwnd_segments: cwnd,
             cwnd_bytes: cwnd.map(|cwnd| u64::from(cwnd) * u64::from(smss)),
@@ -120,6 +120,17 @@ impl Engine<'_> {
             latest_marked_packets: self.latest_marked_packets,
             model: model.map(|model| model.state()),
         }
+    }
+
+    /// Bytes of the pipe, which counts octets (RFC 6675, section 2): segments may be smaller than the SMSS.
+    /// Without retransmissions, the pipe is part of the flight.
+    fn pipe_bytes(&self, now: &AckContext) -> Option<u64> {
+        let full = u64::from(now.pipe) * u64::from(self.subject.side.smss_bytes);
+        if self.board.has_retransmitted() {
+            return Some(full);
+        }
+        let flight = u64::try_from(now.nxt.since(now.una)).ok()?;
+        Some(full.min(flight))
     }
 
     fn phase(&self) -> Phase {

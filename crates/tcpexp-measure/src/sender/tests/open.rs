@@ -142,3 +142,31 @@ fn overtaken_segment_does_not_update_the_receive_window() {
         .collect();
     assert_eq!(usable[1..], [5000, 1000, 500]);
 }
+
+#[test]
+fn pipe_of_small_segments_is_their_bytes() {
+    let text = "
+        0.000 > S 0 mss 1000 sackok
+        0.040 < S. 0 ack 1 mss 1000 sackok
+        0.040 > . 1 ack 1
+        0.050 > 1:1001(1000) ack 1
+        0.050 > 1001:2001(1000) ack 1
+        0.090 < . 1 ack 2001
+        0.100 > 2001:2101(100) ack 1
+        0.100 > 2101:2201(100) ack 1
+        0.140 < . 1 ack 2101
+        0.141 < . 1 ack 2201
+    ";
+    let pipes: Vec<_> = rows(text, SenderOptions::default())
+        .iter()
+        .filter_map(|row| match row {
+            SenderRow::Sample(s) if s.direction == Direction::Forward => {
+                Some((s.pipe_segments, s.pipe_bytes))
+            }
+            _ => None,
+        })
+        .collect();
+    let expected = [(2, 2000), (2, 200), (1, 100)];
+    let expected = expected.map(|(segments, bytes)| (Some(segments), Some(bytes)));
+    assert_eq!(pipes, expected);
+}
