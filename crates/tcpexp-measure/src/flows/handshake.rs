@@ -1,6 +1,6 @@
 //! The three-way handshake and the round-trip times in it.
 
-use tcpexp_flow::{Direction, EcnHandshake, Segment, SynOptions};
+use tcpexp_flow::{Direction, EcnHandshake, Segment, StreamOffset, SynOptions};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// State of the handshake.
@@ -11,7 +11,8 @@ pub(super) struct Handshake {
     /// True once a SYN was captured, indexed by direction.
     has_syn: [bool; 2],
     syn_at: Option<Timestamp>,
-    syn_ack_at: Option<Timestamp>,
+    /// Time and end of the SYN-ACK.
+    syn_ack: Option<(Timestamp, StreamOffset)>,
     /// Time from the SYN to the SYN-ACK; after the handshake, to the acknowledgment of the SYN-ACK.
     elapsed: Option<TimeDelta>,
     pub(super) ecn: EcnHandshake,
@@ -45,17 +46,24 @@ impl Handshake {
             (Direction::Reverse, true) => {
                 let is_first = !std::mem::replace(&mut self.has_syn[1], true);
                 // A clock that was set back in between shows no time.
-                let far = self.syn_at.filter(|&syn_at| is_first && syn_at <= at);
+                // A SYN without ACK answers nothing (simultaneous open, RFC 9293, section 3.5).
+                let is_answer = is_first && flags.ack();
+                let far = self.syn_at.filter(|&syn_at| is_answer && syn_at <= at);
                 let far = far.map(|syn_at| at - syn_at);
-                self.syn_ack_at = is_first.then_some(at);
+                self.syn_ack = is_answer.then_some((at, segment.end()));
                 self.offers[1] = segment.syn;
                 self.ecn.observe(flags);
                 self.elapsed = far;
                 far
             }
             (Direction::Forward, false) if flags.ack() => {
-                let near = self.syn_ack_at.filter(|&syn_ack_at| syn_ack_at <= at);
-                let near = near.map(|syn_ack_at| at - syn_ack_at);
+                // A segment with data, or an ACK of more than the SYN-ACK, may follow an ACK that the
+                // capture missed, after any time.
+                let near = self.syn_ack.filter(|&(syn_ack_at, end)| {
+                    let is_answer = segment.ack.is_some_and(|ack| ack <= end);
+                    is_answer && !segment.is_numbered() && syn_ack_at <= at
+                });
+                let near = near.map(|(syn_ack_at, _)| at - syn_ack_at);
                 // The two parts sum to the whole round trip wherever the capture is.
                 self.elapsed = self.elapsed.zip(near).map(|(far, near)| far + near);
                 self.is_over = true;

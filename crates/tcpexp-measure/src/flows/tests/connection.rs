@@ -131,6 +131,20 @@ fn retransmitted_handshake_yields_no_round_trip() {
 }
 
 #[test]
+fn data_instead_of_the_last_ack_of_the_handshake_yields_no_round_trip() {
+    // At the responder, after an ACK that was lost.
+    let answers = [
+        "2.020 > 1:101(100) ack 1",
+        "0.001 < 1:101(100)\n2.020 > . 1 ack 101",
+    ];
+    for answer in answers {
+        let text = format!("0.000 > S\n0.000 < S.\n{answer}");
+        let connection = &connections(&text)[0];
+        assert_eq!(connection.handshake_rtt, None, "{answer}");
+    }
+}
+
+#[test]
 fn vantage_is_inferred_from_data_and_acks_without_a_handshake() {
     assert_snapshot!(rendered("
         0.000 > 1:101(100)
