@@ -20,7 +20,7 @@ use behind::Recovery;
 /// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Takes no sequence numbers.
+    /// Takes no sequence numbers, or, as the first SYN-ACK of a simultaneous open, only that of its SYN.
     Empty,
     /// Continues the stream, or leaves a gap.
     New,
@@ -91,6 +91,8 @@ struct Transmission {
     at: Timestamp,
     /// Number of sequence numbers that it takes.
     numbers: u32,
+    /// True if it is a SYN without ACK.
+    is_bare_syn: bool,
 }
 
 impl Transmission {
@@ -100,6 +102,7 @@ impl Transmission {
             start: segment.start,
             at: segment.seen.at,
             numbers: segment.numbers_taken(),
+            is_bare_syn: segment.flags.syn() && segment.ack.is_none(),
         }
     }
 
@@ -159,14 +162,22 @@ impl Classifier {
     ) -> (Class, u32) {
         let start = segment.payload_start();
         let end = start.plus(segment.seen.payload_bytes);
-        let fresh_bytes = self.copies.take(start, end);
-        let class = match self.sent {
+        match self.sent {
             Some(sent) if segment.is_numbered() && segment.start < sent.nxt => {
-                self.behind(sent, segment, fresh_bytes, &times())
+                // The byte of a keep-alive is none of the stream (RFC 9293, section 3.8.4), also at the
+                // sequence number of the SYN.
+                if let Some(probe) = self.as_probe(sent, segment) {
+                    return (probe, 0);
+                }
+                let fresh_bytes = self.copies.take(start, end);
+                let class = self.behind(sent, segment, fresh_bytes, &times());
+                (class, fresh_bytes)
             }
-            sent => self.in_sequence(sent, segment),
-        };
-        (class, fresh_bytes)
+            sent => {
+                let fresh_bytes = self.copies.take(start, end);
+                (self.in_sequence(sent, segment), fresh_bytes)
+            }
+        }
     }
 
     /// Classifies a segment that does not start below `nxt`.
@@ -799,6 +810,48 @@ mod tests {
         0.300 > sent Later by Bytes, TailLossProbe
         0.600 > sent Later by Bytes, TailLossProbe spurious
         ");
+    }
+
+    #[test]
+    fn syn_acks_of_a_simultaneous_open_are_not_retransmissions() {
+        assert_snapshot!(classes("
+            0.000 > S 0
+            0.010 < S 0
+            0.010 > S. 0 ack 1
+            0.020 < S. 0 ack 1
+            0.021 > 1:1001(1000) ack 1
+            1.020 < S. 0 ack 1
+        "), @r"
+        0.000 > New
+        0.010 < New
+        0.021 > New
+        1.020 < sent Later by Bytes, Timeout spurious
+        ");
+    }
+
+    #[test]
+    fn keep_alive_at_the_number_of_the_syn_brings_no_byte() {
+        let mut classifier = Classifier::default();
+        let mut table = FlowTable::default();
+        let mut fresh = Vec::new();
+        let text = "
+            0.000 > S 0
+            0.040 < S. 0 ack 1
+            0.040 > . 1 ack 1
+            9.000 > 0:1(1) ack 1
+            9.500 > 1:101(100) ack 1
+        ";
+        for (at, frame) in script::packets(text) {
+            let packet = decode(LinkType::ETHERNET, &frame, 0, Tunnels::Closed).unwrap();
+            let mut arrival = Arrival::new(0, at, 0, &packet);
+            table.place(&mut arrival);
+            if let FlowPacket::Tcp(segment) = arrival.packet()
+                && segment.seen.direction == Direction::Forward
+            {
+                fresh.push(classifier.segment(segment, PathTimes::default));
+            }
+        }
+        assert_eq!(fresh[2..], [(Class::KeepAlive, 0), (Class::New, 100)]);
     }
 
     #[test]

@@ -29,6 +29,10 @@ impl Coverage {
             }
             self.nxt = self.nxt.max(Some(segment.end()));
         }
+        // A keep-alive of an end that has sent no data (RFC 9293, section 3.8.4).
+        if self.beginning.is_syn(start) && !self.copies.has_any() {
+            return 0;
+        }
         self.copies
             .take(start, start.plus(segment.seen.payload_bytes))
     }
@@ -96,6 +100,12 @@ impl Beginning {
     /// Adds the first segment of the stream that takes a sequence number.
     pub(crate) fn send(&mut self, segment: &Segment) {
         self.0 = segment.flags.syn().then_some(segment.start);
+    }
+
+    /// True if the stream's SYN was captured and has this sequence number, the only one below the first
+    /// byte.
+    pub(crate) fn is_syn(self, start: StreamOffset) -> bool {
+        self.0 == Some(start)
     }
 
     /// True if the capture of the stream is known to begin at some byte.

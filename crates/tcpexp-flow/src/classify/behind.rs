@@ -58,21 +58,13 @@ impl Classifier {
         times: &PathTimes,
     ) -> Class {
         let nxt = sent.nxt;
+        if sent.latest.is_bare_syn && segment.start == sent.latest.start && segment.ack.is_some() {
+            return self.simultaneous_open(sent, segment);
+        }
         if fresh_bytes == 0 && self.identity.is_past_router(segment) {
             return Class::Copy;
         }
         let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
-        let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == nxt;
-        // A second transmission of the last byte is data, not a probe, if the byte was never
-        // acknowledged, or if it has PSH and was a segment of its own before, as in a remote shell.
-        let is_same = sent.latest.start == segment.start && segment.flags.psh();
-        if is_last_byte && is_acknowledged && !is_same && !segment.flags.fin() {
-            return if self.is_window_closed() {
-                Class::WindowProbe
-            } else {
-                Class::KeepAlive
-            };
-        }
         if self.is_copy(sent, segment)
             || (fresh_bytes == 0 && self.is_too_soon(sent, segment, is_acknowledged, times))
         {
@@ -113,6 +105,44 @@ impl Classifier {
             known_by,
             cause,
             is_acknowledged,
+        })
+    }
+
+    /// Processes the first SYN-ACK of an end that sent a SYN before: in a simultaneous open, it answers the
+    /// other end's SYN (RFC 9293, section 3.5, figure 8).
+    fn simultaneous_open(&mut self, sent: Sent, segment: &Segment) -> Class {
+        self.sent = Some(Sent {
+            latest: Transmission::of(segment),
+            before: sent.latest,
+            ..sent
+        });
+        Class::Empty
+    }
+
+    /// The class of a segment that repeats the last byte of acknowledged data, or the sequence number of
+    /// the SYN, as a probe; `None` if it is data.
+    #[cold]
+    pub(super) fn as_probe(&self, sent: Sent, segment: &Segment) -> Option<Class> {
+        let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == sent.nxt;
+        if !is_last_byte || segment.flags.fin() || segment.flags.syn() {
+            return None;
+        }
+        let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
+        // A second transmission of the last byte is data, not a probe, if the byte was never
+        // acknowledged, or if it has PSH and was a segment of its own before, as in a remote shell.
+        let is_same = sent.latest.start == segment.start && segment.flags.psh();
+        // The number of the SYN carries no data.
+        let is_of_syn = !self.copies.has_any() && self.beginning.is_syn(segment.start);
+        if !is_of_syn && (!is_acknowledged || is_same) {
+            return None;
+        }
+        if self.identity.is_past_router(segment) {
+            return Some(Class::Copy);
+        }
+        Some(if self.is_window_closed() {
+            Class::WindowProbe
+        } else {
+            Class::KeepAlive
         })
     }
 
