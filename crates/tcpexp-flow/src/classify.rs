@@ -164,6 +164,9 @@ impl Classifier {
         let end = start.plus(segment.seen.payload_bytes);
         match self.sent {
             Some(sent) if segment.is_numbered() && segment.start < sent.nxt => {
+                if self.opens_anew(segment) {
+                    return self.open_anew(segment);
+                }
                 // The byte of a keep-alive is none of the stream (RFC 9293, section 3.8.4), also at the
                 // sequence number of the SYN.
                 if let Some(probe) = self.as_probe(sent, segment) {
@@ -173,11 +176,29 @@ impl Classifier {
                 let class = self.behind(sent, segment, fresh_bytes, &times());
                 (class, fresh_bytes)
             }
+            Some(_) if self.opens_anew(segment) => self.open_anew(segment),
             sent => {
                 let fresh_bytes = self.copies.take(start, end);
                 (self.in_sequence(sent, segment), fresh_bytes)
             }
         }
+    }
+
+    /// True for a SYN after pure ACKs only. The ACKs belong to an earlier connection, which one end has
+    /// forgotten: the other end answers its SYN with them (RFC 9293, section 3.5.1, figure 9).
+    #[inline]
+    fn opens_anew(&self, segment: &Segment) -> bool {
+        segment.flags.syn() && !self.copies.has_any() && !self.beginning.is_known()
+    }
+
+    #[cold]
+    fn open_anew(&mut self, segment: &Segment) -> (Class, u32) {
+        self.sent = None;
+        let start = segment.payload_start();
+        let fresh_bytes = self
+            .copies
+            .take(start, start.plus(segment.seen.payload_bytes));
+        (self.in_sequence(None, segment), fresh_bytes)
     }
 
     /// Classifies a segment that does not start below `nxt`.
@@ -221,8 +242,14 @@ impl Classifier {
         self.beginning.acknowledge(ack, segment, &self.copies);
         let at = segment.seen.at;
         let ip_id = segment.seen.ip_id.unwrap_or(0);
+        // A SYN-ACK below an ACK of numbers never sent: the ACK is of an earlier connection.
+        let is_of_new = segment.flags.syn()
+            && self
+                .sent
+                .zip(self.acked)
+                .is_some_and(|(sent, before)| before.una > sent.nxt);
         let (una, advanced_at, hops) = match &self.acked {
-            Some(before) if ack <= before.una => {
+            Some(before) if ack <= before.una && !is_of_new => {
                 // A capture may have each packet twice.
                 if is_copy(before, segment, ack, ip_id) {
                     return false;
@@ -827,6 +854,34 @@ mod tests {
         0.021 > New
         1.020 < sent Later by Bytes, Timeout spurious
         ");
+    }
+
+    #[test]
+    fn half_open_recovery_is_no_disorder() {
+        let after = |earlier: &str| {
+            classes(&format!(
+                "
+                0.000 > S 5000
+                0.020 < . {earlier}
+                0.020 > R 101
+                1.000 > S 5000
+                1.020 < S. 59000 ack 5001
+                1.020 > . 5001 ack 59001
+                1.030 > 5001:5201(200) ack 59001
+                1.050 < 59001:60001(1000) ack 5201
+            "
+            ))
+        };
+        let expected = after("9101 ack 101");
+        assert_snapshot!(expected, @r"
+        0.000 > New
+        1.000 > sent Later by Bytes, Timeout
+        1.020 < New
+        1.030 > New
+        1.050 < New
+        ");
+        assert_eq!(after("70000 ack 101"), expected);
+        assert_eq!(after("9101 ack 90101"), expected);
     }
 
     #[test]

@@ -64,7 +64,11 @@ impl Classifier {
         if fresh_bytes == 0 && self.identity.is_past_router(segment) {
             return Class::Copy;
         }
-        let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
+        // An ACK of numbers never sent refuses a SYN instead (RFC 9293, section 3.5.1).
+        let is_refused = |una| segment.flags.syn() && una > nxt;
+        let is_acknowledged = self
+            .una()
+            .is_some_and(|una| segment.end() <= una && !is_refused(una));
         if self.is_copy(sent, segment)
             || (fresh_bytes == 0 && self.is_too_soon(sent, segment, is_acknowledged, times))
         {

@@ -1,6 +1,6 @@
 //! The end of a flow.
 
-use tcpexp_flow::{Direction, Segment};
+use tcpexp_flow::{Direction, Segment, StreamOffset};
 
 /// How a flow ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,11 +33,41 @@ impl Ending {
     }
 }
 
+/// A RST, until the connection is seen to go on.
+#[derive(Clone, Copy, Debug)]
+struct Reset {
+    by: Direction,
+    /// Start of the first segment with a sequence number that the other end sent after the RST.
+    then_sent: Option<StreamOffset>,
+}
+
+impl Reset {
+    /// Processes a later segment; returns true if it shows that the RST ended nothing.
+    ///
+    /// An end ignores a RST that is not at `RCV.NXT`, as that of an attacker or of an earlier connection
+    /// (RFC 5961, section 3.2; RFC 9293, figures 9 and 10), and a host that has reset a connection
+    /// acknowledges nothing more.
+    #[cold]
+    fn is_refuted_by(&mut self, segment: &Segment) -> bool {
+        if segment.flags.rst() {
+            return false;
+        }
+        if segment.seen.direction == self.by {
+            let ack = segment.ack.zip(self.then_sent);
+            return ack.is_some_and(|(ack, start)| ack > start);
+        }
+        if self.then_sent.is_none() && segment.is_numbered() {
+            self.then_sent = Some(segment.start);
+        }
+        false
+    }
+}
+
 /// Segments that close a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Closing {
     finished: [bool; 2],
-    reset: Option<Direction>,
+    reset: Option<Reset>,
     /// True after a SYN.
     is_asked: bool,
     /// True if an end acknowledges a segment, captured or not.
@@ -53,9 +83,17 @@ impl Closing {
         if segment.flags.fin() {
             self.finished[direction.index()] = true;
         }
+        if let Some(reset) = &mut self.reset
+            && reset.is_refuted_by(segment)
+        {
+            self.reset = None;
+        }
         // After both FINs, a RST answers a segment to a closed socket.
-        if segment.flags.rst() && self.finished != [true; 2] {
-            self.reset = self.reset.or(Some(direction));
+        if segment.flags.rst() && self.finished != [true; 2] && self.reset.is_none() {
+            self.reset = Some(Reset {
+                by: direction,
+                then_sent: None,
+            });
         }
     }
 
@@ -67,7 +105,7 @@ impl Closing {
 
     pub(super) fn ending(self) -> Ending {
         match (self.reset, self.finished) {
-            (Some(direction), _) => Ending::Reset(direction),
+            (Some(reset), _) => Ending::Reset(reset.by),
             (None, [true, true]) => Ending::Closed,
             (None, [true, false]) => Ending::HalfClosed(Direction::Forward),
             (None, [false, true]) => Ending::HalfClosed(Direction::Reverse),

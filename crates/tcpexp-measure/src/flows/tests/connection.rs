@@ -184,6 +184,28 @@ fn ending_is_determined_by_fin_and_rst() {
 }
 
 #[test]
+fn ignored_rst_does_not_end_a_connection() {
+    let ending = |text: &str| {
+        connections(&format!("{AT_INITIATOR}{text}"))[0]
+            .ending
+            .name()
+    };
+    let forged = "0.1 < R 9000000\n0.11 > 1:101(100) ack 1\n";
+    assert_eq!(ending(&format!("{forged}0.15 < . 1 ack 101")), "open");
+    let closing = "0.2 > F. 101 ack 1\n0.24 < F. 1 ack 102\n0.24 > . 102 ack 2";
+    assert_eq!(
+        ending(&format!("{forged}0.15 < . 1 ack 101\n{closing}")),
+        "closed"
+    );
+    // Data on its way to a host that has reset the connection.
+    assert_eq!(ending(forged), "reset_by_responder");
+    assert_eq!(
+        ending(&format!("{forged}0.15 < . 1 ack 1")),
+        "reset_by_responder"
+    );
+}
+
+#[test]
 fn lone_syn_is_unanswered_and_a_refused_one_is_reset() {
     let ending = |text| connections(text)[0].ending.name();
     assert_eq!(ending("0 > S\n1 > S\n3 > S"), "unanswered");
