@@ -133,7 +133,7 @@ impl Sum {
     /// captured for longer than those between them.
     fn is_worse(&self, settled: &ClockModel) -> bool {
         let errors = self.error().zip(settled.offset().error());
-        self.extrapolated > TICK_OF_CAPTURES && errors.is_some_and(|(sum, alone)| sum > alone)
+        self.extrapolated > TimeDelta::ZERO && errors.is_some_and(|(sum, alone)| sum > alone)
     }
 
     /// By how much the offset differs from that of the two points, if this exceeds both errors.
@@ -166,7 +166,9 @@ fn onto_first(segments: &[ClockModel], at: Timestamp) -> Timestamp {
 }
 
 /// Drift between the two points that the errors of the segments' skews allow, over the time in which
-/// the two points share packets but a segment does not.
+/// the two points share packets but a segment does not. Zero if it is below the resolution of most
+/// captures: the first and the last packets of captures that ran at the same time differ by those in
+/// flight.
 fn extrapolated(settled: &ClockModel, segments: &[ClockModel]) -> TimeDelta {
     let (first, last) = settled.covered();
     let drifts = segments.iter().enumerate().map(|(place, clock)| {
@@ -175,7 +177,12 @@ fn extrapolated(settled: &ClockModel, segments: &[ClockModel]) -> TimeDelta {
         let uncovered = (from - first).max(TimeDelta::ZERO) + (last - to).max(TimeDelta::ZERO);
         clock.drift_over(uncovered)
     });
-    drifts.sum()
+    let drift: TimeDelta = drifts.sum();
+    if drift > TICK_OF_CAPTURES {
+        drift
+    } else {
+        TimeDelta::ZERO
+    }
 }
 
 impl PointTimeline {
