@@ -160,45 +160,40 @@ impl Classifier {
         segment: &Segment,
         times: impl FnOnce() -> PathTimes,
     ) -> (Class, u32) {
+        if segment.flags.syn() && self.opens_anew() {
+            self.sent = None;
+        }
+        if let Some(sent) = self.sent
+            && segment.is_numbered()
+            && segment.start < sent.nxt
+        {
+            // The byte of a keep-alive is none of the stream (RFC 9293, section 3.8.4), also at the
+            // sequence number of the SYN.
+            if let Some(probe) = self.as_probe(sent, segment) {
+                return (probe, 0);
+            }
+            let fresh_bytes = self.take(segment);
+            let class = self.behind(sent, segment, fresh_bytes, &times());
+            return (class, fresh_bytes);
+        }
+        let fresh_bytes = self.take(segment);
+        (self.in_sequence(self.sent, segment), fresh_bytes)
+    }
+
+    /// Records the payload of a segment, and returns the number of bytes that were captured for the first
+    /// time.
+    #[inline]
+    fn take(&mut self, segment: &Segment) -> u32 {
         let start = segment.payload_start();
         let end = start.plus(segment.seen.payload_bytes);
-        match self.sent {
-            Some(sent) if segment.is_numbered() && segment.start < sent.nxt => {
-                if self.opens_anew(segment) {
-                    return self.open_anew(segment);
-                }
-                // The byte of a keep-alive is none of the stream (RFC 9293, section 3.8.4), also at the
-                // sequence number of the SYN.
-                if let Some(probe) = self.as_probe(sent, segment) {
-                    return (probe, 0);
-                }
-                let fresh_bytes = self.copies.take(start, end);
-                let class = self.behind(sent, segment, fresh_bytes, &times());
-                (class, fresh_bytes)
-            }
-            Some(_) if self.opens_anew(segment) => self.open_anew(segment),
-            sent => {
-                let fresh_bytes = self.copies.take(start, end);
-                (self.in_sequence(sent, segment), fresh_bytes)
-            }
-        }
+        self.copies.take(start, end)
     }
 
-    /// True for a SYN after pure ACKs only. The ACKs belong to an earlier connection, which one end has
+    /// True if only pure ACKs were sent. Before a SYN they belong to an earlier connection, which one end has
     /// forgotten: the other end answers its SYN with them (RFC 9293, section 3.5.1, figure 9).
-    #[inline]
-    fn opens_anew(&self, segment: &Segment) -> bool {
-        segment.flags.syn() && !self.copies.has_any() && !self.beginning.is_known()
-    }
-
     #[cold]
-    fn open_anew(&mut self, segment: &Segment) -> (Class, u32) {
-        self.sent = None;
-        let start = segment.payload_start();
-        let fresh_bytes = self
-            .copies
-            .take(start, start.plus(segment.seen.payload_bytes));
-        (self.in_sequence(None, segment), fresh_bytes)
+    fn opens_anew(&self) -> bool {
+        !self.copies.has_any() && !self.beginning.is_known()
     }
 
     /// Classifies a segment that does not start below `nxt`.
