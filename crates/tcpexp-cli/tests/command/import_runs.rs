@@ -140,7 +140,7 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     owd.parquet                 16 106    441.1 kB
     loss.parquet                   126     24.7 kB
     throughput.parquet           8 636     77.1 kB
-    sender.parquet               6 010    174.8 kB
+    sender.parquet               6 010    174.9 kB
     events.parquet                 142     38.7 kB
     queue.parquet                1 226     44.0 kB
     logs.parquet                     0     29.9 kB
