@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::MultiGzDecoder;
 use lz4_flex::frame::FrameDecoder;
 
-use crate::step::LONGEST_RECORD;
-
 /// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -98,7 +96,7 @@ const MAGIC_BYTES: usize = 4;
 const SKIPPABLE_HEAD_BYTES: usize = 8;
 /// Number of skippable bytes up to which the frame behind them is looked for in a stream, which must keep
 /// them: as many as of the longest record.
-const LONGEST_SKIPPED: u64 = LONGEST_RECORD as u64;
+const LONGEST_SKIPPED: u64 = 64 << 20;
 
 /// True if a skippable frame of Zstandard or LZ4 starts here.
 fn is_skippable(start: &[u8]) -> bool {

@@ -99,7 +99,7 @@ pub enum Damage {
     /// An interface whose options are malformed. Its packets are read as if the options that cannot be
     /// read were not there.
     #[error(
-        "malformed options of interface {interface} at byte {offset}: times of this interface may have another unit or offset"
+        "the options of interface {interface} at byte {offset} are malformed, so its times may have another unit or offset"
     )]
     InterfaceOptions {
         /// Start of the block.

@@ -278,8 +278,8 @@ fn a_changed_netem_repeats_every_option_and_changes_none_that_the_kernel_keeps()
     assert_eq!(
         steps,
         [
-            "tc qdisc change dev tcxd-l root handle 7d1: netem limit 89286 delay 40ms loss random 1%",
-            "tc qdisc change dev tcxd-r root handle 7d2: netem limit 89286 delay 40ms"
+            "tc qdisc change dev tcxd-l root handle 7d1: netem limit 89286 delay 40ms loss random 1% reorder 0%",
+            "tc qdisc change dev tcxd-r root handle 7d2: netem limit 89286 delay 40ms reorder 0%"
         ]
     );
     let ordered = planned(&(PLAIN.to_owned() + "\njitter = '1ms'"));

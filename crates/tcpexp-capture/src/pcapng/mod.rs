@@ -894,7 +894,7 @@ mod tests {
         assert_eq!(damage_of_options(&sound[..sound.len() - 4]), "");
         assert_eq!(damage_of_options(&[&sound[..], &[0; 8]].concat()), "");
 
-        let message = "malformed options of interface 0 at byte 28: times of this interface may have another unit or offset";
+        let message = "the options of interface 0 at byte 28 are malformed, so its times may have another unit or offset";
         for malformed in [
             little().options(&[(TSRESOL, &[9, 0])]),
             little().options(&[(TSOFFSET, &[0; 4])]),

@@ -9,7 +9,6 @@ use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::error::Fault;
-use super::hidden;
 use super::host_kernel;
 use super::kernel::Kernel;
 use super::matrix::{self, CellText};
@@ -34,12 +33,13 @@ pub struct Cell {
     pub(super) point: Vec<usize>,
 }
 
-/// All cells of a plan, in the order of the grid. `kind` overrides the kind of the hosts.
-pub(super) fn all(
-    root: &Spanned<DeTable<'_>>,
+/// All cells of a plan and what the matrix sets in each, in the order of the grid. `kind` overrides the kind of
+/// the hosts.
+pub(super) fn all<'a>(
+    root: &'a Spanned<DeTable<'a>>,
     kind: Option<Kind>,
     traces: &mut Traces,
-) -> Result<Vec<Cell>, Fault> {
+) -> Result<(Vec<Cell>, Vec<CellText<'a>>), Fault> {
     let matrix = root.get_ref().get("matrix");
     let mut cells: Vec<Cell> = Vec::new();
     let mut hashes = HashSet::new();
@@ -57,9 +57,7 @@ pub(super) fn all(
         }
         cells.push(cell);
     }
-    parameters::complete_reverse_delays(&mut cells);
-    hidden::add(&mut cells, &texts);
-    Ok(cells)
+    Ok((cells, texts))
 }
 
 /// The keys that are of the sweep, not of a cell.

@@ -1,4 +1,4 @@
-//! Columns for varied keys that no other column shows.
+//! Columns that depend on all cells: reverse delays, and varied keys that no other column shows.
 //!
 //! Results of cells with equal columns would count as repetitions of one cell.
 
@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use super::cell::Cell;
 use super::matrix::CellText;
-use super::parameters;
+use super::parameters::{self, DELAY, REVERSE, millis};
 use super::place::Place;
 
 /// The keys that the matrix sets in a cell, with the text of their values.
@@ -26,6 +26,25 @@ pub(super) fn add(cells: &mut [Cell], texts: &[CellText<'_>]) {
                 cell.parameters.insert(name.clone(), value);
             }
         }
+    }
+}
+
+/// Gives all cells the parameter of their reverse delay, if one of them has it.
+///
+/// A cell whose delays are equal has none of its own, and a selection by the value would miss it.
+pub(super) fn complete_reverse_delays(cells: &mut [Cell]) {
+    let has = |name: &String| cells.iter().any(|cell| cell.parameters.contains_key(name));
+    let delays = |cell: &Cell| {
+        let hops = cell.setup.hops.iter();
+        let hops = hops.map(|(router, path)| (format!("{router}_{REVERSE}{DELAY}"), path));
+        let all = std::iter::once((format!("{REVERSE}{DELAY}"), &cell.setup.path)).chain(hops);
+        all.filter(|(name, _)| has(name))
+            .map(|(name, path)| (name, path.resolved().reverse.delay.map(millis)))
+            .collect::<Vec<_>>()
+    };
+    let delays: Vec<_> = cells.iter().map(delays).collect();
+    for (cell, delays) in cells.iter_mut().zip(delays) {
+        cell.parameters.extend(delays);
     }
 }
 

@@ -192,7 +192,9 @@ impl Plan {
         kind: Option<Kind>,
     ) -> Result<Self, Fault> {
         let mut traces = Traces::of(path);
-        let cells = cell::all(root, kind, &mut traces)?;
+        let (mut cells, texts) = cell::all(root, kind, &mut traces)?;
+        hidden::complete_reverse_delays(&mut cells);
+        hidden::add(&mut cells, &texts);
         let varied = varied::varied(&cells);
         let Some(first) = cells.first() else {
             let span = place::span(root, &["matrix"]);

@@ -6,7 +6,6 @@ use netem_ctl::{Bottleneck, Path};
 use tcpexp_runs::record::Parameter;
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 
-use super::cell::Cell;
 use super::kernel::Values;
 use super::place::{MODULE, SYSCTL};
 use super::{Setup, Traffic};
@@ -17,9 +16,9 @@ type Parameters = BTreeMap<String, Option<Parameter>>;
 pub(super) const BASE_RTT: &str = "base_rtt_ms";
 
 /// The one-way delay of a path.
-const DELAY: &str = "delay_ms";
+pub(super) const DELAY: &str = "delay_ms";
 /// The beginning of the names of parameters of the reverse path.
-const REVERSE: &str = "reverse_";
+pub(super) const REVERSE: &str = "reverse_";
 
 /// The parameters of a cell: set ones and derived ones.
 pub(super) fn of(setup: &Setup) -> Parameters {
@@ -116,32 +115,13 @@ pub(super) fn setting(value: &str) -> Parameter {
     value.parse().map_or_else(|_| text(value), Parameter::Count)
 }
 
-/// Gives all cells the parameter of their reverse delay, if one of them has it.
-///
-/// A cell whose delays are equal has none of its own, and a selection by the value would miss it.
-pub(super) fn complete_reverse_delays(cells: &mut [Cell]) {
-    let has = |name: &String| cells.iter().any(|cell| cell.parameters.contains_key(name));
-    let delays = |cell: &Cell| {
-        let hops = cell.setup.hops.iter();
-        let hops = hops.map(|(router, path)| (format!("{router}_{REVERSE}{DELAY}"), path));
-        let all = std::iter::once((format!("{REVERSE}{DELAY}"), &cell.setup.path)).chain(hops);
-        all.filter(|(name, _)| has(name))
-            .map(|(name, path)| (name, path.resolved().reverse.delay.map(millis)))
-            .collect::<Vec<_>>()
-    };
-    let delays: Vec<_> = cells.iter().map(delays).collect();
-    for (cell, delays) in cells.iter_mut().zip(delays) {
-        cell.parameters.extend(delays);
-    }
-}
-
 /// Both directions of a router's path.
 fn of_paths(all: &mut Parameters, prefix: &str, path: &Bottleneck) {
     let path = path.resolved();
     of_path(all, prefix, &path.forward);
     let reverse = Path {
         // A reverse delay equal to the forward one, which is its default, is not a parameter, unless
-        // another cell has one (`complete_reverse_delays`).
+        // another cell has one (`hidden.rs`).
         delay: path
             .reverse
             .delay
@@ -250,7 +230,7 @@ fn mbps(rate: BitRate) -> Parameter {
     Parameter::Number(rate.as_bps() as f64 / 1e6)
 }
 
-fn millis(time: TimeDelta) -> Parameter {
+pub(super) fn millis(time: TimeDelta) -> Parameter {
     Parameter::Number(time.as_nanos() as f64 / 1e6)
 }
 
