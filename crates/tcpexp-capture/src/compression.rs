@@ -51,7 +51,8 @@ impl Compression {
         let skipped = skippable_bytes(start);
         let behind = usize::try_from(skipped).ok().and_then(|at| start.get(at..));
         let head = if behind.is_some_and(is_skippable) {
-            SKIPPABLE_HEAD_BYTES
+            // Twice as much each time, because all frames are walked again.
+            SKIPPABLE_HEAD_BYTES.max(start.len())
         } else {
             MAGIC_BYTES
         };

@@ -71,7 +71,8 @@ impl Walk {
         })
     }
 
-    /// Makes the walk return every record as soon as its last byte is there.
+    /// Makes the walk return every record as soon as its last byte is there, except after damage: a search
+    /// needs the records that follow.
     pub(crate) fn stop_looking_ahead(&mut self) {
         match self {
             Self::Pcap(walk) => walk.stop_looking_ahead(),

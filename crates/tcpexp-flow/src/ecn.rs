@@ -358,7 +358,9 @@ impl CeFeedback {
         let marked = if is_covered && arrived < u64::from(COUNTS) {
             Some(least)
         } else {
-            new_bytes.and_then(|bytes| self.of_bytes(least, u64::from(bytes), una, segment))
+            new_bytes
+                .filter(|_| self.sent.has_any())
+                .and_then(|bytes| self.of_bytes(least, u64::from(bytes), una, segment))
         };
         self.is_ambiguous |= marked.is_none();
         let marked = marked.unwrap_or(least);

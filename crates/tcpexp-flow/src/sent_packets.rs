@@ -7,16 +7,21 @@ use crate::{Segment, StreamOffset};
 /// Upper bound on the runs kept. Beyond it, the oldest run counts like data that the capture missed.
 const MAX_RUNS: usize = 4_096;
 
+/// The largest window (RFC 7323, section 2.3): data further ahead has a damaged sequence number.
+const LARGEST_WINDOW_BYTES: i64 = 1 << 30;
+
 /// The data packets of one direction above `snd_una`, to count the packets that an ACK covers.
 ///
 /// A captured segment longer than the SMSS was cut into packets after the capture point (TSO), or joined
 /// before it (GRO); it counts as packets of the SMSS. Data that the capture missed counts as packets of the
-/// size of the run before it.
+/// largest size captured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SentPackets {
     runs: VecDeque<Run>,
-    /// One past the highest sequence number captured; `None` before the first data.
+    /// One past the highest sequence number of captured data; `None` before the first data.
     nxt: Option<StreamOffset>,
+    /// Payload of the largest packet captured; 0 before the first data.
+    largest_bytes: u32,
 }
 
 /// Consecutive packets of one size; the last may be smaller.
@@ -46,14 +51,19 @@ pub(crate) struct Alike {
 impl SentPackets {
     /// Records the new data of a segment; packets have up to `smss_bytes`.
     pub(crate) fn send(&mut self, segment: &Segment, smss_bytes: u32) {
-        let end = segment.end();
-        let start = self.nxt.map_or(segment.start, |nxt| nxt.max(segment.start));
-        if end <= start || segment.flags.rst() {
+        let first = segment.payload_start();
+        let end = first.plus(segment.seen.payload_bytes);
+        let start = self.nxt.map_or(first, |nxt| nxt.max(first));
+        let is_far_ahead = self
+            .nxt
+            .is_some_and(|nxt| start.since(nxt) > LARGEST_WINDOW_BYTES);
+        if end <= start || segment.flags.rst() || is_far_ahead {
             return;
         }
         self.nxt = Some(end);
         let bytes = u32::try_from(end.since(start)).unwrap_or(u32::MAX);
         let packet_bytes = bytes.min(smss_bytes);
+        self.largest_bytes = self.largest_bytes.max(packet_bytes);
         match self.runs.back_mut() {
             Some(run) if run.goes_on(start, packet_bytes) => run.end = end,
             _ => self.begin(Run {
@@ -78,8 +88,7 @@ impl SentPackets {
 
     /// Forgets the packets before `una`.
     pub(crate) fn acknowledge(&mut self, una: StreamOffset) {
-        // The last run stays, because its packet size stands for data that the capture misses.
-        while self.runs.len() > 1 && self.runs[0].end <= una {
+        while self.runs.front().is_some_and(|run| run.end <= una) {
             self.runs.pop_front();
         }
     }
@@ -100,18 +109,21 @@ impl SentPackets {
         mut take: impl FnMut(Alike),
     ) {
         let mut at = from;
-        let mut packet_bytes = self.runs.front().map_or(smss_bytes, |run| run.packet_bytes);
-        for run in self.runs.iter().filter(|run| run.end > from) {
+        let missed_bytes = match self.largest_bytes {
+            0 => smss_bytes,
+            largest => largest,
+        };
+        let first = self.runs.partition_point(|run| run.end <= from);
+        for run in self.runs.range(first..) {
             if run.start >= to {
                 break;
             }
-            split(at, run.start, packet_bytes, &mut take);
+            split(at, run.start, missed_bytes, &mut take);
             at = at.max(run.start);
-            packet_bytes = run.packet_bytes;
-            split(at, run.end.min(to), packet_bytes, &mut take);
+            split(at, run.end.min(to), run.packet_bytes, &mut take);
             at = run.end.min(to);
         }
-        split(at, to, packet_bytes, &mut take);
+        split(at, to, missed_bytes, &mut take);
     }
 }
 

@@ -158,6 +158,10 @@ fn byte_counter_of_packets_of_different_sizes_may_allow_two_counts() {
 #[test]
 fn without_the_data_the_marks_are_unknown() {
     assert_eq!(reported_of(&[], &["AW. ack 5001"]), None);
+    assert_eq!(reported_of(&[], &["AW. ack 14481 ceb 14480"]), None);
+    // Missed data has packets of the captured size, not of the size of a SYN.
+    let acks = ["AW. ack 1001 ceb 1000", ". ack 11001 ceb 11000"];
+    assert_eq!(reported_of(&[1000], &acks), Some(11));
 }
 
 #[test]

@@ -36,10 +36,12 @@ impl Recent {
         self.arrived.contains(&arrived)
     }
 
-    /// Time of an arrival; `None` if it is not remembered.
+    /// Time of the latest equal arrival; `None` if none is remembered.
     pub(super) fn time_of(&self, arrived: Arrived) -> Option<Timestamp> {
-        let place = self.arrived.iter().position(|one| *one == arrived)?;
-        self.times.get(place).copied()
+        let all = self.arrived.iter().zip(&self.times);
+        all.filter(|(one, _)| **one == arrived)
+            .map(|(_, at)| *at)
+            .max()
     }
 }
 
