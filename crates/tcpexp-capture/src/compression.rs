@@ -59,7 +59,7 @@ impl Compression {
         usize::try_from(skipped.min(LONGEST_SKIPPED)).unwrap_or(0) + head
     }
 
-    /// True if a compressed file may start with these bytes, of which there are fewer than four.
+    /// True if a compressed file may start with these bytes, at most three.
     pub(crate) fn may_start(start: &[u8]) -> bool {
         const MAGICS: [&[u8]; 4] = [
             &[0x1f, 0x8b],

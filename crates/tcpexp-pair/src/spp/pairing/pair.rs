@@ -369,8 +369,8 @@ impl Pair {
     }
 }
 
-/// See [`Pair::is_unrelated`]. Two captures of which each has only the packets that leave its point
-/// show no arrival, so their packets are none that could have been found.
+/// As [`Pair::is_unrelated`], from the counts of both directions. False without any arrival: each capture then
+/// has only the packets that leave its point, and none of them could match.
 fn is_unrelated(counts: &[DirectionCounts; 2]) -> bool {
     let sum = |count: fn(&DirectionCounts) -> u64| counts.iter().map(count).sum::<u64>();
     sum(|counts| counts.arrivals_matched) == 0 && sum(|counts| counts.arrived) > 0
