@@ -102,7 +102,11 @@ impl<'a> Front<'a> {
         if !segment.is_numbered() {
             return;
         }
-        let (class, _) = self.classifier.segment(segment, PathTimes::default);
+        let path = || PathTimes {
+            shortest_rtt: self.side.whole_rtt,
+            ..PathTimes::default()
+        };
+        let (class, _) = self.classifier.segment(segment, path);
         if let Some(feedback) = &mut self.feedback {
             feedback.send(segment);
         }
