@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use tcpexp::{
-    CaptureInfo, coarse_clock_warning, cut_options_warning, dropped_warning, fragments_warning,
-    given_up_warning, missed_warning, not_held_warning, set_back_warning, twins_warning,
+    CaptureInfo, coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning,
+    fragments_warning, given_up_warning, missed_warning, not_held_warning, set_back_warning,
+    twins_warning,
 };
 use tcpexp_pair::spp::{Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
@@ -143,12 +144,11 @@ pub(crate) fn warnings(
 /// Returns the warnings about one capture.
 pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(damage) = &capture.damage {
-        warnings.push(format!(
-            "{}: {damage}; all records before it were used",
-            name.display()
-        ));
-    }
+    warnings.extend(damage_warning(
+        name.display(),
+        capture.damage.as_deref(),
+        capture.damaged_places,
+    ));
     for remark in capture.set.iter().flat_map(|set| set.remarks()) {
         warnings.push(format!("{}: {remark}", name.display()));
     }

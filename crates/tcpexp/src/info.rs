@@ -66,6 +66,23 @@ pub struct CaptureInfo {
     pub set: Option<Arc<CaptureSet>>,
 }
 
+/// The warning of the damage in a capture file, with the first of its `damaged_places`; `None` if the file is
+/// sound.
+pub fn damage_warning(
+    name: impl std::fmt::Display,
+    first_damage: Option<&str>,
+    damaged_places: u64,
+) -> Option<String> {
+    let damage = first_damage?;
+    let which = match damaged_places {
+        0 | 1 => String::new(),
+        places => format!(" (the first of {places} damaged places)"),
+    };
+    Some(format!(
+        "{name}: {damage}{which}; all records that could be read were used"
+    ))
+}
+
 /// The warning of the fragments of datagrams that only their first fragment assigns to a flow; `None`
 /// without any.
 pub fn fragments_warning(name: impl std::fmt::Display, fragments: u64) -> Option<String> {
@@ -303,5 +320,26 @@ impl CaptureInfo {
             .collect();
         let types: Vec<String> = types.iter().map(u16::to_string).collect();
         format!(" ({})", types.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_warning_of_damage_states_how_many_places_are_damaged() {
+        let warning = |places| damage_warning("a.pcap", Some("record at byte 24 is odd"), places);
+        assert_eq!(
+            warning(1).as_deref(),
+            Some("a.pcap: record at byte 24 is odd; all records that could be read were used")
+        );
+        assert_eq!(
+            warning(3).as_deref(),
+            Some(
+                "a.pcap: record at byte 24 is odd (the first of 3 damaged places); all records that could be read were used"
+            )
+        );
+        assert_eq!(damage_warning("a.pcap", None, 0), None);
     }
 }

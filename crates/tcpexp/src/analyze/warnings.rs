@@ -8,7 +8,7 @@ use tcpexp_wire::Skipped;
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 use crate::info::{
-    coarse_clock_warning, cut_options_warning, dropped_warning, fragments_warning,
+    coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning, fragments_warning,
     given_up_warning, missed_warning, not_held_warning, set_back_warning, twins_warning,
 };
 use crate::set_back::SetBack;
@@ -63,9 +63,11 @@ fn of_capture_loss(totals: &PathTotals) -> Vec<String> {
 fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let path = &capture.file.path;
     let mut warnings = Vec::new();
-    if let Some(damage) = &capture.damage {
-        warnings.push(format!("{path}: {damage}; the rest was used"));
-    }
+    warnings.extend(damage_warning(
+        path,
+        capture.damage.as_deref(),
+        capture.damaged_places,
+    ));
     let remarks = capture.remarks.iter();
     warnings.extend(remarks.map(|remark| format!("{path}: {remark}")));
     warnings.extend(dropped_warning(path, capture.dropped_packets.unwrap_or(0)));
