@@ -104,7 +104,7 @@ impl FlowTable {
     /// Prefetches the flow that `arrival` probably belongs to, ahead of [`place`](Self::place).
     /// Returns its guessed slot, which is mostly right.
     #[inline]
-    pub fn expect(&self, arrival: &Arrival) -> Option<Slot> {
+    pub fn prefetch(&self, arrival: &Arrival) -> Option<Slot> {
         let slot = self.recent.slot(arrival.hash);
         prefetch(self.flows.get(slot.index())?);
         Some(slot)

@@ -67,14 +67,14 @@ impl Chunk {
             let packet = self.packets.get(index as usize)?;
             index = self.next[index as usize];
             // The next packet arrives in the cache while the meter processes this packet.
-            self.expect(index);
+            self.prefetch(index);
             Some(packet.packet())
         })
     }
 
     /// Prefetches a packet: a chain follows no pattern that a hardware prefetcher recognises.
     #[inline]
-    pub(crate) fn expect(&self, index: u32) {
+    pub(crate) fn prefetch(&self, index: u32) {
         if let Some(packet) = self.packets.get(index as usize) {
             prefetch(packet.packet());
         }
@@ -191,7 +191,7 @@ impl Places {
             // With few flows, their state stays in the cache and a prefetch only costs time.
             if self.table.len() > MANY_FLOWS
                 && let Some(arrival) = chunk.packets.get(index + AHEAD)
-                && let Some(slot) = self.table.expect(arrival)
+                && let Some(slot) = self.table.prefetch(arrival)
                 && let Some(latest) = self.latest.get(slot.index())
             {
                 prefetch(latest);
@@ -245,7 +245,7 @@ impl Places {
 
 /// Prefetches the state of a flow.
 #[inline]
-pub(crate) fn expect<T>(states: &[T], slot: Slot) {
+pub(crate) fn prefetch_state<T>(states: &[T], slot: Slot) {
     if states.len() > MANY_FLOWS / SHARDS
         && let Some(state) = states.get(slot.index() / SHARDS)
     {

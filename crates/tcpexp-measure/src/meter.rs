@@ -5,7 +5,7 @@ use std::thread;
 
 use tcpexp_flow::{Arrival, Datagram, Flow, FlowPacket, Segment, Slot};
 
-use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, expect};
+use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, prefetch_state};
 use crate::metered::Metered;
 use crate::ring::{Stage, UntilError};
 use tcpexp_flow::Packets;
@@ -30,7 +30,7 @@ pub trait Meter: Send {
     fn datagram(&mut self, _datagram: &Datagram, _rows: &mut impl Extend<Self::Row>) {}
 
     /// Prefetches heap data: a packet of the flow follows soon.
-    fn expect(&self) {}
+    fn prefetch(&self) {}
 
     /// Ends the flow; `flow` is its final state in the flow table.
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>);
@@ -52,9 +52,9 @@ impl<M: Meter> Meter for Option<M> {
         }
     }
 
-    fn expect(&self) {
+    fn prefetch(&self) {
         if let Some(meter) = self {
-            meter.expect();
+            meter.prefetch();
         }
     }
 
@@ -213,9 +213,9 @@ impl<M: Meter> Shard<M> {
         }
         let Self { meters } = self;
         for (turn, (slot, first)) in part.chains.iter().enumerate() {
-            expect_ahead(meters, &part.chains, turn);
+            prefetch_ahead(meters, &part.chains, turn);
             if let Some((_, first)) = part.chains.get(turn + FLOWS_AHEAD) {
-                chunk.expect(*first);
+                chunk.prefetch(*first);
             }
             let Some(Some(meter)) = meters.get_mut(slot.index() / SHARDS) else {
                 continue;
@@ -231,7 +231,7 @@ impl<M: Meter> Shard<M> {
         // Rows of the ends of flows follow all other rows of the chunk.
         rows.record = u64::MAX;
         for (turn, (slot, flow)) in part.ended.iter().enumerate() {
-            expect_ahead(meters, &part.ended, turn);
+            prefetch_ahead(meters, &part.ended, turn);
             if let Some(place) = meters.get_mut(slot.index() / SHARDS) {
                 if let Some(meter) = place {
                     meter.end(flow, rows);
@@ -252,15 +252,15 @@ impl<M: Meter> Shard<M> {
 
 /// Prefetches the next meters.
 #[inline]
-fn expect_ahead<M: Meter, T>(meters: &[Option<M>], list: &[(Slot, T)], turn: usize) {
+fn prefetch_ahead<M: Meter, T>(meters: &[Option<M>], list: &[(Slot, T)], turn: usize) {
     if let Some((slot, _)) = list.get(turn + FLOWS_AHEAD) {
-        expect(meters, *slot);
+        prefetch_state(meters, *slot);
     }
     // The heap of a meter can be prefetched only once the meter itself is in the cache.
     if let Some((slot, _)) = list.get(turn + 1)
         && let Some(Some(meter)) = meters.get(slot.index() / SHARDS)
     {
-        meter.expect();
+        meter.prefetch();
     }
 }
 

@@ -87,7 +87,7 @@ impl Capture<'_> {
             Some(found) if !self.finished => found,
             _ => self.find()?,
         };
-        expect_after(&found, self.source.window());
+        prefetch_next(&found, self.source.window());
         if let Ok(at) = found.at
             && !self.progress.follows(at)
         {
@@ -338,7 +338,7 @@ fn taken<'a>(
 /// Prefetches a record after the one at the start of the window. Without it, `flows` takes 1.2 times
 /// the processor time.
 #[inline]
-fn expect_after(found: &Found, window: &[u8]) {
+fn prefetch_next(found: &Found, window: &[u8]) {
     let ahead = if found.record_bytes <= SHORT_BYTES {
         AHEAD_BYTES
     } else {

@@ -217,8 +217,8 @@ impl Meter for Connection {
     }
 
     #[inline]
-    fn expect(&self) {
-        self.halves.iter().for_each(Half::expect);
+    fn prefetch(&self) {
+        self.halves.iter().for_each(Half::prefetch);
     }
 
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<ConnectionSummary>) {

@@ -130,8 +130,8 @@ impl Half {
 
     /// Prefetches heap data.
     #[inline]
-    pub(super) fn expect(&self) {
-        self.outstanding.expect();
+    pub(super) fn prefetch(&self) {
+        self.outstanding.prefetch();
         if let Some(last) = self.rtt.last_stored() {
             prefetch(last);
         }

@@ -30,7 +30,7 @@ impl Outstanding {
 
     /// Prefetches the segment after the oldest.
     #[inline]
-    pub(super) fn expect(&self) {
+    pub(super) fn prefetch(&self) {
         if let Some(next) = self.others.front() {
             prefetch(next);
         }

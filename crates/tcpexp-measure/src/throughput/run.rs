@@ -118,7 +118,7 @@ impl ThroughputCounter {
         for place in 0..arrivals.len() {
             if self.table.len() > MANY_FLOWS
                 && let Some(later) = arrivals.get(place + AHEAD)
-                && let Some(slot) = self.table.expect(later)
+                && let Some(slot) = self.table.prefetch(later)
                 && let Some(bins) = self.flows.get(slot.index())
             {
                 prefetch(bins);

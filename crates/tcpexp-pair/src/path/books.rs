@@ -113,7 +113,7 @@ impl FlowBooks {
 
     /// Prefetches the book of a direction.
     #[inline]
-    fn expect(&self, flow: FlowId, direction: Direction) {
+    fn prefetch(&self, flow: FlowId, direction: Direction) {
         let page = self.0.get(flow.0 as usize / PAGE);
         if let Some(Some(page)) = page
             && let Some(direction) =
@@ -192,7 +192,7 @@ impl Books {
                 .enumerate()
                 .map(|(place, outcome)| {
                     if let Some(later) = outcomes.get(place + AHEAD) {
-                        self.flows.expect(later.flow, later.direction);
+                        self.flows.prefetch(later.flow, later.direction);
                     }
                     self.packet(outcome)
                 })

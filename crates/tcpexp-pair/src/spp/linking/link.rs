@@ -141,7 +141,7 @@ impl Linker {
 
     /// Prefetches the flow in `slot` at `point`.
     #[inline]
-    pub(in crate::spp) fn expect(&self, point: Point, slot: Slot) {
+    pub(in crate::spp) fn prefetch(&self, point: Point, slot: Slot) {
         // A flow may begin between this packet and its own.
         if let Some(local) = self.flows[point.index()].get(slot.index()) {
             prefetch(&local.state);

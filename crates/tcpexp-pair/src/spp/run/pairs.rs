@@ -36,7 +36,7 @@ impl Pairs {
     }
 
     #[inline]
-    pub(super) fn expect(&self, flow: FlowId) {
+    pub(super) fn prefetch(&self, flow: FlowId) {
         if let Some(Some(pair)) = self.0.get(flow.0 as usize / SHARDS) {
             prefetch(&**pair);
         }

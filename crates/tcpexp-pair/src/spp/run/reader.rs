@@ -206,7 +206,7 @@ impl Chunk {
         let ahead = linker.ahead(point);
         while let Some(sighting) = self.sightings.get(self.position) {
             if let Some(later) = self.sightings.get(self.position.saturating_add(ahead)) {
-                linker.expect(point, later.slot);
+                linker.prefetch(point, later.slot);
             }
             while let Some(begins) = self.began.get(self.flows_begun)
                 && begins.place == self.position

@@ -97,7 +97,7 @@ impl Shard {
         let ahead = self.pairs.ahead();
         for (place, event) in departures.iter().enumerate() {
             if let Some(later) = departures.get(place.saturating_add(ahead)) {
-                self.pairs.expect(later.flow);
+                self.pairs.prefetch(later.flow);
             }
             self.depart(event, setting);
         }
@@ -211,7 +211,7 @@ impl Shard {
         let in_order = arrivals.make_contiguous();
         for (place, event) in in_order[..due].iter().enumerate() {
             if let Some(later) = in_order.get(place.saturating_add(ahead)) {
-                self.pairs.expect(later.flow);
+                self.pairs.prefetch(later.flow);
             }
             let later = &in_order[place + 1..in_order.len().min(place + 1 + LOOK_AHEAD)];
             let is_twin = |later: &Event| {
