@@ -1,6 +1,6 @@
 //! What the reports of `rtt` and `path` share.
 
-use tcpexp::{CaptureInfo, PathReport, RttReport, Segment, SegmentReport};
+use tcpexp::{CaptureInfo, PathReport, PathSegment, RttReport, SegmentReport};
 use tcpexp_pair::path::{CaptureLoss, PathTotals};
 use tcpexp_pair::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
 use tcpexp_units::{TimeDelta, counted};
@@ -72,7 +72,7 @@ impl Basis<'_> {
 impl<'a> Basis<'a> {
     /// The basis of a measurement between two of several points.
     pub(crate) fn of_segment(measured: &'a SegmentReport) -> Self {
-        let Segment { from, to } = measured.segment;
+        let PathSegment { from, to } = measured.segment;
         Self {
             points: [from, to].map(PointName::numbered),
             ..Self::from(&measured.report)

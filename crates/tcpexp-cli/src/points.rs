@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use tcpexp::{
-    CaptureInfo, PathBatch, PointsReport, Recording, Segment, SegmentReport, given_up_warning,
+    CaptureInfo, PathBatch, PathSegment, PointsReport, Recording, SegmentReport, given_up_warning,
     not_held_warning, path_along,
 };
 use tcpexp_pair::path::PathFlow;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     }
     let paths = [&args.src, &args.dst].into_iter().chain(&args.more);
     let paths: Vec<&PathBuf> = paths.collect();
-    let whole = Segment {
+    let whole = PathSegment {
         from: 0,
         to: paths.len() - 1,
     };
@@ -97,11 +97,11 @@ struct Results {
     sheet: Sheet<PointsRow>,
     flows: Option<SideTable<PointsFlowRow>>,
     table: TopPoints,
-    seen: HashMap<Segment, Seen>,
+    seen: HashMap<PathSegment, Seen>,
 }
 
 impl Results {
-    fn new(args: &PathArgs, whole: Segment) -> anyhow::Result<Self> {
+    fn new(args: &PathArgs, whole: PathSegment) -> anyhow::Result<Self> {
         let create_flows = |path: &PathBuf| SideTable::create(path, points_flow_columns());
         Ok(Self {
             labels: Labels::default(),
@@ -112,7 +112,12 @@ impl Results {
         })
     }
 
-    fn take(&mut self, args: &PathArgs, segment: Segment, batch: PathBatch) -> anyhow::Result<()> {
+    fn take(
+        &mut self,
+        args: &PathArgs,
+        segment: PathSegment,
+        batch: PathBatch,
+    ) -> anyhow::Result<()> {
         for flow in &batch.flows {
             self.begin(args, flow);
         }
@@ -141,7 +146,7 @@ impl Results {
         }
     }
 
-    fn end(&mut self, segment: Segment, flow: PathFlow) -> anyhow::Result<()> {
+    fn end(&mut self, segment: PathSegment, flow: PathFlow) -> anyhow::Result<()> {
         self.table.count(segment);
         if self.labels.remove(&flow.summary.flow.flow).is_none() {
             return Ok(());
@@ -260,7 +265,7 @@ fn warnings(report: &PointsReport, points: &[Recording]) -> Vec<String> {
 fn missed(report: &PointsReport, place: usize) -> u64 {
     let mut missed = [0; 2];
     for one in measured(report) {
-        let Segment { from, to } = one.segment;
+        let PathSegment { from, to } = one.segment;
         let (point, towards) = match place {
             place if place == from => (Point::Src, PathDirection::Back),
             place if place == to => (Point::Dst, PathDirection::Out),

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use tcpexp_pair::path::{PathPacket, Segment};
+use tcpexp_pair::path::{PathPacket, PathSegment};
 
 use crate::columns::{Builder, Columns};
 use crate::labels::{Labelled, label_at_source_columns};
@@ -11,7 +11,7 @@ use crate::labels::{Labelled, label_at_source_columns};
 #[derive(Clone, Debug)]
 pub struct PointsRow {
     /// The two points.
-    pub segment: Segment,
+    pub segment: PathSegment,
     /// The packet between them.
     pub packet: Labelled<PathPacket>,
 }
@@ -36,7 +36,7 @@ pub fn points_columns() -> Columns<PointsRow> {
 /// Adds the column of the two points of a row.
 pub(crate) fn segment_column<R: 'static>(
     columns: Builder<R>,
-    segment: fn(&R) -> Segment,
+    segment: fn(&R) -> PathSegment,
 ) -> Builder<R> {
     columns.text(
         "segment",

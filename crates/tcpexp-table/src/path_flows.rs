@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use tcpexp_flow::Direction;
-use tcpexp_pair::path::{DelaySummary, PathFlow, PathSummary, Segment};
+use tcpexp_pair::path::{DelaySummary, PathFlow, PathSegment, PathSummary};
 use tcpexp_pair::spp::{PairedFlow, PathDirection};
 use tcpexp_units::TimeDelta;
 
@@ -41,13 +41,13 @@ impl PathFlowRow {
 /// One direction of a flow between two of several points.
 #[derive(Clone, Debug)]
 pub struct PointsFlowRow {
-    segment: Segment,
+    segment: PathSegment,
     row: PathFlowRow,
 }
 
 impl PointsFlowRow {
     /// The rows of a finished flow: forward, then reverse.
-    pub fn of(segment: Segment, flow: PathFlow) -> [Self; 2] {
+    pub fn of(segment: PathSegment, flow: PathFlow) -> [Self; 2] {
         PathFlowRow::of(flow).map(|row| Self { segment, row })
     }
 }

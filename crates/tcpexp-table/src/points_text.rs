@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_pair::path::{PathFlow, PathSummary, Segment};
+use tcpexp_pair::path::{PathFlow, PathSegment, PathSummary};
 use tcpexp_pair::spp::PathDirection;
 
 use crate::order::ordered;
@@ -17,7 +17,7 @@ const WAYS: [&str; 2] = ["out", "back"];
 /// The flows with the most packets on a path of several segments.
 #[derive(Clone, Debug)]
 pub struct TopPoints {
-    whole: Segment,
+    whole: PathSegment,
     top: Top<PathFlow>,
     flows: u64,
     /// Set once all flows of the whole path are known.
@@ -31,14 +31,14 @@ struct Shown {
     rest: Rest,
     places: HashMap<FlowId, usize>,
     /// Segments of each flow, in the order along the path.
-    segments: Vec<Vec<(Segment, PathFlow)>>,
+    segments: Vec<Vec<(PathSegment, PathFlow)>>,
 }
 
 /// All flows between two points.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentTotal<'a> {
     /// The two points.
-    pub segment: Segment,
+    pub segment: PathSegment,
     /// Totals, by [`PathDirection::index`].
     pub path_directions: &'a [PathSummary; 2],
     /// False if the error of one-way delays is unbounded.
@@ -49,7 +49,7 @@ ordered!(TopPoints, top, ORDERS);
 
 impl TopPoints {
     /// Shows at most `most` flows of the path from the first point of `whole` to its second.
-    pub fn new(whole: Segment, most: usize) -> Self {
+    pub fn new(whole: PathSegment, most: usize) -> Self {
         Self {
             whole,
             top: Top::new(most, |flow| {
@@ -62,12 +62,12 @@ impl TopPoints {
     }
 
     /// Counts a finished flow of the whole path.
-    pub fn count(&mut self, segment: Segment) {
+    pub fn count(&mut self, segment: PathSegment) {
         self.flows += u64::from(segment == self.whole);
     }
 
     /// Adds a finished flow. All flows of the whole path come before those of segments.
-    pub fn add(&mut self, segment: Segment, flow: PathFlow) {
+    pub fn add(&mut self, segment: PathSegment, flow: PathFlow) {
         if segment == self.whole {
             self.top.add(flow);
             return;
@@ -93,7 +93,7 @@ impl TopPoints {
         for segments in &mut shown.segments {
             segments.sort_by_key(|(segment, _)| *segment);
         }
-        let is_known = |segment: Segment| {
+        let is_known = |segment: PathSegment| {
             let total = totals.iter().find(|total| total.segment == segment);
             total.is_some_and(|total| total.is_offset_known)
         };
@@ -146,8 +146,8 @@ fn of_all<'a>(flows: u64, totals: &[SegmentTotal<'a>]) -> Section<'a> {
 
 fn of_direction<'a>(
     direction: Direction,
-    parts: &[(Segment, &'a PathFlow)],
-    is_known: impl Fn(Segment) -> bool,
+    parts: &[(PathSegment, &'a PathFlow)],
+    is_known: impl Fn(PathSegment) -> bool,
 ) -> Vec<Line<'a>> {
     let mut ways = parts
         .iter()
@@ -165,7 +165,7 @@ fn of_direction<'a>(
 fn lines<'a>(
     heading: &str,
     way: PathDirection,
-    mut parts: Vec<(Segment, &'a PathSummary, bool)>,
+    mut parts: Vec<(PathSegment, &'a PathSummary, bool)>,
 ) -> Vec<Line<'a>> {
     if way == PathDirection::Back
         && let Some((_, segments)) = parts.split_last_mut()
@@ -192,7 +192,7 @@ fn lines<'a>(
 }
 
 /// The points in the order in which packets pass them.
-fn name(segment: Segment, way: PathDirection) -> String {
+fn name(segment: PathSegment, way: PathDirection) -> String {
     let [from, to] = match way {
         PathDirection::Out => [segment.from, segment.to],
         PathDirection::Back => [segment.to, segment.from],
@@ -209,8 +209,11 @@ mod tests {
     use super::*;
     use crate::testdata::{bulk, rtt_micros};
 
-    const WHOLE: Segment = Segment { from: 0, to: 2 };
-    const PARTS: [Segment; 2] = [Segment { from: 0, to: 1 }, Segment { from: 1, to: 2 }];
+    const WHOLE: PathSegment = PathSegment { from: 0, to: 2 };
+    const PARTS: [PathSegment; 2] = [
+        PathSegment { from: 0, to: 1 },
+        PathSegment { from: 1, to: 2 },
+    ];
 
     /// A path of `owd_micros` that loses `lost` of 10 000 packets.
     fn summary(lost: u64, missed: u64, owd_micros: i64) -> PathSummary {

@@ -179,7 +179,7 @@ pub use tcpexp_measure::sender::{CwndSource, Phase, Profile, SenderRow, SenderSa
 pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputRow};
 pub use tcpexp_measure::verdict::{Cause, Verdict};
 pub use tcpexp_measure::{MissedData, Position};
-pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathTotals, Segment};
+pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathSegment, PathTotals};
 pub use tcpexp_pair::spp::{
     Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,
 };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_pair::path::{PathBatch, PathFlow, Segment};
+use tcpexp_pair::path::{PathBatch, PathFlow, PathSegment};
 use tcpexp_pair::spp::{LocalFlow, PairedFlow, PathDirection, Point, Totals};
 
 /// Numbers the flows of several pairs of captures.
@@ -32,7 +32,7 @@ struct Known {
 /// The flows of one pair of captures.
 #[derive(Debug)]
 pub(crate) struct OfSegment {
-    segment: Segment,
+    segment: PathSegment,
     /// Flows by their number in this pair.
     flows: HashMap<FlowId, Renamed>,
     /// Number of flows found so far.
@@ -48,7 +48,7 @@ struct Renamed {
 }
 
 impl OfSegment {
-    pub(crate) fn new(segment: Segment) -> Self {
+    pub(crate) fn new(segment: PathSegment) -> Self {
         Self {
             segment,
             flows: HashMap::new(),
@@ -98,7 +98,7 @@ impl Numbering {
     }
 
     fn found(&mut self, pair: &mut OfSegment, flow: &PairedFlow) -> PairedFlow {
-        let Segment { from, to } = pair.segment;
+        let PathSegment { from, to } = pair.segment;
         let [src, dst] = flow.local;
         let keys = [(from, src.flow), (to, dst.flow)];
         let before = [0, 1].into_iter().find_map(|end: usize| {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_pair::path::{self, FirstPass, FromPath, PathBatch, SeenAt, SeenBeyond, Segment};
+use tcpexp_pair::path::{self, FirstPass, FromPath, PathBatch, PathSegment, SeenAt, SeenBeyond};
 use tcpexp_pair::spp::{Alignment, ClockModel, JointClocks, LeastDelays, Options, PathClocks};
 use tcpexp_units::TimeDelta;
 
@@ -26,7 +26,7 @@ pub struct PointsReport {
 #[derive(Debug)]
 pub struct SegmentReport {
     /// The two points.
-    pub segment: Segment,
+    pub segment: PathSegment,
     /// The measurement between them. The offset of the whole path's clocks is the sum of the
     /// segments' offsets, and its error the sum of their errors. If a capture between the ends is much
     /// shorter, the packets of the ends determine the clocks.
@@ -59,7 +59,7 @@ pub struct SegmentReport {
 pub fn path_along<E: From<Error> + Send>(
     points: &[Recording],
     options: &PathOptions,
-    mut sink: impl FnMut(Segment, PathBatch) -> Result<(), E> + Send,
+    mut sink: impl FnMut(PathSegment, PathBatch) -> Result<(), E> + Send,
 ) -> Result<PointsReport, E> {
     let PathOptions { reading, spp } = options;
     let spp = *spp;
@@ -68,14 +68,17 @@ pub fn path_along<E: From<Error> + Send>(
     let mut near = VecDeque::new();
     let mut clocks = Vec::new();
     for from in 0..last {
-        let (alignment, clock) = settled(&views, Segment { from, to: from + 1 }, spp)?;
+        let (alignment, clock) = settled(&views, PathSegment { from, to: from + 1 }, spp)?;
         near.push_back(alignment);
         clocks.push(clock);
     }
     let clocks = PathClocks::new(clocks);
     // The evidence on a segment comes from the pairs before it.
-    let order =
-        (0..last).flat_map(|from| (from + 1..=last).rev().map(move |to| Segment { from, to }));
+    let order = (0..last).flat_map(|from| {
+        (from + 1..=last)
+            .rev()
+            .map(move |to| PathSegment { from, to })
+    });
     let mut pairs = Vec::new();
     for segment in order {
         let known = if segment.joins_neighbours() {
@@ -98,7 +101,7 @@ pub fn path_along<E: From<Error> + Send>(
     };
     for pair in pairs {
         let segment = pair.segment;
-        let is_whole = segment == Segment { from: 0, to: last };
+        let is_whole = segment == PathSegment { from: 0, to: last };
         let mut flows = OfSegment::new(segment);
         let mut at_other = <[SeenAt; 2]>::default();
         let measured = pair.measure::<E>(&views, beyond(segment, &seen), spp, |batch| {
@@ -148,7 +151,7 @@ fn views<'a>(points: &'a [Recording], reading: &'a Reading) -> Result<Vec<View<'
 /// What two captures have in common, and their clocks as the fastest packets show them.
 fn settled(
     views: &[View<'_>],
-    segment: Segment,
+    segment: PathSegment,
     spp: Options,
 ) -> Result<(Alignment, ClockModel), Error> {
     let [src, dst] = ends(views, segment);
@@ -158,13 +161,13 @@ fn settled(
     Ok((alignment, clock))
 }
 
-fn ends<'a>(views: &[View<'a>], segment: Segment) -> [View<'a>; 2] {
+fn ends<'a>(views: &[View<'a>], segment: PathSegment) -> [View<'a>; 2] {
     [views[segment.from], views[segment.to]]
 }
 
 /// Two points, before the last pass over their captures.
 struct Pair {
-    segment: Segment,
+    segment: PathSegment,
     alignment: Alignment,
     first: FirstPass,
     clocks: JointClocks,
@@ -174,7 +177,7 @@ struct Pair {
 impl Pair {
     fn of(
         views: &[View<'_>],
-        segment: Segment,
+        segment: PathSegment,
         alignment: Alignment,
         clocks: &PathClocks,
         spp: Options,
@@ -242,20 +245,20 @@ fn share_misses(pairs: &mut [Pair]) {
     let points = pairs.iter().map(|pair| pair.segment.to + 1).max();
     let mut missed = vec![0; points.unwrap_or(0)];
     for pair in &*pairs {
-        let Segment { from, to } = pair.segment;
+        let PathSegment { from, to } = pair.segment;
         for (point, packets) in [from, to].into_iter().zip(pair.first.missed) {
             missed[point] = packets.max(missed[point]);
         }
     }
     for pair in pairs {
-        let Segment { from, to } = pair.segment;
+        let PathSegment { from, to } = pair.segment;
         pair.first.missed = [missed[from], missed[to]];
     }
 }
 
 /// The packets of a segment that captures beyond it show, by
 /// [`PathDirection::index`](tcpexp_pair::spp::PathDirection::index).
-fn beyond(segment: Segment, seen: &[(Segment, [SeenAt; 2])]) -> [SeenBeyond; 2] {
+fn beyond(segment: PathSegment, seen: &[(PathSegment, [SeenAt; 2])]) -> [SeenBeyond; 2] {
     let mut beyond = <[SeenBeyond; 2]>::default();
     for (other, [out, back]) in seen {
         if other.from == segment.from && other.to > segment.to {

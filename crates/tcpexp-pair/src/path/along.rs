@@ -14,21 +14,21 @@ use crate::spp::{self, Alignment, JointClocks, LeastDelay, LeastDelays, Options,
 ///
 /// Shown with numbers from 1: `1>2` is from the first point to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Segment {
+pub struct PathSegment {
     /// The point nearer to the first.
     pub from: usize,
     /// The point further from the first.
     pub to: usize,
 }
 
-impl Segment {
+impl PathSegment {
     /// True if no point of the path lies between the two.
     pub const fn joins_neighbours(self) -> bool {
         self.to == self.from + 1
     }
 }
 
-impl fmt::Display for Segment {
+impl fmt::Display for PathSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}>{}", self.from + 1, self.to + 1)
     }

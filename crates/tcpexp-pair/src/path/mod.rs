@@ -34,7 +34,7 @@ mod run;
 mod summary;
 mod timeline;
 
-pub use along::{FromPath, Segment, first_pass_along, measure_along};
+pub use along::{FromPath, PathSegment, first_pass_along, measure_along};
 pub use beyond::{SeenAt, SeenBeyond};
 pub use books::PathBatch;
 pub use capture_loss::CaptureLoss;

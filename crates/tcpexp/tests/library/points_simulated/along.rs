@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::common::spooled;
-use tcpexp::{Error, PathOptions, PointsReport, Segment, path_along};
+use tcpexp::{Error, PathOptions, PathSegment, PointsReport, path_along};
 use tcpexp_pair::path::{PathFlow, PathPacket, PathSummary};
 use tcpexp_pair::spp::{Fate, PathDirection};
 use tcpexp_testkit::{Direction, PacketTruth, Scenario, Sightings, Truth, simulate};
@@ -13,8 +13,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 pub(super) struct Along {
     pub(super) truth: Truth,
     pub(super) points: usize,
-    pub(super) rows: BTreeMap<Segment, Vec<PathPacket>>,
-    pub(super) flows: BTreeMap<Segment, Vec<PathFlow>>,
+    pub(super) rows: BTreeMap<PathSegment, Vec<PathPacket>>,
+    pub(super) flows: BTreeMap<PathSegment, Vec<PathFlow>>,
     pub(super) report: PointsReport,
 }
 
@@ -44,18 +44,18 @@ pub(super) fn along(scenario: &Scenario) -> Along {
 }
 
 impl Along {
-    pub(super) fn whole(&self) -> Segment {
-        Segment {
+    pub(super) fn whole(&self) -> PathSegment {
+        PathSegment {
             from: 0,
             to: self.points - 1,
         }
     }
 
-    pub(super) fn segments(&self) -> impl Iterator<Item = Segment> {
-        (0..self.points - 1).map(|from| Segment { from, to: from + 1 })
+    pub(super) fn segments(&self) -> impl Iterator<Item = PathSegment> {
+        (0..self.points - 1).map(|from| PathSegment { from, to: from + 1 })
     }
 
-    pub(super) fn totals(&self, segment: Segment, way: PathDirection) -> &PathSummary {
+    pub(super) fn totals(&self, segment: PathSegment, way: PathDirection) -> &PathSummary {
         let near = self.report.segments.iter();
         let mut all = near.chain(&self.report.whole);
         let found = all.find(|report| report.segment == segment).unwrap();
@@ -77,7 +77,7 @@ impl Along {
     }
 
     /// True number of packets lost between two points.
-    pub(super) fn lost(&self, segment: Segment, way: PathDirection) -> u64 {
+    pub(super) fn lost(&self, segment: PathSegment, way: PathDirection) -> u64 {
         let direction = direction(way);
         let on = |packet: &&PacketTruth| {
             packet.direction == direction
@@ -98,7 +98,7 @@ impl Along {
     }
 
     /// The measured delay of each packet of a segment.
-    pub(super) fn delays(&self, segment: Segment) -> HashMap<u64, TimeDelta> {
+    pub(super) fn delays(&self, segment: PathSegment) -> HashMap<u64, TimeDelta> {
         let delivered = |row: &PathPacket| {
             let upstream = match row.path_direction {
                 PathDirection::Out => segment.from,
@@ -151,7 +151,7 @@ impl Along {
     pub(super) fn assert_delays_are_true(&self) {
         let all = self.report.segments.iter().chain(&self.report.whole);
         for measured in all {
-            let Segment { from, to } = measured.segment;
+            let PathSegment { from, to } = measured.segment;
             assert_eq!(measured.contradiction, None);
             let error = measured.report.clock.offset().error().unwrap();
             // Residual skew, which the error of the offset does not cover.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::common::spooled;
 use along::{along, direction};
-use tcpexp::Segment;
+use tcpexp::PathSegment;
 use tcpexp_pair::path::PathPacket;
 use tcpexp_pair::spp::{Fate, PathDirection};
 use tcpexp_testkit::{CaptureSpec, Direction, Middle, Path, Scenario, TcpLoad, UdpLoad, simulate};
@@ -121,7 +121,7 @@ fn packets_that_a_middle_capture_missed_are_not_lost() {
     let mut scenario = three_hops();
     scenario.middles[0].missed_ppm = 20_000;
     let found = along(&scenario);
-    let [first, second, _] = [0, 1, 2].map(|from| Segment { from, to: from + 1 });
+    let [first, second, _] = [0, 1, 2].map(|from| PathSegment { from, to: from + 1 });
     let at_middle: HashMap<u64, Timestamp> = found.times(1);
     for (segment, way) in [(first, PathDirection::Out), (second, PathDirection::Back)] {
         let totals = found.totals(segment, way);
@@ -271,7 +271,7 @@ fn two_points_have_one_segment_and_the_rows_of_two_captures() {
         rows
     };
     assert_eq!(
-        of_rows(&found.rows[&Segment { from: 0, to: 1 }]),
+        of_rows(&found.rows[&PathSegment { from: 0, to: 1 }]),
         of_rows(&expected.packets)
     );
 }
