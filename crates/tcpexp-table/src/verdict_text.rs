@@ -1,7 +1,7 @@
 //! Verdicts as text for a terminal.
 
 use tcpexp_flow::Direction;
-use tcpexp_measure::verdict::{Cause, Evidence, Opening, Verdict};
+use tcpexp_measure::verdict::{Evidence, LimitCause, Opening, Verdict};
 use tcpexp_measure::{Position, SenderLabel};
 use tcpexp_pair::spp::TickMeter;
 use tcpexp_units::TimeDelta;
@@ -36,10 +36,10 @@ fn limited(name: &str, verdict: &Verdict, width: usize) -> Vec<String> {
     let main = |cause| format!("{}, {}", words(cause), share(verdict, cause));
     let first = verdict.causes().first().copied();
     let parts = match (verdict.main, first) {
-        (Cause::NotCertain, None | Some(Cause::NotCertain)) => {
+        (LimitCause::NotCertain, None | Some(LimitCause::NotCertain)) => {
             vec![format!("{name} limited by no certain cause")]
         }
-        (Cause::NotCertain, Some(most)) => vec![
+        (LimitCause::NotCertain, Some(most)) => vec![
             format!("{name} limited by no certain cause;"),
             format!("longest by {}", main(most)),
         ],
@@ -73,20 +73,20 @@ fn page(one: &Labelled<Verdict, SenderLabel>, width: usize) -> String {
 }
 
 /// The cause in words.
-const fn words(cause: Cause) -> &'static str {
+const fn words(cause: LimitCause) -> &'static str {
     match cause {
-        Cause::Setup => "the connection setup: the TCP handshake",
-        Cause::Tls => "the TLS handshake",
-        Cause::Application => "the sender's application",
-        Cause::ReceiverWindow => "the receiver's window",
-        Cause::WindowGrowth => "the growing congestion window",
-        Cause::Loss => "losses without a queue",
-        Cause::Policing => "a policer",
-        Cause::PathCapacity => "the capacity of the path",
-        Cause::OwnQueue => "a long queue that the sender fills itself",
-        Cause::OthersQueue => "a queue that others fill",
-        Cause::Timeouts => "retransmission timeouts",
-        Cause::NotCertain => "no certain cause",
+        LimitCause::Setup => "the connection setup: the TCP handshake",
+        LimitCause::Tls => "the TLS handshake",
+        LimitCause::Application => "the sender's application",
+        LimitCause::ReceiverWindow => "the receiver's window",
+        LimitCause::WindowGrowth => "the growing congestion window",
+        LimitCause::Loss => "losses without a queue",
+        LimitCause::Policing => "a policer",
+        LimitCause::PathCapacity => "the capacity of the path",
+        LimitCause::OwnQueue => "a long queue that the sender fills itself",
+        LimitCause::OthersQueue => "a queue that others fill",
+        LimitCause::Timeouts => "retransmission timeouts",
+        LimitCause::NotCertain => "no certain cause",
     }
 }
 
@@ -111,40 +111,42 @@ fn first_window(verdict: &Verdict) -> Option<&'static str> {
 }
 
 /// What would change it.
-const fn advice(cause: Cause, position: Option<Position>) -> &'static str {
+const fn advice(cause: LimitCause, position: Option<Position>) -> &'static str {
     match cause {
-        Cause::Setup => {
+        LimitCause::Setup => {
             "look for lost SYNs and slow answers with `tcpexp explain`; reuse connections, or save a round trip with TCP Fast Open"
         }
-        Cause::Tls => {
+        LimitCause::Tls => {
             "look for a slow answer or a lost flight with `tcpexp explain`; reuse connections, or save round trips with TLS 1.3 and resumed sessions"
         }
-        Cause::Application => {
+        LimitCause::Application => {
             "the network could carry more: look at what the sender waits for, such as its disk, its CPU, a rate limit, or a send buffer that is smaller than the bandwidth-delay product"
         }
-        Cause::ReceiverWindow => {
+        LimitCause::ReceiverWindow => {
             "raise the receiver's buffer (tcp_rmem on Linux) above the bandwidth-delay product, or let its application read faster"
         }
-        Cause::WindowGrowth => {
+        LimitCause::WindowGrowth => {
             "the transfer ends before the window is large: a shorter round-trip time, a larger initial window or a connection that is used again would help"
         }
-        Cause::Loss => {
+        LimitCause::Loss => {
             "find the lossy link (radio, a bad cable, a duplex mismatch): with two captures, `tcpexp path` counts its losses; BBR suffers less from them than CUBIC or Reno"
         }
-        Cause::Policing => {
+        LimitCause::Policing => {
             "a shaper in place of the policer, or pacing below its rate, would avoid the losses; the rate is a limit of the network"
         }
-        Cause::PathCapacity => "the sender uses what the path has: only more capacity would help",
-        Cause::OwnQueue => {
+        LimitCause::PathCapacity => {
+            "the sender uses what the path has: only more capacity would help"
+        }
+        LimitCause::OwnQueue => {
             "the path is full, so only more capacity makes the transfer faster; a shorter or managed queue (CoDel, CAKE) would remove the delay"
         }
-        Cause::OthersQueue => {
+        LimitCause::OthersQueue => {
             "other traffic shares the bottleneck: more capacity, or a queue that separates flows (FQ-CoDel, CAKE)"
         }
-        Cause::Timeouts => {
+        LimitCause::Timeouts => {
             "look for outages and lost retransmissions with `tcpexp explain`; SACK and timestamps avoid some timeouts"
         }
-        Cause::NotCertain => match position {
+        LimitCause::NotCertain => match position {
             Some(Position::Sender) => {
                 "a longer capture, or a second one at the receiver, may show more"
             }
@@ -156,19 +158,19 @@ const fn advice(cause: Cause, position: Option<Position>) -> &'static str {
 }
 
 /// The evidence for a cause.
-fn evidence(verdict: &Verdict, cause: Cause) -> String {
+fn evidence(verdict: &Verdict, cause: LimitCause) -> String {
     let seen = &verdict.evidence;
     let mut parts = match cause {
-        Cause::OwnQueue | Cause::PathCapacity | Cause::OthersQueue => queue(seen),
-        Cause::Loss | Cause::Policing => losses(seen),
-        Cause::Timeouts => vec![counted(seen.timeouts, "timeout"), repaired(seen)],
-        Cause::NotCertain => match unresolved(seen) {
+        LimitCause::OwnQueue | LimitCause::PathCapacity | LimitCause::OthersQueue => queue(seen),
+        LimitCause::Loss | LimitCause::Policing => losses(seen),
+        LimitCause::Timeouts => vec![counted(seen.timeouts, "timeout"), repaired(seen)],
+        LimitCause::NotCertain => match unresolved(seen) {
             Some(why) => [vec![why], missed(seen)].concat(),
             None => [missed(seen), queue(seen), losses(seen)].concat(),
         },
-        Cause::Setup => seen.opening.as_ref().map(handshake).unwrap_or_default(),
-        Cause::Tls => seen.opening.and_then(tls).into_iter().collect(),
-        Cause::Application | Cause::ReceiverWindow | Cause::WindowGrowth => vec![],
+        LimitCause::Setup => seen.opening.as_ref().map(handshake).unwrap_or_default(),
+        LimitCause::Tls => seen.opening.and_then(tls).into_iter().collect(),
+        LimitCause::Application | LimitCause::ReceiverWindow | LimitCause::WindowGrowth => vec![],
     };
     let whole = verdict.times[cause.index()];
     parts.push(match verdict.longest[cause.index()] {
@@ -309,7 +311,7 @@ fn losses(seen: &Evidence) -> Vec<String> {
     parts
 }
 
-fn share(verdict: &Verdict, cause: Cause) -> String {
+fn share(verdict: &Verdict, cause: LimitCause) -> String {
     if verdict.duration <= TimeDelta::ZERO {
         return NO_VALUE.to_owned();
     }

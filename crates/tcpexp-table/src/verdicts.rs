@@ -1,6 +1,6 @@
 //! The table of `tcpexp why`: a row per sender and cause.
 
-use tcpexp_measure::verdict::{Cause, Opening, Verdict};
+use tcpexp_measure::verdict::{LimitCause, Opening, Verdict};
 use tcpexp_measure::{Position, SenderLabel};
 use tcpexp_units::TimeDelta;
 
@@ -11,7 +11,7 @@ use crate::labels::{Labelled, sender_label_columns};
 #[derive(Clone, Copy, Debug)]
 pub struct CauseOf {
     /// The cause.
-    pub cause: Cause,
+    pub cause: LimitCause,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -39,7 +39,7 @@ pub fn cause_columns() -> Columns<CauseRow> {
         .name("cause", "What limited the sender: setup (the TCP handshake), tls (the TLS handshake), application (or its send buffer), receiver_window, window_growth (the congestion window still grows), loss (the window is small after losses without a queue), policing, path_capacity (with a short queue), own_queue (longer than the path's round-trip time, filled by the sender), others_queue (filled by other traffic), timeouts, or not_certain.", |row| row.row.cause.name())
         .span("limited_ns", "Time limited by this cause, in nanoseconds.", |row| row.row.verdict.times[row.row.cause.index()])
         .float("share", "This time over the time from the flow's first packet to the sender's last ACK, from 0 to 1.", |row| row.row.verdict.share_milli(row.row.cause) as f64 / 1_000.0)
-        .flag("is_main", "Whether it is the main cause: it took at least half of the time and is certain. No row of a sender without a certain main cause has it.", |row| row.row.cause == row.row.verdict.main && row.row.cause != Cause::NotCertain)
+        .flag("is_main", "Whether it is the main cause: it took at least half of the time and is certain. No row of a sender without a certain main cause has it.", |row| row.row.cause == row.row.verdict.main && row.row.cause != LimitCause::NotCertain)
         .time("start_time", "Time of the flow's first packet; if another capture has it, of the sender's first data.", |row| row.row.verdict.began)
         .span("duration_ns", "Time from there to the sender's last ACK, or to its last timeout, in nanoseconds.", |row| row.row.verdict.duration)
         .maybe_time("longest_start_time", "Beginning of the longest uninterrupted time limited by this cause, for `tcpexp explain --at`. Null if the cause has only the time of the last round trip.", |row| row.row.longest().map(|(at, _)| at))

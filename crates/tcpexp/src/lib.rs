@@ -177,7 +177,7 @@ pub use tcpexp_measure::packets::{ExplainedFlow, ExplainedPacket};
 pub use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 pub use tcpexp_measure::sender::{CwndSource, Phase, Profile, SenderRow, SenderSample};
 pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputRow};
-pub use tcpexp_measure::verdict::{Cause, Verdict};
+pub use tcpexp_measure::verdict::{LimitCause, Verdict};
 pub use tcpexp_measure::{MissedData, Position};
 pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathSegment, PathTotals};
 pub use tcpexp_pair::spp::{

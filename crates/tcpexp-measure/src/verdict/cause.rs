@@ -2,7 +2,7 @@
 
 /// What limited a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
+pub enum LimitCause {
     /// The TCP handshake.
     Setup,
     /// The TLS handshake.
@@ -29,7 +29,7 @@ pub enum Cause {
     NotCertain,
 }
 
-impl Cause {
+impl LimitCause {
     /// Number of causes.
     pub const COUNT: usize = Self::ALL.len();
 

@@ -7,7 +7,7 @@
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::cause::Cause;
+use super::cause::LimitCause;
 use super::growth::Growth;
 use super::limits::Limits;
 use super::losses::{Loss, apart, goodputs, spread_percent};
@@ -67,12 +67,12 @@ pub struct Verdict {
     pub began: Timestamp,
     /// Time from the flow's first packet to the sender's last ACK, or to its last timeout.
     pub duration: TimeDelta,
-    /// Cause that took most of the time; [`Cause::NotCertain`] if none took half of it.
-    pub main: Cause,
-    /// Time limited by each cause, by [`Cause::index`].
-    pub times: [TimeDelta; Cause::COUNT],
+    /// LimitCause that took most of the time; [`LimitCause::NotCertain`] if none took half of it.
+    pub main: LimitCause,
+    /// Time limited by each cause, by [`LimitCause::index`].
+    pub times: [TimeDelta; LimitCause::COUNT],
     /// Beginning and length of the longest uninterrupted time of each cause.
-    pub longest: [Option<(Timestamp, TimeDelta)>; Cause::COUNT],
+    pub longest: [Option<(Timestamp, TimeDelta)>; LimitCause::COUNT],
     /// The evidence.
     pub evidence: Evidence,
 }
@@ -103,7 +103,7 @@ pub struct Evidence {
     /// Number of data packets lost on the path; `None` without a capture at the other end.
     pub lost: Option<LostPackets>,
     /// Bytes of the sender's data that the capture missed, at least. The time around them is
-    /// [`Cause::NotCertain`].
+    /// [`LimitCause::NotCertain`].
     pub missed_bytes: u64,
     /// Further such bytes that may have been sent before the capture of the flow began.
     pub possibly_missed_bytes: u64,
@@ -135,15 +135,15 @@ impl Evidence {
 
 impl Verdict {
     /// Share of a cause in the whole time, from 0 to 1000 thousandths.
-    pub fn share_milli(&self, cause: Cause) -> i64 {
+    pub fn share_milli(&self, cause: LimitCause) -> i64 {
         let part = i128::from(self.times[cause.index()].as_nanos()) * 1_000;
         let whole = i128::from(self.duration.as_nanos().max(1));
         i64::try_from(part / whole).unwrap_or(1_000).min(1_000)
     }
 
     /// The causes that took any time, longest first.
-    pub fn causes(&self) -> Vec<Cause> {
-        let mut causes: Vec<Cause> = Cause::ALL
+    pub fn causes(&self) -> Vec<LimitCause> {
+        let mut causes: Vec<LimitCause> = LimitCause::ALL
             .into_iter()
             .filter(|cause| self.times[cause.index()] > TimeDelta::ZERO)
             .collect();
@@ -230,9 +230,9 @@ fn judge(mut limits: Limits) -> Verdict {
                 // The window recovers from a loss that the full queue caused.
                 Some(true) => of_queue(&evidence, &queue),
                 Some(false) => of_loss(&evidence),
-                None if growth.may_have_own_pace(&round, limits.position) => Cause::NotCertain,
-                None if !is_growing || growth.has_stopped(&round) => Cause::NotCertain,
-                None => Cause::WindowGrowth,
+                None if growth.may_have_own_pace(&round, limits.position) => LimitCause::NotCertain,
+                None if !is_growing || growth.has_stopped(&round) => LimitCause::NotCertain,
+                None => LimitCause::WindowGrowth,
             }
         };
         growth.add(&round);
@@ -244,22 +244,22 @@ fn judge(mut limits: Limits) -> Verdict {
 /// Adds the last round trip, whose data was all that the application had, and names the main cause.
 fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
     let by_window = [
-        Cause::WindowGrowth,
-        Cause::Loss,
-        Cause::Policing,
-        Cause::PathCapacity,
-        Cause::OwnQueue,
-        Cause::OthersQueue,
-        Cause::Timeouts,
-        Cause::ReceiverWindow,
-        Cause::Application,
+        LimitCause::WindowGrowth,
+        LimitCause::Loss,
+        LimitCause::Policing,
+        LimitCause::PathCapacity,
+        LimitCause::OwnQueue,
+        LimitCause::OthersQueue,
+        LimitCause::Timeouts,
+        LimitCause::ReceiverWindow,
+        LimitCause::Application,
     ];
     let longest = by_window
         .into_iter()
         .max_by_key(|cause| limits.times[cause.index()])
-        .unwrap_or(Cause::NotCertain);
+        .unwrap_or(LimitCause::NotCertain);
     limits.times[longest.index()] += limits.unsure;
-    for cause in Cause::ALL {
+    for cause in LimitCause::ALL {
         let is_seen = evidence.unresolved_by_tick.is_none() || !rests_on_rtt(cause);
         if !is_seen || !is_proven(cause, limits.position) {
             limits.doubt(cause);
@@ -277,7 +277,7 @@ fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
         direction: limits.direction,
         began,
         duration: last_at - began,
-        main: Cause::NotCertain,
+        main: LimitCause::NotCertain,
         times: limits.times,
         longest: limits.longest,
         evidence,
@@ -297,27 +297,32 @@ fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
 /// lost before the capture looks like data that the application had not written: its retransmission is
 /// the first copy there. At an unknown position, the order of data and ACKs at the sender, on which all
 /// other causes rest, is unknown.
-fn is_proven(cause: Cause, position: Option<Position>) -> bool {
+fn is_proven(cause: LimitCause, position: Option<Position>) -> bool {
     match (cause, position) {
-        (Cause::Setup | Cause::Tls | Cause::NotCertain, _) | (_, Some(Position::Sender)) => true,
-        (Cause::Application, _) | (_, None) => false,
+        (LimitCause::Setup | LimitCause::Tls | LimitCause::NotCertain, _)
+        | (_, Some(Position::Sender)) => true,
+        (LimitCause::Application, _) | (_, None) => false,
         (_, Some(Position::Receiver | Position::Between)) => true,
     }
 }
 
 /// True if round-trip times separate this cause from others.
-fn rests_on_rtt(cause: Cause) -> bool {
+fn rests_on_rtt(cause: LimitCause) -> bool {
     !matches!(
         cause,
-        Cause::Setup | Cause::Tls | Cause::ReceiverWindow | Cause::Timeouts | Cause::NotCertain
+        LimitCause::Setup
+            | LimitCause::Tls
+            | LimitCause::ReceiverWindow
+            | LimitCause::Timeouts
+            | LimitCause::NotCertain
     )
 }
 
 /// The cause of the time with a queue.
-fn of_queue(evidence: &Evidence, queue: &Queue) -> Cause {
+fn of_queue(evidence: &Evidence, queue: &Queue) -> LimitCause {
     let Some(delay) = evidence.queue_delay else {
         // The losses came with a queue that no whole round trip shows.
-        return Cause::PathCapacity;
+        return LimitCause::PathCapacity;
     };
     let has_mostly_bare_losses = evidence.losses_without_queue > evidence.losses_with_queue;
     let is_constant = evidence.has_constant_goodput() && !has_mostly_bare_losses;
@@ -337,9 +342,9 @@ fn of_queue(evidence: &Evidence, queue: &Queue) -> Cause {
     };
     if is_own {
         return if queue.peak >= queue.base_rtt {
-            Cause::OwnQueue
+            LimitCause::OwnQueue
         } else {
-            Cause::PathCapacity
+            LimitCause::PathCapacity
         };
     }
     // Whatever delays the packets, the losses keep the window small.
@@ -348,22 +353,22 @@ fn of_queue(evidence: &Evidence, queue: &Queue) -> Cause {
     }
     match growth {
         Some(growth) if growth <= OTHERS_PERCENT && is_large && has_cycles && !is_constant => {
-            Cause::OthersQueue
+            LimitCause::OthersQueue
         }
-        _ => Cause::NotCertain,
+        _ => LimitCause::NotCertain,
     }
 }
 
 /// The cause of the time after losses without a queue.
-fn of_loss(evidence: &Evidence) -> Cause {
+fn of_loss(evidence: &Evidence) -> LimitCause {
     match evidence.goodput_spread_percent {
         // The sender repaired what the other capture has: packets were reordered or late.
-        _ if evidence.lost.and_then(LostPackets::exact) == Some(0) => Cause::NotCertain,
+        _ if evidence.lost.and_then(LostPackets::exact) == Some(0) => LimitCause::NotCertain,
         // If losses with a queue are more frequent, the goodput was measured between those.
-        _ if evidence.losses_without_queue < evidence.losses_with_queue => Cause::NotCertain,
-        _ if evidence.has_constant_goodput() => Cause::Policing,
-        Some(spread) if spread >= RANDOM_PERCENT => Cause::Loss,
-        _ => Cause::NotCertain,
+        _ if evidence.losses_without_queue < evidence.losses_with_queue => LimitCause::NotCertain,
+        _ if evidence.has_constant_goodput() => LimitCause::Policing,
+        Some(spread) if spread >= RANDOM_PERCENT => LimitCause::Loss,
+        _ => LimitCause::NotCertain,
     }
 }
 

@@ -3,7 +3,7 @@
 use tcpexp_flow::{Direction, FlowId, Holes};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::cause::Cause;
+use super::cause::LimitCause;
 use super::losses::Loss;
 use super::opening::Opening;
 use super::rounds::{Round, Rounds};
@@ -29,11 +29,11 @@ pub struct Limits {
     latest: Option<SenderSample>,
     pub(super) last_at: Option<Timestamp>,
     /// Times by cause; the time limited by the congestion window is in `rounds`.
-    pub(super) times: [TimeDelta; Cause::COUNT],
+    pub(super) times: [TimeDelta; LimitCause::COUNT],
     /// Beginning and length of the longest uninterrupted time of each cause.
-    pub(super) longest: [Option<(Timestamp, TimeDelta)>; Cause::COUNT],
+    pub(super) longest: [Option<(Timestamp, TimeDelta)>; LimitCause::COUNT],
     /// Beginning and length of the latest uninterrupted time of each cause.
-    current: [Option<(Timestamp, TimeDelta)>; Cause::COUNT],
+    current: [Option<(Timestamp, TimeDelta)>; LimitCause::COUNT],
     /// Time without new data, which is due to the application if new data follows.
     pub(super) unsure: TimeDelta,
     unsure_since: Option<Timestamp>,
@@ -76,9 +76,9 @@ impl Limits {
             began: opening.map(|opening| opening.began),
             latest: None,
             last_at: None,
-            times: [TimeDelta::ZERO; Cause::COUNT],
-            longest: [None; Cause::COUNT],
-            current: [None; Cause::COUNT],
+            times: [TimeDelta::ZERO; LimitCause::COUNT],
+            longest: [None; LimitCause::COUNT],
+            current: [None; LimitCause::COUNT],
             unsure: TimeDelta::ZERO,
             unsure_since: None,
             rounds: Rounds::default(),
@@ -121,7 +121,7 @@ impl Limits {
             return false;
         };
         if let Some(last) = self.fired.iter().max().copied() {
-            self.spend(Cause::Timeouts, latest.at, last - latest.at);
+            self.spend(LimitCause::Timeouts, latest.at, last - latest.at);
             self.last_at = self.last_at.max(Some(last));
         }
         true
@@ -163,17 +163,17 @@ impl Limits {
         self.first_flight = sample.pipe_segments;
         let sent_at = sent_at.max(began);
         let open_at = self.open_at().unwrap_or(sent_at).clamp(began, sent_at);
-        self.spend(Cause::Setup, began, open_at - began);
+        self.spend(LimitCause::Setup, began, open_at - began);
         if is_closed(sample) {
-            return self.spend(Cause::ReceiverWindow, open_at, sample.at - open_at);
+            return self.spend(LimitCause::ReceiverWindow, open_at, sample.at - open_at);
         }
         // Data from before the capture may have been in flight.
         let waits_for = match self.opening {
-            Some(opening) if !opening.has_syn => Cause::NotCertain,
-            _ => Cause::Application,
+            Some(opening) if !opening.has_syn => LimitCause::NotCertain,
+            _ => LimitCause::Application,
         };
         self.spend(waits_for, open_at, sent_at - open_at);
-        self.spend(Cause::WindowGrowth, sent_at, sample.at - sent_at);
+        self.spend(LimitCause::WindowGrowth, sent_at, sample.at - sent_at);
     }
 
     /// Time at which the connection was open; `None` if unknown.
@@ -199,31 +199,31 @@ impl Limits {
             // sender last seemed to have nothing to send.
             let since = self.unsure_since.take().unwrap_or(latest.at);
             let unsure = std::mem::take(&mut self.unsure);
-            self.spend(Cause::NotCertain, since, unsure + span);
+            self.spend(LimitCause::NotCertain, since, unsure + span);
             self.fired.retain(|fired| *fired > sample.at);
             return;
         }
         if sample.snd_nxt > latest.snd_nxt {
             let since = self.unsure_since.take().unwrap_or(latest.at);
             let unsure = std::mem::take(&mut self.unsure);
-            self.spend(Cause::Application, since, unsure);
+            self.spend(LimitCause::Application, since, unsure);
         }
         // Rows of one time may be in any order, so a timeout after this ACK stays for the next.
         let before = self.fired.len();
         self.fired.retain(|fired| *fired > sample.at);
         if self.fired.len() < before || sample.phase == Some(Phase::LossRecovery) {
-            self.spend(Cause::Timeouts, latest.at, span);
+            self.spend(LimitCause::Timeouts, latest.at, span);
             return;
         }
         // The previous ACK covered all data, so nothing was in flight until new data left, one
         // round trip before its ACK. With a closed window, the data waits for the receiver.
         if sample.snd_una.is_some() && sample.snd_una >= latest.snd_nxt && !is_closed(sample) {
             let idle = (span - srtt).max(TimeDelta::ZERO);
-            self.spend(Cause::Application, latest.at, idle);
+            self.spend(LimitCause::Application, latest.at, idle);
             span = span - idle;
         }
         match limit(sample) {
-            Some(Limit::ReceiverWindow) => self.spend(Cause::ReceiverWindow, latest.at, span),
+            Some(Limit::ReceiverWindow) => self.spend(LimitCause::ReceiverWindow, latest.at, span),
             Some(Limit::CongestionWindow) => self.rounds.add(
                 sample.at,
                 Round {
@@ -240,7 +240,7 @@ impl Limits {
                 self.unsure_since.get_or_insert(latest.at);
                 self.unsure += span;
             }
-            None => self.spend(Cause::NotCertain, latest.at, span),
+            None => self.spend(LimitCause::NotCertain, latest.at, span),
         }
     }
 
@@ -267,7 +267,7 @@ impl Limits {
 
     /// Counts a time; the part of it within the TLS handshake counts as such, whatever limited the
     /// sender then.
-    pub(super) fn spend(&mut self, cause: Cause, from: Timestamp, span: TimeDelta) {
+    pub(super) fn spend(&mut self, cause: LimitCause, from: Timestamp, span: TimeDelta) {
         let to = from + span;
         let tls = self.opening.and_then(|opening| opening.tls);
         let Some(tls) = tls.filter(|tls| tls.began < to) else {
@@ -276,13 +276,13 @@ impl Limits {
         let begins = tls.began.max(from);
         let ends = tls.ended.unwrap_or(to).clamp(begins, to);
         self.count(cause, from, begins - from);
-        self.count(Cause::Tls, begins, ends - begins);
+        self.count(LimitCause::Tls, begins, ends - begins);
         self.count(cause, ends, to - ends);
     }
 
     /// Calls the time of a cause not certain.
-    pub(super) fn doubt(&mut self, cause: Cause) {
-        let (from, to) = (cause.index(), Cause::NotCertain.index());
+    pub(super) fn doubt(&mut self, cause: LimitCause) {
+        let (from, to) = (cause.index(), LimitCause::NotCertain.index());
         let time = std::mem::take(&mut self.times[from]);
         self.times[to] += time;
         if let Some((at, span)) = self.longest[from].take()
@@ -292,7 +292,7 @@ impl Limits {
         }
     }
 
-    fn count(&mut self, cause: Cause, from: Timestamp, span: TimeDelta) {
+    fn count(&mut self, cause: LimitCause, from: Timestamp, span: TimeDelta) {
         if span <= TimeDelta::ZERO {
             return;
         }

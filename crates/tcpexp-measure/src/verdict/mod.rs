@@ -16,7 +16,7 @@
 //!   policing", SIGCOMM 2016). If it varies, the losses do not depend on the rate.
 //! - **Neither.** The window is still growing.
 //!
-//! Where the evidence fits no cause, the verdict is [`Cause::NotCertain`].
+//! Where the evidence fits no cause, the verdict is [`LimitCause::NotCertain`].
 
 mod cause;
 mod growth;
@@ -27,7 +27,7 @@ mod opening;
 mod queue;
 mod rounds;
 
-pub use cause::Cause;
+pub use cause::LimitCause;
 pub use judge::{Evidence, Verdict};
 pub use limits::Limits;
 pub use opening::{Opening, OpeningMeter};

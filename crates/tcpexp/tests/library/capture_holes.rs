@@ -1,8 +1,8 @@
 //! Measurements on one capture that missed packets.
 
 use tcpexp::{
-    BinWidth, CaptureOptions, Cause, CwndOptions, Error, MissedData, Recording, ThroughputOptions,
-    Verdict, cwnd, flows, single_rtt, throughput, why,
+    BinWidth, CaptureOptions, CwndOptions, Error, LimitCause, MissedData, Recording,
+    ThroughputOptions, Verdict, cwnd, flows, single_rtt, throughput, why,
 };
 use tcpexp_units::TimeDelta;
 
@@ -73,14 +73,18 @@ fn every_command_on_one_capture_counts_the_data_that_a_hole_hides() {
 fn nothing_is_blamed_for_the_time_in_a_hole_of_the_capture() {
     for file in captures() {
         let (whole, holed) = (verdict(&recording(&file)), verdict(&with_hole(&file)));
-        let time = |verdict: &Verdict, cause: Cause| verdict.times[cause.index()];
+        let time = |verdict: &Verdict, cause: LimitCause| verdict.times[cause.index()];
         // Around the hole, up to a round trip is also unknown.
         let round = TimeDelta::from_millis(200);
-        for cause in [Cause::Application, Cause::ReceiverWindow, Cause::Timeouts] {
+        for cause in [
+            LimitCause::Application,
+            LimitCause::ReceiverWindow,
+            LimitCause::Timeouts,
+        ] {
             let more = time(&holed, cause) - time(&whole, cause);
             assert!(more < round, "{cause:?} {more:?} {holed:?}");
         }
-        let unknown = time(&holed, Cause::NotCertain) - time(&whole, Cause::NotCertain);
+        let unknown = time(&holed, LimitCause::NotCertain) - time(&whole, LimitCause::NotCertain);
         assert!(unknown >= HOLE.1 - HOLE.0, "{unknown:?} {holed:?}");
         assert_eq!(whole.evidence.missed_bytes, 0);
         assert!(holed.evidence.missed_bytes > 500_000, "{holed:?}");

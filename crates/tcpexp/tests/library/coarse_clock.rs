@@ -1,8 +1,8 @@
 //! Measurements on one capture whose clock advances in long steps.
 
 use tcpexp::{
-    BinWidth, CaptureOptions, Cause, CwndOptions, Error, Recording, ThroughputOptions, Verdict,
-    cwnd, flows, single_rtt, throughput, why,
+    BinWidth, CaptureOptions, CwndOptions, Error, LimitCause, Recording, ThroughputOptions,
+    Verdict, cwnd, flows, single_rtt, throughput, why,
 };
 use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 use tcpexp_measure::sender::SenderRow;
@@ -121,12 +121,12 @@ fn smoothed_round_trip_time_below_the_tick_is_unknown() {
 fn no_cause_that_rests_on_round_trip_times_is_named_where_the_clock_is_too_coarse() {
     let file = capture();
     let exact = verdict(&recording(&file));
-    assert_ne!(exact.main, Cause::NotCertain);
+    assert_ne!(exact.main, LimitCause::NotCertain);
     let little_rounded = verdict(&coarse(&file, TimeDelta::from_millis(1)));
     assert_eq!(little_rounded.main, exact.main);
     let tick = TimeDelta::from_millis(100);
     let found = verdict(&coarse(&file, tick));
-    assert_eq!(found.main, Cause::NotCertain, "{found:?}");
+    assert_eq!(found.main, LimitCause::NotCertain, "{found:?}");
     assert_eq!(found.evidence.unresolved_by_tick, Some(tick));
     assert_eq!(found.evidence.base_rtt, None);
 }

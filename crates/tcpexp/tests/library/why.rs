@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tcpexp::{Cause, CwndOptions, Position, Recording, Verdict, why};
+use tcpexp::{CwndOptions, LimitCause, Position, Recording, Verdict, why};
 use tcpexp_testkit::script;
 use tcpexp_testkit::{Outage, Policer, Scenario, TcpLoad, Writes, simulate};
 use tcpexp_units::TimeDelta;
@@ -43,12 +43,12 @@ fn bandwidth_delay_bytes(scenario: &Scenario) -> u64 {
 }
 
 /// The scenario of a run in which `cause` limits the sender.
-fn scenario(cause: Cause, run: u64) -> Scenario {
+fn scenario(cause: LimitCause, run: u64) -> Scenario {
     let base = upload(run);
     let step = run % RUNS;
     match cause {
         // The first SYN is lost, and the transfer after it is short.
-        Cause::Setup => Scenario {
+        LimitCause::Setup => Scenario {
             tcp: of_load(&base, |load| load.bytes = 150_000),
             outage: Some(Outage {
                 first: TimeDelta::ZERO,
@@ -57,7 +57,7 @@ fn scenario(cause: Cause, run: u64) -> Scenario {
             }),
             ..base
         },
-        Cause::Application => Scenario {
+        LimitCause::Application => Scenario {
             tcp: of_load(&base, |load| {
                 load.writes = Some(Writes {
                     segments: 8 + u32::try_from(step).unwrap(),
@@ -67,25 +67,25 @@ fn scenario(cause: Cause, run: u64) -> Scenario {
             }),
             ..base
         },
-        Cause::ReceiverWindow => Scenario {
+        LimitCause::ReceiverWindow => Scenario {
             tcp: of_load(&base, |load| load.receive_window_segments = Some(8)),
             rate_bps: 50_000_000,
             delay: base.delay + TimeDelta::from_millis(20),
             ..base
         },
-        Cause::WindowGrowth => Scenario {
+        LimitCause::WindowGrowth => Scenario {
             tcp: of_load(&base, |load| load.bytes = 250_000),
             rate_bps: 200_000_000,
             queue_bytes: 2_000_000,
             delay: base.delay + TimeDelta::from_millis(40),
             ..base
         },
-        Cause::Loss => Scenario {
+        LimitCause::Loss => Scenario {
             rate_bps: 200_000_000,
             loss_ppm: 4_000 + 4_000 * u32::try_from(step).unwrap(),
             ..base
         },
-        Cause::Policing => Scenario {
+        LimitCause::Policing => Scenario {
             rate_bps: 1_000_000_000,
             policer: Some(Policer {
                 rate_bps: base.rate_bps,
@@ -93,16 +93,16 @@ fn scenario(cause: Cause, run: u64) -> Scenario {
             }),
             ..base
         },
-        Cause::PathCapacity => Scenario {
+        LimitCause::PathCapacity => Scenario {
             queue_bytes: bandwidth_delay_bytes(&base) * 6 / 10 + 6_000,
             ..base
         },
-        Cause::OwnQueue => Scenario {
+        LimitCause::OwnQueue => Scenario {
             queue_bytes: bandwidth_delay_bytes(&base) * (4 + step % 3),
             ..base
         },
         // The flow judged is one of many that share the queue.
-        Cause::OthersQueue => Scenario {
+        LimitCause::OthersQueue => Scenario {
             tcp: of_load(&base, |load| {
                 load.flows = 5 + u32::try_from(step % 3).unwrap();
                 load.stagger = TimeDelta::from_seconds(1);
@@ -110,7 +110,7 @@ fn scenario(cause: Cause, run: u64) -> Scenario {
             queue_bytes: bandwidth_delay_bytes(&base) * 3,
             ..base
         },
-        Cause::Timeouts => Scenario {
+        LimitCause::Timeouts => Scenario {
             outage: Some(Outage {
                 first: TimeDelta::from_seconds(1),
                 length: TimeDelta::from_millis(900),
@@ -120,12 +120,12 @@ fn scenario(cause: Cause, run: u64) -> Scenario {
             ..base
         },
         // The simulator's payload has no TLS records.
-        Cause::Tls | Cause::NotCertain => base,
+        LimitCause::Tls | LimitCause::NotCertain => base,
     }
 }
 
 /// The main cause of the largest sender.
-fn verdict(scenario: &Scenario) -> Cause {
+fn verdict(scenario: &Scenario) -> LimitCause {
     let captures = simulate(scenario);
     let src = Recording::spool("src".into(), captures.src.as_slice()).unwrap();
     let report = why(&src, None, &CwndOptions::default()).unwrap();
@@ -143,9 +143,9 @@ fn verdict(scenario: &Scenario) -> Cause {
 
 #[test]
 fn verdicts_name_the_cause_of_a_slow_transfer() {
-    let mut confusion: BTreeMap<(Cause, Cause), usize> = BTreeMap::new();
-    for cause in Cause::ALL {
-        if matches!(cause, Cause::Tls | Cause::NotCertain) {
+    let mut confusion: BTreeMap<(LimitCause, LimitCause), usize> = BTreeMap::new();
+    for cause in LimitCause::ALL {
+        if matches!(cause, LimitCause::Tls | LimitCause::NotCertain) {
             continue;
         }
         for run in FIRST_RUN..FIRST_RUN + RUNS {
@@ -158,13 +158,13 @@ fn verdicts_name_the_cause_of_a_slow_transfer() {
         let _ = writeln!(table, "{} judged as {}: {runs}", cause.name(), found.name());
     }
     insta::assert_snapshot!(table);
-    let sum = |counts: &dyn Fn(Cause, Cause) -> bool| -> usize {
+    let sum = |counts: &dyn Fn(LimitCause, LimitCause) -> bool| -> usize {
         let counted = confusion
             .iter()
             .filter(|((cause, found), _)| counts(*cause, *found));
         counted.map(|(_, runs)| runs).sum()
     };
-    let wrong = sum(&|cause, found| found != cause && found != Cause::NotCertain);
+    let wrong = sum(&|cause, found| found != cause && found != LimitCause::NotCertain);
     let right = sum(&|cause, found| found == cause);
     let all = sum(&|_, _| true);
     assert!(
@@ -205,17 +205,17 @@ fn time_with_a_closed_window_counts_as_limited_by_the_receiver() {
     let src = Recording::spool("src".into(), capture.as_slice()).unwrap();
     let report = why(&src, None, &CwndOptions::default()).unwrap();
     let verdict = &report.verdicts[0].row;
-    assert_eq!(verdict.main, Cause::ReceiverWindow);
-    let closed = verdict.times[Cause::ReceiverWindow.index()];
+    assert_eq!(verdict.main, LimitCause::ReceiverWindow);
+    let closed = verdict.times[LimitCause::ReceiverWindow.index()];
     assert!(closed >= TimeDelta::from_millis(2_900), "{closed}");
 }
 
 /// A second of queueing delay and random losses both keep the window full.
 #[test]
 fn a_long_queue_and_random_losses_are_distinguished() {
-    let [queue, loss] = [Cause::OwnQueue, Cause::Loss].map(|cause| scenario(cause, 3));
-    assert_eq!(verdict(&queue), Cause::OwnQueue);
-    assert_eq!(verdict(&loss), Cause::Loss);
+    let [queue, loss] = [LimitCause::OwnQueue, LimitCause::Loss].map(|cause| scenario(cause, 3));
+    assert_eq!(verdict(&queue), LimitCause::OwnQueue);
+    assert_eq!(verdict(&loss), LimitCause::Loss);
 }
 
 /// The verdict on the largest sender of a capture.
@@ -226,25 +226,25 @@ fn judged(file: &[u8], options: &CwndOptions) -> Verdict {
 
 #[test]
 fn away_from_the_sender_no_application_is_blamed() {
-    let captures = simulate(&scenario(Cause::Application, 3));
+    let captures = simulate(&scenario(LimitCause::Application, 3));
     let options = CwndOptions::default();
     let (at_sender, at_receiver) = (
         judged(&captures.src, &options),
         judged(&captures.dst, &options),
     );
-    assert_eq!(at_sender.main, Cause::Application);
+    assert_eq!(at_sender.main, LimitCause::Application);
     assert_eq!(at_sender.evidence.position, Some(Position::Sender));
-    assert_eq!(at_receiver.main, Cause::NotCertain);
+    assert_eq!(at_receiver.main, LimitCause::NotCertain);
     assert_eq!(at_receiver.evidence.position, Some(Position::Receiver));
     assert_eq!(
-        at_receiver.times[Cause::Application.index()],
+        at_receiver.times[LimitCause::Application.index()],
         TimeDelta::ZERO
     );
 }
 
 #[test]
 fn at_an_unknown_position_nothing_but_handshakes_is_blamed() {
-    let mut scenario = scenario(Cause::OwnQueue, 3);
+    let mut scenario = scenario(LimitCause::OwnQueue, 3);
     // Without a handshake and timestamps, nothing shows the position.
     scenario.src.starts_after = TimeDelta::from_millis(900);
     for load in &mut scenario.tcp {
@@ -253,8 +253,8 @@ fn at_an_unknown_position_nothing_but_handshakes_is_blamed() {
     let captures = simulate(&scenario);
     let unknown = judged(&captures.src, &CwndOptions::default());
     assert_eq!(unknown.evidence.position, None);
-    let certain = [Cause::Setup, Cause::Tls, Cause::NotCertain];
-    for cause in Cause::ALL {
+    let certain = [LimitCause::Setup, LimitCause::Tls, LimitCause::NotCertain];
+    for cause in LimitCause::ALL {
         if !certain.contains(&cause) {
             assert_eq!(unknown.times[cause.index()], TimeDelta::ZERO, "{cause:?}");
         }
@@ -263,11 +263,11 @@ fn at_an_unknown_position_nothing_but_handshakes_is_blamed() {
         &captures.src,
         &CwndOptions::default().position(Position::Sender),
     );
-    assert_ne!(given.main, Cause::NotCertain);
+    assert_ne!(given.main, LimitCause::NotCertain);
 }
 
 /// The verdicts on a cause by captures at the receiver.
-fn verdicts_at_receiver(cause: Cause) -> Vec<Verdict> {
+fn verdicts_at_receiver(cause: LimitCause) -> Vec<Verdict> {
     let runs = FIRST_RUN..FIRST_RUN + RUNS;
     runs.map(|run| {
         judged(
@@ -280,8 +280,8 @@ fn verdicts_at_receiver(cause: Cause) -> Vec<Verdict> {
 
 #[test]
 fn at_the_receiver_the_losses_of_one_burst_are_one_loss() {
-    for verdict in verdicts_at_receiver(Cause::Policing) {
-        assert_ne!(verdict.main, Cause::Loss, "{:?}", verdict.evidence);
+    for verdict in verdicts_at_receiver(LimitCause::Policing) {
+        assert_ne!(verdict.main, LimitCause::Loss, "{:?}", verdict.evidence);
     }
 }
 
@@ -289,8 +289,8 @@ fn at_the_receiver_the_losses_of_one_burst_are_one_loss() {
 /// never reached the sender.
 #[test]
 fn at_the_receiver_an_outage_is_no_queue_and_no_wait_of_the_application() {
-    for verdict in verdicts_at_receiver(Cause::Timeouts) {
-        assert_eq!(verdict.main, Cause::Timeouts, "{:?}", verdict.evidence);
+    for verdict in verdicts_at_receiver(LimitCause::Timeouts) {
+        assert_eq!(verdict.main, LimitCause::Timeouts, "{:?}", verdict.evidence);
     }
 }
 
@@ -299,16 +299,16 @@ fn at_the_receiver_a_pace_with_short_segments_is_not_called_a_growing_window() {
     for run in 0..RUNS {
         let captures = simulate(&steady_writer(run, 500));
         let verdict = judged(&captures.dst, &CwndOptions::default());
-        assert_eq!(verdict.main, Cause::NotCertain, "run {run}");
+        assert_eq!(verdict.main, LimitCause::NotCertain, "run {run}");
     }
 }
 
 #[test]
 fn the_longest_time_of_a_cause_spans_its_round_trips() {
-    let captures = simulate(&scenario(Cause::OwnQueue, 3));
+    let captures = simulate(&scenario(LimitCause::OwnQueue, 3));
     let verdict = judged(&captures.src, &CwndOptions::default());
-    let whole = verdict.times[Cause::OwnQueue.index()];
-    let (_, longest) = verdict.longest[Cause::OwnQueue.index()].unwrap();
+    let whole = verdict.times[LimitCause::OwnQueue.index()];
+    let (_, longest) = verdict.longest[LimitCause::OwnQueue.index()].unwrap();
     assert!(longest > whole - longest, "{longest} of {whole}");
     assert!(longest <= whole);
 }
@@ -332,7 +332,7 @@ fn steady_writer(run: u64, missing_bytes: u16) -> Scenario {
 #[test]
 fn short_segments_show_that_the_application_paces() {
     for run in 0..RUNS {
-        assert_eq!(verdict(&steady_writer(run, 500)), Cause::Application);
+        assert_eq!(verdict(&steady_writer(run, 500)), LimitCause::Application);
     }
 }
 
@@ -341,7 +341,7 @@ fn a_pace_without_short_segments_is_not_called_a_growing_window() {
     for run in 0..RUNS {
         let found = verdict(&steady_writer(run, 0));
         assert!(
-            matches!(found, Cause::Application | Cause::NotCertain),
+            matches!(found, LimitCause::Application | LimitCause::NotCertain),
             "{found:?}"
         );
     }
@@ -349,7 +349,7 @@ fn a_pace_without_short_segments_is_not_called_a_growing_window() {
 
 #[test]
 fn times_of_all_causes_add_up_to_the_duration() {
-    for cause in Cause::ALL {
+    for cause in LimitCause::ALL {
         let captures = simulate(&scenario(cause, 1));
         let src = Recording::spool("src".into(), captures.src.as_slice()).unwrap();
         for one in why(&src, None, &CwndOptions::default()).unwrap().verdicts {
