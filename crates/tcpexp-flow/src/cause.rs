@@ -7,7 +7,7 @@ use tcpexp_units::TimeDelta;
 
 /// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
+pub enum RetransmissionCause {
     /// Duplicate or selective ACKs showed a loss (RFC 5681, section 3.2; RFC 6675; RFC 8985).
     FastRetransmit,
     /// The segment was still missing when the reordering timer expired (RFC 8985, section 6.3).
@@ -22,7 +22,7 @@ pub enum Cause {
     Spurious,
 }
 
-impl Cause {
+impl RetransmissionCause {
     /// All causes, in order of their [`index`](Self::index).
     pub const ALL: [Self; 6] = [
         Self::FastRetransmit,
@@ -117,7 +117,7 @@ fn percent_of(span: TimeDelta, of: TimeDelta) -> i64 {
 
 impl Evidence {
     /// Returns the cause.
-    pub fn cause(&self) -> Cause {
+    pub fn cause(&self) -> RetransmissionCause {
         let waited = percent_of(self.waited, self.rto);
         let is_expired = waited >= EARLIEST_TIMEOUT_PERCENT;
         let may_be_probe = self.is_tail && self.repair.is_none() && self.may_probe;
@@ -127,7 +127,7 @@ impl Evidence {
             && !(self.is_answer && self.owes)
             && (!may_be_probe || waited > LATEST_PROBE_PERCENT)
         {
-            return Cause::Timeout;
+            return RetransmissionCause::Timeout;
         }
         let srtt = self.srtt.unwrap_or_default();
         let is_idle = srtt <= TimeDelta::ZERO || may_be_probe_after(self.idle, srtt);
@@ -137,19 +137,19 @@ impl Evidence {
         let is_unreported =
             self.has_acks && !self.is_answer && !self.is_loss_reported && !self.owes;
         if self.is_head && is_unreported && !is_probe {
-            return Cause::Timeout;
+            return RetransmissionCause::Timeout;
         }
         match self.repair {
-            Some(Repair::Timeout) => return Cause::AfterTimeout,
-            Some(Repair::Losses) => return Cause::FastRetransmit,
+            Some(Repair::Timeout) => return RetransmissionCause::AfterTimeout,
+            Some(Repair::Losses) => return RetransmissionCause::FastRetransmit,
             None => {}
         }
         if is_probe {
-            Cause::TailLossProbe
+            RetransmissionCause::TailLossProbe
         } else if self.is_answer {
-            Cause::FastRetransmit
+            RetransmissionCause::FastRetransmit
         } else {
-            Cause::ReorderingTimer
+            RetransmissionCause::ReorderingTimer
         }
     }
 }

@@ -9,7 +9,7 @@ mod behind;
 
 use tcpexp_units::Timestamp;
 
-use crate::cause::{Cause, PathTimes};
+use crate::cause::{PathTimes, RetransmissionCause};
 use crate::coverage::{Beginning, missed};
 use crate::hops::Hops;
 use crate::identity::{Identity, KnownBy, Order};
@@ -43,7 +43,7 @@ pub struct Behind {
     /// Source of the order.
     pub known_by: KnownBy,
     /// Cause, if it is a retransmission.
-    pub cause: Cause,
+    pub cause: RetransmissionCause,
     /// True if the other end had already acknowledged all of it.
     pub is_acknowledged: bool,
 }

@@ -51,7 +51,9 @@ mod laws;
 #[cfg(test)]
 mod trace;
 
-pub use cause::{Cause, Evidence, PathTimes, Repair, SHORTEST_TIMEOUT, may_be_probe_after};
+pub use cause::{
+    Evidence, PathTimes, Repair, RetransmissionCause, SHORTEST_TIMEOUT, may_be_probe_after,
+};
 pub use classify::{Behind, Class, Classifier};
 pub use coverage::Coverage;
 pub use ecn::{CeFeedback, EcnHandshake, EcnMode, ace};

@@ -1,6 +1,6 @@
 //! One connection in full, as text for a terminal.
 
-use tcpexp_flow::{Cause, Direction, EcnMode, Protocol, SynOptions};
+use tcpexp_flow::{Direction, EcnMode, Protocol, RetransmissionCause, SynOptions};
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_units::TimeDelta;
 
@@ -103,7 +103,7 @@ fn data(of: &DirectionSummary) -> String {
 fn retransmitted(of: &DirectionSummary) -> String {
     let all = of.retransmissions().packets;
     let mut parts = vec![share(all, of.data_packets, "data packets")];
-    for cause in Cause::ALL {
+    for cause in RetransmissionCause::ALL {
         let packets = of.retransmitted[cause.index()].packets;
         if packets > 0 {
             let name = cause.name().replace('_', " ");

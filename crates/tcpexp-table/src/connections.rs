@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tcpexp_flow::{Cause, Direction, EcnMode, Protocol};
+use tcpexp_flow::{Direction, EcnMode, Protocol, RetransmissionCause};
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_metrics::RttSummary;
 use tcpexp_units::TimeDelta;
@@ -92,16 +92,16 @@ pub(crate) fn behind_their_place<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> &DirectionSummary,
 ) -> Builder<R> {
-    let by_cause = move |row: &R, causes: &[Cause]| {
-        let packets = |cause: &Cause| of(row).retransmitted[cause.index()].packets;
+    let by_cause = move |row: &R, causes: &[RetransmissionCause]| {
+        let packets = |cause: &RetransmissionCause| of(row).retransmitted[cause.index()].packets;
         causes.iter().map(packets).sum()
     };
     columns
         .count("retransmitted_packets", "Retransmitted packets. At the sender all out-of-sequence packets; elsewhere those that the IPv4 Identification, the TSval or, without these, the time identify as retransmitted.", move |row| of(row).retransmissions().packets)
         .count("retransmitted_bytes", "Retransmitted bytes of payload.", move |row| of(row).retransmissions().bytes)
-        .count("fast_retransmitted_packets", "Of retransmitted_packets, those triggered by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, &[Cause::FastRetransmit, Cause::ReorderingTimer]))
-        .count("timeout_retransmitted_packets", "Of retransmitted_packets, those sent on a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, &[Cause::Timeout, Cause::AfterTimeout]))
-        .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, &[Cause::TailLossProbe]))
+        .count("fast_retransmitted_packets", "Of retransmitted_packets, those triggered by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, &[RetransmissionCause::FastRetransmit, RetransmissionCause::ReorderingTimer]))
+        .count("timeout_retransmitted_packets", "Of retransmitted_packets, those sent on a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, &[RetransmissionCause::Timeout, RetransmissionCause::AfterTimeout]))
+        .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, &[RetransmissionCause::TailLossProbe]))
         .count("spurious_packets", "Of retransmitted_packets, those whose bytes had all been acknowledged. At the sender they have no other cause; elsewhere they also count under a cause, because their ACK may have been lost.", move |row| of(row).spurious_packets)
         .count("reordered_packets", "Packets overtaken on the path.", move |row| of(row).reordered_packets)
         .count("undecided_packets", "Out-of-sequence packets that may be reordered or retransmitted.", move |row| of(row).undecided_packets)

@@ -4,7 +4,7 @@ use tcpexp_flow::Direction;
 use tcpexp_measure::packets::{ExplainedFlow, ExplainedPacket, PacketClass, TcpPart};
 use tcpexp_measure::rtt::{AckClass, RttMethod};
 use tcpexp_measure::sender::{
-    Cause, EarlierCopy, RecoveryEpoch, RecoveryKind, Retransmission, SenderSample,
+    EarlierCopy, RecoveryEpoch, RecoveryKind, Retransmission, RetransmissionCause, SenderSample,
 };
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -132,12 +132,12 @@ fn handshake(tcp: &TcpPart) -> Option<&'static str> {
 
 fn retransmission(again: &Retransmission) -> String {
     let cause = match again.cause {
-        Cause::FastRetransmit => "after duplicate or selective ACKs",
-        Cause::ReorderingTimer => "by the reordering timer",
-        Cause::Timeout => "by a timeout",
-        Cause::AfterTimeout => "in the recovery after a timeout",
-        Cause::TailLossProbe => "as a tail loss probe",
-        Cause::Spurious => "spurious: all bytes were acknowledged",
+        RetransmissionCause::FastRetransmit => "after duplicate or selective ACKs",
+        RetransmissionCause::ReorderingTimer => "by the reordering timer",
+        RetransmissionCause::Timeout => "by a timeout",
+        RetransmissionCause::AfterTimeout => "in the recovery after a timeout",
+        RetransmissionCause::TailLossProbe => "as a tail loss probe",
+        RetransmissionCause::Spurious => "spurious: all bytes were acknowledged",
     };
     let copy = match again.earlier_copy {
         None => "",

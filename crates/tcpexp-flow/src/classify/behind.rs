@@ -3,7 +3,7 @@
 use tcpexp_units::TimeDelta;
 
 use super::{Behind, Class, Classifier, Sent, Transmission};
-use crate::cause::{Cause, Evidence, PathTimes, Repair};
+use crate::cause::{Evidence, PathTimes, Repair, RetransmissionCause};
 use crate::identity::{KnownBy, Order};
 use crate::{Segment, StreamOffset};
 
@@ -219,7 +219,7 @@ impl Classifier {
     }
 
     /// Returns the cause of the segment, if it is a retransmission.
-    fn cause(&mut self, sent: Sent, segment: &Segment, times: &PathTimes) -> Cause {
+    fn cause(&mut self, sent: Sent, segment: &Segment, times: &PathTimes) -> RetransmissionCause {
         let (at, una, acked) = (segment.seen.at, self.una(), self.acked);
         // Earliest capture times of data that responds to an ACK: `to_sender` is the round-trip
         // time between capture point and sender.
@@ -254,18 +254,20 @@ impl Classifier {
         };
         // Only the retransmission timer retransmits a SYN.
         let cause = if segment.flags.syn() {
-            Cause::Timeout
+            RetransmissionCause::Timeout
         } else {
             evidence.cause()
         };
         let begins = match cause {
-            Cause::Timeout => Some(Repair::Timeout),
-            Cause::FastRetransmit | Cause::ReorderingTimer => Some(Repair::Losses),
-            Cause::TailLossProbe => {
+            RetransmissionCause::Timeout => Some(Repair::Timeout),
+            RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
+                Some(Repair::Losses)
+            }
+            RetransmissionCause::TailLossProbe => {
                 disorder.probed_at_una = una;
                 None
             }
-            Cause::AfterTimeout | Cause::Spurious => None,
+            RetransmissionCause::AfterTimeout | RetransmissionCause::Spurious => None,
         };
         // A fast retransmission within a recovery does not move its end (RFC 6675, section 5).
         let goes_on = repair == begins && begins == Some(Repair::Losses);

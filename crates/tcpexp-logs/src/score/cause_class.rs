@@ -1,6 +1,6 @@
 //! Classes of retransmissions by cause.
 
-use tcpexp_measure::sender::Cause;
+use tcpexp_measure::sender::RetransmissionCause;
 
 /// Cause of a retransmission, as coarse as a kernel's congestion states show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,12 +31,14 @@ impl CauseClass {
     }
 
     /// Returns the class of a cause.
-    pub const fn of(cause: Cause) -> Self {
+    pub const fn of(cause: RetransmissionCause) -> Self {
         match cause {
-            Cause::FastRetransmit | Cause::ReorderingTimer => Self::Fast,
-            Cause::Timeout | Cause::AfterTimeout => Self::Timeout,
-            Cause::TailLossProbe => Self::Probe,
-            Cause::Spurious => Self::Spurious,
+            RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
+                Self::Fast
+            }
+            RetransmissionCause::Timeout | RetransmissionCause::AfterTimeout => Self::Timeout,
+            RetransmissionCause::TailLossProbe => Self::Probe,
+            RetransmissionCause::Spurious => Self::Spurious,
         }
     }
 }

@@ -134,7 +134,7 @@ mod tests {
 
     use super::super::script::Row;
     use super::*;
-    use tcpexp_measure::sender::Cause;
+    use tcpexp_measure::sender::RetransmissionCause;
 
     #[test]
     fn rows_of_a_sender_become_its_record() {
@@ -152,7 +152,7 @@ mod tests {
                 at: at(40),
                 start: place(0),
                 end: place(2896),
-                cause: Cause::Timeout,
+                cause: RetransmissionCause::Timeout,
                 earlier_copy: None,
             }),
             SenderRow::Recovery(RecoveryEpoch {

@@ -1,6 +1,6 @@
 //! Counts of out-of-order packets, for both possible positions of the capture.
 
-use tcpexp_flow::{Behind, Cause, Order};
+use tcpexp_flow::{Behind, Order, RetransmissionCause};
 
 /// Packets and their bytes of payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,13 +41,13 @@ struct Kind {
     sent: Order,
     /// True if it was reordered even if the capture seems to be at the sender.
     is_overtaken: bool,
-    cause: Cause,
+    cause: RetransmissionCause,
     /// True if it was completely acknowledged before.
     is_acknowledged: bool,
 }
 
-/// Retransmissions by [`Cause::index`].
-pub type ByCause = [Retransmitted; Cause::ALL.len()];
+/// Retransmissions by [`RetransmissionCause::index`].
+pub type ByCause = [Retransmitted; RetransmissionCause::ALL.len()];
 
 impl OutOfSequence {
     pub(super) fn add(&mut self, behind: Behind, bytes: u64) {
@@ -71,7 +71,7 @@ impl OutOfSequence {
         let mut by_cause = ByCause::default();
         for (kind, count) in self.retransmissions(at_sender) {
             let cause = if at_sender && kind.is_acknowledged {
-                Cause::Spurious
+                RetransmissionCause::Spurious
             } else {
                 kind.cause
             };

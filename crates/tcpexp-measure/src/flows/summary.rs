@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use tcpexp_flow::{Cause, EcnMode, FlowId, Holes, InitiatorKnown, Protocol, SynOptions};
+use tcpexp_flow::{
+    EcnMode, FlowId, Holes, InitiatorKnown, Protocol, RetransmissionCause, SynOptions,
+};
 use tcpexp_metrics::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -96,7 +98,7 @@ pub struct DirectionSummary {
     pub offer: Option<SynOptions>,
     /// Maximum payload of one packet in bytes; exceeds the segment size with segmentation offload.
     pub largest_payload_bytes: Option<u32>,
-    /// Retransmissions, by [`Cause::index`].
+    /// Retransmissions, by [`RetransmissionCause::index`].
     pub retransmitted: ByCause,
     /// Retransmitted packets whose bytes were all acknowledged before.
     pub spurious_packets: u64,
@@ -211,7 +213,7 @@ impl DirectionSummary {
 
     /// Retransmissions of all causes.
     pub fn retransmissions(&self) -> Retransmitted {
-        let by_cause = Cause::ALL.map(|cause| self.retransmitted[cause.index()]);
+        let by_cause = RetransmissionCause::ALL.map(|cause| self.retransmitted[cause.index()]);
         by_cause
             .into_iter()
             .fold(Retransmitted::default(), Retransmitted::with)

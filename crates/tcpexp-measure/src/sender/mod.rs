@@ -100,7 +100,7 @@ pub use summary::SenderSummary;
 
 use front::FlowReplay;
 
-pub use tcpexp_flow::Cause;
+pub use tcpexp_flow::RetransmissionCause;
 
 use tcpexp_flow::Flow;
 

@@ -1,6 +1,6 @@
 //! Retransmissions of a sender.
 
-use tcpexp_flow::{Cause, Direction, FlowId, StreamOffset};
+use tcpexp_flow::{Direction, FlowId, RetransmissionCause, StreamOffset};
 use tcpexp_units::Timestamp;
 
 use super::event_id::{EventId, EventKind};
@@ -23,7 +23,7 @@ pub struct Retransmission {
     /// Offset after the last byte.
     pub end: StreamOffset,
     /// Cause of the retransmission.
-    pub cause: Cause,
+    pub cause: RetransmissionCause,
     /// Fate of the earlier transmissions; `None` without a second capture.
     pub earlier_copy: Option<EarlierCopy>,
 }

@@ -1,6 +1,6 @@
 //! Divides a sender's time among what limited it.
 
-use tcpexp_flow::{Direction, FlowId, Holes};
+use tcpexp_flow::{Direction, FlowId, Holes, RetransmissionCause};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause::LimitCause;
@@ -9,7 +9,6 @@ use super::opening::Opening;
 use super::rounds::{Round, Rounds};
 use crate::Position;
 use crate::sender::{CwndSource, Limit, LostPackets, Phase, SenderRow, SenderSample};
-use tcpexp_flow::Cause as Trigger;
 
 /// Maximum number of losses stored per sender; bounds memory.
 const MOST_LOSSES: usize = 4_096;
@@ -102,7 +101,7 @@ impl Limits {
             SenderRow::Sample(sample) => self.sample(sample),
             SenderRow::Retransmission(again) => {
                 self.retransmitted += 1;
-                if again.cause == Trigger::Timeout {
+                if again.cause == RetransmissionCause::Timeout {
                     self.timeouts += 1;
                     self.fired.push(again.at);
                 }

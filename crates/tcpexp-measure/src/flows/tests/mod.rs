@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tcpexp_flow::{Cause, Direction, EcnMode};
+use tcpexp_flow::{Direction, EcnMode, RetransmissionCause};
 
 use super::{Connection, ConnectionSummary, DirectionSummary};
 use crate::meter;
@@ -76,7 +76,7 @@ fn about(connection: &ConnectionSummary) -> String {
 }
 
 fn counts(of: &DirectionSummary) -> String {
-    let by_cause = Cause::ALL.map(|cause| of.retransmitted[cause.index()].packets);
+    let by_cause = RetransmissionCause::ALL.map(|cause| of.retransmitted[cause.index()].packets);
     let counts = [
         ("sent", of.packets),
         ("with data", of.data_packets),

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use tcpexp_flow::{Cause, Evidence, Repair};
+use tcpexp_flow::{Evidence, Repair, RetransmissionCause};
 use tcpexp_units::Timestamp;
 
 use super::settle::Threshold;
@@ -24,14 +24,14 @@ impl Engine<'_> {
         self.totals.retransmitted += 1;
         match cause {
             // No missing segment is sent again, so the counters of the scoreboard stay as they are.
-            Cause::Spurious => {}
-            Cause::TailLossProbe => {
+            RetransmissionCause::Spurious => {}
+            RetransmissionCause::TailLossProbe => {
                 self.exchange.has_probed = true;
                 self.board.probe(sent.at, sent.start, sent.end);
             }
-            Cause::Timeout => self.time_out(sent, rows),
-            Cause::AfterTimeout => self.resend(sent),
-            Cause::FastRetransmit | Cause::ReorderingTimer => {
+            RetransmissionCause::Timeout => self.time_out(sent, rows),
+            RetransmissionCause::AfterTimeout => self.resend(sent),
+            RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
                 if self.state.kind() != Some(RecoveryKind::Fast) {
                     // The retransmission shows that the sender has detected the losses by now.
                     self.detect(sent.at, sent.record);
@@ -72,10 +72,10 @@ impl Engine<'_> {
     }
 
     /// Determines the cause of a retransmission.
-    fn cause(&self, sent: &Sent) -> Cause {
+    fn cause(&self, sent: &Sent) -> RetransmissionCause {
         let mut missing = self.board.missing(sent.start, sent.end);
         let (Some(first), Some(stream)) = (missing.next(), self.stream) else {
-            return Cause::Spurious;
+            return RetransmissionCause::Spurious;
         };
         let last = missing.last().unwrap_or(first);
         let acked_at = self.exchange.last_acked().unwrap_or(first.sent);
