@@ -53,9 +53,9 @@ impl RetransmissionCause {
 
 /// Kind of recovery during which a sender retransmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repair {
+pub enum LossRecoveryKind {
     /// Repairs losses that ACKs showed.
-    Losses,
+    Fast,
     /// Repairs the data that was outstanding at the expiry of the retransmission timer.
     Timeout,
 }
@@ -66,7 +66,7 @@ pub enum Repair {
     clippy::struct_excessive_bools,
     reason = "each is an observation of its own"
 )]
-pub struct Evidence {
+pub struct RetransmissionEvidence {
     /// True if the segment begins at `snd_una`.
     pub is_head: bool,
     /// True if the segment ends at `snd_nxt`.
@@ -80,7 +80,7 @@ pub struct Evidence {
     /// True if a segment is known to be lost and has not been retransmitted yet.
     pub owes: bool,
     /// Recovery in progress; `None` outside a recovery.
-    pub repair: Option<Repair>,
+    pub repair: Option<LossRecoveryKind>,
     /// True if the sender may send tail loss probes and has sent none since `snd_una` advanced.
     pub may_probe: bool,
     /// Time since the last restart of the retransmission timer (RFC 6298, section 5).
@@ -115,7 +115,7 @@ fn percent_of(span: TimeDelta, of: TimeDelta) -> i64 {
     span.as_nanos().saturating_mul(100) / of.as_nanos().max(1)
 }
 
-impl Evidence {
+impl RetransmissionEvidence {
     /// Returns the cause.
     pub fn cause(&self) -> RetransmissionCause {
         let waited = percent_of(self.waited, self.rto);
@@ -140,8 +140,8 @@ impl Evidence {
             return RetransmissionCause::Timeout;
         }
         match self.repair {
-            Some(Repair::Timeout) => return RetransmissionCause::AfterTimeout,
-            Some(Repair::Losses) => return RetransmissionCause::FastRetransmit,
+            Some(LossRecoveryKind::Timeout) => return RetransmissionCause::AfterTimeout,
+            Some(LossRecoveryKind::Fast) => return RetransmissionCause::FastRetransmit,
             None => {}
         }
         if is_probe {

@@ -52,7 +52,8 @@ mod laws;
 mod trace;
 
 pub use cause::{
-    Evidence, PathTimes, Repair, RetransmissionCause, SHORTEST_TIMEOUT, may_be_probe_after,
+    LossRecoveryKind, PathTimes, RetransmissionCause, RetransmissionEvidence, SHORTEST_TIMEOUT,
+    may_be_probe_after,
 };
 pub use classify::{Behind, Class, Classifier};
 pub use coverage::Coverage;

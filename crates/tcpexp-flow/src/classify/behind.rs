@@ -3,7 +3,7 @@
 use tcpexp_units::TimeDelta;
 
 use super::{Behind, Class, Classifier, Sent, Transmission};
-use crate::cause::{Evidence, PathTimes, Repair, RetransmissionCause};
+use crate::cause::{LossRecoveryKind, PathTimes, RetransmissionCause, RetransmissionEvidence};
 use crate::identity::{KnownBy, Order};
 use crate::{Segment, StreamOffset};
 
@@ -20,7 +20,7 @@ const BACK_TO_BACK: TimeDelta = TimeDelta::from_micros(10);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
     until: StreamOffset,
-    of: Repair,
+    kind: LossRecoveryKind,
 }
 
 /// Least time between a packet and its retransmission, as captured; `is_answered` is true if an ACK came
@@ -234,8 +234,8 @@ impl Classifier {
         let recovery = disorder.recovery;
         let repair = recovery
             .filter(|recovery| una.is_none_or(|una| una < recovery.until))
-            .map(|recovery| recovery.of);
-        let evidence = Evidence {
+            .map(|recovery| recovery.kind);
+        let evidence = RetransmissionEvidence {
             is_head,
             is_tail: segment.end() == sent.nxt,
             is_answer: earliest_response_at.is_some_and(|earliest| at - earliest < ANSWER),
@@ -259,9 +259,9 @@ impl Classifier {
             evidence.cause()
         };
         let begins = match cause {
-            RetransmissionCause::Timeout => Some(Repair::Timeout),
+            RetransmissionCause::Timeout => Some(LossRecoveryKind::Timeout),
             RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
-                Some(Repair::Losses)
+                Some(LossRecoveryKind::Fast)
             }
             RetransmissionCause::TailLossProbe => {
                 disorder.probed_at_una = una;
@@ -270,11 +270,11 @@ impl Classifier {
             RetransmissionCause::AfterTimeout | RetransmissionCause::Spurious => None,
         };
         // A fast retransmission within a recovery does not move its end (RFC 6675, section 5).
-        let goes_on = repair == begins && begins == Some(Repair::Losses);
-        if let Some(of) = begins.filter(|_| !goes_on) {
+        let goes_on = repair == begins && begins == Some(LossRecoveryKind::Fast);
+        if let Some(kind) = begins.filter(|_| !goes_on) {
             disorder.recovery = Some(Recovery {
                 until: sent.nxt,
-                of,
+                kind,
             });
         }
         cause

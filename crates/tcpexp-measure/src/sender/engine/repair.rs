@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use tcpexp_flow::{Evidence, Repair, RetransmissionCause};
+use tcpexp_flow::{LossRecoveryKind, RetransmissionCause, RetransmissionEvidence};
 use tcpexp_units::Timestamp;
 
 use super::settle::Threshold;
@@ -86,12 +86,12 @@ impl Engine<'_> {
             .last_advance()
             .map_or(first.sent, |at| at.max(first.sent));
         let repair = match self.state.kind() {
-            Some(RecoveryKind::Fast) => Some(Repair::Losses),
-            Some(RecoveryKind::Timeout) => Some(Repair::Timeout),
+            Some(RecoveryKind::Fast) => Some(LossRecoveryKind::Fast),
+            Some(RecoveryKind::Timeout) => Some(LossRecoveryKind::Timeout),
             // A window reduction after a congestion echo repairs no loss.
             Some(RecoveryKind::CongestionEcho) | None => None,
         };
-        let evidence = Evidence {
+        let evidence = RetransmissionEvidence {
             is_head: first.start == stream.una,
             is_tail: last.end == stream.nxt,
             is_answer: self.exchange.answers(sent.at),
