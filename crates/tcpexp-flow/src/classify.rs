@@ -12,7 +12,7 @@ use tcpexp_units::Timestamp;
 use crate::cause::{PathTimes, RetransmissionCause};
 use crate::coverage::{Beginning, missed};
 use crate::hops::Hops;
-use crate::identity::{Identity, KnownBy, Order};
+use crate::identity::{Identity, OrderEvidence, SendOrder};
 use crate::{FirstCopies, Holes, Segment, StreamOffset};
 pub(crate) use behind::COPY_DELAY;
 use behind::Recovery;
@@ -39,9 +39,9 @@ pub enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behind {
     /// Order of sending, relative to the segments captured before it.
-    pub sent: Order,
+    pub sent: SendOrder,
     /// Source of the order.
-    pub known_by: KnownBy,
+    pub known_by: OrderEvidence,
     /// Cause, if it is a retransmission.
     pub cause: RetransmissionCause,
     /// True if the other end had already acknowledged all of it.
@@ -54,8 +54,11 @@ impl Behind {
     /// A host sends in order, so at the sender's own interface (`at_sender`) only the sender's counters
     /// prove that it was sent earlier, not the time.
     pub fn is_reordered(&self, at_sender: bool) -> bool {
-        let is_counted = matches!(self.known_by, KnownBy::IpId | KnownBy::Timestamp);
-        self.sent == Order::Earlier && (is_counted || !at_sender)
+        let is_counted = matches!(
+            self.known_by,
+            OrderEvidence::IpId | OrderEvidence::Timestamp
+        );
+        self.sent == SendOrder::Earlier && (is_counted || !at_sender)
     }
 }
 

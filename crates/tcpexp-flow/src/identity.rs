@@ -5,7 +5,7 @@ use crate::hops::Hops;
 
 /// Order of sending of a segment, relative to the segments captured before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum SendOrder {
     /// Sent before one of them: reordered on the path.
     Earlier,
     /// Sent after them.
@@ -16,7 +16,7 @@ pub enum Order {
 
 /// Evidence for the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnownBy {
+pub enum OrderEvidence {
     /// Its bytes were captured before, in another packet.
     Bytes,
     /// The sender's IPv4 Identification counts up.
@@ -67,21 +67,23 @@ impl Identity {
 
     /// Returns the order of sending of a segment that starts below `nxt`, and records its counters
     /// if it was sent later.
-    pub(crate) fn out_of_order(&mut self, segment: &Segment) -> (Order, KnownBy) {
+    pub(crate) fn out_of_order(&mut self, segment: &Segment) -> (SendOrder, OrderEvidence) {
         let by_id = self.by_ip_id(segment);
         let by_timestamp = self.by_timestamp(segment);
-        if by_id == Order::Later {
+        if by_id == SendOrder::Later {
             self.ip_id = segment.seen.ip_id;
         }
-        if by_timestamp == Order::Later {
+        if by_timestamp == SendOrder::Later {
             self.tsval = segment.timestamps.map(|(tsval, _)| tsval);
         }
         match (by_id, by_timestamp) {
-            (Order::Unknown, Order::Unknown) => (Order::Unknown, KnownBy::Nothing),
-            (Order::Unknown, order) => (order, KnownBy::Timestamp),
+            (SendOrder::Unknown, SendOrder::Unknown) => {
+                (SendOrder::Unknown, OrderEvidence::Nothing)
+            }
+            (SendOrder::Unknown, order) => (order, OrderEvidence::Timestamp),
             // A segment with a newer timestamp cannot have been sent earlier.
-            (Order::Earlier, Order::Later) => (Order::Later, KnownBy::Timestamp),
-            (order, _) => (order, KnownBy::IpId),
+            (SendOrder::Earlier, SendOrder::Later) => (SendOrder::Later, OrderEvidence::Timestamp),
+            (order, _) => (order, OrderEvidence::IpId),
         }
     }
 
@@ -95,12 +97,12 @@ impl Identity {
 
     /// True if the sender's counters show that `segment` was sent after the last recorded segment.
     pub(crate) fn is_later(&self, segment: &Segment) -> bool {
-        self.by_ip_id(segment) == Order::Later || self.by_timestamp(segment) == Order::Later
+        self.by_ip_id(segment) == SendOrder::Later || self.by_timestamp(segment) == SendOrder::Later
     }
 
     /// True if the sender's timestamp shows that `segment` was sent before the last recorded segment.
     pub(crate) fn is_stamped_earlier(&self, segment: &Segment) -> bool {
-        self.by_timestamp(segment) == Order::Earlier
+        self.by_timestamp(segment) == SendOrder::Earlier
     }
 
     /// True if `segment`, whose bytes were captured before, is the record of the same packet past a
@@ -109,30 +111,30 @@ impl Identity {
         self.hops.is_past_router(segment.seen.ttl) && !self.is_later(segment)
     }
 
-    fn by_ip_id(&self, segment: &Segment) -> Order {
+    fn by_ip_id(&self, segment: &Segment) -> SendOrder {
         let is_counter = self.steps > self.missteps.saturating_mul(STEPS_PER_MISSTEP);
         match (segment.seen.ip_id, self.ip_id) {
             (Some(id), Some(furthest)) if is_counter && id != furthest => {
                 let ahead = id.wrapping_sub(furthest).cast_signed();
                 if ahead < 0 {
-                    Order::Earlier
+                    SendOrder::Earlier
                 } else {
-                    Order::Later
+                    SendOrder::Later
                 }
             }
-            _ => Order::Unknown,
+            _ => SendOrder::Unknown,
         }
     }
 
-    fn by_timestamp(&self, segment: &Segment) -> Order {
+    fn by_timestamp(&self, segment: &Segment) -> SendOrder {
         let Some(((tsval, _), furthest)) = segment.timestamps.zip(self.tsval) else {
-            return Order::Unknown;
+            return SendOrder::Unknown;
         };
         match tsval.wrapping_sub(furthest).cast_signed() {
             // One tick may hold several packets (RFC 7323, section 5.4).
-            0 => Order::Unknown,
-            1.. => Order::Later,
-            _ => Order::Earlier,
+            0 => SendOrder::Unknown,
+            1.. => SendOrder::Later,
+            _ => SendOrder::Earlier,
         }
     }
 }

@@ -61,7 +61,7 @@ pub use ecn::{CeFeedback, EcnHandshake, EcnMode, ace};
 pub use first_copies::FirstCopies;
 pub use flow::{Flow, InitiatorKnown};
 pub use holes::Holes;
-pub use identity::{KnownBy, Order};
+pub use identity::{OrderEvidence, SendOrder};
 pub use key::{Direction, End, FlowId, FlowKey};
 pub use marks::{FlowMark, FlowMarks};
 pub use offset::StreamOffset;

@@ -4,7 +4,7 @@ use tcpexp_units::TimeDelta;
 
 use super::{Behind, Class, Classifier, Sent, Transmission};
 use crate::cause::{LossRecoveryKind, PathTimes, RetransmissionCause, RetransmissionEvidence};
-use crate::identity::{KnownBy, Order};
+use crate::identity::{OrderEvidence, SendOrder};
 use crate::{Segment, StreamOffset};
 
 /// A transmission within this time after an ACK is a response to the ACK. Measured: 98.8 % of 411
@@ -75,15 +75,17 @@ impl Classifier {
             return Class::Copy;
         }
         let (order, known_by) = match self.identity.out_of_order(segment) {
-            known @ (Order::Earlier, _) if fresh_bytes == 0 && self.is_repaired(segment) => known,
-            // A duplicate made by the path: a retransmission has a later Identification.
-            (Order::Earlier, KnownBy::IpId) if fresh_bytes == 0 => return Class::Copy,
-            _ if fresh_bytes == 0 => (Order::Later, KnownBy::Bytes),
-            // Retransmitted bytes together with new ones.
-            (Order::Unknown, _) if fresh_bytes < segment.seen.payload_bytes => {
-                (Order::Later, KnownBy::Bytes)
+            known @ (SendOrder::Earlier, _) if fresh_bytes == 0 && self.is_repaired(segment) => {
+                known
             }
-            (Order::Unknown, _) => self.by_time(segment, times.shortest_rtt),
+            // A duplicate made by the path: a retransmission has a later Identification.
+            (SendOrder::Earlier, OrderEvidence::IpId) if fresh_bytes == 0 => return Class::Copy,
+            _ if fresh_bytes == 0 => (SendOrder::Later, OrderEvidence::Bytes),
+            // Retransmitted bytes together with new ones.
+            (SendOrder::Unknown, _) if fresh_bytes < segment.seen.payload_bytes => {
+                (SendOrder::Later, OrderEvidence::Bytes)
+            }
+            (SendOrder::Unknown, _) => self.by_time(segment, times.shortest_rtt),
             known => known,
         };
         let cause = self.cause(sent, segment, times);
@@ -91,12 +93,12 @@ impl Classifier {
             nxt: nxt.max(segment.end()),
             ..sent
         };
-        if order == Order::Later && fresh_bytes > 0 {
+        if order == SendOrder::Later && fresh_bytes > 0 {
             let (start, end) = (segment.payload_start(), segment.end());
             self.disorder().repaired.take(start, end);
         }
         // An overtaken segment is not the latest transmission, although it is captured last.
-        if order != Order::Earlier {
+        if order != SendOrder::Earlier {
             now.before = sent.latest;
             now.latest = Transmission::of(segment);
             if self.is_head(segment) {
@@ -204,13 +206,17 @@ impl Classifier {
         self.acked.is_some_and(|acked| !acked.is_loss_reported) && !is_recovering
     }
 
-    fn by_time(&mut self, segment: &Segment, shortest_rtt: Option<TimeDelta>) -> (Order, KnownBy) {
+    fn by_time(
+        &mut self,
+        segment: &Segment,
+        shortest_rtt: Option<TimeDelta>,
+    ) -> (SendOrder, OrderEvidence) {
         match (self.disorder().gap_left, shortest_rtt) {
             (Some(left), Some(rtt)) if segment.seen.at - left < rtt => {
-                (Order::Earlier, KnownBy::Time)
+                (SendOrder::Earlier, OrderEvidence::Time)
             }
-            (Some(_), Some(_)) => (Order::Later, KnownBy::Time),
-            _ => (Order::Unknown, KnownBy::Nothing),
+            (Some(_), Some(_)) => (SendOrder::Later, OrderEvidence::Time),
+            _ => (SendOrder::Unknown, OrderEvidence::Nothing),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Counts of out-of-order packets, for both possible positions of the capture.
 
-use tcpexp_flow::{Behind, Order, RetransmissionCause};
+use tcpexp_flow::{Behind, RetransmissionCause, SendOrder};
 
 /// Packets and their bytes of payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(super) struct OutOfSequence(Vec<(Kind, Retransmitted)>);
 /// What is known of an out-of-order packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
-    sent: Order,
+    sent: SendOrder,
     /// True if it was reordered even if the capture seems to be at the sender.
     is_overtaken: bool,
     cause: RetransmissionCause,
@@ -98,7 +98,7 @@ impl OutOfSequence {
             0
         } else {
             let kinds = self.0.iter();
-            packets(kinds.filter(|(kind, _)| kind.sent == Order::Unknown))
+            packets(kinds.filter(|(kind, _)| kind.sent == SendOrder::Unknown))
         }
     }
 
@@ -114,11 +114,11 @@ fn packets<'a>(kinds: impl Iterator<Item = &'a (Kind, Retransmitted)>) -> u64 {
 
 impl Kind {
     fn is_reordered(self, at_sender: bool) -> bool {
-        self.is_overtaken || (!at_sender && self.sent == Order::Earlier)
+        self.is_overtaken || (!at_sender && self.sent == SendOrder::Earlier)
     }
 
     /// At the sender, every out-of-order packet that was not overtaken is a retransmission.
     fn is_retransmission(self, at_sender: bool) -> bool {
-        !self.is_reordered(at_sender) && (at_sender || self.sent == Order::Later)
+        !self.is_reordered(at_sender) && (at_sender || self.sent == SendOrder::Later)
     }
 }

@@ -1,7 +1,7 @@
 //! The packets of one flow.
 
 use tcpexp_flow::{
-    Class, Classifier, Datagram, Direction, Flow, FlowId, Order, PathTimes, Seen, Segment,
+    Class, Classifier, Datagram, Direction, Flow, FlowId, PathTimes, Seen, Segment, SendOrder,
     StreamOffset, SynOptions,
 };
 
@@ -119,7 +119,7 @@ impl PacketMeter {
             Class::New if nxt.is_some_and(|nxt| segment.start > nxt) => PacketClass::AfterGap,
             Class::New => PacketClass::New,
             Class::Behind(behind) if behind.is_reordered(at_sender) => PacketClass::Reordered,
-            Class::Behind(behind) if behind.sent == Order::Unknown && !at_sender => {
+            Class::Behind(behind) if behind.sent == SendOrder::Unknown && !at_sender => {
                 PacketClass::Behind
             }
             Class::Behind(_) => PacketClass::Retransmitted,

@@ -1,7 +1,8 @@
 //! The first pass over one flow.
 
 use tcpexp_flow::{
-    CeFeedback, Class, Classifier, Direction, Flow, FlowId, Order, PathTimes, Segment, StreamOffset,
+    CeFeedback, Class, Classifier, Direction, Flow, FlowId, PathTimes, Segment, SendOrder,
+    StreamOffset,
 };
 use tcpexp_units::TimeDelta;
 
@@ -258,7 +259,7 @@ impl SideSurvey {
                     start,
                     end,
                     record: segment.seen.record,
-                    was_overtaken: behind.sent == Order::Earlier,
+                    was_overtaken: behind.sent == SendOrder::Earlier,
                 });
             }
             Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => {}
