@@ -1,7 +1,7 @@
 //! Detection of data that a capture missed.
 
 use crate::holes::Hole;
-use crate::{FirstCopies, Holes, Segment, StreamOffset};
+use crate::{FirstCopies, Holes, MAX_WINDOW_BYTES, Segment, StreamOffset};
 
 /// The data of one direction that was captured, and the data that the other end acknowledged.
 ///
@@ -53,10 +53,6 @@ impl Coverage {
     }
 }
 
-/// The largest window (RFC 7323, section 2.3): an ACK further ahead of the data is not of the
-/// connection, and its sender ignores it (RFC 9293, section 3.10.7.4).
-const MAX_WINDOW_BYTES: i64 = 1 << 30;
-
 /// The bytes below `una` that were never captured. `nxt` is one past the highest sequence number
 /// captured.
 pub(crate) fn missed(
@@ -65,6 +61,8 @@ pub(crate) fn missed(
     una: StreamOffset,
     beginning: Beginning,
 ) -> Holes {
+    // An ACK further ahead of the data is not of the connection, and its sender ignores it (RFC 9293,
+    // section 3.10.7.4).
     if una.since(nxt) > MAX_WINDOW_BYTES {
         return Holes::default();
     }

@@ -64,7 +64,7 @@ pub use holes::Holes;
 pub use identity::{OrderEvidence, SendOrder};
 pub use key::{Direction, End, FlowId, FlowKey};
 pub use marks::{FlowMark, FlowMarks};
-pub use offset::StreamOffset;
+pub use offset::{MAX_WINDOW_BYTES, StreamOffset};
 pub use packets::{Packets, Sighted};
 pub use protocol::Protocol;
 pub use second_records::SecondRecords;

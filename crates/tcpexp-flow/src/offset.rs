@@ -20,6 +20,9 @@ pub struct StreamOffset(NonZeroU64);
 /// the middle of the range, so each end of the range is 2^31 packets away.
 const FIRST_WRAP: u64 = 1 << 30;
 
+/// The largest TCP window in bytes (RFC 7323, section 2.3): two bytes in flight are no farther apart.
+pub const MAX_WINDOW_BYTES: i64 = 1 << 30;
+
 impl StreamOffset {
     /// Returns the offset of a stream's first captured sequence number.
     pub const fn first(seq: SeqNum) -> Self {

@@ -2,13 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::{Segment, StreamOffset};
+use crate::{MAX_WINDOW_BYTES, Segment, StreamOffset};
 
 /// Upper bound on the runs kept. Beyond it, the oldest run counts like data that the capture missed.
 const MAX_RUNS: usize = 4_096;
-
-/// The largest window (RFC 7323, section 2.3): data further ahead has a damaged sequence number.
-const LARGEST_WINDOW_BYTES: i64 = 1 << 30;
 
 /// The data packets of one direction above `snd_una`, to count the packets that an ACK covers.
 ///
@@ -54,9 +51,10 @@ impl SentPackets {
         let first = segment.payload_start();
         let end = first.plus(segment.seen.payload_bytes);
         let start = self.nxt.map_or(first, |nxt| nxt.max(first));
+        // Data further ahead than a window has a damaged sequence number.
         let is_far_ahead = self
             .nxt
-            .is_some_and(|nxt| start.since(nxt) > LARGEST_WINDOW_BYTES);
+            .is_some_and(|nxt| start.since(nxt) > MAX_WINDOW_BYTES);
         if end <= start || segment.flags.rst() || is_far_ahead {
             return;
         }

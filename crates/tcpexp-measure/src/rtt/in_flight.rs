@@ -2,12 +2,9 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_flow::{Segment, StreamOffset};
+use tcpexp_flow::{MAX_WINDOW_BYTES, Segment, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// The maximum TCP window in bytes (RFC 7323, section 2.3): an ACK further ahead of the data does
-/// not belong to the connection.
-const MAX_WINDOW_BYTES: i64 = 1 << 30;
 /// Maximum waiting time for an ACK: Linux's maximum retransmission timeout.
 const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
 /// Maximum number of stored segments: 10 Gbit/s for 300 ms in full frames.
@@ -109,6 +106,7 @@ impl InFlight {
     pub(super) fn acknowledge(&mut self, ack: StreamOffset) -> Acked {
         let mut acked = Acked::default();
         let is_old = self.floor.is_some_and(|floor| ack <= floor);
+        // An ACK further ahead of the data than a window does not belong to the connection.
         let is_made_up = self
             .furthest
             .is_some_and(|furthest| ack.since(furthest) > MAX_WINDOW_BYTES);

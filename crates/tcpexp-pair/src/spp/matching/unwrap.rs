@@ -1,10 +1,7 @@
 //! Sequence numbers to stream offsets.
 
-use tcpexp_flow::StreamOffset;
+use tcpexp_flow::{MAX_WINDOW_BYTES, StreamOffset};
 use tcpexp_wire::SeqNum;
-
-/// The largest TCP window (RFC 7323, section 2.3): two segments in flight are no farther apart.
-const LARGEST_WINDOW: i64 = 1 << 30;
 
 /// Converts the sequence numbers of one direction to stream offsets.
 ///
@@ -22,7 +19,8 @@ impl Unwrap {
     /// Returns the offset of `seq`.
     pub(super) fn offset(&mut self, seq: SeqNum) -> StreamOffset {
         let offset = self.peek(seq);
-        let is_near = |other: StreamOffset| offset.since(other).saturating_abs() <= LARGEST_WINDOW;
+        let is_near =
+            |other: StreamOffset| offset.since(other).saturating_abs() <= MAX_WINDOW_BYTES;
         // Two stray numbers next to each other show that the first number was damaged.
         if self.near.is_none_or(is_near) || self.stray.is_some_and(is_near) {
             (self.near, self.stray) = (Some(offset), None);
