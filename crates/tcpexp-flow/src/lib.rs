@@ -52,8 +52,8 @@ mod laws;
 mod trace;
 
 pub use cause::{
-    LossRecoveryKind, PathTimes, RetransmissionCause, RetransmissionEvidence, SHORTEST_TIMEOUT,
-    may_be_probe_after,
+    LossRecoveryKind, MAX_ANSWER_DELAY, PathTimes, RetransmissionCause, RetransmissionEvidence,
+    SHORTEST_TIMEOUT, may_be_probe_after,
 };
 pub use classify::{Behind, Class, Classifier};
 pub use coverage::Coverage;

@@ -3,13 +3,12 @@
 use tcpexp_units::TimeDelta;
 
 use super::{Behind, Class, Classifier, Sent, Transmission};
-use crate::cause::{LossRecoveryKind, PathTimes, RetransmissionCause, RetransmissionEvidence};
+use crate::cause::{
+    LossRecoveryKind, MAX_ANSWER_DELAY, PathTimes, RetransmissionCause, RetransmissionEvidence,
+};
 use crate::identity::{OrderEvidence, SendOrder};
 use crate::{Segment, StreamOffset};
 
-/// A transmission within this time after an ACK is a response to the ACK. Measured: 98.8 % of 411
-/// recoveries began, by the first retransmission, within 1 ms of the kernel's change of state.
-const ANSWER: TimeDelta = TimeDelta::from_millis(1);
 /// Greatest delay between a packet and its duplicate record.
 pub(crate) const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
 /// Less than the time between two full-sized packets that pass a bottleneck: at 1 Gb/s, 1,500 bytes
@@ -244,7 +243,8 @@ impl Classifier {
         let evidence = RetransmissionEvidence {
             is_head,
             is_tail: segment.end() == sent.nxt,
-            is_answer: earliest_response_at.is_some_and(|earliest| at - earliest < ANSWER),
+            is_answer: earliest_response_at
+                .is_some_and(|earliest| at - earliest < MAX_ANSWER_DELAY),
             has_acks: acked.is_some(),
             is_loss_reported,
             // Without a scoreboard, any reported loss may still be unrepaired.
