@@ -87,8 +87,9 @@ impl Spacing {
             && (1..=LAGS).all(|lag| {
                 let compared = LAGS..LAGS + COMPARED;
                 let differing = compared.filter(|&place| {
-                    let apart_ns = spacings_ns[place] - spacings_ns[place - lag];
-                    apart_ns.abs() > self.window_ns
+                    // A capture may contain any times, so the difference may exceed 63 bits.
+                    let apart_ns = spacings_ns[place].abs_diff(spacings_ns[place - lag]);
+                    apart_ns > self.window_ns.unsigned_abs()
                 });
                 differing.count() >= DIFFERING
             })
@@ -110,5 +111,29 @@ impl Spacing {
         };
         self.arrived = Some(departure.number);
         self.in_a_row > MIN_CONSECUTIVE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn departures_at_both_ends_of_time_do_not_overflow() {
+        let mut spacing = Spacing {
+            window_ns: 1,
+            last: None,
+            spacings_ns: VecDeque::new(),
+            changes: VecDeque::new(),
+            arrived: None,
+            in_a_row: 0,
+        };
+        for number in 0..LAGS + COMPARED {
+            let at = [Timestamp::MIN, Timestamp::MAX][number % 2];
+            spacing.depart(at);
+        }
+        spacing.depart(Timestamp::MIN);
+        assert_eq!(spacing.spacings_ns.len(), LAGS + COMPARED);
+        assert!(!spacing.is_irregular(), "every second spacing is equal");
     }
 }
