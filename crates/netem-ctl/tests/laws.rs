@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn no_output_makes_a_check_panic(text in ".{0,200}") {
+    fn arbitrary_output_never_panics_a_check(text in ".{0,200}") {
         let toml = "[forward]\nrate = '10mbit'\ndelay = '20ms'\nbuffer = '9p'";
         for os in [Os::Linux, Os::FreeBsd] {
             let router = Router {

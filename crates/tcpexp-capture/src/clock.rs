@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn no_resolution_panics() {
+    fn arbitrary_resolutions_never_panic() {
         for option in 0..=u8::MAX {
             for units in [0, 1, u64::MAX] {
                 for offset in [i64::MIN, 0, i64::MAX] {

@@ -94,7 +94,7 @@ fn pcapng(mut bytes: Bytes, packets: &[(u32, Vec<u8>)]) -> (Vec<u8>, Vec<usize>)
 
 proptest! {
     #[test]
-    fn no_bytes_panic(bytes in vec(any::<u8>(), 0..600), start in 0..8_usize) {
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..600), start in 0..8_usize) {
         let starts = [
             little().out,
             little().pcap(0xa1b2_c3d4, 4).out,

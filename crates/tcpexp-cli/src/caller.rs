@@ -390,7 +390,9 @@ mod tests {
                 columns: Some(names.map(str::to_owned).into()),
                 ..Request::new(Wanted::Rows)
             };
+            let (send, calls) = mpsc::channel();
             let take = move |part| {
+                send.send(()).unwrap();
                 let schema = match part {
                     Handed::Schema(schema) => schema,
                     Handed::Rows(batch) => batch.schema(),
@@ -400,6 +402,9 @@ mod tests {
                 taken == names
             };
             call(arguments(line), request, take).unwrap();
+            // The schema, and rows.
+            let calls = calls.iter().count();
+            assert!(calls >= 2, "{line}: {calls}");
         }
     }
 

@@ -114,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_panic(header: Vec<u8>) {
+        fn arbitrary_bytes_never_panic(header: Vec<u8>) {
             let mut file = b"\x7fELF\x02\x01".to_vec();
             file.extend(header);
             let program = without_sections(&file);

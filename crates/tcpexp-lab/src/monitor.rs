@@ -122,6 +122,7 @@ mod tests {
 
     #[test]
     fn closed_connection_is_an_error() {
-        assert!(monitor_of("").await_event("STOP").is_err());
+        let error = monitor_of("").await_event("STOP").unwrap_err();
+        assert_eq!(error.to_string(), "unexpected end of file");
     }
 }

@@ -331,7 +331,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_sample_panics_and_timeouts_stay_in_their_bounds(samples in prop::collection::vec(any::<i64>(), 1..20)) {
+        fn arbitrary_samples_never_panic_and_keep_timeouts_in_their_bounds(samples in prop::collection::vec(any::<i64>(), 1..20)) {
             let (mut linux, mut rfc) = (LinuxRto::default(), Rfc6298Rto::default());
             for (round, nanos) in (1..).zip(samples) {
                 linux.sample(TimeDelta::from_nanos(nanos), START.plus(round), START.plus(round + 1));

@@ -61,7 +61,7 @@ fn any_format() -> impl Strategy<Value = Format> {
 
 proptest! {
     #[test]
-    fn no_bytes_panic(format in any_format(), log in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_never_panic(format in any_format(), log in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = outcome(format, &log);
     }
 

@@ -262,14 +262,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_packet_panics(bytes in proptest::collection::vec(any::<u8>(), 0..80), mask: u32) {
+        fn arbitrary_packets_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80), mask: u32) {
             if let Some(packet) = Ipv4::new(&bytes) {
                 let _ = FieldMask(mask).id(packet);
             }
         }
 
         #[test]
-        fn no_cut_panics(cut in 20_usize..50, mask: u32) {
+        fn truncated_packets_never_panic(cut in 20_usize..50, mask: u32) {
             let _ = id(mask, &segment()[..cut]);
         }
     }

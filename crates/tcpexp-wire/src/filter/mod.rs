@@ -187,12 +187,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics_the_parser(text in any::<String>()) {
+        fn arbitrary_text_never_panics_the_parser(text in any::<String>()) {
             let _ = Filter::parse(&text);
         }
 
         #[test]
-        fn no_words_and_no_frame_panic(
+        fn arbitrary_words_and_frames_never_panic(
             words in prop::collection::vec(prop::sample::select(vec![
                 "tcp", "udp", "ip", "ip6", "ether", "host", "net", "port", "portrange", "proto",
                 "src", "dst", "and", "or", "not", "!", "(", ")", "[", "]", ":", "/", "-", "<<",

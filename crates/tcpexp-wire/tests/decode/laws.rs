@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_panic(
+    fn arbitrary_bytes_never_panic(
         link in any_link(),
         captured in prop::collection::vec(any::<u8>(), 0..160),
         wire_bytes: u32,
@@ -207,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_to_a_valid_packet_panics(
+    fn damaged_valid_packets_never_panic(
         (link, mut record) in prop::sample::select(valid()),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
         kept: prop::sample::Index,

@@ -322,12 +322,15 @@ proptest! {
 
     #[test]
     fn goodput_never_exceeds_throughput_nor_throughput_the_wire_rate(packets in traffic(), width in 1_i64..2_000) {
+        let mut bins = 0;
         for row in run(frames(&packets), &millis(width)).0 {
             if let ThroughputRow::Bin(bin) = row {
+                bins += 1;
                 prop_assert!(bin.goodput_bps() <= bin.throughput_bps());
                 prop_assert!(bin.throughput_bps() <= bin.wire_rate_bps());
             }
         }
+        prop_assert!(bins > 0);
     }
 
     #[test]
@@ -339,6 +342,7 @@ proptest! {
                 prop_assert!(before.is_none_or(|before| bin.start - before == bin.width));
             }
         }
+        prop_assert!(!latest.is_empty());
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn a_flow_that_ends_before_the_capture_has_whole_bins() {
 }
 
 #[test]
-fn rates_are_exact() {
+fn rates_follow_from_bytes_and_covered_time() {
     let bin = |bytes, width, link| ThroughputBin {
         flow: None,
         direction: None,

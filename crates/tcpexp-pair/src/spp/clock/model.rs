@@ -1003,7 +1003,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_crossings_panic(
+        fn arbitrary_crossings_never_panic(
             mut crossings in prop::collection::vec(any_crossing(), 1..300),
             record: u64,
             nanos: i64,

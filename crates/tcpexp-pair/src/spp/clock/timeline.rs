@@ -179,7 +179,7 @@ mod tests {
         }
 
         #[test]
-        fn no_input_panics(part: i64, whole: i64, nanos: i64) {
+        fn arbitrary_input_never_panics(part: i64, whole: i64, nanos: i64) {
             let _ = Rate::of(part, whole).share(TimeDelta::from_nanos(nanos));
         }
     }

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded() {
+    fn old_entries_are_forgotten_beyond_the_limit() {
         let mut echoes = Echoes::default();
         for number in 0..100_000 {
             echoes.depart(number, number);
@@ -114,5 +114,10 @@ mod tests {
             echoes.echoed.len(),
         ];
         assert_eq!(lengths, [REMEMBERED; 3]);
+        assert_eq!(echoes.departed.back(), Some(&(99_999, 99_999)));
+        assert_eq!(
+            [echoes.arrived.back(), echoes.echoed.back()],
+            [Some(&99_999); 2]
+        );
     }
 }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded() {
+    fn old_entries_are_forgotten_beyond_the_limit() {
         let mut strays = Strays::default();
         for number in 0..300_000 {
             strays.add(seconds(0), [number, 0]);
