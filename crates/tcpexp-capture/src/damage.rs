@@ -142,7 +142,7 @@ pub enum Damage {
         reason: Box<Damage>,
     },
     /// The compressed data is cut or corrupt.
-    #[error("the {compression} data ends early, after {offset} decompressed bytes")]
+    #[error("the {compression} data is cut short or corrupt after {offset} decompressed bytes")]
     Decompression {
         /// Number of usable decompressed bytes.
         offset: u64,

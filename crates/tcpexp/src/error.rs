@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "tables")]
 use tcpexp_flow::FlowShard;
+use tcpexp_logs::import;
 use tcpexp_pair::spp::NothingInCommon;
 use thiserror::Error;
 
@@ -228,7 +229,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// The manifest is not that of a dataset.
-    #[error("{} is of \"{kind}\", not of a dataset", path.display())]
+    #[error("{} is the manifest of \"{kind}\", not of a dataset", path.display())]
     OtherManifest {
         /// Path of the file.
         path: PathBuf,
@@ -273,7 +274,7 @@ pub enum Error {
     },
     /// The file is not a survey, or of another version.
     #[cfg(feature = "tables")]
-    #[error("{} was written as {kind}: make it again with `tcpexp survey`", path.display())]
+    #[error("{} is {kind}, which this tcpexp does not read as a survey: make it again with `tcpexp survey`", path.display())]
     OtherSurvey {
         /// Path of the file.
         path: PathBuf,
@@ -331,7 +332,7 @@ pub enum Error {
     },
     /// Parts are missing.
     #[cfg(feature = "tables")]
-    #[error("missing of {count} parts: {missing}")]
+    #[error("of {count} parts, these are missing: {missing}")]
     MissingParts {
         /// Number of all parts.
         count: u32,
@@ -396,7 +397,7 @@ pub enum Error {
         missing: String,
     },
     /// The format of the log is not recognised.
-    #[error("{} is not a log of a known format", path.display())]
+    #[error("{} is not a log of a known format: expected one of {}", path.display(), known_logs())]
     UnknownLog {
         /// Path of the file.
         path: PathBuf,
@@ -419,6 +420,11 @@ pub enum Error {
         /// Path of the destination capture.
         dst: PathBuf,
     },
+}
+
+/// Names of the formats of logs, for a message.
+fn known_logs() -> String {
+    import::Format::ALL.map(import::Format::name).join(", ")
 }
 
 /// Joins an error's message with those of its causes.

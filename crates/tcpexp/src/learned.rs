@@ -141,7 +141,7 @@ impl PairSurvey {
         if head.tcpexp_version != env!("CARGO_PKG_VERSION") {
             return Err(Error::OtherSurvey {
                 path: path.to_owned(),
-                kind: format!("tcpexp {}", head.tcpexp_version),
+                kind: format!("a file of tcpexp {}", head.tcpexp_version),
             });
         }
         let survey: Self = serde_json::from_value(text).map_err(unread)?;

@@ -411,10 +411,10 @@ mod tests {
         for (compress, damage) in [
             (
                 gzip as fn(&[u8]) -> Vec<u8>,
-                "the gzip data ends early, after ",
+                "the gzip data is cut short or corrupt after ",
             ),
-            (zstd, "the zstd data ends early, after "),
-            (lz4, "the lz4 data ends early, after "),
+            (zstd, "the zstd data is cut short or corrupt after "),
+            (lz4, "the lz4 data is cut short or corrupt after "),
         ] {
             let plain = file();
             let expected = walk(Capture::from_bytes(&plain).unwrap());

@@ -168,7 +168,7 @@ fn missing_and_foreign_parts_of_pairs_are_refused_by_name() {
     desk.put("server/9.pcap", &small(12).dst);
     desk.bytes("analyze --pairs pairs.parquet --task 1 -o other -q");
     assert_snapshot!(desk.failure("merge --pairs pairs.parquet other -o no").split_once(' ').unwrap().1, @"was made from files other than those of the pair 9");
-    assert_snapshot!(desk.failure("merge all -o no"), @r#"all/manifest.json is of "tcpexp dataset of pairs", not of a dataset"#);
+    assert_snapshot!(desk.failure("merge all -o no"), @r#"all/manifest.json is the manifest of "tcpexp dataset of pairs", not of a dataset"#);
     assert_snapshot!(desk.failure("analyze --pairs pairs.parquet --task 77 -o parts"), @"pairs.parquet has no pair 77");
     assert_snapshot!(desk.misuse("analyze --pairs pairs.parquet --task 0 -o parts"), @"error: invalid value '0' for '--task <I|I/N>': expected a number, or I/N with I from 1 to N");
     assert_snapshot!(desk.misuse("analyze a.pcap --pairs pairs.parquet -o parts"), @"error: the argument '[SRC|DIR]' cannot be used with '--pairs <FILE>'");

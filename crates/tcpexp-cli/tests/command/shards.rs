@@ -266,7 +266,7 @@ fn foreign_and_missing_parts_are_refused_by_name() {
     desk.bytes("analyze src.pcap -q -o fourth --shard 2/4");
     desk.bytes("analyze src.pcap -q -o whole");
     std::fs::rename(desk.path("part2"), desk.path("moved")).unwrap();
-    assert_snapshot!(desk.failure("merge part1 part3 -o all"), @"missing of 3 parts: 2/3");
+    assert_snapshot!(desk.failure("merge part1 part3 -o all"), @"of 3 parts, these are missing: 2/3");
     assert_snapshot!(desk.failure("merge part1 other part3 -o all"), @"other and part1 are parts of different analyses: they differ in captures");
     assert_snapshot!(desk.failure("merge part1 wide part3 -o all"), @"wide and part1 are parts of different analyses: they differ in options");
     assert_snapshot!(desk.failure("merge part1 fourth part3 -o all"), @"fourth and part1 are parts of different analyses: they differ in number of parts");

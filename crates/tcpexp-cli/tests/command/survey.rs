@@ -117,7 +117,7 @@ fn a_survey_of_other_captures_or_options_is_refused() {
         "other.json",
         b"{\"kind\": \"tcpexp dataset\", \"version\": 1, \"tcpexp_version\": \"0\"}",
     );
-    assert_snapshot!(desk.failure(&format!("{path} other.json")), @r#"other.json was written as "tcpexp dataset", version 1: make it again with `tcpexp survey`"#);
+    assert_snapshot!(desk.failure(&format!("{path} other.json")), @r#"other.json is "tcpexp dataset", version 1, which this tcpexp does not read as a survey: make it again with `tcpexp survey`"#);
     desk.put("text.json", b"{");
     assert_snapshot!(desk.failure(&format!("{path} text.json")), @"text.json is not a survey: EOF while parsing an object at line 1 column 1");
     assert_snapshot!(desk.misuse("rtt src.pcap --survey survey.json"), @"error: the following required arguments were not provided:");
