@@ -40,7 +40,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FLOW", required = true)]
     pub(crate) flow: Vec<FlowName>,
 
-    /// List only the packets within one round-trip time of this moment (forms as for --from)
+    /// List only the packets within one round-trip time of this moment (in the forms that --from
+    /// accepts)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) at: Option<Moment>,
 

@@ -17,9 +17,9 @@ use crate::{failure, fetched, report, shown};
 /// Write the runs of a sweep in the format of another tool
 ///
 /// A data file of Flent contains the goodput of each TCP sender, in the bins of the run's dataset, and
-/// the round-trip times of ping. Their means are those of `tcpexp compare`. Its metadata name a Flent
-/// test with these series (`tcp_nup`, `tcp_ndown`, `rrul_be_nflows` or `ping`), so that Flent's plots
-/// of the test work.
+/// the round-trip times of ping. The means equal those of `tcpexp compare`. The metadata names a Flent
+/// test with these series (`tcp_nup`, `tcp_ndown`, `rrul_be_nflows` or `ping`), so Flent's plots of that
+/// test work.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp export flent results/runs/0001-7a33de94-r01 -o run.flent.gz\n\

@@ -10,7 +10,7 @@ use crate::shared_args::{StoreArgs, wrong_usage};
 use crate::store_options::of_this_run;
 use crate::{analyze, analyze_pairs, failure, fetched, report, shown};
 
-/// Join the datasets of all parts of an analysis to one dataset
+/// Join the datasets of all parts of an analysis into one dataset
 ///
 /// A part is a dataset of `tcpexp analyze --shard I/N`. The result is the dataset of the undivided
 /// analysis. With --pairs, the parts are those of all pairs of captures, and the column `pair` of each

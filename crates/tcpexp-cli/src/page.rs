@@ -29,7 +29,7 @@ pub(crate) struct ReportArgs {
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 
-    /// Print errors only, which is the default; the option exists because all commands have it
+    /// Print errors only (no effect, since this command prints nothing else)
     #[arg(short, long)]
     quiet: bool,
 

@@ -12,11 +12,11 @@ use crate::store_options::of_this_run;
 
 /// Find the pairs of captures in two folders
 ///
-/// Captures with the same name are a pair. The comparison ignores endings, words for points (src,
-/// snd, sender, client; dst, rcv, receiver, server) and the numbers of the files that tcpdump and
-/// dumpcap rotate; rotated files are one capture. Two captures without a common name are a pair if
-/// only these two were taken at the same time. The table has one row per file. The row of a file
-/// without a partner states the reason.
+/// Captures with the same name form a pair. The comparison ignores file extensions, words for points
+/// (src, snd, sender, client; dst, rcv, receiver, server), and the numbers that tcpdump and dumpcap give
+/// to rotated files; rotated files are one capture. Two captures without a common name form a pair if
+/// only these two were taken at the same time. The table has one row per file. The row of a file without
+/// a partner states the reason.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp pairs client server -o pairs.parquet\n\

@@ -180,9 +180,9 @@ pub(crate) struct ImportArgs {
 ///
 /// Compares the two states at the same ACK. Also scores all unacknowledged bytes, which other tools
 /// often report as the window. RECONSTRUCTED is a capture or a table of `tcpexp cwnd`. TRUTH is a log
-/// or a table of `tcpexp import`. FOLDER contains both: src or snd.pcap (dst or rcv.pcap with
-/// --position receiver), and probe.csv or trace.txt, optionally with tcpinfo.csv; or FOLDER is a run of
-/// a sweep that logged `tcp_probe`. A folder may contain such folders.
+/// or a table of `tcpexp import`. FOLDER contains both: a capture (src.pcap or snd.pcap; with --position
+/// receiver, dst.pcap or rcv.pcap) and a log (probe.csv or trace.txt, and optionally tcpinfo.csv).
+/// FOLDER may also be a run of a sweep that logged `tcp_probe`, or a folder of such folders.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp score src.pcap probe.csv\n\

@@ -70,7 +70,7 @@ pub(crate) struct ReadArgs {
     )]
     pub(crate) from: Option<Moment>,
 
-    /// Use only the packets before this time (forms as for --from)
+    /// Use only the packets before this time (in the forms that --from accepts)
     #[arg(
         long,
         value_name = "TIME",

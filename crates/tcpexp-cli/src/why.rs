@@ -15,11 +15,10 @@ use crate::warnings;
 
 /// Find what limited the large flows of a capture, and for how long
 ///
-/// Prints some lines per sender of at least 30 kB: how long its application, the receiver's window,
-/// losses, a policer, the capacity of the path, its own queue, a queue of others, timeouts, the
-/// connection setup or the TLS handshake limited it, with the evidence and what would change it. The
-/// answer "No certain cause" means that the evidence fits none of these causes. The best capture is one
-/// at the sender.
+/// For each sender of at least 30 kB, prints how long its application, the receiver's window, losses, a
+/// policer, the capacity of the path, its own queue, a queue of others, timeouts, the connection setup or
+/// the TLS handshake limited it, with the evidence and what would change it. The answer "No certain
+/// cause" means that the evidence fits none of these causes. The best capture is one at the sender.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp why src.pcap\n\

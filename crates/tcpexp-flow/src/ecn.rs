@@ -145,12 +145,12 @@ struct Echoes {
 impl Echoes {
     /// True if the receiver ends ECE without CWR, as DCTCP's does.
     fn are_of_dctcp(self) -> bool {
-        // A single end without CWR may be due to a segment that the capture missed.
         self.ended_early > MISSED_ENDS && self.ended_early > self.ended
     }
 }
 
-/// Number of ends of ECE without CWR that may be due to segments that the capture missed.
+/// Number of ends of ECE without CWR that may be due to segments with CWR that the capture missed. The value is
+/// an assumption, not a measurement.
 const MISSED_ENDS: u64 = 2;
 
 /// ECN feedback of the latest ACK.

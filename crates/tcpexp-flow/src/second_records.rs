@@ -9,8 +9,8 @@ use tcpexp_wire::{Packet, Transport};
 
 use crate::classify::COPY_DELAY;
 
-/// Longest time in the queue of a router between the two records. A packet is sent again after a few
-/// round-trip times at the latest, and then with another TTL than past the router.
+/// Longest time in a router's queue between the two records. A retransmission within this time is no match: it
+/// has the TTL of the first record, not the lower TTL past the router.
 const LONGEST_QUEUE: TimeDelta = TimeDelta::from_seconds(10);
 
 /// Recognises the second record of each packet, in a capture that has each packet twice.

@@ -39,9 +39,9 @@ pub enum Command {
 /// Apply a bottleneck and read it back
 ///
 /// Clears an earlier bottleneck of the same owner first. Refuses interfaces with queues of other
-/// programs, and the interface that carries the connection to the router. If a step fails, the earlier
-/// bottleneck is made again, with the rest of its time to clear; without an earlier one, the router is
-/// cleared.
+/// programs, and the interface that carries the connection to the router. If a step fails, restores the
+/// earlier bottleneck and the time left until it clears itself. Without an earlier bottleneck, clears the
+/// router.
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
     #[command(flatten)]

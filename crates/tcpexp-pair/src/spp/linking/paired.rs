@@ -53,7 +53,7 @@ pub(in crate::spp) struct Found {
     pub(in crate::spp) flow: PairedFlow,
     /// Way of the forward direction.
     pub(in crate::spp) path_direction: PathDirection,
-    /// True if the addresses determine `way`; false if it is inferred from the point that saw the
+    /// True if the addresses determine `path_direction`; false if it is inferred from the point that saw the
     /// flow first.
     pub(in crate::spp) way_is_known: bool,
     /// True if the point captured the SYN, by [`Point::index`](crate::spp::Point::index): no earlier

@@ -61,7 +61,7 @@ impl Crossed {
         self.times[point.index()]
     }
 
-    /// One-way delay of a packet that went this `way`, clock offset included.
+    /// One-way delay of a packet that went in `path_direction`, clock offset included.
     pub(in crate::spp) fn raw_owd(&self, path_direction: PathDirection) -> TimeDelta {
         let difference = clock_difference(self.times[0], self.times[1]);
         match path_direction {
