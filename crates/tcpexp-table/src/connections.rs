@@ -48,7 +48,7 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
         .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for other protocols than TCP.", |row| (row.connection.protocol == Protocol::Tcp).then(|| row.connection.ending.name()))
         .maybe_text("vantage", "Position of the capture: at the initiator, at the responder, or between; from the round trips to both ends in the handshake or by data and ACKs. Null if one of the two is unknown.", |row| row.connection.vantage.map(tcpexp_measure::Vantage::name))
         .maybe_span("handshake_rtt_ns", "Time from the SYN to the ACK of the SYN-ACK, the whole round trip, in nanoseconds. Of QUIC from the last packet of the client's first flight to its first packet that answers the server's. Null if a part was not captured or was retransmitted, and if the segment after the SYN-ACK carries data: the ACK before it may be missing.", |row| row.connection.handshake_rtt)
-        .maybe_span("clock_tick_ns", "Step in which the capture's clock advances, by its first packets, in nanoseconds, if it is longer than 1 µs: each time of this row is too early by less than this, and each difference of times, such as a round-trip time, is off by less than this. Null for other clocks.", |row| row.connection.coarse_tick)
+        .maybe_span("clock_tick_ns", "Tick of the capture's clock in nanoseconds, found from its first packets, if it is longer than 1 µs. Each time of this row is too early by less than one tick, and each difference of times, such as a round-trip time, is off by less than one tick. Null for other clocks.", |row| row.connection.coarse_tick)
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
         .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
@@ -102,7 +102,7 @@ pub(crate) fn behind_their_place<R: 'static>(
         .count("fast_retransmitted_packets", "Of retransmitted_packets, those triggered by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, &[RetransmissionCause::FastRetransmit, RetransmissionCause::ReorderingTimer]))
         .count("timeout_retransmitted_packets", "Of retransmitted_packets, those sent on a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, &[RetransmissionCause::Timeout, RetransmissionCause::AfterTimeout]))
         .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, &[RetransmissionCause::TailLossProbe]))
-        .count("spurious_packets", "Of retransmitted_packets, those whose bytes had all been acknowledged. At the sender they have no other cause; elsewhere they also count under a cause, because their ACK may have been lost.", move |row| of(row).spurious_packets)
+        .count("spurious_packets", "Packets of retransmitted_packets whose bytes had all been acknowledged. In a capture at the sender, they count under no other cause. Elsewhere, they also count under a cause, because the ACK may not have reached the sender.", move |row| of(row).spurious_packets)
         .count("reordered_packets", "Packets overtaken on the path.", move |row| of(row).reordered_packets)
         .count("undecided_packets", "Out-of-sequence packets that may be reordered or retransmitted.", move |row| of(row).undecided_packets)
         .count("duplicate_packets", "Duplicate records of a packet in the capture, and duplicates made on the path.", move |row| of(row).duplicate_packets)
@@ -126,10 +126,10 @@ pub(crate) fn round_trips<R: 'static>(
     let named = |what: &str| format!("{name}_{what}");
     columns
         .count(&named("samples"), "Round-trip times from the capture to this direction's receiver and back: from a segment sent once to the first ACK that covers it, without those during a recovery (Karn).", move |row| of(row).map_or(0, |rtt| rtt.samples))
-        .maybe_span(&named("min_ns"), "The smallest of them, in nanoseconds. Null without any.", move |row| Some(of(row)?.min))
-        .maybe_span(&named("median_ns"), "Their median. Null without any.", move |row| Some(of(row)?.median))
-        .maybe_span(&named("p95_ns"), "Their 95th percentile. Null without any.", move |row| Some(of(row)?.p95))
-        .maybe_span(&named("max_ns"), "The largest of them. Null without any.", move |row| Some(of(row)?.max))
+        .maybe_span(&named("min_ns"), "Smallest of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.min))
+        .maybe_span(&named("median_ns"), "Median of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.median))
+        .maybe_span(&named("p95_ns"), "95th percentile of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.p95))
+        .maybe_span(&named("max_ns"), "Largest of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.max))
 }
 
 /// Adds the columns for round-trip times by the spin bit.
@@ -139,10 +139,10 @@ fn spin_round_trips<R: 'static>(
 ) -> Builder<R> {
     columns
         .count("spin_rtt_samples", "Round-trip times of QUIC from the capture to this direction's receiver and back, by the spin bit: from a change of the bit in this direction to the same change in the other. Those of both directions add up to the whole path. Without samples that may exceed the round trip over the path by more than a quarter, because an end had nothing to send, and without those before the spin bit is known to spin. Measurements of public servers find a third of connections accurate without this filter.", move |row| of(row).map_or(0, |rtt| rtt.samples))
-        .maybe_span("spin_rtt_min_ns", "The smallest of them, in nanoseconds. Null without any.", move |row| Some(of(row)?.min))
-        .maybe_span("spin_rtt_median_ns", "Their median. Null without any.", move |row| Some(of(row)?.median))
-        .maybe_span("spin_rtt_p95_ns", "Their 95th percentile. Null without any.", move |row| Some(of(row)?.p95))
-        .maybe_span("spin_rtt_max_ns", "The largest of them. Null without any.", move |row| Some(of(row)?.max))
+        .maybe_span("spin_rtt_min_ns", "Smallest of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.min))
+        .maybe_span("spin_rtt_median_ns", "Median of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.median))
+        .maybe_span("spin_rtt_p95_ns", "95th percentile of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.p95))
+        .maybe_span("spin_rtt_max_ns", "Largest of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.max))
 }
 
 /// Bits per second, rounded down.

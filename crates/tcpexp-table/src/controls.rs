@@ -24,12 +24,12 @@ pub fn control_columns() -> Columns<ControlRow> {
 fn fits(columns: Builder<ControlRow>) -> Builder<ControlRow> {
     columns
         .maybe_name("best", "Control whose rules are nearest to the windows of the sender. Null if nothing was compared.", |row| row.row.fits.first().map(|fit| fit.control.name()))
-        .maybe_float("best_growth_error", "Mean error of its windows, once per round trip, in units of what an observed window may be off: 1 segment and 2 % of the window, beyond rounding. At most 4. Null if nothing was compared.", |row| row.row.fits.first()?.growth)
-        .maybe_float("best_reduction_error", "Mean error of its reductions, in the same units. Null if no reduction of a full window was seen.", |row| row.row.fits.first()?.reductions)
+        .maybe_float("best_growth_error", "Mean error of the windows that `best` predicts, once per round trip: the difference beyond one segment of rounding, divided by the uncertainty of an observed window (1 segment and 2 % of the window). At most 4. Null if nothing was compared.", |row| row.row.fits.first()?.growth)
+        .maybe_float("best_reduction_error", "Mean error of the reductions that `best` predicts, in the same unit. Null if no reduction of a full window was seen.", |row| row.row.fits.first()?.reductions)
         .maybe_name("second", "Second nearest control. Null if nothing was compared.", |row| row.row.fits.get(1).map(|fit| fit.control.name()))
-        .maybe_float("second_growth_error", "Mean error of its windows. Null if nothing was compared.", |row| row.row.fits.get(1)?.growth)
-        .maybe_float("second_reduction_error", "Mean error of its reductions. Null if no reduction of a full window was seen.", |row| row.row.fits.get(1)?.reductions)
-        .maybe_float("second_log_odds", "Natural logarithm of the odds of best against second, by how exactly their rules give the windows. From 4 on, second is ruled out if its mean error is at least 0.1; it also is by a mean error of 1 or more, or by cuts that it would have made. Null if nothing was compared.", |row| Some(row.row.fits.get(1)?.log_odds))
+        .maybe_float("second_growth_error", "Mean error of the windows that `second` predicts, as in best_growth_error. Null if nothing was compared.", |row| row.row.fits.get(1)?.growth)
+        .maybe_float("second_reduction_error", "Mean error of the reductions that `second` predicts, in the same unit. Null if no reduction of a full window was seen.", |row| row.row.fits.get(1)?.reductions)
+        .maybe_float("second_log_odds", "Natural logarithm of the odds of best against second, by how exactly their rules give the windows. At 4 or more, second is ruled out. It is also ruled out by a mean error of at least 1, or if it would have cut the window where nothing happened. Null if nothing was compared.", |row| Some(row.row.fits.get(1)?.log_odds))
 }
 
 /// Adds what the answer rests on.

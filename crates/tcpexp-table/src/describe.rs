@@ -303,6 +303,16 @@ mod tests {
     }
 
     #[test]
+    fn no_definition_says_twice_that_a_column_is_never_null() {
+        for table in described_tables() {
+            for column in &table.columns {
+                let times = column.description.matches("Never null.").count();
+                assert!(times <= 1, "{}.{}", table.name, column.name);
+            }
+        }
+    }
+
+    #[test]
     fn a_name_ends_in_its_unit() {
         let units = [
             "rtt_ns",

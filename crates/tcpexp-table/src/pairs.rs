@@ -64,8 +64,8 @@ pub fn pair_columns() -> Columns<PairFileRow> {
         .maybe_count("pair", &format!("{NUMBER} {NO_PAIR}"), |row: &PairFileRow| Some(row.pair.as_ref()?.number))
         .maybe_name("name", &format!("{NAME} {NO_PAIR}"), |row| Some(&row.pair.as_ref()?.name))
         .maybe_text("point", "Point of the capture: src or dst. Null if both are captured to one folder and the file's name has no word for a point.", |row| row.point.map(Point::name))
-        .name("file", "Path of the file, as found from the folder on the command line. Never null.", |row| &row.file)
-        .count("bytes", "Length of the file in bytes. Never null.", |row| row.bytes)
+        .name("file", "Path of the file, as found from the folder on the command line.", |row| &row.file)
+        .count("bytes", "Length of the file in bytes.", |row| row.bytes)
         .maybe_count("records", "Number of records in the file. Null if it cannot be read.", |row| row.records)
         .maybe_time("first_time", &format!("Time of the first packet, on the clock of the capture. {NO_TIME}"), |row| Some(row.span?.0))
         .maybe_time("last_time", &format!("Time of the last packet, likewise. {NO_TIME}"), |row| Some(row.span?.1))
@@ -76,27 +76,17 @@ pub fn pair_columns() -> Columns<PairFileRow> {
 /// The columns of the table `errors` in a dataset of many pairs.
 pub fn failed_pair_columns() -> Columns<FailedPairRow> {
     Columns::named("errors")
-        .count(
-            "number",
-            &format!("{NUMBER} Never null."),
-            |row: &FailedPairRow| row.pair.number,
-        )
-        .name("pair", &format!("{NAME} Never null."), |row| &row.pair.name)
-        .name(
-            "src",
-            "Path of the first file at the source. Never null.",
-            |row| &row.src,
-        )
-        .name(
-            "dst",
-            "Path of the first file at the destination. Never null.",
-            |row| &row.dst,
-        )
-        .name(
-            "error",
-            "Why the pair could not be analysed. Never null.",
-            |row| &row.error,
-        )
+        .count("number", NUMBER, |row: &FailedPairRow| row.pair.number)
+        .name("pair", NAME, |row| &row.pair.name)
+        .name("src", "Path of the first file at the source.", |row| {
+            &row.src
+        })
+        .name("dst", "Path of the first file at the destination.", |row| {
+            &row.dst
+        })
+        .name("error", "Why the pair could not be analysed.", |row| {
+            &row.error
+        })
         .done()
 }
 

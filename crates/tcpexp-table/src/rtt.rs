@@ -22,7 +22,7 @@ pub fn rtt_columns() -> Columns<Labelled<RttSample>> {
         .span("turnaround_ns", "Time between the pair's two packets at the far point, in nanoseconds on that point's clock; not part of rtt_ns.", |row| row.row.turnaround)
         .span("owd_out_ns", "One-way time of the first packet from the reference point to the far one, in nanoseconds: far clock minus reference clock, so it includes the clock offset.", |row| row.row.owd_out)
         .span("owd_back_ns", "One-way time of the second packet back to the reference point, in nanoseconds: reference clock minus far clock, so it includes the clock offset with the opposite sign. owd_out_ns + owd_back_ns is rtt_ns before the skew is removed.", |row| row.row.owd_back)
-        .span("rtt_error_ns", "Maximum error of rtt_ns in nanoseconds: one tick of each clock, the uncertainty of their skew over the turnaround, and movements of the clocks by more than 20 µs, as far as the delays of both ways allow any.", |row| row.row.rtt_error)
+        .span("rtt_error_ns", "Maximum error of rtt_ns in nanoseconds: one tick of each clock, the uncertainty of their skew over the turnaround, and any movement of the clocks by more than 20 µs that the delays of the two directions do not exclude.", |row| row.row.rtt_error)
         .done()
 }
 

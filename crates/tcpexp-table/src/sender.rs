@@ -67,14 +67,14 @@ pub(crate) fn model<R: 'static>(
     }
     columns
         .maybe_count("bandwidth_bps", "Bottleneck bandwidth in bits of payload per second, as BBR measures it: the maximum delivery rate of the last ten round trips (draft-cheng-iccrg-delivery-rate-estimation). Null unless the sender paces (cwnd_source paced) or a log has the value.", move |row| of(row)?.bandwidth_bps)
-        .maybe_count("bandwidth_low_bps", "Lower bound of bandwidth_bps: the times of capture and kernel differ. Null where bandwidth_bps is null.", move |row| Some(of(row)?.bandwidth_bounds_bps()?.0))
+        .maybe_count("bandwidth_low_bps", "Lower bound of bandwidth_bps; it allows for the difference between the times of the capture and of the kernel. Null where bandwidth_bps is null.", move |row| Some(of(row)?.bandwidth_bounds_bps()?.0))
         .maybe_count("bandwidth_high_bps", "Upper bound of bandwidth_bps. Null where bandwidth_bps is null.", move |row| Some(of(row)?.bandwidth_bounds_bps()?.1))
         .maybe_span("propagation_rtt_ns", "Propagation round-trip time in nanoseconds, as BBR measures it: the minimum of the last ten seconds. Null where bandwidth_bps is null.", move |row| of(row)?.least_rtt)
         .maybe_span("propagation_rtt_low_ns", "Lower bound of propagation_rtt_ns. Null where bandwidth_bps is null.", move |row| Some(of(row)?.least_rtt_bounds()?.0))
         .maybe_span("propagation_rtt_high_ns", "Upper bound of propagation_rtt_ns. Null where bandwidth_bps is null.", move |row| Some(of(row)?.least_rtt_bounds()?.1))
         .maybe_text("bbr_phase", "Phase of BBR: startup, drain, probe_bandwidth or probe_rtt. Null unless a log has it, or the sender's pacing agrees with BBR's, version 1.", move |row| of(row)?.phase.map(ModelPhase::name))
         .maybe_count("pacing_rate_bps", "Pacing rate of BBR in bits of payload per second: bandwidth times pacing gain, less Linux's margin of 1 %. Null where bbr_phase is null, and while the phase of the gain cycle is not known.", move |row| of(row)?.pacing_rate_bps)
-        .maybe_float("pacing_gain", "Pacing gain of BBR. Null as pacing_rate_bps.", move |row| gain(of(row)?.pacing_gain_percent))
+        .maybe_float("pacing_gain", "Pacing gain of BBR. Null where bbr_phase is null, and while the phase of the gain cycle is not known.", move |row| gain(of(row)?.pacing_gain_percent))
         .maybe_float("window_gain", "Window gain of BBR. Null where bbr_phase is null.", move |row| gain(of(row)?.window_gain_percent))
         .maybe_id("inflight_cap_segments", "Congestion window of BBR in segments, replayed by its rules: the most that it lets into the network. The window of other senders is cwnd_segments. Null where bbr_phase is null.", move |row| of(row)?.inflight_cap_segments)
 }

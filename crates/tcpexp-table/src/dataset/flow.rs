@@ -32,8 +32,8 @@ const INITIATOR: &str = "Address and port of the initiator: 10.0.0.1:5201 or [20
 const RESPONDER: &str = "Address and port of the responder.";
 const TRAFFIC: &str =
     "Traffic of the plan that the flow belongs to. Null outside a sweep and for other flows.";
-const TRAFFIC_CLASS: &str = "Class of this traffic. Null if traffic is null.";
-const DIRECTION: &str = "Which way: forward (initiator to responder) or reverse.";
+const TRAFFIC_CLASS: &str = "Class of the flow's traffic in the plan. Null if traffic is null.";
+const DIRECTION: &str = "Direction: forward (initiator to responder) or reverse.";
 
 /// Adds the columns of a flow and one of its directions.
 pub(super) fn flow_part<R: 'static>(

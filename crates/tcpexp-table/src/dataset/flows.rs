@@ -44,7 +44,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
         .name("capture", "Capture that this direction passes first, where its packets are counted: src or dst; with one capture src.", |row| row.capture.name());
     let columns = time_part(
         columns,
-        "Capture time there of the flow's first packet of either direction",
+        "Time of the flow's first packet in that capture, in either direction",
         origin,
         |row| row.at,
     )
@@ -103,7 +103,7 @@ impl FlowRow {
 
 fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     columns
-        .maybe_span("clock_tick_ns", "Step in which the clock of that capture advances, by its first packets, in nanoseconds, if it is longer than 1 µs: each difference of its times, such as handshake_rtt_ns or ack_rtt_median_ns, is off by less than this. Null for other clocks.", |row| row.connection.coarse_tick)
+        .maybe_span("clock_tick_ns", "Tick of that capture's clock in nanoseconds, found from its first packets, if it is longer than 1 µs. Each difference of its times, such as handshake_rtt_ns or ack_rtt_median_ns, is off by less than one tick. Null for other clocks.", |row| row.connection.coarse_tick)
         .name("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
         .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for other protocols than TCP.", |row| row.is_tcp().then(|| row.connection.ending.name()))
         .maybe_text("vantage", "Position of that capture: at the initiator, at the responder, or between. Null if unknown.", |row| row.connection.vantage.map(Vantage::name))
@@ -123,7 +123,7 @@ fn arrived(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         .maybe_count("arrived_ip_bytes", &format!("Bytes of their IP datagrams. {NULL}"), |row| Some(row.arrived.as_ref()?.ip_bytes))
         .maybe_count("arrived_unique_bytes", &format!("Bytes of payload that arrived, each counted once; for other protocols than TCP all of them. {NULL}"), unique)
         .maybe_span("arrived_span_ns", &format!("Time from the first packet of this direction that arrived to the last, in nanoseconds. {NULL}"), |row| span(row.arrived.as_ref()?))
-        .maybe_count("arrived_goodput_bps", &format!("arrived_unique_bytes over arrived_span_ns, in bits per second, rounded down. Null also if that took no time. {NULL}"), move |row| rate_bps(unique(row)?, span(row.arrived.as_ref()?)?))
+        .maybe_count("arrived_goodput_bps", "arrived_unique_bytes over arrived_span_ns, in bits per second, rounded down. Null unless arrived_span_ns is greater than 0.", move |row| rate_bps(unique(row)?, span(row.arrived.as_ref()?)?))
 }
 
 fn span(summary: &DirectionSummary) -> Option<TimeDelta> {
@@ -142,42 +142,42 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         ),
         (
             "path_delivered_packets",
-            "Of sent, those seen at the other point as well",
+            "Packets of path_sent_packets also captured at the other point",
             PathSummary::delivered,
         ),
         (
             "path_lost_packets",
-            "Of sent, those never seen at the other point though that capture was running and is not known to miss packets",
+            "Packets of path_sent_packets never captured at the other point, although that capture was running and is not known to miss packets",
             PathSummary::lost,
         ),
         (
             "path_lost_unproven_packets",
-            "Of lost, those without a proof of the loss, such as datagrams and acknowledgments: the capture at the other point may have missed some of them",
+            "Packets of path_lost_packets without a proof of the loss, such as datagrams and acknowledgments: the capture at the other point may have missed some of them",
             PathSummary::lost_unproven,
         ),
         (
             "path_missed_packets",
-            "Of sent, those that arrived, as their acknowledgments show, and that the capture there missed",
+            "Packets of path_sent_packets that arrived, as their acknowledgments show, but that the capture at the other point missed",
             PathSummary::missed,
         ),
         (
             "path_lost_or_missed_packets",
-            "Of sent, those that the path lost or that the capture at the other point missed: the path lost between path_lost_packets and the sum of both",
+            "Packets of path_sent_packets that the path lost or that the capture at the other point missed: the path lost at most this many packets in addition to path_lost_packets",
             PathSummary::lost_or_missed,
         ),
         (
             "path_ambiguous_packets",
-            "Of sent, those equal to another packet in every identifying field, so their fate is unknown",
+            "Packets of path_sent_packets equal to another packet in every identifying field, so their fate is unknown",
             |path| path.counts.ambiguous,
         ),
         (
             "path_outside_packets",
-            "Of sent, those that may have arrived while the other capture was not running",
+            "Packets of path_sent_packets that may have arrived while the other capture was not running",
             |path| path.counts.outside,
         ),
         (
             "path_duplicate_packets",
-            "Packets that arrived once more",
+            "Further arrivals of packets that had arrived before: duplicates made on the path, and second records of the capture",
             PathSummary::duplicated,
         ),
         (
@@ -187,7 +187,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         ),
         (
             "path_reordered_packets",
-            "Of delivered, those that a packet of the flow that left later had overtaken (RFC 4737, section 3)",
+            "Packets of path_delivered_packets that arrived after a packet of the flow that left later (RFC 4737, section 3)",
             |path| path.reordered,
         ),
     ];
@@ -202,7 +202,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     columns
         .maybe_count(
             "loss_runs",
-            &format!("Runs of packets that left one after another and were all lost. {NULL}"),
+            &format!("Runs of consecutively sent packets that were all lost. {NULL}"),
             |row| Some(row.path()?.losses.runs),
         )
         .maybe_count(
@@ -221,9 +221,9 @@ fn sender(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     let limited = |row: &FlowRow| Some(row.sender.as_ref()?.limited);
     columns
         .maybe_count("recoveries", &format!("Recoveries of this direction's sender, of any kind. {NULL}"), |row| Some(row.sender.as_ref()?.recoveries.into()))
-        .maybe_count("timeouts", &format!("Of these, those that a timeout began. {NULL}"), |row| Some(row.sender.as_ref()?.timeouts.into()))
+        .maybe_count("timeouts", &format!("Recoveries that began with a retransmission timeout. {NULL}"), |row| Some(row.sender.as_ref()?.timeouts.into()))
         .maybe_span("busy_ns", &format!("Time with data outstanding, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.busy))
         .maybe_span("congestion_limited_ns", &format!("Of busy_ns, time with the congestion window filled or losses being repaired, in nanoseconds. {NULL} Also null if the sender is paced or its order of events was not seen."), move |row| limited(row)?.congestion_window)
         .maybe_span("receiver_limited_ns", &format!("Of busy_ns, time with no room for a segment in the receiver's window, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.receiver_window))
-        .maybe_text("congestion_family", &format!("Which congestion control it may be, from how the window grows. {NULL}"), |row| row.sender.as_ref()?.hint.family.map(CongestionFamily::name))
+        .maybe_text("congestion_family", "Family of congestion controls that the sender's reductions, pacing and window growth suggest. Null if the sender was not reconstructed, or if the evidence fits no family.", |row| row.sender.as_ref()?.hint.family.map(CongestionFamily::name))
 }

@@ -95,7 +95,7 @@ fn state(columns: Builder<QueueRow>) -> Builder<QueueRow> {
         }),
         (
             "kind",
-            "Kind of queue in the words of tc: htb, fq_codel, netem",
+            "Name of the queue discipline in tc, such as htb, fq_codel or netem",
             |state| state.kind.as_deref(),
         ),
         ("handle", "The queue's handle", |state| {
@@ -129,7 +129,7 @@ fn state(columns: Builder<QueueRow>) -> Builder<QueueRow> {
         ),
         (
             "overlimits",
-            "Times the rate limit delayed a packet since the queue was created",
+            "Number of times that the rate limit delayed a packet, since the queue was created",
             |state| state.overlimits,
         ),
         (

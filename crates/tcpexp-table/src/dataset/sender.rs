@@ -30,7 +30,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<SenderStateRow> {
     let columns = flow_part(columns, |row| &row.flow, |row| row.sample.direction);
     let columns = time_part(
         columns,
-        "When an ACK reached the sender; all of the row is the state before that ACK is processed",
+        "Time when an ACK reached the sender (the row shows the state before this ACK is processed)",
         origin,
         |row| row.sample.at,
     );
