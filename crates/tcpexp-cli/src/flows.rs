@@ -19,7 +19,7 @@ use crate::shared_args::{
 };
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
-use crate::{report, shown, warnings};
+use crate::{failure, report, shown, warnings};
 
 /// Largest capture whose flows are judged without being asked, in bytes. A verdict takes three more
 /// passes, which at this size take a fraction of a second.
@@ -90,16 +90,34 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
     let mut sheet = Sheet::create(&args.output, connection_columns())?;
     let mut parts = Vec::new();
     let (mut found, mut is_part) = (0, args.part.shard.is_some());
+    let mut left_out = Vec::new();
     for path in &args.captures {
-        let recording = args.reading.open(path)?;
-        is_part |= recording.part()?.is_some();
-        let (text, of_it) = one(args, path, &recording, &mut sheet, &mut controls)?;
+        let recording = args.reading.open(path).map_err(anyhow::Error::from);
+        let one = recording.and_then(|recording| {
+            is_part |= recording.part()?.is_some();
+            one(args, path, &recording, &mut sheet, &mut controls)
+        });
+        let (text, of_it) = match one {
+            Ok(one) => one,
+            // A host or an interval without packets must not hide the results of the others.
+            Err(error) if args.captures.len() > 1 && is_without_packets(&error) => {
+                left_out.push(error);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         found += of_it;
         parts.push(if args.captures.len() > 1 {
             format!("{}\n{text}", shown::path(path))
         } else {
             text
         });
+    }
+    if parts.is_empty() && !left_out.is_empty() {
+        return Err(left_out.swap_remove(0));
+    }
+    for error in &left_out {
+        failure::print_line(&format!("warning: {error:#}; left out"));
     }
     // A part may be empty although the whole is not.
     if found == 0 && !is_part {
@@ -118,6 +136,20 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
     let controls = controls.map(SideTable::complete).transpose()?;
     sheet.finish(&parts.join("\n"))?;
     controls.map_or(Ok(()), Output::finish)
+}
+
+/// True if the error is that a file has no packet to measure.
+fn is_without_packets(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(
+            tcpexp::Error::Nothing { .. }
+                | tcpexp::Error::Capture {
+                    source: tcpexp_capture::Error::Empty,
+                    ..
+                }
+        )
+    )
 }
 
 /// Adds the selected connections of one capture to the sheet. Returns the text for the terminal and
