@@ -50,6 +50,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         }
     } else if args.symmetric {
         return Err(wrong_usage("--symmetric requires two captures"));
+    } else if args.one_clock {
+        return Err(wrong_usage("--one-clock requires two captures"));
     }
     let options = options(args)?;
     // Creates the directory first, to report an error before standard input is read.

@@ -12,7 +12,7 @@ use crate::sender_args::SenderArgs;
 use crate::shared_args::{PartArgs, ReadArgs, wrong_usage};
 use crate::survey::LearnedArgs;
 use crate::task_args::TaskArgs;
-use crate::values::{parse_rate, parse_time};
+use crate::values::{clocks, parse_rate, parse_time};
 
 /// Write all measurements of a run as a directory of Parquet tables
 ///
@@ -35,8 +35,8 @@ pub(crate) struct AnalyzeArgs {
     ///
     /// If you name datasets, tcpexp analyses their captures again and replaces each dataset. Use this
     /// after an update of tcpexp, or with other options. A dataset keeps its parameters, logs,
-    /// --filter, --from, --to, --inner, --symmetric and --rate unless you give new ones. A parameter
-    /// whose values have several types becomes text in all datasets.
+    /// --filter, --from, --to, --inner, --symmetric, --one-clock and --rate unless you give new ones. A
+    /// parameter whose values have several types becomes text in all datasets.
     #[arg(value_name = "SRC|DIR", required_unless_present = "pairs")]
     pub(crate) src: Option<PathBuf>,
 
@@ -77,9 +77,10 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     rate: Option<u64>,
 
-    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    /// Longest one-way delay that packets may have (ms, s, min)
     ///
-    /// Memory use grows with this time.
+    /// A packet that takes longer is not recognised at the other point. Its fate is then not known, and
+    /// a capture seems to miss packets. Memory use grows with this time.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
 
@@ -87,6 +88,13 @@ pub(crate) struct AnalyzeArgs {
     /// delays to the resolution of the clocks
     #[arg(long)]
     pub(crate) symmetric: bool,
+
+    /// Both captures have the times of one clock, such as those of two interfaces of a host
+    ///
+    /// One-way delays are then exact to the resolution of the clock, and no offset, skew or step of a clock
+    /// is looked for.
+    #[arg(long, conflicts_with = "symmetric")]
+    pub(crate) one_clock: bool,
 
     #[command(flatten)]
     pub(crate) sender: SenderArgs,
@@ -115,6 +123,7 @@ pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
         selection: args.reading.selection(),
         max_owd: args.max_owd,
         symmetric: args.symmetric,
+        clocks: clocks(args.one_clock),
         sender: args.sender.options(),
         bin,
         link_rate_bps: args.rate,

@@ -21,6 +21,7 @@ use crate::output::without_wrapping;
 use crate::prometheus::Metrics;
 use crate::rtt_args::RttArgs;
 use crate::shared_args::wrong_usage;
+use crate::values::clocks;
 
 /// Prints each round-trip time between two captures in progress.
 pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
@@ -42,7 +43,8 @@ pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
         .tunnels(args.reading.tunnels())
         .select(args.reading.selection())
         .max_owd(args.max_owd)
-        .symmetric(args.symmetric);
+        .symmetric(args.symmetric)
+        .clocks(clocks(args.one_clock));
     let mut warnings = Warnings::default();
     let mut samples = 0_u64;
     let names = [args.src.as_path(), dst];

@@ -10,7 +10,7 @@ use tcpexp_units::TimeDelta;
 use crate::picture::Picture;
 use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, order_of};
 use crate::survey::LearnedArgs;
-use crate::values::parse_time;
+use crate::values::{clocks, parse_time};
 
 /// Measure the fate and the delay of each packet between two or more captures
 ///
@@ -46,15 +46,23 @@ pub(crate) struct PathArgs {
     /// Flows have the numbers that they have in the first capture.
     pub(crate) more: Vec<PathBuf>,
 
-    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    /// Longest one-way delay that packets may have (ms, s, min)
     ///
-    /// Memory use grows with this time.
+    /// A packet that takes longer is not recognised at the other point. Its fate is then not known, and
+    /// a capture seems to miss packets. Memory use grows with this time.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub(crate) max_owd: TimeDelta,
 
     /// Assume equal minimum delays in both directions, to compute the clock offset
     #[arg(long)]
     pub(crate) symmetric: bool,
+
+    /// Both captures have the times of one clock, such as those of two interfaces of a host
+    ///
+    /// One-way delays are then exact to the resolution of the clock, and no offset, skew or step of a clock
+    /// is looked for.
+    #[arg(long, conflicts_with = "symmetric")]
+    pub(crate) one_clock: bool,
 
     #[command(flatten)]
     pub(crate) select: SelectArgs,
@@ -103,5 +111,6 @@ impl PathArgs {
             .shard(self.part.shard)
             .max_owd(self.max_owd)
             .symmetric(self.symmetric)
+            .clocks(clocks(self.one_clock))
     }
 }

@@ -9,6 +9,7 @@ use crate::report;
 use crate::results::Results;
 use crate::rtt_args::RttArgs;
 use crate::shared_args::wrong_usage;
+use crate::values::clocks;
 
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     let Some(dst) = &args.dst else {
@@ -34,7 +35,8 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         .shard(args.part.shard)
         .survey(args.learned.read()?)
         .max_owd(args.max_owd)
-        .symmetric(args.symmetric);
+        .symmetric(args.symmetric)
+        .clocks(clocks(args.one_clock));
     let progress = Progress::watch(
         &[&src, &dst],
         2 - args.learned.saves(1) + args.reading.extra_passes(2),

@@ -60,9 +60,10 @@ pub(crate) struct RttArgs {
     #[arg(long, value_name = "FILE", requires = "live")]
     pub(crate) ssh_config: Option<PathBuf>,
 
-    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    /// Longest one-way delay that packets may have (ms, s, min)
     ///
-    /// Memory use grows with this time.
+    /// A packet that takes longer is not recognised at the other point. Its fate is then not known, and
+    /// a capture seems to miss packets. Memory use grows with this time.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     #[arg(requires = "dst")]
     pub(crate) max_owd: TimeDelta,
@@ -70,6 +71,13 @@ pub(crate) struct RttArgs {
     /// Assume equal minimum delays in both directions, to compute the clock offset
     #[arg(long, requires = "dst", conflicts_with = "compat")]
     pub(crate) symmetric: bool,
+
+    /// Both captures have the times of one clock, such as those of two interfaces of a host
+    ///
+    /// One-way delays are then exact to the resolution of the clock, and no offset, skew or step of a clock
+    /// is looked for.
+    #[arg(long, requires = "dst", conflicts_with_all = ["symmetric", "compat"])]
+    pub(crate) one_clock: bool,
 
     #[command(flatten)]
     pub(crate) select: SelectArgs,

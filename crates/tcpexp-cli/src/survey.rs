@@ -11,7 +11,7 @@ use crate::fetched;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::shared_args::{ReadArgs, wrong_usage};
-use crate::values::parse_time;
+use crate::values::{clocks, parse_time};
 
 /// Compute once what all measurements of two captures share
 ///
@@ -34,9 +34,16 @@ pub(crate) struct SurveyArgs {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    /// Longest one-way delay that packets may have (ms, s, min)
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
+
+    /// Both captures have the times of one clock, such as those of two interfaces of a host
+    ///
+    /// One-way delays are then exact to the resolution of the clock, and no offset, skew or step of a clock
+    /// is looked for.
+    #[arg(long)]
+    one_clock: bool,
 
     /// Print no progress
     #[arg(short, long)]
@@ -57,7 +64,8 @@ pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
     let options = PathOptions::default()
         .tunnels(args.reading.tunnels())
         .select(args.reading.selection())
-        .max_owd(args.max_owd);
+        .max_owd(args.max_owd)
+        .clocks(clocks(args.one_clock));
     let passes = 2 + args.reading.extra_passes(2);
     let progress = Progress::watch(&[&src, &dst], passes, args.quiet);
     let survey = survey(&src, &dst, &options)?;

@@ -1,7 +1,17 @@
-//! Parses times and rates on the command line.
+//! Parses times, rates and clocks on the command line.
 
+use tcpexp::Clocks;
 use tcpexp_measure::throughput::Origin;
 use tcpexp_units::{TimeDelta, Timestamp};
+
+/// What `--one-clock` states about the clocks of two captures.
+pub(crate) const fn clocks(one_clock: bool) -> Clocks {
+    if one_clock {
+        Clocks::One
+    } else {
+        Clocks::Separate
+    }
+}
 
 /// Parses a time with its unit: `250ms`, `30s`, `2min`.
 pub(crate) fn parse_time(text: &str) -> Result<TimeDelta, String> {

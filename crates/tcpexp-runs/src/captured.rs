@@ -99,6 +99,7 @@ pub fn records_of_runs(runs: Vec<NamedRun>) -> Vec<RunRecord> {
             parameters: named.parameters,
             varied: varied.clone(),
             kernels: BTreeMap::new(),
+            has_one_clock: false,
             settings: BTreeMap::new(),
             captures: Vec::new(),
             logs: Vec::new(),

@@ -53,6 +53,10 @@ pub struct RunRecord {
     /// `module.MODULE.PARAMETER`. Empty if the run ended before, and in records of earlier versions.
     #[serde(default)]
     pub settings: BTreeMap<String, BTreeMap<String, String>>,
+    /// True if all hosts have the times of one clock, as those of the lab do, so that one-way delays
+    /// need no estimate of the clock offset. False in records of earlier versions.
+    #[serde(default)]
+    pub has_one_clock: bool,
     /// Capture files.
     #[serde(default)]
     pub captures: Vec<CaptureRecord>,

@@ -20,11 +20,9 @@ pub(crate) fn aligned<'a>(
         set_order(survey, [src, dst])?;
         return applied(survey, [src, dst], reading, options);
     }
-    #[cfg(not(feature = "tables"))]
-    let _ = options;
-    let views = both(src, dst, reading)?;
+    let views = both(src, dst, reading, options.clocks)?;
     Ok(Aligned {
-        alignment: align(views[0], views[1])?,
+        alignment: align(views[0], views[1], options.clocks)?,
         views,
         first: None,
     })

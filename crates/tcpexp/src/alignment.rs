@@ -2,7 +2,7 @@
 
 use tcpexp_flow::Packets;
 use tcpexp_pair::path::{self, FirstPass};
-use tcpexp_pair::spp::{self, Alignment, ClockModel, PairedFlow, Point, Survey};
+use tcpexp_pair::spp::{self, Alignment, ClockModel, Clocks, PairedFlow, Point, Survey};
 use tcpexp_units::Timestamp;
 
 use crate::selection::{Range, Reading};
@@ -45,6 +45,7 @@ pub(crate) fn both<'a>(
     src: &'a Recording,
     dst: &'a Recording,
     reading: &'a Reading,
+    clocks: Clocks,
 ) -> Result<[View<'a>; 2], Error> {
     for recording in [src, dst] {
         recording.require_all_flows(BETWEEN_TWO)?;
@@ -53,7 +54,7 @@ pub(crate) fn both<'a>(
     let Some(range) = reading.range_in(src.recording())? else {
         return Ok([src, dst]);
     };
-    let clock = align(src, dst)?.clock;
+    let clock = align(src, dst, clocks)?.clock;
     let at_dst = Range {
         from: at_destination(&clock, range.from),
         to: at_destination(&clock, range.to),
@@ -78,12 +79,12 @@ fn at_destination(clock: &ClockModel, at: Timestamp) -> Timestamp {
 }
 
 /// The first pass over both captures.
-pub(crate) fn align(src: View<'_>, dst: View<'_>) -> Result<Alignment, Error> {
+pub(crate) fn align(src: View<'_>, dst: View<'_>, clocks: Clocks) -> Result<Alignment, Error> {
     for view in [src, dst] {
         view.recording().require_all_flows(BETWEEN_TWO)?;
     }
     let (src_survey, dst_survey) = rayon::join(|| survey(src), || survey(dst));
-    Alignment::between(src_survey?, dst_survey?).map_err(|source| Error::Compare {
+    Alignment::with_clocks(src_survey?, dst_survey?, clocks).map_err(|source| Error::Compare {
         src: src.name().to_owned(),
         dst: dst.name().to_owned(),
         source,

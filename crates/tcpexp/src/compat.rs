@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use tcpexp_pair::compat::{FieldMask, Options, Pair, Spp};
-use tcpexp_pair::spp::Point;
+use tcpexp_pair::spp::{Clocks, Point};
 use tcpexp_wire::{LinkType, Tunnels, ip_bytes};
 
 use crate::alignment::align;
@@ -24,7 +24,7 @@ pub fn spp_pairs(
         hosts
     } else {
         let [from, to] = [src, dst].map(|capture| View::whole(capture, Tunnels::Closed));
-        let alignment = align(from, to)?;
+        let alignment = align(from, to, Clocks::Separate)?;
         alignment.busiest_hosts.ok_or_else(|| Error::NoHosts {
             src: src.name().to_owned(),
             dst: dst.name().to_owned(),

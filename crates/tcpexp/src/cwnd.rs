@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId, FlowShard, Protocol};
 use tcpexp_measure::sender::{DataFates, Hindsight, SenderOptions, SenderRow, sender_state};
 use tcpexp_measure::{Labelled, Position, SenderLabel};
-use tcpexp_pair::spp::Point;
+use tcpexp_pair::spp::{Clocks, Point};
 
 use crate::alignment::both;
 use crate::fates::fates;
@@ -41,7 +41,7 @@ pub fn cwnd<E: From<Error> + Send>(
     let options = *options;
     let (src, dst) = match dst {
         Some(dst) => {
-            let [src, dst] = both(src, dst, reading)?;
+            let [src, dst] = both(src, dst, reading, Clocks::Separate)?;
             (src, Some(dst))
         }
         None => (View::of(src, reading)?, None),

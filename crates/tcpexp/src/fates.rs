@@ -2,7 +2,7 @@
 
 use tcpexp_measure::sender::DataFates;
 use tcpexp_pair::path::{self, FirstPass, PathBatch, PathTotals};
-use tcpexp_pair::spp::{self, Alignment, Point};
+use tcpexp_pair::spp::{self, Alignment, Clocks, Point};
 
 use crate::alignment::align;
 use crate::view::View;
@@ -27,7 +27,7 @@ pub(crate) fn gather<T: Default + Send>(
     dst: View<'_>,
     add: impl Fn(&mut T, &PathBatch) + Sync,
 ) -> Result<(T, [CaptureInfo; 2]), Error> {
-    let alignment = align(src, dst)?;
+    let alignment = align(src, dst, Clocks::Separate)?;
     // The first pass omits the smallest delays, which only queueing delays need, and expects that
     // the captures missed nothing.
     let assumed = FirstPass::default();

@@ -72,6 +72,8 @@ pub(crate) struct Options {
     pub(crate) to_ns: Option<Timestamp>,
     pub(crate) inner: bool,
     pub(crate) max_owd: TimeDelta,
+    #[serde(default)]
+    pub(crate) one_clock: bool,
     pub(crate) max_flows: usize,
 }
 
@@ -172,6 +174,7 @@ impl Options {
             (self.to_ns != other.to_ns, "--to"),
             (self.inner != other.inner, "--inner"),
             (self.max_owd != other.max_owd, "--max-owd"),
+            (self.one_clock != other.one_clock, "--one-clock"),
             (self.max_flows != other.max_flows, "--max-flows"),
         ];
         let (_, option) = differences.into_iter().find(|(differs, _)| *differs)?;

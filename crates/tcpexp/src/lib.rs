@@ -181,7 +181,8 @@ pub use tcpexp_measure::verdict::{LimitCause, Verdict};
 pub use tcpexp_measure::{MissedData, Position};
 pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathSegment, PathTotals};
 pub use tcpexp_pair::spp::{
-    Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,
+    Batch, ClockModel, Clocks, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample,
+    Totals,
 };
 #[cfg(feature = "runs")]
 pub use tcpexp_runs::only::Only;

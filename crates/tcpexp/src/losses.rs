@@ -7,7 +7,7 @@ use tcpexp_flow::Packets;
 use tcpexp_logs::import::{self, LoggedDrop};
 use tcpexp_logs::score::{LossScore, Transmission};
 use tcpexp_pair::path::PathPacket;
-use tcpexp_pair::spp::{Fate, PathDirection};
+use tcpexp_pair::spp::{Clocks, Fate, PathDirection};
 use tcpexp_wire::Transport;
 
 use crate::alignment::both;
@@ -47,7 +47,7 @@ pub fn loss_score(
     options: &CaptureOptions,
     drops: &[LoggedDrop],
 ) -> Result<(LossScore, [CaptureInfo; 2]), Error> {
-    let [src, dst] = both(src, dst, &options.reading)?;
+    let [src, dst] = both(src, dst, &options.reading, Clocks::Separate)?;
     // Number of lost packets by record.
     let (lost, infos) = fates::gather(src, dst, |lost: &mut HashMap<u64, u64>, batch| {
         for packet in batch.packets.iter().filter(|packet| is_known(packet)) {

@@ -7,7 +7,7 @@ use tcpexp_flow::FlowShard;
 use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
 use tcpexp_measure::throughput::{self, BinWidth, Origin};
-use tcpexp_pair::spp;
+use tcpexp_pair::spp::{self, Clocks};
 use tcpexp_units::TimeDelta;
 use tcpexp_wire::{Filter, Tunnels};
 
@@ -96,6 +96,14 @@ macro_rules! pair_setters {
         #[must_use]
         pub const fn symmetric(mut self, symmetric: bool) -> Self {
             self.spp.symmetric = symmetric;
+            self
+        }
+
+        /// Sets what is known about the clocks of the captures. With one clock, one-way delays are exact to its
+        /// resolution. Default: each capture may have its own clock.
+        #[must_use]
+        pub const fn clocks(mut self, clocks: Clocks) -> Self {
+            self.spp.clocks = clocks;
             self
         }
     };

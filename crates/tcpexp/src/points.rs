@@ -63,7 +63,7 @@ pub fn path_along<E: From<Error> + Send>(
 ) -> Result<PointsReport, E> {
     let PathOptions { reading, spp } = options;
     let spp = *spp;
-    let views = views(points, reading)?;
+    let views = views(points, reading, spp)?;
     let last = points.len().saturating_sub(1);
     let mut near = VecDeque::new();
     let mut clocks = Vec::new();
@@ -88,7 +88,7 @@ pub fn path_along<E: From<Error> + Send>(
         };
         let alignment = match known {
             Some(alignment) => alignment,
-            None => align(views[segment.from], views[segment.to])?,
+            None => align(views[segment.from], views[segment.to], spp.clocks)?,
         };
         pairs.push(Pair::of(&views, segment, alignment, &clocks, spp)?);
     }
@@ -133,13 +133,17 @@ pub fn path_along<E: From<Error> + Send>(
 }
 
 /// The views of all captures, with the limits in time of the first.
-fn views<'a>(points: &'a [Recording], reading: &'a Reading) -> Result<Vec<View<'a>>, Error> {
+fn views<'a>(
+    points: &'a [Recording],
+    reading: &'a Reading,
+    spp: Options,
+) -> Result<Vec<View<'a>>, Error> {
     let Some((first, others)) = points.split_first() else {
         return Ok(Vec::new());
     };
     let mut views = Vec::new();
     for other in others {
-        let [src, dst] = both(first, other, reading)?;
+        let [src, dst] = both(first, other, reading, spp.clocks)?;
         if views.is_empty() {
             views.push(src);
         }
@@ -155,7 +159,7 @@ fn settled(
     spp: Options,
 ) -> Result<(Alignment, ClockModel), Error> {
     let [src, dst] = ends(views, segment);
-    let alignment = align(src, dst)?;
+    let alignment = align(src, dst, spp.clocks)?;
     let first = first_pass([src.walk()?, dst.walk()?], &alignment, spp, |_| ());
     let clock = alignment.clock.settled(first.least_delays, spp.symmetric);
     Ok((alignment, clock))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tcpexp_pair::spp;
+use tcpexp_pair::spp::{self, Clocks};
 use tcpexp_wire::Tunnels;
 
 use crate::alignment::{Aligned, BETWEEN_TWO, align, both, first_pass};
@@ -19,8 +19,8 @@ pub fn survey(
 ) -> Result<PairSurvey, Error> {
     let PathOptions { reading, spp } = options;
     let files = [fingerprints(src)?, fingerprints(dst)?];
-    let views = both(src, dst, reading)?;
-    let alignment = align(views[0], views[1])?;
+    let views = both(src, dst, reading, spp.clocks)?;
+    let alignment = align(views[0], views[1], spp.clocks)?;
     let mut translated_flows = Vec::new();
     let walks = [views[0].walk_once()?, views[1].walk_once()?];
     let first_pass = first_pass(walks, &alignment, *spp, |flows| {
@@ -111,6 +111,7 @@ fn options_of(
         to_ns: range.map(|range| range.to),
         inner: reading.tunnels == Tunnels::Entered,
         max_owd: spp.max_owd,
+        one_clock: spp.clocks == Clocks::One,
         max_flows: src.max(dst).get(),
     }
 }

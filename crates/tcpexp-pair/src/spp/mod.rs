@@ -36,8 +36,8 @@ pub use alignment::{
     Alignment, Field, FieldKept, Identification, NothingInCommon, SequenceShift, Survey, Twins,
 };
 pub use clock::{
-    ClockModel, ClockStep, JointClocks, LeastDelay, LeastDelays, Offset, PathClocks, Placed,
-    PointTimeline, SkewEstimate, TickMeter, TimelineReader,
+    ClockModel, ClockStep, Clocks, JointClocks, LeastDelay, LeastDelays, Offset, PathClocks,
+    Placed, PointTimeline, SkewEstimate, TickMeter, TimelineReader,
 };
 pub(crate) use clock::{DelayBounds, DelayErrors};
 pub use crossing::{Crossing, PathDirection};

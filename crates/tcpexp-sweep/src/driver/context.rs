@@ -13,14 +13,13 @@ use super::error::Trouble;
 use super::journal::Journal;
 use super::load_times;
 use super::{Interrupt, Reach};
-use crate::plan::{Cell, Host, Setup};
+use crate::plan::{Cell, Host, Kind, Plan, Setup};
 use crate::schedule::Planned;
 use crate::site::{self, Generator};
 
 /// State that all runs of a sweep share.
 pub(super) struct Around<'a> {
-    pub(super) plan_hash: &'a str,
-    pub(super) varied: &'a [String],
+    pub(super) plan: &'a Plan,
     /// The owner of the leases on the hosts.
     pub(super) owner: &'a str,
     pub(super) reach: Reach<'a>,
@@ -56,7 +55,7 @@ impl<'a> Run<'a> {
             reach: around.reach,
             journal,
         };
-        let record = blank(planned, around.plan_hash, around.varied);
+        let record = blank(planned, around.plan);
         Self {
             cell,
             generators,
@@ -103,7 +102,7 @@ impl<'a> Run<'a> {
 }
 
 /// The record of a run before its start.
-pub(super) fn blank(planned: &Planned<'_>, plan_hash: &str, varied: &[String]) -> RunRecord {
+pub(super) fn blank(planned: &Planned<'_>, plan: &Plan) -> RunRecord {
     let cell = planned.cell;
     let traffic = site::generators(planned).into_iter();
     RunRecord {
@@ -112,13 +111,14 @@ pub(super) fn blank(planned: &Planned<'_>, plan_hash: &str, varied: &[String]) -
         cell: cell.hash.clone(),
         repetition: planned.repetition,
         seed: planned.seed,
-        plan_hash: plan_hash.to_owned(),
+        plan_hash: plan.hash.clone(),
         status: Status::Complete,
         reason: None,
         parameters: cell.parameters.clone(),
-        varied: varied.to_vec(),
+        varied: plan.varied.clone(),
         kernels: BTreeMap::new(),
         settings: BTreeMap::new(),
+        has_one_clock: plan.kind != Kind::Ssh,
         captures: Vec::new(),
         logs: Vec::new(),
         traffic: traffic.map(|generator| generator.record).collect(),

@@ -204,8 +204,7 @@ fn with_retries(
             On::Hosts(reach) => {
                 let phase = |phase: &str| (options.on_event)(&Event::Phase { run: &name, phase });
                 let around = Around {
-                    plan_hash: &plan.hash,
-                    varied: &plan.varied,
+                    plan,
                     owner: &place.owner,
                     reach,
                     interrupt: options.interrupt,
@@ -351,7 +350,7 @@ mod tests {
         let carried = AtomicUsize::new(0);
         let carry_out = |run: &Planned<'_>, out: &Path| {
             carried.fetch_add(1, Ordering::Relaxed);
-            let mut record = context::blank(run, &plan.hash, &plan.varied);
+            let mut record = context::blank(run, &plan);
             record.status = status;
             let dir = out.join(RUNS).join(run.name());
             std::fs::create_dir_all(&dir).unwrap();

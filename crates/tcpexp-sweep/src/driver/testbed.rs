@@ -27,7 +27,7 @@ pub(super) fn carry_out(
         path: dir.to_owned(),
         source,
     };
-    let mut record = context::blank(planned, &plan.hash, &plan.varied);
+    let mut record = context::blank(planned, plan);
     // The results move by `rename`, which does not cross file systems, so they begin in the same
     // directory.
     let out = tempfile::Builder::new()

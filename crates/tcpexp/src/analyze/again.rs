@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tcpexp_pair::spp::Clocks;
 use tcpexp_runs::folders::datasets_at;
 use tcpexp_store::StoreOptions;
 use tcpexp_table::TableFile;
@@ -122,6 +123,9 @@ impl RecordedDataset {
             options.tunnels = Tunnels::Entered;
         }
         options.symmetric |= flag("symmetric");
+        if flag("one_clock") {
+            options.clocks = Clocks::One;
+        }
         let rate = number("link_rate_bps").and_then(|rate| u64::try_from(rate).ok());
         options.link_rate_bps = options.link_rate_bps.or(rate);
         options.shard = options.shard.or_else(|| super::shard_of(&self.manifest));

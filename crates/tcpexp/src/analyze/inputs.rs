@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tcpexp_flow::FlowShard;
 use tcpexp_measure::sender::SenderOptions;
 use tcpexp_measure::throughput::BinWidth;
-use tcpexp_pair::spp;
+use tcpexp_pair::spp::{self, Clocks};
 use tcpexp_store::StoreOptions;
 use tcpexp_table::dataset::RunColumns;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -55,6 +55,8 @@ pub struct AnalyzeOptions {
     /// True if the smallest one-way delay is known to be the same both ways: see
     /// [`spp::Options::symmetric`].
     pub symmetric: bool,
+    /// What is known about the clocks of the captures. The records of runs overrule it.
+    pub clocks: Clocks,
     /// Options of the sender reconstruction. With two captures, `position` is ignored: it is
     /// inferred from the packets.
     pub sender: SenderOptions,
@@ -82,6 +84,7 @@ impl AnalyzeOptions {
         spp::Options {
             max_owd: self.max_owd,
             symmetric: self.symmetric,
+            clocks: self.clocks,
             ..spp::Options::default()
         }
     }
@@ -104,6 +107,7 @@ impl Default for AnalyzeOptions {
             selection: PacketSelection::default(),
             max_owd: spp::Options::default().max_owd,
             symmetric: false,
+            clocks: Clocks::default(),
             sender: SenderOptions::default(),
             bin: BinWidth::new(bin).expect("100 ms are more than nothing"),
             link_rate_bps: None,

@@ -108,7 +108,7 @@ pub fn analyze(
             let known = known(captures, &reading, options.spp())?;
             let [src, dst] = match &known {
                 Some(known) => known.views,
-                None => both(inputs.src, dst, &reading)?,
+                None => both(inputs.src, dst, &reading, options.clocks)?,
             };
             (src, Some(dst), known)
         }
@@ -295,7 +295,7 @@ impl Run<'_> {
         tables: &mut Tables,
     ) -> Result<(Between, Identification), Error> {
         let compare = || {
-            Alignment::between(src, dst).map_err(|source| Error::Compare {
+            Alignment::with_clocks(src, dst, self.options.clocks).map_err(|source| Error::Compare {
                 src: views[0].name().to_owned(),
                 dst: views[1].name().to_owned(),
                 source,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tcpexp_pair::spp::Clocks;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Tunnels;
 
@@ -47,6 +48,9 @@ pub(crate) fn option_words(
     let mut words: BTreeMap<String, serde_json::Value> = words
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
+    if options.clocks == Clocks::One {
+        words.insert("one_clock".to_owned(), true.into());
+    }
     if let Some(shard) = options.shard {
         words.insert(SHARD.to_owned(), shard.to_string().into());
     }

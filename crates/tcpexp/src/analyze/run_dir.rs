@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tcpexp_pair::spp::Clocks;
 pub use tcpexp_runs::folders::DATASET as RUN_DATASET;
 use tcpexp_runs::folders::{RUNS, run_dirs};
 use tcpexp_runs::record::{FILE_NAME, LogRecord, Parameter, Role, RunRecord, TrafficRecord};
@@ -154,6 +155,11 @@ pub fn analyze_run_into(
         run: columns.of_run(record),
         origin: t0.or(options.origin),
         link_rate_bps: rate_bps(record).or(options.link_rate_bps),
+        clocks: if record.has_one_clock {
+            Clocks::One
+        } else {
+            options.clocks
+        },
         traffic: record.traffic.iter().filter_map(traffic).collect(),
         ..options.clone()
     };

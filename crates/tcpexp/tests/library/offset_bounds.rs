@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::common::retime::{Records, records};
 use crate::common::{captures_in, fixture, shared, spooled};
 use rayon::prelude::*;
-use tcpexp::{Error, PathOptions, Recording, RttOptions, path, rtt};
+use tcpexp::{Clocks, Error, PathOptions, Recording, RttOptions, path, rtt};
 use tcpexp_pair::spp::Offset;
 use tcpexp_units::TimeDelta;
 
@@ -141,4 +141,26 @@ fn symmetric_path_bounds_the_offset_within_10_microseconds() {
         offset.error().unwrap() < TimeDelta::from_micros(10),
         "{offset:?}"
     );
+}
+
+#[test]
+fn captures_with_one_clock_have_exact_delays_although_their_paths_differ() {
+    let (src, dst) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
+    let (src, dst) = (
+        Recording::open(&src).unwrap(),
+        Recording::open(&dst).unwrap(),
+    );
+    let options = PathOptions::default().clocks(Clocks::One);
+    let mut errors = Vec::new();
+    let report = path(&src, &dst, &options, |batch| {
+        let packets = batch.packets.iter();
+        errors.extend(packets.filter_map(|packet| packet.one_way_delay_error));
+        Ok::<(), Error>(())
+    })
+    .unwrap();
+    assert_eq!(report.clock.offset().middle, TimeDelta::ZERO);
+    assert_eq!(report.clock.offset().error(), Some(TimeDelta::ZERO));
+    assert!(report.clock.steps().is_empty() && report.clock.suspected_steps().is_empty());
+    let largest = errors.into_iter().max().unwrap();
+    assert!(largest <= TimeDelta::from_micros(2), "{largest:?}");
 }

@@ -18,7 +18,7 @@ use super::sides::Sides;
 use super::sketch::Sketched;
 use super::spacing::{Spaced, SpacedOwds};
 use super::survey::Survey;
-use crate::spp::clock::ClockModel;
+use crate::spp::clock::{ClockModel, Clocks};
 use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
 
@@ -87,8 +87,17 @@ pub struct Alignment {
 }
 
 impl Alignment {
-    /// Compares the surveys of the two captures.
-    pub fn between(mut src: Survey, mut dst: Survey) -> Result<Self, NothingInCommon> {
+    /// Compares the surveys of two captures that may have different clocks.
+    pub fn between(src: Survey, dst: Survey) -> Result<Self, NothingInCommon> {
+        Self::with_clocks(src, dst, Clocks::Separate)
+    }
+
+    /// Compares the surveys of two captures, with what is known about their clocks.
+    pub fn with_clocks(
+        mut src: Survey,
+        mut dst: Survey,
+        clocks: Clocks,
+    ) -> Result<Self, NothingInCommon> {
         for (point, survey) in [(Point::Src, &src), (Point::Dst, &dst)] {
             if survey.packets == 0 {
                 return Err(NothingInCommon::NoPackets { point });
@@ -117,7 +126,11 @@ impl Alignment {
         let proven = crossings(&proven, &sides);
         let ticks = [src.tick.tick(), dst.tick.tick()];
         let learnt_from = if is_proven { &proven } else { &all };
-        let mut clock = ClockModel::estimate(learnt_from, ticks).ok_or(if alike > 0 {
+        let clock = match clocks {
+            Clocks::Separate => ClockModel::estimate(learnt_from, ticks),
+            Clocks::One => ClockModel::of_one_clock(learnt_from, ticks),
+        };
+        let mut clock = clock.ok_or(if alike > 0 {
             NothingInCommon::AllAlike { alike }
         } else {
             NothingInCommon::NoCommonPacket {

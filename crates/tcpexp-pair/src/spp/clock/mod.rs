@@ -22,7 +22,7 @@ pub use along::{JointClocks, PathClocks, PointTimeline};
 pub(crate) use delay_bounds::{DelayBounds, DelayErrors};
 pub(crate) use least::lesser;
 pub use least::{LeastDelay, LeastDelays};
-pub use model::ClockModel;
+pub use model::{ClockModel, Clocks};
 pub(in crate::spp) use offset::DISORDER;
 pub use offset::Offset;
 pub use skew::SkewEstimate;

@@ -25,6 +25,16 @@ const ROUNDS_WITH_STEPS: usize = 3;
 /// Maximum error of an oscillator (1000 ppm), in parts per trillion.
 const PLAUSIBLE_PPT: i64 = TRILLION / 1_000;
 
+/// What is known about the clocks of two captures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clocks {
+    /// Each capture has its own clock, or may have.
+    #[default]
+    Separate,
+    /// Both captures have the times of one clock: those of two interfaces of a host, for example.
+    One,
+}
+
 /// Offset, skew and steps between the clocks of two captures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClockModel {
@@ -42,6 +52,9 @@ pub struct ClockModel {
     wander: Wander,
     /// Times of the first and the last crossing on the source clock, without its steps.
     covered: (Timestamp, Timestamp),
+    /// True if the model is that of a single clock, which no packet changes.
+    #[serde(default)]
+    is_one_clock: bool,
 }
 
 impl ClockModel {
@@ -119,6 +132,39 @@ impl ClockModel {
             delay_error,
             wander,
             covered: (delays.start, delays.start + delays.span()),
+            is_one_clock: false,
+        })
+    }
+
+    /// Returns the model of two captures with the times of one clock: without offset, skew and steps.
+    ///
+    /// Returns `None` without crossings. `ticks` holds the resolution of each capture, by [`Point::index`].
+    pub(in crate::spp) fn of_one_clock(
+        crossings: &[Crossing],
+        ticks: [TimeDelta; 2],
+    ) -> Option<Self> {
+        let times = crossings.iter().map(|crossing| crossing.src_time);
+        let covered = (times.clone().min()?, times.max()?);
+        let skew = SkewEstimate {
+            uncertainty: Some(Skew::NONE),
+            ..SkewEstimate::default()
+        };
+        Some(Self {
+            offset: Offset::between(Some(TimeDelta::ZERO), Some(TimeDelta::ZERO)),
+            offset_is_sure: true,
+            is_against_order: false,
+            skew,
+            steps: Vec::new(),
+            suspected_steps: Vec::new(),
+            readers: Default::default(),
+            rate_error: Rate::default(),
+            delay_error: DelayError {
+                ticks,
+                ..DelayError::default()
+            },
+            wander: Wander::default(),
+            covered,
+            is_one_clock: true,
         })
     }
 
@@ -138,7 +184,7 @@ impl ClockModel {
     /// With `symmetric` the fastest packets of both ways are assumed to have equal delays.
     #[must_use]
     pub fn settled(&self, least: LeastDelays, symmetric: bool) -> Self {
-        if least == [None; 2] {
+        if least == [None; 2] || self.is_one_clock {
             return self.clone();
         }
         let delays = least.map(|least| least.map(|least| least.delay));
@@ -167,7 +213,7 @@ impl ClockModel {
 
     /// Marks the offset as unsure: the packets it is estimated from may be false matches.
     pub(in crate::spp) fn doubt_offset(&mut self) {
-        self.offset_is_sure = false;
+        self.offset_is_sure = self.is_one_clock;
     }
 
     /// Notes that some packets arrive before they leave if they go from the source to the destination.

@@ -2,7 +2,7 @@
 
 use tcpexp_units::TimeDelta;
 
-use crate::spp::clock::LeastDelays;
+use crate::spp::clock::{Clocks, LeastDelays};
 use crate::spp::linking::{PairedFlow, Unpaired};
 use crate::spp::matching::PacketOutcome;
 use crate::spp::pairing::{FlowSummary, RttSample};
@@ -19,6 +19,8 @@ pub struct Options {
     /// Whether the fastest packets of both ways are known to have equal delays. Then only the
     /// resolution of the clocks limits the accuracy of the clock offset.
     pub symmetric: bool,
+    /// What is known about the clocks of the captures.
+    pub clocks: Clocks,
     /// Whether each capture is known to miss packets, by [`Point::index`](crate::spp::Point::index): then a packet that is
     /// not in it need not be lost.
     pub misses: [bool; 2],
@@ -31,6 +33,7 @@ impl Default for Options {
             outcomes: false,
             samples: true,
             symmetric: false,
+            clocks: Clocks::Separate,
             misses: [false; 2],
         }
     }
