@@ -101,6 +101,22 @@ class Inputs(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "not LocalStore"):
             tcpexp.Object(LocalStore(), "src.pcap")
 
+    def test_results_show_no_secrets(self) -> None:
+        secrets = {"aws_secret_access_key": "SECRET", "aws_endpoint": "http://tester:SECRET@h"}
+        url = "https://user:SECRET@h/src.pcap?X-Amz-Signature=SECRET"
+        config = {"bucket": "captures", "secret_access_key": "SECRET"}
+        shown = [
+            repr(tcpexp.rtt("s3://b/src.pcap", url, storage_options=secrets)),
+            repr(tcpexp.rtt(tcpexp.Object(S3Store(config, None), "src.pcap"))),
+            repr(tcpexp.plot("ecdf", url, storage_options=secrets)),
+            repr(tcpexp.Dataset(url, "")),
+            repr(tcpexp.Object(HTTPStore("https://user:SECRET@h"), "src.pcap?SECRET")),
+        ]
+        for text in shown:
+            self.assertNotIn("SECRET", text)
+        arguments = "--storage-option=aws_secret_access_key=… --storage-option=aws_endpoint=…"
+        self.assertEqual(shown[0], f"<tcpexp.PairTable: tcpexp rtt {arguments} s3://b/src.pcap https://h/src.pcap>")
+
     def test_options_have_types(self) -> None:
         first = datetime(2026, 1, 1, 0, 0, 9, 710001, tzinfo=timezone.utc)
         texts = {

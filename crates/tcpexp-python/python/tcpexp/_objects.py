@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tcpexp._shown import shown
+
 _SCHEMES = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
 _CONTAINERS = ("bucket", "container_name")
 
@@ -44,7 +46,7 @@ class Object:
         return f"{_SCHEMES[type(store).__name__]}://{'/'.join(parts)}", options
 
     def __repr__(self) -> str:
-        return f"<tcpexp.Object: {self.place()[0]}>"
+        return f"<tcpexp.Object: {shown(self.place()[0])}>"
 
 
 def _text(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tcpexp import _native
 from tcpexp._inputs import Inputs, Place, StrPath, below, is_url
+from tcpexp._shown import shown
 
 if TYPE_CHECKING:
     import polars
@@ -39,7 +40,7 @@ class Command:
         self.call("none", f"--{flag}={place}").text()
 
     def __repr__(self) -> str:
-        return " ".join(self._arguments)
+        return " ".join(map(shown, self._arguments))
 
 
 class Table:
@@ -257,4 +258,4 @@ class Dataset:
         return f"<pre>{html.escape(self.text)}</pre>"
 
     def __repr__(self) -> str:
-        return f"<tcpexp.Dataset: {self.path}>"
+        return f"<tcpexp.Dataset: {shown(str(self.path))}>"
