@@ -3,6 +3,7 @@
 //! Tables, logs and surveys are small beside captures, and their readers take files and directories.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,15 @@ use crate::store_options::of_this_run;
 
 thread_local! {
     /// The copies of a run.
-    static COPIES: RefCell<Option<TemporaryDir>> = const { RefCell::new(None) };
+    static COPIES: RefCell<Option<Copies>> = const { RefCell::new(None) };
+}
+
+/// The copies of a run: `FOLDER/NUMBER/http/HOST/PATH`, in which the number is 0 except for URLs that
+/// an earlier one equals up to its query.
+struct Copies {
+    folder: TemporaryDir,
+    /// The URLs of each place below a number, which is the index of the URL.
+    urls: BTreeMap<PathBuf, Vec<String>>,
 }
 
 /// Removes the copies of the run on this thread when it is dropped.
@@ -64,14 +73,18 @@ pub(crate) fn as_given(path: &Path) -> PathBuf {
 pub(crate) fn in_text(text: &str) -> String {
     let folder = COPIES.with_borrow(|copies| {
         let copies = copies.as_ref()?;
-        Some(copies.path().display().to_string())
+        let numbers = copies.urls.values().map(Vec::len).max().unwrap_or(0);
+        Some((copies.folder.path().display().to_string(), numbers))
     });
-    let Some(folder) = folder else {
+    let Some((folder, numbers)) = folder else {
         return text.to_owned();
     };
     let mut given = text.to_owned();
-    for scheme in ["s3", "gs", "az", "http", "https"] {
-        given = given.replace(&format!("{folder}/{scheme}/"), &format!("{scheme}://"));
+    for number in 0..numbers {
+        for scheme in ["s3", "gs", "az", "http", "https"] {
+            let copy = format!("{folder}/{number}/{scheme}/");
+            given = given.replace(&copy, &format!("{scheme}://"));
+        }
     }
     given
 }
@@ -97,9 +110,7 @@ fn copied(path: &Path, files: Files) -> anyhow::Result<PathBuf> {
         return Ok(path.to_owned());
     };
     let cannot = || format!("cannot read {}", path.display());
-    // The name is that of the URL, without the query, which may be a signature.
-    let named = url.split('?').next().unwrap_or(url).trim_end_matches('/');
-    let place = folder()?.join(named.replacen("://", "/", 1));
+    let place = place_of(url)?;
     let options = of_this_run();
     if !url.ends_with('/') {
         match Object::open(url, &options) {
@@ -139,25 +150,61 @@ fn is_capture(name: &str) -> bool {
     [".pcap", ".cap"].iter().any(|ending| file.contains(ending))
 }
 
-/// The directory of the copies of this run.
-fn folder() -> anyhow::Result<PathBuf> {
-    if let Some(folder) = COPIES.with_borrow(|copies| {
-        let copies = copies.as_ref()?;
-        Some(copies.path().to_owned())
-    }) {
-        return Ok(folder);
+/// The place of the copy of what is at `url`. Its name is that of the URL without the query, which may
+/// be a signature.
+fn place_of(url: &str) -> anyhow::Result<PathBuf> {
+    COPIES.with_borrow_mut(|copies| {
+        let copies = match copies {
+            Some(copies) => copies,
+            None => copies.insert(Copies::new()?),
+        };
+        Ok(copies.place_of(url))
+    })
+}
+
+impl Copies {
+    fn new() -> anyhow::Result<Self> {
+        let place = std::env::temp_dir();
+        let folder = TemporaryDir::make(&place, 0o700)
+            .with_context(|| format!("cannot write {}", place.display()))?;
+        Ok(Self {
+            folder,
+            urls: BTreeMap::new(),
+        })
     }
-    let place = std::env::temp_dir();
-    let folder = TemporaryDir::make(&place, 0o700)
-        .with_context(|| format!("cannot write {}", place.display()))?;
-    let path = folder.path().to_owned();
-    COPIES.set(Some(folder));
-    Ok(path)
+
+    fn place_of(&mut self, url: &str) -> PathBuf {
+        let named = url.split('?').next().unwrap_or(url).trim_end_matches('/');
+        let named = PathBuf::from(named.replacen("://", "/", 1));
+        let urls = self.urls.entry(named.clone()).or_default();
+        let number = urls.iter().position(|known| known == url);
+        let number = number.unwrap_or_else(|| {
+            urls.push(url.to_owned());
+            urls.len() - 1
+        });
+        self.folder.path().join(number.to_string()).join(named)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn urls_that_differ_in_the_query_have_copies_of_their_own() {
+        let _copies = OfThisRun;
+        let urls = ["http://h/q/a.csv?f=x", "http://h/q/a.csv?f=y", "s3://h/b"];
+        let [x, y, other] = urls.map(|url| place_of(url).unwrap());
+        assert_ne!(x, y);
+        assert_eq!(place_of(urls[0]).unwrap(), x);
+        for (copy, name) in [
+            (x, "http://h/q/a.csv"),
+            (y, "http://h/q/a.csv"),
+            (other, "s3://h/b"),
+        ] {
+            assert_eq!(as_given(&copy), Path::new(name));
+        }
+    }
 
     #[test]
     fn captures_are_recognised_by_their_endings() {
