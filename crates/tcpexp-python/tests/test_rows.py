@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import duckdb
 import pandas
@@ -84,6 +85,12 @@ class Rows(unittest.TestCase):
         first = lazy.filter(query).head(7).select("start_time", "packets")
         self.assertTrue(first.collect().equals(rows.filter(query).head(7)["start_time", "packets"]))
         self.assertEqual(lazy.select(polars.len()).collect().item(), len(rows))
+        index = polars.col("index")
+        engines: list[Literal["in-memory", "streaming"]] = ["in-memory", "streaming"]
+        for engine in engines:
+            numbers = lazy.with_row_index().filter(index % 7 == 0).select("index").collect(engine=engine)
+            expected = rows.with_row_index().filter(index % 7 == 0).select("index")
+            self.assertTrue(numbers.equals(expected), engine)
         self.assertEqual(sum(len(polars.DataFrame(batch)) for batch in table), len(rows))
         self.assertTrue(tcpexp.scan_throughput(SRC, **FINE).filter(query).collect().equals(rows.filter(query)))
 

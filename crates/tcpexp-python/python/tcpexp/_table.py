@@ -92,19 +92,25 @@ class Table:
             _batch_rows: int | None,
         ) -> Iterator[polars.DataFrame]:
             left = count
-            for batch in self._taking(columns).batches():
+            # A query of only the row index asks for no column, but selecting none loses the height.
+            taken = names[:1] if columns == [] else columns
+            for batch in self._taking(taken).batches():
                 frame = polars.DataFrame(batch)
-                if columns is not None:
-                    frame = frame.select(columns)
+                if taken is not None:
+                    frame = frame.select(taken)
                 # The limit counts rows of the source, before the filter.
                 if left is not None:
                     frame = frame.head(left)
                     left -= len(frame)
-                yield frame if predicate is None else frame.filter(predicate)
+                if predicate is not None:
+                    frame = frame.filter(predicate)
+                yield frame.drop(names[0]) if columns == [] else frame
                 if left == 0:
                     return
 
-        return register_io_source(rows, schema=polars.Schema(self))
+        schema = polars.Schema(self)
+        names = schema.names()
+        return register_io_source(rows, schema=schema)
 
     @property
     def text(self) -> str:
