@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 
 import tcpexp
 from tcpexp import _options
+from tcpexp._inputs import flags as flags_of
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 RENO = REPOSITORY / "fixtures" / "reno-2mbit-40ms-50p"
@@ -127,6 +128,10 @@ class Inputs(unittest.TestCase):
         self.assertEqual(len(texts), 1)
         of_flow = tcpexp.flows(SRC, flow=[54048, ":54058"], limit=1, inner=False).text
         self.assertEqual(of_flow, command("flows", SRC, "--flow=54048", "--flow=:54058", "--limit=1"))
+        nano = Nanosecond(2026, 1, 1, 0, 0, 9, 710001, tzinfo=timezone.utc)
+        self.assertEqual(flags_of([("to", nano)]), ["--to=1767225609.710001007"])
+        span = NanosecondSpan(seconds=-1)
+        self.assertEqual(flags_of([("to", span)]), ["--to=-999999993ns"])
         with self.assertRaisesRegex(ValueError, "has no time zone"):
             tcpexp.rtt(SRC, to=datetime(2026, 1, 1))
         with self.assertRaisesRegex(TypeError, "'fitler'"):
@@ -151,6 +156,18 @@ class Inputs(unittest.TestCase):
         known = {name.strip("_") for name in _options.PlotOptions.__annotations__}
         used = {flag for kind in get_args(_options.Kind) for flag in flags("plot", kind)}
         self.assertEqual(known, used - {"output", "help", "quiet"})
+
+
+class Nanosecond(datetime):
+    """As the Timestamp of pandas, which is not installed here."""
+
+    nanosecond = 7
+
+
+class NanosecondSpan(timedelta):
+    """As the Timedelta of pandas."""
+
+    nanoseconds = 7
 
 
 class S3Store:

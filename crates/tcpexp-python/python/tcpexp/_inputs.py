@@ -153,13 +153,16 @@ def _setting(value: Value) -> str:
 
 
 def _text(value: Value) -> str:
+    # The times of pandas are those of Python, with nanoseconds.
     if isinstance(value, timedelta):
-        return f"{value // _MICROSECOND}us"
+        micros, nanos = value // _MICROSECOND, getattr(value, "nanoseconds", 0)
+        return f"{1000 * micros + nanos}ns" if nanos else f"{micros}us"
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValueError(f"{value} has no time zone")
         since = (value - _EPOCH) // _MICROSECOND
         if since < 0:
             raise ValueError(f"{value} is before 1970")
-        return f"{since // 10**6}.{since % 10**6:06}"
+        nanos = getattr(value, "nanosecond", 0)
+        return f"{since // 10**6}.{since % 10**6:06}" + (f"{nanos:03}" if nanos else "")
     return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(value)
