@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 import tcpexp
 from tcpexp import _options
-from tcpexp._inputs import flags as flags_of
+from tcpexp._inputs import FLAGS, flags as flags_of
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 RENO = REPOSITORY / "fixtures" / "reno-2mbit-40ms-50p"
@@ -134,6 +134,10 @@ class Inputs(unittest.TestCase):
         self.assertEqual(flags_of([("to", span)]), ["--to=-999999993ns"])
         with self.assertRaisesRegex(ValueError, "has no time zone"):
             tcpexp.rtt(SRC, to=datetime(2026, 1, 1))
+        with self.assertRaisesRegex(TypeError, "flow has a value"):
+            tcpexp.rtt(SRC, DST, flow=True)
+        with self.assertRaisesRegex(TypeError, "title has a value"):
+            tcpexp.plot("ecdf", SRC, title=True)  # type: ignore[arg-type]
         with self.assertRaisesRegex(TypeError, "'fitler'"):
             tcpexp.rtt(SRC, fitler="tcp")  # type: ignore[call-arg]
 
@@ -146,6 +150,14 @@ class Inputs(unittest.TestCase):
                 if name in ("analyze", "survey", "split", "merge", "report"):
                     expected.add("output")
                 self.assertEqual(keywords(getattr(tcpexp, name)), expected)
+
+    def test_every_flag_without_a_value_is_known(self) -> None:
+        functions = ["rtt", "path", "flows", "throughput", "cwnd", "why", "explain", "analyze", "survey", "split"]
+        help = [command(name, "--help") for name in functions]
+        help += [command("plot", kind, "--help") for kind in get_args(_options.Kind)]
+        bare = {flag for text in help for flag in re.findall(r"^ +(?:-\w, )?--([\w-]+)$", text, re.MULTILINE)}
+        known = {name.replace("-", "_") for name in bare} - NO_KEYWORDS
+        self.assertEqual(known, set(FLAGS))
 
     def test_options_of_many_pairs_are_those_of_analyze(self) -> None:
         of_one = {"pairs", "task", "output", "jobs", "log", "shard", "survey", "position"}

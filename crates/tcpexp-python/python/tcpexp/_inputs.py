@@ -28,6 +28,8 @@ Flow: TypeAlias = "int | str"
 Value: TypeAlias = "bool | int | float | StrPath | Moment | None"
 Place: TypeAlias = "Path | str"
 """The place of a result: a path, or a URL as text."""
+FLAGS = ("control", "empty_bins", "inner", "labels", "no_mmap", "symmetric", "x_log", "y_log")
+"""Options without a value, which are true or false."""
 _SCHEMES = ("s3://", "gs://", "az://", "http://", "https://")
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -137,6 +139,9 @@ def flags(options: Iterable[tuple[str, Value | Sequence[Value] | Mapping[str, Va
             several = [value]
         for one in several:
             if one is True:
+                # At the command line, the flag of an option takes the next argument as its value.
+                if name not in FLAGS:
+                    raise TypeError(f"{name} has a value, and True is none")
                 arguments.append(flag)
             elif one is not None and one is not False:
                 arguments.append(f"{flag}={_text(one)}")

@@ -23,7 +23,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from tcpexp import CaptureWarning, Part, _native, analyze, schema
-from tcpexp._inputs import absolute, below, is_url, path as _path, settings
+from tcpexp._inputs import FLAGS, absolute, below, is_url, path as _path, settings
 from tcpexp._native import read_pairs
 from tcpexp._options import PairsOptions, StorageOptions, check
 from tcpexp._plain import PlainTable, cast as _cast
@@ -53,7 +53,6 @@ SPARK_TYPES = {
     pyarrow.int64(): "bigint",
     pyarrow.string(): "string",
 }
-FLAGS = ("inner", "no_mmap", "symmetric")
 NO_OPTION = ("param",)
 
 
