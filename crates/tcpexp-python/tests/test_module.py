@@ -96,6 +96,10 @@ class Inputs(unittest.TestCase):
         object = tcpexp.Object(S3Store(config, "a/b/"), "src.pcap")
         expected = {"aws_region": "eu-west-1", "access_key_id": "ID", "allow_http": "true"}
         self.assertEqual(object.place(), ("s3://captures/a/b/src.pcap", expected))
+        name = "50% #1?.pcap"
+        self.assertEqual(tcpexp.Object(S3Store(config, "a"), name).place()[0], f"s3://captures/a/{name}")
+        of_server = tcpexp.Object(HTTPStore("http://h/a"), f"b/{name}").place()[0]
+        self.assertEqual(of_server, "http://h/a/b/50%25%20%231%3F.pcap")
         other = tcpexp.Object(S3Store({**config, "access_key_id": "OTHER"}, None), "dst.pcap")
         with self.assertRaisesRegex(ValueError, "different options access_key_id"):
             tcpexp.rtt(object, other)
@@ -111,7 +115,7 @@ class Inputs(unittest.TestCase):
             repr(tcpexp.rtt(tcpexp.Object(S3Store(config, None), "src.pcap"))),
             repr(tcpexp.plot("ecdf", url, storage_options=secrets)),
             repr(tcpexp.Dataset(url, "")),
-            repr(tcpexp.Object(HTTPStore("https://user:SECRET@h"), "src.pcap?SECRET")),
+            repr(tcpexp.Object(HTTPStore("https://user:SECRET@h"), "src.pcap")),
         ]
         for text in shown:
             self.assertNotIn("SECRET", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from tcpexp._shown import shown
 
@@ -36,7 +37,8 @@ class Object:
         client: Mapping[str, Any] = store.client_options or {}
         options = {name.lower(): _text(value) for name, value in client.items()}
         if type(store).__name__ == "HTTPStore":
-            return f"{str(store.url).rstrip('/')}/{self._path}", options
+            # A URL has other meanings for characters such as `#` and `%`. Keys of stores have none.
+            return f"{str(store.url).rstrip('/')}/{quote(self._path)}", options
         config: Mapping[str, Any] = store.config
         named = {name.lower().removeprefix("aws_").removeprefix("azure_"): name for name in config}
         [container] = [config[named[name]] for name in _CONTAINERS if name in named]
