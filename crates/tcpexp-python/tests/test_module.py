@@ -54,6 +54,8 @@ class Inputs(unittest.TestCase):
         self.assertEqual(tcpexp.rtt(SRC.read_bytes(), DST.read_bytes()).text, expected)
         with SRC.open("rb") as src, gzip.open(DST) as dst:
             self.assertEqual(tcpexp.rtt(src, dst).text, expected)
+        buffers = bytearray(SRC.read_bytes()), memoryview(DST.read_bytes())
+        self.assertEqual(tcpexp.rtt(*buffers).text, expected)
         self.assertEqual(tcpexp.rtt([str(SRC)], DST).text, expected)
         with tempfile.TemporaryDirectory() as folder:
             halves = [Path(folder, name) for name in ("a.pcap", "b.pcap")]
@@ -130,6 +132,8 @@ class Inputs(unittest.TestCase):
             tcpexp.rtt(SRC, to=first + timedelta(seconds=5)).text,
         }
         self.assertEqual(len(texts), 1)
+        at_origin = tcpexp.throughput(SRC, origin=first).text
+        self.assertEqual(at_origin, command("throughput", SRC, "--origin=1767225609.710001"))
         of_flow = tcpexp.flows(SRC, flow=[54048, ":54058"], limit=1, inner=False).text
         self.assertEqual(of_flow, command("flows", SRC, "--flow=54048", "--flow=:54058", "--limit=1"))
         nano = Nanosecond(2026, 1, 1, 0, 0, 9, 710001, tzinfo=timezone.utc)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, Unpack, cast
@@ -34,6 +35,7 @@ from tcpexp import _progress
 from tcpexp._native import CaptureWarning, Error
 from tcpexp._objects import Object
 from tcpexp._options import (
+    ImportFormat,
     Kind,
     LogFormat,
     PartOptions,
@@ -178,7 +180,7 @@ def throughput(
     *,
     bin: Span | None = None,
     empty_bins: bool = False,
-    origin: str | float | None = None,
+    origin: str | float | datetime | None = None,
     rate: str | int | None = None,
     sort: str | None = None,
     **options: Unpack[PartOptions],
@@ -187,7 +189,8 @@ def throughput(
 
     - `bin`: the width of a bin. Default: 1 s.
     - `empty_bins`: write every empty bin, even if nearly all rows are empty.
-    - `origin`: the start of the first bin: `"first"` packet, or seconds since 1970.
+    - `origin`: the start of the first bin: `"first"` packet, a `datetime` with a time zone, or seconds
+      since 1970.
     - `rate`: the rate of the link for its utilisation, in bits per second or as `"10Mbit"`.
     - `sort`: the order of the flows in the summary; `tcpexp throughput --help` lists them.
     """
@@ -384,7 +387,7 @@ def merge(
 
 
 def import_log(
-    format: LogFormat,
+    format: ImportFormat,
     log: StrPath,
     *,
     limit: int | None = None,

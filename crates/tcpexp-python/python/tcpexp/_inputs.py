@@ -7,14 +7,22 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import Protocol, TypeAlias
 
 from tcpexp._native import Held
 from tcpexp._objects import Object
 
 StrPath: TypeAlias = "str | os.PathLike[str]"
 """A path, or the URL of an object such as `"s3://bucket/rtt.parquet"`."""
-Capture: TypeAlias = "StrPath | bytes | IO[bytes] | Object | Sequence[StrPath]"
+
+
+class Readable(Protocol):
+    """A file object of bytes, such as those of `open(..., "rb")` and `gzip.open(...)`."""
+
+    def read(self, size: int = ..., /) -> bytes: ...
+
+
+Capture: TypeAlias = "StrPath | bytes | bytearray | memoryview | Readable | Object | Sequence[StrPath]"
 """A capture: a path, a folder or a pattern such as `"src*.pcap"`, the URL of an object such as
 `"s3://bucket/src.pcap"`, an `Object` of a store of obstore, its bytes, a file object that is read to
 its end, or a list of the paths or URLs of rotated files."""

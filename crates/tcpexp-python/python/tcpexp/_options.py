@@ -12,6 +12,8 @@ StorageOptions: TypeAlias = Mapping[str, str | bool | int]
 `{"aws_region": "eu-west-1"}`."""
 LogFormat: TypeAlias = Literal["tcp_probe", "tcpinfo", "ss", "siftr", "web10g", "iperf3"]
 """Formats of the logs of kernels and tools."""
+ImportFormat: TypeAlias = LogFormat | Literal["flent", "teacup"]
+"""Formats of logs, and of the experiments of other tools."""
 Kind: TypeAlias = Literal[
     "timeseries", "ecdf", "box", "violin", "heatmap", "bar", "fairness", "sequence",
     "throughput-delay",
