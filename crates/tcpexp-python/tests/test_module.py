@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 import tcpexp
 from tcpexp import _options
-from tcpexp._inputs import FLAGS, flags as flags_of
+from tcpexp._inputs import FLAGS, flags as flags_of, working_directory
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 RENO = REPOSITORY / "fixtures" / "reno-2mbit-40ms-50p"
@@ -123,6 +123,15 @@ class Inputs(unittest.TestCase):
             self.assertNotIn("SECRET", text)
         arguments = "--storage-option=aws_secret_access_key=… --storage-option=aws_endpoint=…"
         self.assertEqual(shown[0], f"<tcpexp.PairTable: tcpexp rtt {arguments} s3://b/src.pcap https://h/src.pcap>")
+
+    def test_a_task_needs_no_working_directory_of_the_driver(self) -> None:
+        here = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            with working_directory(folder):
+                self.assertTrue(os.path.samefile(os.getcwd(), folder))
+            self.assertEqual(os.getcwd(), here)
+        with working_directory(folder):
+            self.assertEqual(os.getcwd(), here)
 
     def test_options_have_types(self) -> None:
         first = datetime(2026, 1, 1, 0, 0, 9, 710001, tzinfo=timezone.utc)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -115,6 +116,11 @@ def below(place: Place, name: str) -> Place:
 def absolute(place: StrPath) -> str:
     """A place that means the same in each working directory."""
     return os.fspath(place) if is_url(place) else os.path.abspath(place)
+
+
+def working_directory(place: str) -> contextlib.AbstractContextManager[None]:
+    """Relative paths count from `place`, if the node has it: absolute paths and URLs do without."""
+    return contextlib.chdir(place) if os.path.isdir(place) else contextlib.nullcontext()
 
 
 def path(place: StrPath) -> str:

@@ -26,7 +26,7 @@ from typing import Unpack
 import ray
 
 from tcpexp import CaptureWarning, Dataset, Error, Part, analyze as _analyze_here, merge as _merge
-from tcpexp._inputs import StrPath, absolute, output as _output, path as _path, settings
+from tcpexp._inputs import StrPath, absolute, output as _output, path as _path, settings, working_directory
 from tcpexp._native import count_runs, read_pairs
 from tcpexp._options import PairsOptions, StorageOptions, check
 
@@ -228,7 +228,7 @@ def _one(
     # The first use of threads in a worker reads it.
     os.environ["RAYON_NUM_THREADS"] = str(cpus)
     before = time.process_time()
-    with warnings.catch_warnings(record=True) as caught, contextlib.chdir(place):
+    with warnings.catch_warnings(record=True) as caught, working_directory(place):
         warnings.simplefilter("always")
         made = _analyze_here(
             pairs=manifest, task=task.number, output=folder, jobs=1, shard=task.shard, **options

@@ -10,7 +10,6 @@ file system that they share or an object store.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import tempfile
@@ -23,7 +22,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from tcpexp import CaptureWarning, Part, _native, analyze, schema
-from tcpexp._inputs import FLAGS, absolute, below, is_url, path as _path, settings
+from tcpexp._inputs import FLAGS, absolute, below, is_url, path as _path, settings, working_directory
 from tcpexp._native import read_pairs
 from tcpexp._options import PairsOptions, StorageOptions, check
 from tcpexp._plain import PlainTable, cast as _cast
@@ -124,7 +123,7 @@ class _Reader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
         # Those of a pair are in the manifest of its part.
-        with contextlib.chdir(self._place), warnings.catch_warnings():
+        with working_directory(self._place), warnings.catch_warnings():
             warnings.simplefilter("ignore", CaptureWarning)
             made = analyze(
                 pairs=self._manifest, task=cast(_Pair, partition).number, output=self._parts, jobs=1, **self._options
