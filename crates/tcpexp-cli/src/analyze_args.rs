@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tcpexp::{AnalyzeOptions, LogKind, LogSource};
 use tcpexp_measure::throughput::BinWidth;
+use tcpexp_store::shown_url;
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_units::TimeDelta;
 
@@ -162,7 +163,8 @@ fn parse_log(text: &str) -> Result<LogSource, String> {
         })?;
     Ok(LogSource {
         path: path.into(),
-        name: path.into(),
+        // The dataset keeps it.
+        name: shown_url(path.as_ref()).into(),
         kind: Some(kind),
         is_optional: false,
     })

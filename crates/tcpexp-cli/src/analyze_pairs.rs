@@ -117,9 +117,9 @@ pub fn read_pairs(
 
 fn read(table: &Path) -> anyhow::Result<Vec<CapturePair>> {
     let rows = rows(table)?;
-    let pairs = pairs_of(&rows).with_context(|| format!("cannot use {}", table.display()))?;
+    let pairs = pairs_of(&rows).with_context(|| format!("cannot use {}", shown::path(table)))?;
     if pairs.is_empty() {
-        bail!("{} has no pairs", table.display());
+        bail!("{} has no pairs", shown::path(table));
     }
     Ok(pairs)
 }
@@ -127,8 +127,8 @@ fn read(table: &Path) -> anyhow::Result<Vec<CapturePair>> {
 /// The rows of a table of pairs.
 pub(crate) fn rows(table: &Path) -> anyhow::Result<Vec<tcpexp_table::PairFileRow>> {
     let local = fetched::local(table)?;
-    let file = File::open(local).with_context(|| format!("cannot open {}", table.display()))?;
-    tcpexp_table::read_pairs(file).with_context(|| format!("cannot read {}", table.display()))
+    let file = File::open(local).with_context(|| format!("cannot open {}", shown::path(table)))?;
+    tcpexp_table::read_pairs(file).with_context(|| format!("cannot read {}", shown::path(table)))
 }
 
 /// The part of a pair.

@@ -20,7 +20,7 @@ use crate::shared_args::{SelectArgs, shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::warnings;
-use crate::{failure, fetched};
+use crate::{failure, fetched, shown};
 
 pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     if let Some(dst) = &args.dst {
@@ -64,14 +64,14 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     {
         bail!(
             "no TCP flow in {} matches {}",
-            args.src.display(),
+            shown::path(&args.src),
             shown_names(&args.select.flow)
         );
     }
     if must_have_rows && results.table.acks() == 0 {
         bail!(
             "no sender in {}: no selected TCP flow has acknowledged data",
-            args.src.display()
+            shown::path(&args.src)
         );
     }
     if args.dst.is_some() && results.found && !results.knows_losses {

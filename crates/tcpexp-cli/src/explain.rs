@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::sender_args::SenderArgs;
 use crate::shared_args::{OutputArgs, ReadArgs, is_wanted, shown_names};
 use crate::sheet::Sheet;
-use crate::warnings;
+use crate::{shown, warnings};
 
 /// List the packets of a flow, with what tcpexp infers from each
 ///
@@ -123,7 +123,7 @@ fn is_cut(args: &ExplainArgs, path: &Path) -> bool {
 
 /// Why there is no packet.
 fn nothing(args: &ExplainArgs) -> String {
-    let (name, flow) = (args.capture.display(), shown_names(&args.flow));
+    let (name, flow) = (shown::path(&args.capture), shown_names(&args.flow));
     match (&args.event, &args.at) {
         (Some(event), _) => format!("no flow in {name} that matches {flow} has the event {event}"),
         (None, Some(_)) => {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tcpexp::{StoreOption, StoreOptions};
-use tcpexp_store::{Error as StoreError, Folder, Object, as_url};
+use tcpexp_store::{Error as StoreError, Folder, Object, as_url, shown_url};
 
 use crate::output::TemporaryDir;
 use crate::store_options::of_this_run;
@@ -100,7 +100,7 @@ pub fn fetch(
     place: &Path,
 ) -> anyhow::Result<()> {
     let options: StoreOptions = stores.into_iter().collect();
-    let cannot = || format!("cannot read {url}");
+    let cannot = || format!("cannot read {}", shown_url(url.as_ref()));
     let object = Object::open(url, &options).with_context(cannot)?;
     copy(&object, place).with_context(cannot)
 }
@@ -109,7 +109,7 @@ fn copied(path: &Path, files: Files) -> anyhow::Result<PathBuf> {
     let Some(url) = as_url(path) else {
         return Ok(path.to_owned());
     };
-    let cannot = || format!("cannot read {}", path.display());
+    let cannot = || format!("cannot read {}", shown_url(path));
     let place = place_of(url)?;
     let options = of_this_run();
     if !url.ends_with('/') {
@@ -150,8 +150,7 @@ fn is_capture(name: &str) -> bool {
     [".pcap", ".cap"].iter().any(|ending| file.contains(ending))
 }
 
-/// The place of the copy of what is at `url`. Its name is that of the URL without the query, which may
-/// be a signature.
+/// The place of the copy of what is at `url`. Its name is that of [`shown_url`].
 fn place_of(url: &str) -> anyhow::Result<PathBuf> {
     COPIES.with_borrow_mut(|copies| {
         let copies = match copies {
@@ -174,7 +173,8 @@ impl Copies {
     }
 
     fn place_of(&mut self, url: &str) -> PathBuf {
-        let named = url.split('?').next().unwrap_or(url).trim_end_matches('/');
+        let named = shown_url(url.as_ref());
+        let named = named.trim_end_matches('/');
         let named = PathBuf::from(named.replacen("://", "/", 1));
         let urls = self.urls.entry(named.clone()).or_default();
         let number = urls.iter().position(|known| known == url);
@@ -193,14 +193,18 @@ mod tests {
     #[test]
     fn urls_that_differ_in_the_query_have_copies_of_their_own() {
         let _copies = OfThisRun;
-        let urls = ["http://h/q/a.csv?f=x", "http://h/q/a.csv?f=y", "s3://h/b"];
+        let urls = [
+            "http://h/q/a.csv?f=x",
+            "http://me:pass@h/q/a.csv?f=y",
+            "s3://h/b?",
+        ];
         let [x, y, other] = urls.map(|url| place_of(url).unwrap());
         assert_ne!(x, y);
         assert_eq!(place_of(urls[0]).unwrap(), x);
         for (copy, name) in [
             (x, "http://h/q/a.csv"),
             (y, "http://h/q/a.csv"),
-            (other, "s3://h/b"),
+            (other, "s3://h/b?"),
         ] {
             assert_eq!(as_given(&copy), Path::new(name));
         }

@@ -121,11 +121,7 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
     }
     // A part may be empty although the whole is not.
     if found == 0 && !is_part {
-        let names: Vec<_> = args
-            .captures
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
+        let names: Vec<_> = args.captures.iter().map(|path| shown::path(path)).collect();
         bail!(
             "no flow in {} matches {}",
             names.join(" or "),

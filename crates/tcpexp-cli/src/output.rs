@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, anyhow, bail};
 use tcpexp::partial;
-use tcpexp_store::{Upload, as_url};
+use tcpexp_store::{Upload, as_url, shown_url};
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::caller::{CallError, Caller, caller};
@@ -84,10 +84,14 @@ impl Output {
             };
             return Ok(Self::new(target, Path::new("standard output")));
         };
-        let cannot = || format!("cannot write {}", path.display());
+        let cannot = || format!("cannot write {}", shown_url(path));
         if let Some(url) = as_url(path) {
             let upload = Upload::create(url, &of_this_run()).with_context(cannot)?;
-            return Ok(Self::new(Target::Object(Box::new(upload)), path));
+            let name = shown_url(path);
+            return Ok(Self::new(
+                Target::Object(Box::new(upload)),
+                name.as_ref().as_ref(),
+            ));
         }
         // A rename onto a device would replace the device.
         let target = match std::fs::metadata(path) {

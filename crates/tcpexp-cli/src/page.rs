@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 use tcpexp_runs::only::Only;
 
-use crate::fetched;
 use crate::output::Output;
 use crate::shared_args::StoreArgs;
+use crate::{fetched, shown};
 
 /// Write an interactive HTML report of runs or datasets
 ///
@@ -45,6 +45,6 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     let mut output = Output::create(place)?;
     output
         .write_all(html.as_bytes())
-        .with_context(|| format!("cannot write {}", args.output.display()))?;
+        .with_context(|| format!("cannot write {}", shown::path(&args.output)))?;
     output.finish()
 }

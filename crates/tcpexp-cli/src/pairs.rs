@@ -8,6 +8,7 @@ use tcpexp_table::{pair_columns, pairs_text};
 
 use crate::shared_args::{OutputArgs, StoreArgs};
 use crate::sheet::Sheet;
+use crate::shown;
 use crate::store_options::of_this_run;
 
 /// Find the pairs of captures in two folders
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &PairsArgs) -> anyhow::Result<()> {
     let mut sheet = Sheet::create(&args.output, pair_columns())?;
     let rows = find_pairs_with(&args.src, &args.dst, &of_this_run())?;
     if rows.iter().all(|row| row.pair.is_none()) {
-        let (src, dst) = (args.src.display(), args.dst.display());
+        let (src, dst) = (shown::path(&args.src), shown::path(&args.dst));
         let reasons = rows.iter().filter_map(|row| {
             let reason = row.reason.as_deref()?;
             Some(format!("{}: {reason}", row.file))

@@ -8,6 +8,7 @@ use tcpexp::{Manifest, partial};
 use tcpexp_store::as_url;
 
 use crate::shared_args::wrong_usage;
+use crate::shown;
 
 /// Arguments that name a file or directory to write.
 const OUTPUTS: [&str; 8] = [
@@ -60,7 +61,7 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
     let mut written: Vec<PathBuf> = Vec::new();
     for output in &outputs {
         let Some(place) = place(output) else { continue };
-        let refuse = |why: &str| Err(wrong_usage(&format!("{} {why}", output.display())));
+        let refuse = |why: &str| Err(wrong_usage(&format!("{} {why}", shown::path(output))));
         if read.contains(&place) || inputs.iter().any(|input| is_same_file(input, output)) {
             return refuse(IS_INPUT);
         }
@@ -76,7 +77,7 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
     // After `>> FILE` of a shell, the output would change the input during the reading.
     #[cfg(unix)]
     if let Some(input) = inputs.iter().find(|input| is_standard_output(input)) {
-        let input = input.display();
+        let input = shown::path(input);
         return Err(wrong_usage(&format!(
             "standard output is {input}, which is also an input"
         )));
@@ -91,7 +92,7 @@ pub(crate) fn check_found<'a>(
 ) -> anyhow::Result<()> {
     match output {
         Some(output) if inputs.any(|input| is_same_file(input, output)) => {
-            Err(wrong_usage(&format!("{} {IS_INPUT}", output.display())))
+            Err(wrong_usage(&format!("{} {IS_INPUT}", shown::path(output))))
         }
         _ => Ok(()),
     }

@@ -15,6 +15,7 @@ use tcpexp_table::{Ordered, SenderLabel};
 use tcpexp_wire::Tunnels;
 
 use crate::caller::caller;
+use crate::shown;
 
 /// Selection of flows.
 #[derive(clap::Args)]
@@ -276,7 +277,7 @@ impl OutputArgs {
             wrong_usage(&format!(
                 "{} has an unknown extension: use .parquet, .csv, .json, .arrow, .spp or .txt, or \
                  --format",
-                file.display()
+                shown::path(file)
             ))
         })
     }
@@ -305,7 +306,7 @@ impl Format {
             Some(Self::Arrow) => Ok(tcpexp_table::Format::Arrow),
             Some(Self::Spp | Self::Table) | None => Err(wrong_usage(&format!(
                 "{} has an unknown extension: use .parquet, .csv, .json or .arrow",
-                file.display()
+                shown::path(file)
             ))),
         }
     }

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
+use tcpexp_store::shown_url;
+
 /// Escapes one line of text: every control character, including line breaks.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
@@ -18,9 +20,9 @@ pub(crate) fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |found| matches!(found, '\n' | '\t'))
 }
 
-/// Escapes the name of a file.
+/// Escapes the name of a file or an object, as [`shown_url`] has it.
 pub(crate) fn path(path: &Path) -> String {
-    line(&path.to_string_lossy()).into_owned()
+    line(&shown_url(path)).into_owned()
 }
 
 fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> Cow<'_, str> {

@@ -7,11 +7,11 @@ use anyhow::Context;
 use tcpexp::{PairSurvey, PathOptions, survey};
 use tcpexp_units::TimeDelta;
 
-use crate::fetched;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::shared_args::{ReadArgs, wrong_usage};
 use crate::values::{clocks, parse_time};
+use crate::{fetched, shown};
 
 /// Compute once what all measurements of two captures share
 ///
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
     drop(progress);
     survey
         .write(&mut out)
-        .with_context(|| format!("cannot write {}", args.output.display()))?;
+        .with_context(|| format!("cannot write {}", shown::path(&args.output)))?;
     out.finish()
 }
 

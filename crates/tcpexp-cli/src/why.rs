@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::sender_args::SenderArgs;
 use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names, wrong_usage};
 use crate::sheet::Sheet;
-use crate::warnings;
+use crate::{shown, warnings};
 
 /// Find what limited the large flows of a capture, and for how long
 ///
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &WhyArgs) -> anyhow::Result<()> {
         .filter(|one| args.select.wants_sender(&one.flow))
         .collect();
     if wanted.is_empty() {
-        let name = args.src.display();
+        let name = shown::path(&args.src);
         if args.select.flow.is_empty() {
             bail!("no sender in {name} has acknowledged data of {LARGE_BYTES} bytes or more");
         }

@@ -12,7 +12,7 @@ use object_store::path::Path;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
-use crate::{Error, StoreOptions, aws};
+use crate::{Error, StoreOptions, aws, shown_url};
 
 /// Retries of a request, with the back-off of `object_store`: 0.1 s at first, then up to twice as
 /// long each time.
@@ -26,7 +26,7 @@ const REQUESTS: [(&str, &str); 2] = [("timeout", "1d"), ("read_timeout", "30s")]
 
 /// A store and the place of an object in it.
 pub(crate) struct Connected {
-    /// The URL without what may be a signature or a password.
+    /// The URL as [`shown_url`] has it.
     pub(crate) name: String,
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
@@ -155,10 +155,7 @@ fn settings<'a>(
 fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connected, Error> {
     let mut server = Url::parse(url).map_err(|_| expected(form(url)))?;
     let path = Path::from_url_path(server.path()).map_err(|_| expected(form(url)))?;
-    let mut name = server.clone();
-    name.set_query(None);
-    // Fails for URLs without a host only.
-    let _ = name.set_password(None);
+    let name = shown_url(server.as_str().as_ref()).into_owned();
     // The query may be a signature, which each request needs.
     server.set_path("");
     let client = ClientOptions::new().with_allow_http(is_plain);
@@ -172,7 +169,7 @@ fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connec
         .with_retry(retries())
         .with_client_options(client);
     Ok(Connected {
-        name: name.into(),
+        name,
         store: Arc::new(builder.build().map_err(|error| Error::of(&error))?),
         path,
     })
@@ -224,7 +221,7 @@ mod tests {
     fn names_are_without_signatures() {
         let url = "https://user:secret@h/a/src.pcap?X-Amz-Signature=1";
         let to = Connected::to(url, &StoreOptions::default()).unwrap();
-        assert_eq!(to.name, "https://user@h/a/src.pcap");
+        assert_eq!(to.name, "https://h/a/src.pcap");
         assert_eq!(to.path.as_ref(), "a/src.pcap");
     }
 }

@@ -102,6 +102,7 @@ pub enum Error {
 #[cfg(feature = "stores")]
 mod of_client {
     use super::Error;
+    use crate::shown_url;
 
     /// Longest text of an answer in a message: the answers of proxies are pages.
     const ANSWER_CHARS: usize = 300;
@@ -144,7 +145,7 @@ mod of_client {
         }
     }
 
-    /// One line, without queries, which may be signatures, and with the code and the message only of
+    /// One line, with URLs as shown, and with the code and the message only of
     /// an answer in XML.
     fn brief(text: &str) -> String {
         let element = |name: &str| {
@@ -159,12 +160,10 @@ mod of_client {
             }
             _ => text.to_owned(),
         };
-        let words = answer
-            .split_whitespace()
-            .map(|word| match word.split_once('?') {
-                Some((url, _)) if url.contains("://") => url,
-                _ => word,
-            });
+        let words = answer.split_whitespace().map(|word| {
+            let (before, url) = word.split_at(word.find("http").unwrap_or(word.len()));
+            format!("{before}{}", shown_url(url.as_ref()))
+        });
         let line = words.collect::<Vec<_>>().join(" ");
         line.chars().take(ANSWER_CHARS).collect()
     }
@@ -175,7 +174,7 @@ mod of_client {
 
         #[test]
         fn an_answer_is_one_line_without_signatures() {
-            let text = "GET http://h/k?X-Amz-Signature=0 - 403:\n <Error><Code>ExpiredToken</Code>\
+            let text = "GET http://user:pass@h/k?X-Amz-Signature=0 - 403:\n <Error><Code>ExpiredToken</Code>\
                         <Message>The token has expired.</Message></Error>";
             assert_eq!(
                 brief(text),

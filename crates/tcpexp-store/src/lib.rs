@@ -60,6 +60,7 @@ pub use upload::Upload;
 #[cfg(not(feature = "stores"))]
 pub use without::{Folder, Object, ObjectReader, Upload};
 
+use std::borrow::Cow;
 use std::path::Path;
 
 /// An object of a [`Folder`].
@@ -81,9 +82,38 @@ pub fn as_url(path: &Path) -> Option<&str> {
     is_url.then_some(text)
 }
 
+/// The text of a path or URL in messages and results: that of a web server is without its query and its
+/// user information, which may be a signature and a password.
+pub fn shown_url(place: &Path) -> Cow<'_, str> {
+    let text = place.to_string_lossy();
+    let Some((scheme @ ("http" | "https"), place)) = text.split_once("://") else {
+        return text;
+    };
+    let (host, path) = place.split_at(place.find('/').unwrap_or(place.len()));
+    let [host, path] = [host.rsplit('@').next(), Some(path)].map(|part| {
+        let part = part.unwrap_or_default();
+        part.split(['?', '#']).next().unwrap_or_default()
+    });
+    format!("{scheme}://{host}{path}").into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shown_urls_have_no_secrets() {
+        for (place, shown) in [
+            ("https://h/a.pcap?X-Amz-Signature=1", "https://h/a.pcap"),
+            ("http://user:p@ss@h:80/a@b/k#token", "http://h:80/a@b/k"),
+            ("http://user:pass@h?sig", "http://h"),
+            // A key may have these characters, and a pattern has the first.
+            ("s3://b/a?.pcap#1", "s3://b/a?.pcap#1"),
+            ("a/b?c@d.pcap", "a/b?c@d.pcap"),
+        ] {
+            assert_eq!(shown_url(Path::new(place)), shown);
+        }
+    }
 
     #[test]
     fn a_path_is_a_url_only_with_the_scheme_of_a_store() {

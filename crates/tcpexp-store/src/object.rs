@@ -47,7 +47,7 @@ impl Object {
         put.wait()?.map(drop).map_err(|error| Error::of(&error))
     }
 
-    /// The URL without its query.
+    /// The URL without its query and user information.
     pub fn name(&self) -> &str {
         &self.0.name
     }

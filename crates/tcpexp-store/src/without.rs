@@ -29,7 +29,7 @@ impl Object {
         Err(Error::NotBuilt)
     }
 
-    /// The URL without its query.
+    /// The URL without its query and user information.
     pub fn name(&self) -> &str {
         match self.0 {}
     }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use tcpexp_flow::FlowShard;
 use tcpexp_logs::import;
 use tcpexp_pair::spp::NothingInCommon;
+use tcpexp_store::shown_url;
 use thiserror::Error;
 
 use crate::PartError;
@@ -15,7 +16,7 @@ use crate::PartError;
 #[derive(Debug, Error)]
 pub enum Error {
     /// The file cannot be opened.
-    #[error("cannot open {}", path.display())]
+    #[error("cannot open {}", shown_url(path))]
     Open {
         /// Path of the file.
         path: PathBuf,
@@ -23,7 +24,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The object cannot be read from its store.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", shown_url(path))]
     Store {
         /// URL of the object.
         path: PathBuf,
@@ -31,7 +32,7 @@ pub enum Error {
         source: tcpexp_store::Error,
     },
     /// Standard input or a pipe cannot be copied to a temporary file.
-    #[error("cannot copy {} to a temporary file", name.display())]
+    #[error("cannot copy {} to a temporary file", shown_url(name))]
     Spool {
         /// Name of the input.
         name: PathBuf,
@@ -39,7 +40,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The file cannot be read as a capture.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", shown_url(path))]
     Capture {
         /// Path of the file.
         path: PathBuf,
@@ -47,7 +48,7 @@ pub enum Error {
         source: tcpexp_capture::Error,
     },
     /// A part of a capture cannot be measured in this way.
-    #[error("cannot measure {}", path.display())]
+    #[error("cannot measure {}", shown_url(path))]
     Part {
         /// Path of the file.
         path: PathBuf,
@@ -55,7 +56,7 @@ pub enum Error {
         source: PartError,
     },
     /// A live input cannot be opened.
-    #[error("cannot read {}", name.display())]
+    #[error("cannot read {}", shown_url(name))]
     Input {
         /// Name of the input.
         name: PathBuf,
@@ -63,7 +64,7 @@ pub enum Error {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The file is readable but contains nothing usable.
-    #[error("nothing usable in {}: {why}", path.display())]
+    #[error("nothing usable in {}: {why}", shown_url(path))]
     Nothing {
         /// Path of the file.
         path: PathBuf,
@@ -71,13 +72,13 @@ pub enum Error {
         why: String,
     },
     /// The flag of [`Recording::stopped_by`](crate::Recording::stopped_by) is set.
-    #[error("stopped while reading {}", path.display())]
+    #[error("stopped while reading {}", shown_url(path))]
     Stopped {
         /// Path of the file.
         path: PathBuf,
     },
     /// The log cannot be read or contains nothing usable.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", shown_url(path))]
     Log {
         /// Path of the file.
         path: PathBuf,
@@ -86,7 +87,7 @@ pub enum Error {
     },
     /// The table cannot be read.
     #[cfg(feature = "tables")]
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", shown_url(path))]
     Table {
         /// Path of the file.
         path: PathBuf,
@@ -99,7 +100,7 @@ pub enum Error {
     Only(tcpexp_runs::only::OnlyError),
     /// The runs of a sweep cannot be compared.
     #[cfg(feature = "runs")]
-    #[error("cannot compare the runs in {}", path.display())]
+    #[error("cannot compare the runs in {}", shown_url(path))]
     CompareRuns {
         /// Path of the folder.
         path: PathBuf,
@@ -107,7 +108,7 @@ pub enum Error {
         source: tcpexp_runs::compare::CompareError,
     },
     /// The folder contains no table.
-    #[error("there are no tables in {}", path.display())]
+    #[error("there are no tables in {}", shown_url(path))]
     NoTables {
         /// Path of the folder.
         path: PathBuf,
@@ -121,7 +122,7 @@ pub enum Error {
         tables: String,
     },
     /// A live capture has no known start and end, so its times cannot be limited.
-    #[error("{} is read live, so it has no range of times", path.display())]
+    #[error("{} is read live, so it has no range of times", shown_url(path))]
     RangeOfLive {
         /// Name of the input.
         path: PathBuf,
@@ -155,7 +156,7 @@ pub enum Error {
         tables: String,
     },
     /// The file cannot be written.
-    #[error("cannot write {}", path.display())]
+    #[error("cannot write {}", shown_url(path))]
     Write {
         /// Path of the file.
         path: PathBuf,
@@ -164,7 +165,7 @@ pub enum Error {
     },
     /// Rows cannot be encoded in the table's format.
     #[cfg(feature = "tables")]
-    #[error("cannot write {}", path.display())]
+    #[error("cannot write {}", shown_url(path))]
     Encode {
         /// Path of the file.
         path: PathBuf,
@@ -172,7 +173,11 @@ pub enum Error {
         source: tcpexp_table::Error,
     },
     /// The parent folder of the dataset does not exist.
-    #[error("cannot write {}: directory {} does not exist", path.display(), folder.display())]
+    #[error(
+        "cannot write {}: directory {} does not exist",
+        shown_url(path),
+        shown_url(folder)
+    )]
     NoFolder {
         /// Path of the dataset.
         path: PathBuf,
@@ -180,7 +185,10 @@ pub enum Error {
         folder: PathBuf,
     },
     /// The directory is not a dataset, so replacing it would destroy other files.
-    #[error("{} contains something other than a dataset: name another directory", path.display())]
+    #[error(
+        "{} contains something other than a dataset: name another directory",
+        shown_url(path)
+    )]
     NotOurs {
         /// Path of the directory.
         path: PathBuf,
@@ -190,14 +198,20 @@ pub enum Error {
     #[error(transparent)]
     Record(tcpexp_runs::record::RecordError),
     /// The directory is neither a run nor a sweep, and has no datasets.
-    #[error("{} has neither a run.json, nor runs, nor datasets of tcpexp analyze", path.display())]
+    #[error(
+        "{} has neither a run.json, nor runs, nor datasets of tcpexp analyze",
+        shown_url(path)
+    )]
     NoRuns {
         /// Path of the directory.
         path: PathBuf,
     },
     /// The directory has no files of another tool's experiments.
     #[cfg(feature = "runs")]
-    #[error("there is no experiment in {}: expected files {wanted}", path.display())]
+    #[error(
+        "there is no experiment in {}: expected files {wanted}",
+        shown_url(path)
+    )]
     NoExperiments {
         /// Path of the directory.
         path: PathBuf,
@@ -206,7 +220,7 @@ pub enum Error {
     },
     /// A run has nothing that a data file of Flent could have.
     #[cfg(feature = "runs")]
-    #[error("{} cannot be a data file of Flent: {why}", path.display())]
+    #[error("{} cannot be a data file of Flent: {why}", shown_url(path))]
     NotForFlent {
         /// Directory of the run.
         path: PathBuf,
@@ -214,14 +228,14 @@ pub enum Error {
         why: String,
     },
     /// The run has no capture at its source or its sink.
-    #[error("{} names no capture of a source or a sink", path.display())]
+    #[error("{} names no capture of a source or a sink", shown_url(path))]
     NoCaptures {
         /// Path of the run's record.
         path: PathBuf,
     },
     /// The manifest of the dataset cannot be parsed.
     #[cfg(feature = "tables")]
-    #[error("{} is not the manifest of a dataset", path.display())]
+    #[error("{} is not the manifest of a dataset", shown_url(path))]
     Manifest {
         /// Path of the file.
         path: PathBuf,
@@ -229,7 +243,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// The manifest is not that of a dataset.
-    #[error("{} is the manifest of \"{kind}\", not of a dataset", path.display())]
+    #[error("{} is the manifest of \"{kind}\", not of a dataset", shown_url(path))]
     OtherManifest {
         /// Path of the file.
         path: PathBuf,
@@ -237,7 +251,11 @@ pub enum Error {
         kind: String,
     },
     /// Two datasets have the same name.
-    #[error("{} and {} have the same name: their rows would be mixed", path.display(), other.display())]
+    #[error(
+        "{} and {} have the same name: their rows would be mixed",
+        shown_url(path),
+        shown_url(other)
+    )]
     SameRun {
         /// Path of the dataset.
         path: PathBuf,
@@ -245,7 +263,7 @@ pub enum Error {
         other: PathBuf,
     },
     /// A file has other contents than in an earlier analysis.
-    #[error("{} has changed since the dataset was made", path.display())]
+    #[error("{} has changed since the dataset was made", shown_url(path))]
     OtherContents {
         /// Path of the file.
         path: PathBuf,
@@ -253,7 +271,7 @@ pub enum Error {
     /// Another version of `tcpexp` wrote the dataset.
     #[error(
         "{} has version {version}, but this tcpexp reads version {known}: analyze the captures again",
-        path.display()
+        shown_url(path)
     )]
     DatasetVersion {
         /// Path of the manifest.
@@ -265,7 +283,7 @@ pub enum Error {
     },
     /// The survey cannot be parsed.
     #[cfg(feature = "tables")]
-    #[error("{} is not a survey", path.display())]
+    #[error("{} is not a survey", shown_url(path))]
     Survey {
         /// Path of the file.
         path: PathBuf,
@@ -274,7 +292,10 @@ pub enum Error {
     },
     /// The file is not a survey, or of another version.
     #[cfg(feature = "tables")]
-    #[error("{} is {kind}, which this tcpexp does not read as a survey: make it again with `tcpexp survey`", path.display())]
+    #[error(
+        "{} is {kind}, which this tcpexp does not read as a survey: make it again with `tcpexp survey`",
+        shown_url(path)
+    )]
     OtherSurvey {
         /// Path of the file.
         path: PathBuf,
@@ -283,7 +304,12 @@ pub enum Error {
     },
     /// The capture is not the one of the survey.
     #[cfg(feature = "tables")]
-    #[error("{} was made from {}, and {} has other contents", survey.display(), known.display(), path.display())]
+    #[error(
+        "{} was made from {}, and {} has other contents",
+        shown_url(survey),
+        shown_url(known),
+        shown_url(path)
+    )]
     ForeignCapture {
         /// Path of the survey.
         survey: PathBuf,
@@ -294,7 +320,7 @@ pub enum Error {
     },
     /// The survey was made with other options.
     #[cfg(feature = "tables")]
-    #[error("{} was made with a different {option}", survey.display())]
+    #[error("{} was made with a different {option}", shown_url(survey))]
     SurveyOptions {
         /// Path of the survey.
         survey: PathBuf,
@@ -303,14 +329,21 @@ pub enum Error {
     },
     /// The dataset is not a part of a divided analysis.
     #[cfg(feature = "tables")]
-    #[error("{} is a whole dataset, not a part of one: parts are made with --shard", path.display())]
+    #[error(
+        "{} is a whole dataset, not a part of one: parts are made with --shard",
+        shown_url(path)
+    )]
     NoPart {
         /// Path of the dataset.
         path: PathBuf,
     },
     /// Parts of different analyses cannot be merged.
     #[cfg(feature = "tables")]
-    #[error("{} and {} are parts of different analyses: they differ in {what}", path.display(), other.display())]
+    #[error(
+        "{} and {} are parts of different analyses: they differ in {what}",
+        shown_url(path),
+        shown_url(other)
+    )]
     ForeignPart {
         /// Path of the part.
         path: PathBuf,
@@ -321,7 +354,7 @@ pub enum Error {
     },
     /// A part is given twice.
     #[cfg(feature = "tables")]
-    #[error("{} and {} are both part {shard}", path.display(), other.display())]
+    #[error("{} and {} are both part {shard}", shown_url(path), shown_url(other))]
     SamePart {
         /// Path of the part.
         path: PathBuf,
@@ -341,7 +374,10 @@ pub enum Error {
     },
     /// The path of a capture is not text.
     #[cfg(feature = "tables")]
-    #[error("{} is not UTF-8, so a table cannot contain this path", path.display())]
+    #[error(
+        "{} is not UTF-8, so a table cannot contain this path",
+        shown_url(path)
+    )]
     NoText {
         /// Path of the file.
         path: PathBuf,
@@ -366,14 +402,20 @@ pub enum Error {
     },
     /// The dataset is not that of a pair.
     #[cfg(feature = "tables")]
-    #[error("{} is not a part of an analysis of pairs: parts are made with `tcpexp analyze --pairs`", path.display())]
+    #[error(
+        "{} is not a part of an analysis of pairs: parts are made with `tcpexp analyze --pairs`",
+        shown_url(path)
+    )]
     NoPairPart {
         /// Path of the dataset.
         path: PathBuf,
     },
     /// The part is of a pair that the table of pairs does not have.
     #[cfg(feature = "tables")]
-    #[error("{} belongs to the pair {pair}, which is not in the table of pairs", path.display())]
+    #[error(
+        "{} belongs to the pair {pair}, which is not in the table of pairs",
+        shown_url(path)
+    )]
     OtherPair {
         /// Path of the part.
         path: PathBuf,
@@ -382,7 +424,10 @@ pub enum Error {
     },
     /// The part was made from other files than those of its pair.
     #[cfg(feature = "tables")]
-    #[error("{} was made from files other than those of the pair {pair}", path.display())]
+    #[error(
+        "{} was made from files other than those of the pair {pair}",
+        shown_url(path)
+    )]
     OtherFiles {
         /// Path of the part.
         path: PathBuf,
@@ -397,13 +442,17 @@ pub enum Error {
         missing: String,
     },
     /// The format of the log is not recognised.
-    #[error("{} is not a log of a known format: expected one of {}", path.display(), known_logs())]
+    #[error(
+        "{} is not a log of a known format: expected one of {}",
+        shown_url(path),
+        known_logs()
+    )]
     UnknownLog {
         /// Path of the file.
         path: PathBuf,
     },
     /// The two captures cannot be compared.
-    #[error("cannot compare {} with {}", src.display(), dst.display())]
+    #[error("cannot compare {} with {}", shown_url(src), shown_url(dst))]
     Compare {
         /// Path of the source capture.
         src: PathBuf,
@@ -413,7 +462,11 @@ pub enum Error {
         source: NothingInCommon,
     },
     /// No two IPv4 hosts exchange packets that both captures contain.
-    #[error("no IPv4 packet was seen both in {} and in {}", src.display(), dst.display())]
+    #[error(
+        "no IPv4 packet was seen both in {} and in {}",
+        shown_url(src),
+        shown_url(dst)
+    )]
     NoHosts {
         /// Path of the source capture.
         src: PathBuf,

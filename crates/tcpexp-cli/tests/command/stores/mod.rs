@@ -171,6 +171,45 @@ fn an_object_that_cannot_be_read_to_its_end_gives_no_result() {
 }
 
 #[test]
+fn signatures_and_passwords_are_in_no_text_and_no_table() {
+    let lab = Lab::new(|_| Reply::Right);
+    let ping = "[1767225609.5] 64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time=0.5 ms\n";
+    lab.server.put("/captures/ping.txt", ping.as_bytes());
+    let secret = |name: &str| {
+        let place = lab
+            .server
+            .endpoint()
+            .replace("http://", "http://me:SECRET@");
+        format!("{place}/captures/{name}?X-Amz-Signature=SECRET")
+    };
+    let line = format!("rtt {} dst.pcap -o rtt.csv", secret("x.pcap"));
+    assert_snapshot!(lab.failure(&line), @"cannot read http://server/captures/x.pcap: there is no such object");
+    for line in [
+        format!("analyze src.pcap --log ping={} -o x", secret("x.txt")),
+        format!("plot ecdf {} -o x.svg", secret("x.csv")),
+        format!("rtt src.pcap dst.pcap --survey {}", secret("x.json")),
+    ] {
+        let failure = lab.failure(&line);
+        assert!(
+            failure.contains("http://server/captures/x.") && !failure.contains("SECRET"),
+            "{failure}"
+        );
+    }
+    let log = secret("ping.txt");
+    lab.text(&format!(
+        "analyze src.pcap --log ping={log} -o data --quiet"
+    ));
+    for file in ["manifest.json", "logs.parquet"] {
+        let written = lab.desk.get(&format!("data/{file}"));
+        let written = String::from_utf8_lossy(&written);
+        assert!(
+            written.contains("/captures/ping.txt") && !written.contains("SECRET"),
+            "{file}"
+        );
+    }
+}
+
+#[test]
 fn a_profile_gives_credentials_and_the_place_of_the_store() {
     let lab = Lab::new(|_| Reply::Right);
     std::fs::create_dir_all(lab.desk.path("home/.aws")).unwrap();
