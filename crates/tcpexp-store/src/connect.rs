@@ -9,17 +9,19 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
 use crate::{Error, StoreOptions, aws, shown_url};
 
-/// Retries of a request, with the back-off of `object_store`: 0.1 s at first, then up to twice as
-/// long each time.
-const RETRIES: usize = 8;
 /// Time from the first attempt after which a request is not repeated. Stores that are overloaded
-/// answer again within seconds; a user waits for a minute at most for the error.
+/// answer again within seconds; a user waits for about a minute for the error.
 const RETRY_TIME: Duration = Duration::from_secs(60);
+/// Shortest and longest pause before a request is repeated. `object_store` chooses the pause at
+/// random, up to twice the one before.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
+/// Retries of a request: [`RETRY_TIME`] ends them first, even if all pauses are the shortest.
+const RETRIES: usize = 1_000;
 /// Options of requests, unless the environment or the user sets others. The time of an answer is
 /// limited to a day, as links may be slow, and a pause within it to half a minute.
 const REQUESTS: [(&str, &str); 2] = [("timeout", "1d"), ("read_timeout", "30s")];
@@ -180,10 +182,15 @@ fn expected(form: &'static str) -> Error {
 }
 
 fn retries() -> RetryConfig {
+    let [init_backoff, max_backoff] = PAUSES;
     RetryConfig {
         max_retries: RETRIES,
         retry_timeout: RETRY_TIME,
-        ..RetryConfig::default()
+        backoff: BackoffConfig {
+            init_backoff,
+            max_backoff,
+            base: 2.0,
+        },
     }
 }
 
@@ -215,6 +222,17 @@ mod tests {
             let error = Connected::to(url, &StoreOptions::default()).err();
             assert!(matches!(error, Some(Error::Url { .. })), "{url}: {error:?}");
         }
+    }
+
+    #[test]
+    fn time_ends_retries_before_their_number_does() {
+        let RetryConfig {
+            backoff,
+            max_retries,
+            retry_timeout,
+        } = retries();
+        let least = backoff.init_backoff * u32::try_from(max_retries).unwrap();
+        assert!(least >= retry_timeout && backoff.max_backoff < retry_timeout / 10);
     }
 
     #[test]
