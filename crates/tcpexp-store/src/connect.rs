@@ -52,7 +52,7 @@ impl Connected {
 
     /// Prepares a client for the objects below `url`, with or without a slash at its end.
     pub(crate) fn to_folder(url: &str, options: &StoreOptions) -> Result<Self, Error> {
-        Self::to_any(url.trim_end_matches('/'), options)
+        Self::to_any(url.strip_suffix('/').unwrap_or(url), options)
     }
 
     fn to_any(url: &str, options: &StoreOptions) -> Result<Self, Error> {
@@ -83,10 +83,10 @@ fn to_bucket(
 ) -> Result<Connected, Error> {
     // Tools of the providers take the key as it is written: `%20` is no space in it.
     let (bucket, key) = place.split_once('/').unwrap_or((place, ""));
-    let path = Path::parse(key).map_err(|_| expected(form(url)))?;
     if bucket.is_empty() {
         return Err(expected(form(url)));
     }
+    let path = unchanged(key, Path::parse(key))?;
     let store = match scheme {
         "gs" => google(bucket, options),
         "az" => azure(bucket, options),
@@ -156,7 +156,9 @@ fn settings<'a>(
 
 fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connected, Error> {
     let mut server = Url::parse(url).map_err(|_| expected(form(url)))?;
-    let path = Path::from_url_path(server.path()).map_err(|_| expected(form(url)))?;
+    let key = server.path();
+    let key = key.strip_prefix('/').unwrap_or(key);
+    let path = unchanged(key, Path::from_url_path(key))?;
     let name = shown_url(server.as_str().as_ref()).into_owned();
     // The query may be a signature, which each request needs.
     server.set_path("");
@@ -175,6 +177,17 @@ fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connec
         store: Arc::new(builder.build().map_err(|error| Error::of(&error))?),
         path,
     })
+}
+
+/// The path of a key, if the client requests this key and no other. It drops a slash at either end, and
+/// takes an escaped one for one between two parts.
+fn unchanged(key: &str, path: Result<Path, object_store::path::Error>) -> Result<Path, Error> {
+    let slashes = |text: &str| text.matches('/').count();
+    path.ok()
+        .filter(|path| slashes(path.as_ref()) == slashes(key))
+        .ok_or_else(|| Error::Key {
+            key: key.to_owned(),
+        })
 }
 
 fn expected(form: &'static str) -> Error {
@@ -222,6 +235,34 @@ mod tests {
             let error = Connected::to(url, &StoreOptions::default()).err();
             assert!(matches!(error, Some(Error::Url { .. })), "{url}: {error:?}");
         }
+    }
+
+    #[test]
+    fn a_key_that_the_client_would_change_is_an_error() {
+        let connected = |url| Connected::to(url, &options()).map(|to| to.path.to_string());
+        for url in [
+            "s3://lab/a//b.pcap",
+            "s3://lab//reno/src.pcap",
+            "s3://lab/reno/src.pcap/",
+            "s3://lab/../src.pcap",
+            "http://h//src.pcap",
+            "http://h/a//b.pcap",
+            "http://h/src.pcap/",
+            "http://h/a%2Fb.pcap",
+        ] {
+            let error = connected(url).err();
+            assert!(matches!(error, Some(Error::Key { .. })), "{url}: {error:?}");
+        }
+        for url in ["s3://lab/a/50% ?.pcap", "http://h/a/50%25%20%3F.pcap"] {
+            assert_eq!(connected(url).unwrap(), "a/50% ?.pcap");
+        }
+        let folder = Connected::to_folder("s3://lab/a/", &options()).unwrap();
+        assert_eq!(folder.path.as_ref(), "a");
+    }
+
+    fn options() -> StoreOptions {
+        let option = "skip_signature=true".parse().unwrap();
+        StoreOptions::from_iter([option])
     }
 
     #[test]

@@ -18,6 +18,15 @@ pub enum Error {
         /// Form of a URL of this store.
         expected: &'static str,
     },
+    /// The client would request another object.
+    #[error(
+        "the key {key} begins or ends with a slash, or has an empty part, . or .. between two: the \
+         client of stores cannot request it, so copy the object to another key"
+    )]
+    Key {
+        /// The key.
+        key: String,
+    },
     /// The text is no option.
     #[error("{text} is not an option: expected NAME=VALUE")]
     NoOption {
@@ -35,6 +44,12 @@ pub enum Error {
     /// The object does not exist.
     #[error("there is no such object")]
     NotFound,
+    /// The bucket or container does not exist.
+    #[error("there is no such bucket")]
+    NoBucket,
+    /// The endpoint has no TLS, which has to be allowed.
+    #[error("the endpoint has no TLS: add --storage-option allow_http=true")]
+    NoTls,
     /// The store refuses the request.
     #[error("access denied: {reason}")]
     Denied {
@@ -111,21 +126,32 @@ mod of_client {
         /// What an error of the client means.
         pub(crate) fn of(error: &object_store::Error) -> Self {
             // The providers of credentials are ours.
-            let causes = std::iter::successors(
-                Some(error as &(dyn std::error::Error + 'static)),
-                |&error| error.source(),
-            );
-            if let Some(own) = causes
-                .into_iter()
-                .find_map(|cause| cause.downcast_ref::<Self>())
-            {
+            let causes = || {
+                std::iter::successors(
+                    Some(error as &(dyn std::error::Error + 'static)),
+                    |&error| error.source(),
+                )
+            };
+            if let Some(own) = causes().find_map(|cause| cause.downcast_ref::<Self>()) {
                 return own.clone();
+            }
+            // The client has no other sign of an endpoint that begins with `http:`.
+            if causes().any(|cause| cause.to_string() == "URL scheme is not allowed") {
+                return Self::NoTls;
             }
             let text = match std::error::Error::source(error) {
                 Some(cause) => brief(&cause.to_string()),
                 None => brief(&error.to_string()),
             };
             match error {
+                // In S3 and Google Cloud Storage, and in Azure.
+                object_store::Error::NotFound { .. }
+                    if ["NoSuchBucket", "ContainerNotFound"]
+                        .iter()
+                        .any(|code| text.contains(code)) =>
+                {
+                    Self::NoBucket
+                }
                 object_store::Error::NotFound { .. } => Self::NotFound,
                 object_store::Error::Precondition { .. } => Self::Changed,
                 object_store::Error::PermissionDenied { .. }

@@ -78,6 +78,27 @@ fn requests_to_s3_are_signed() {
 }
 
 #[test]
+fn an_endpoint_without_tls_has_to_be_allowed() {
+    let server = served(|_| Reply::Right);
+    let options = [
+        format!("aws_endpoint={}", server.endpoint()),
+        "skip_signature=true".to_owned(),
+    ];
+    let options = options.iter().map(|option| option.parse().unwrap());
+    let refused = Object::open("s3://bucket/src.pcap", &options.collect()).unwrap_err();
+    assert_eq!(refused, Error::NoTls);
+}
+
+#[test]
+fn a_missing_bucket_is_no_missing_object() {
+    let server = ObjectServer::deciding(|_| Reply::Status(404, "NoSuchBucket"));
+    let written = Upload::create("s3://none/rtt.csv", &options_of(&server)).unwrap_err();
+    assert_eq!(written, Error::NoBucket);
+    let read = open_s3(&server, "s3://none/src.pcap").unwrap_err();
+    assert_eq!(read, Error::NoBucket);
+}
+
+#[test]
 fn reading_the_head_requests_only_the_head() {
     let server = served(|_| Reply::Right);
     let object = open(&server).unwrap();
