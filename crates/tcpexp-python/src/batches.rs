@@ -1,6 +1,5 @@
 //! The rows of a running command, batch by batch, for Python.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use arrow::array::{Array, StructArray};
@@ -19,7 +18,6 @@ use crate::stream::KnownPrint;
 #[pyclass(frozen, module = "tcpexp._native")]
 pub(crate) struct Batches {
     running: Mutex<Running>,
-    has_ended: AtomicBool,
     printed: KnownPrint,
 }
 
@@ -28,7 +26,6 @@ impl Batches {
     pub(crate) fn new(running: Running, printed: KnownPrint) -> Self {
         Self {
             running: Mutex::new(running),
-            has_ended: AtomicBool::new(false),
             printed,
         }
     }
@@ -41,16 +38,11 @@ impl Batches {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        // An iterator that has ended may be asked again.
-        if self.has_ended.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
         match next(&self.running, py)? {
             Part::Table(Handed::Rows(batch)) => return Ok(Some(Batch(batch))),
-            // The schema was taken before.
-            Part::Table(Handed::Schema(_)) => {}
+            // The schema was taken before, and an iterator that has ended may be asked again.
+            Part::Table(Handed::Schema(_)) | Part::Past => {}
             Part::End(printed) => {
-                self.has_ended.store(true, Ordering::Relaxed);
                 let warned = interpreter::warn(py, &printed.warnings);
                 *self.printed.lock().unwrap_or_else(PoisonError::into_inner) = Some(printed);
                 warned?;
@@ -88,7 +80,7 @@ impl Batch {
 pub(crate) fn next(running: &Mutex<Running>, py: Python<'_>) -> PyResult<Part> {
     loop {
         let part = py.detach(|| {
-            let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
             running.next()
         });
         let has_ended = matches!(part, Err(_) | Ok(Some(Part::End(_))));

@@ -31,6 +31,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Part {
     Table(Handed),
     End(Printed),
+    /// Nothing follows an end or an error, which another thread may have taken.
+    Past,
 }
 
 /// Why there is no further part.
@@ -49,6 +51,8 @@ pub(crate) enum RunError {
 pub(crate) struct Running {
     stop: Arc<AtomicBool>,
     parts: Receiver<Result<Part, CallError>>,
+    /// True after the end or an error.
+    has_ended: bool,
     /// Lets the command go on after its schema.
     go: Sender<()>,
     progress: Mutex<Progress>,
@@ -79,6 +83,7 @@ impl Running {
         Ok(Self {
             stop,
             parts,
+            has_ended: false,
             go,
             progress,
         })
@@ -96,12 +101,17 @@ impl Running {
     }
 
     /// The next part. `None` after a time without one: check for signals, then ask again.
-    pub(crate) fn next(&self) -> Result<Option<Part>, RunError> {
-        match self.parts.recv_timeout(BETWEEN_CHECKS) {
-            Ok(part) => Ok(Some(part?)),
+    pub(crate) fn next(&mut self) -> Result<Option<Part>, RunError> {
+        if self.has_ended {
+            return Ok(Some(Part::Past));
+        }
+        let part = match self.parts.recv_timeout(BETWEEN_CHECKS) {
+            Ok(part) => part.map(Some).map_err(RunError::from),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(RunError::Vanished),
-        }
+        };
+        self.has_ended = matches!(part, Err(_) | Ok(Some(Part::End(_))));
+        part
     }
 }
 

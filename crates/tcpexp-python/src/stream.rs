@@ -44,7 +44,7 @@ impl RowStream {
         thread::current().id() == self.opener
     }
 
-    fn next_part(&self, running: &Running) -> Result<Part, ArrowError> {
+    fn next_part(&self, running: &mut Running) -> Result<Part, ArrowError> {
         loop {
             let next = running.next();
             let next =
@@ -91,14 +91,14 @@ impl Iterator for RowStream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let running = self.running.take()?;
-        match self.next_part(&running) {
+        let mut running = self.running.take()?;
+        match self.next_part(&mut running) {
             Ok(Part::Table(Handed::Rows(batch))) => {
                 self.running = Some(running);
                 Some(Ok(batch))
             }
             // The schema was taken before.
-            Ok(Part::Table(Handed::Schema(_))) => None,
+            Ok(Part::Table(Handed::Schema(_)) | Part::Past) => None,
             Ok(Part::End(printed)) => self.end(printed).err().map(Err),
             Err(error) => Some(Err(error)),
         }

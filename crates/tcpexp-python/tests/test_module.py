@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -458,6 +459,14 @@ class Interpreter(unittest.TestCase):
         timer.start()
         self.addCleanup(timer.cancel)
         return child
+
+    def test_threads_share_an_iterator(self) -> None:
+        count = len(list(tcpexp.rtt(SRC, DST)))
+        for _ in range(5):
+            batches = iter(tcpexp.rtt(SRC, DST))
+            with ThreadPoolExecutor(4) as threads:
+                found = [len(taken) for taken in threads.map(list, [batches] * 4)]
+            self.assertEqual(sum(found), count)
 
     def test_ctrl_c_ends_a_measurement(self) -> None:
         # Reading never ends: the other end of the pipe stays open.
