@@ -75,19 +75,11 @@ pub(crate) fn warn(py: Python<'_>, lines: &[String]) -> PyResult<()> {
     Ok(())
 }
 
-/// True if a signal, such as Ctrl-C, asks the program to stop. The interpreter raises its exception
-/// when it next runs code.
+/// True if a signal, such as Ctrl-C, asks the program to stop. The consumer of the stream raises an
+/// exception of its own in place of the interpreter's: a signal that is given back to Python 3.11
+/// during the call of a consumer ends the process.
 pub(crate) fn is_interrupted() -> bool {
-    let check = |py: Python<'_>| {
-        let is_interrupted = py.check_signals().is_err();
-        if is_interrupted {
-            // The consumer of the stream replaces our exception by its own, so the signal is given
-            // back. It cannot fail where the interpreter runs.
-            let thread = py.import("_thread");
-            drop(thread.and_then(|thread| thread.call_method0("interrupt_main")));
-        }
-        is_interrupted
-    };
+    let check = |py: Python<'_>| py.check_signals().is_err();
     // Without an interpreter nobody waits.
     Python::try_attach(check).unwrap_or(true)
 }

@@ -1,9 +1,12 @@
 """Rows of the module against the command's Parquet files, in each library that reads Arrow."""
 
 import contextlib
+import gzip
 import io
 import re
+import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 from datetime import timedelta
@@ -93,6 +96,29 @@ class Rows(unittest.TestCase):
             self.assertTrue(numbers.equals(expected), engine)
         self.assertEqual(sum(len(polars.DataFrame(batch)) for batch in table), len(rows))
         self.assertTrue(tcpexp.scan_throughput(SRC, **FINE).filter(query).collect().equals(rows.filter(query)))
+
+    def test_ctrl_c_is_an_error_of_the_library(self) -> None:
+        # The first pass, which finds no row, takes seconds.
+        data = gzip.decompress(SRC.read_bytes())
+        code = (
+            "import signal, sys, threading, polars, tcpexp\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "table = tcpexp.cwnd(sys.argv[1])\n"
+            "threading.Timer(0.2, lambda: print('reading', flush=True)).start()\n"
+            "try:\n"
+            "    polars.DataFrame(table)\n"
+            "except polars.exceptions.ComputeError as error:\n"
+            "    print(error, flush=True)\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            long = Path(folder, "long.pcap")
+            long.write_bytes(data[:24] + 200 * data[24:])
+            child = subprocess.Popen([sys.executable, "-c", code, str(long)], stdout=subprocess.PIPE, text=True)
+            assert child.stdout
+            self.assertEqual(child.stdout.readline(), "reading\n")
+            child.send_signal(signal.SIGINT)
+            printed, _ = child.communicate(timeout=120)
+        self.assertRegex(printed, "interrupted\n$")
 
     def test_programs_of_the_guide_run(self) -> None:
         guide = (REPOSITORY / "crates/tcpexp/src/guide/python.md").read_text()
