@@ -59,6 +59,9 @@ pub enum Unusable {
     /// A field is malformed.
     #[error("{0} cannot be read")]
     Unreadable(&'static str),
+    /// The row has more columns than its header, so a value may contain a comma.
+    #[error("a row with more columns than the header names")]
+    LongRow,
     /// The columns have no header.
     #[error("columns without a header that names them")]
     NoHeader,

@@ -32,6 +32,7 @@ mod error;
 mod fields;
 mod flent;
 mod flows;
+mod header;
 mod iperf3;
 mod lines;
 mod offsets;

@@ -5,6 +5,7 @@ use tcpexp_units::TimeDelta;
 use super::error::Unusable;
 use super::fields::Field;
 use super::flows::Flows;
+use super::header::Header;
 use super::rows::Batch;
 use super::state::Probe;
 
@@ -13,61 +14,30 @@ pub(super) fn is_header(text: &str) -> bool {
     text.starts_with("time,") && text.contains(",snd_cwnd")
 }
 
-/// The content of each column that a [`Probe`] needs.
-#[derive(Clone, Debug)]
-pub(super) struct Columns(Vec<&'static str>);
-
-impl Columns {
-    const NAMES: [&'static str; 9] = [
-        "time", "src", "dst", "snd_nxt", "snd_una", "snd_cwnd", "ssthresh", "snd_wnd", "srtt_us",
-    ];
-
-    /// Reads `header`; ignores columns with other names.
-    pub(super) fn of(header: &str) -> Self {
-        let known = |name: &str| Self::NAMES.into_iter().find(|known| *known == name.trim());
-        Self(
-            header
-                .split(',')
-                // An unknown column gets an empty name, so that the columns after it keep their
-                // places.
-                .map(|name| known(name).unwrap_or(""))
-                .collect(),
-        )
-    }
-
-    fn find<'a>(&self, name: &'static str, row: &[&'a str]) -> Result<Field<'a>, Unusable> {
-        let column = self.0.iter().position(|known| *known == name);
-        column
-            .and_then(|column| row.get(column))
-            .map(|text| Field::new(name, text))
-            .ok_or(Unusable::Missing(name))
-    }
-
-    /// Reads one row of the CSV.
-    pub(super) fn row(
-        &self,
-        text: &str,
-        flows: &mut Flows,
-        batch: &mut Batch,
-    ) -> Result<(), Unusable> {
-        let row: Vec<&str> = text.split(',').collect();
-        let field = |name| self.find(name, &row);
-        let ends = (field("src")?.endpoint()?, field("dst")?.endpoint()?);
-        let probe = Probe {
-            at: field("time")?.time()?,
-            snd_nxt: field("snd_nxt")?.seq()?,
-            snd_una: field("snd_una")?.seq()?,
-            snd_cwnd: field("snd_cwnd")?.number()?,
-            current_ssthresh: field("ssthresh")?.number()?,
-            snd_wnd: field("snd_wnd")?.number()?,
-            srtt: Some(TimeDelta::from_micros(
-                field("srtt_us")?.number::<u32>()?.into(),
-            )),
-        };
-        let stream = flows.sender(ends, None, batch);
-        batch.samples.push(probe.sample(stream));
-        Ok(())
-    }
+/// Reads one row of the CSV.
+pub(super) fn row(
+    text: &str,
+    header: &Header,
+    flows: &mut Flows,
+    batch: &mut Batch,
+) -> Result<(), Unusable> {
+    let row = header.row(text)?;
+    let field = |name| row.field(name);
+    let ends = (field("src")?.endpoint()?, field("dst")?.endpoint()?);
+    let probe = Probe {
+        at: field("time")?.time()?,
+        snd_nxt: field("snd_nxt")?.seq()?,
+        snd_una: field("snd_una")?.seq()?,
+        snd_cwnd: field("snd_cwnd")?.number()?,
+        current_ssthresh: field("ssthresh")?.number()?,
+        snd_wnd: field("snd_wnd")?.number()?,
+        srtt: Some(TimeDelta::from_micros(
+            field("srtt_us")?.number::<u32>()?.into(),
+        )),
+    };
+    let stream = flows.sender(ends, None, batch);
+    batch.samples.push(probe.sample(stream));
+    Ok(())
 }
 
 /// Reads one line of `/proc/net/tcpprobe`: 11 columns, or 10 from before `rcv_wnd` (2013).
@@ -145,6 +115,19 @@ mod tests {
         flow 0: 10.0.0.1:4 to 10.0.0.2:5
         1500000000 0 forward: una 4294967290 nxt 10 flight 16 cwnd 30 ssthresh 40 srtt 40.040 ms usable 65144
         1 line: snd_nxt is missing
+        ");
+    }
+
+    #[test]
+    fn decimal_comma_makes_a_row_unusable() {
+        assert_snapshot!(rows_of(Format::TcpProbe, "
+            time,src,dst,snd_nxt,snd_una,snd_cwnd,ssthresh,snd_wnd,srtt_us
+            1.5,10.0.0.1:4,10.0.0.2:5,10,5,30,40,65160,40040
+            1.6,10.0.0.1:4,10.0.0.2:5,10,5,1,5,40,65160,40040
+        "), @r"
+        flow 0: 10.0.0.1:4 to 10.0.0.2:5
+        1500000000 0 forward: una 5 nxt 10 flight 5 cwnd 30 ssthresh 40 srtt 40.040 ms usable 65155
+        1 line: a row with more columns than the header names
         ");
     }
 }

@@ -4,15 +4,15 @@ use tcpexp_units::TimeDelta;
 
 use super::error::{LineUse, Unusable};
 use super::flows::Flows;
-use super::probe_columns::{self, Columns};
-use super::probe_events;
+use super::header::Header;
 use super::rows::Batch;
+use super::{probe_columns, probe_events};
 
 /// Context that earlier lines give for later ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProbeLog {
     /// The columns of a CSV.
-    columns: Option<Columns>,
+    header: Option<Header>,
     /// Offset of the event clock to UTC; 0 until a mark states it.
     ahead: TimeDelta,
 }
@@ -26,12 +26,12 @@ impl ProbeLog {
         batch: &mut Batch,
     ) -> Result<LineUse, Unusable> {
         if probe_columns::is_header(text) {
-            self.columns = Some(Columns::of(text));
+            self.header = Some(Header::of(text));
             return Ok(LineUse::PassedOver);
         }
         // A CSV has only rows after its header, so no row is tried as an event or a mark.
-        if let Some(columns) = &self.columns {
-            columns.row(text, flows, batch)?;
+        if let Some(header) = &self.header {
+            probe_columns::row(text, header, flows, batch)?;
         } else if let Some(ahead) = probe_events::clock_ahead(text) {
             self.ahead = ahead;
             return Ok(LineUse::PassedOver);

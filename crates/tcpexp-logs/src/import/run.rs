@@ -11,8 +11,9 @@ use super::probe_log::ProbeLog;
 use super::rows::Batch;
 use super::siftr::Siftr;
 use super::ss::Ss;
+use super::tcp_info::TcpInfo;
 use super::web10g::Web10g;
-use super::{flent, iperf3, tcp_info};
+use super::{flent, iperf3};
 
 /// Lines per batch.
 const BATCH_LINES: u64 = 4_096;
@@ -30,7 +31,7 @@ pub enum Format {
     /// `TCP_INFO` polled by the sending application into a CSV without endpoints: `time, ca_state,
     /// rto, unacked, sacked, lost, retrans, rtt, snd_ssthresh, snd_cwnd, total_retrans, busy_time,
     /// rwnd_limited, sndbuf_limited, app_limited, retransmits`; the time in seconds, all others as
-    /// in the kernel's `struct tcp_info`.
+    /// in the kernel's `struct tcp_info`. A header with these names may give another order.
     ///
     /// A row is the state between two segments.
     TcpInfo,
@@ -135,7 +136,7 @@ pub fn import<E: From<Error>>(
     };
     let report = match format {
         Format::TcpProbe => by_line(Parser::TcpProbe(ProbeLog::default()), log, counted),
-        Format::TcpInfo => by_line(Parser::TcpInfo, log, counted),
+        Format::TcpInfo => by_line(Parser::TcpInfo(TcpInfo::default()), log, counted),
         Format::Ss => by_line(Parser::Ss(Ss::default()), log, counted),
         Format::Siftr => by_line(Parser::Siftr(Siftr::default()), log, counted),
         Format::Web10g => by_line(Parser::Web10g(Web10g::default()), log, counted),
@@ -182,7 +183,7 @@ fn by_line<E: From<Error>>(
 /// The state of each format between lines.
 enum Parser {
     TcpProbe(ProbeLog),
-    TcpInfo,
+    TcpInfo(TcpInfo),
     Ss(Ss),
     Siftr(Siftr),
     Web10g(Web10g),
@@ -200,13 +201,11 @@ impl Parser {
             return Ok(LineUse::PassedOver);
         }
         match self {
-            Self::TcpProbe(log) => return log.line(text, flows, batch),
-            Self::TcpInfo if tcp_info::is_header(text) => return Ok(LineUse::PassedOver),
-            Self::TcpInfo => tcp_info::line(text, flows, batch)?,
-            Self::Ss(ss) => return ss.line(text, flows, batch),
-            Self::Siftr(siftr) => return siftr.line(text, flows, batch),
-            Self::Web10g(web10g) => return web10g.line(text, flows, batch),
+            Self::TcpProbe(log) => log.line(text, flows, batch),
+            Self::TcpInfo(log) => log.line(text, flows, batch),
+            Self::Ss(ss) => ss.line(text, flows, batch),
+            Self::Siftr(siftr) => siftr.line(text, flows, batch),
+            Self::Web10g(web10g) => web10g.line(text, flows, batch),
         }
-        Ok(LineUse::Used)
     }
 }

@@ -6,15 +6,15 @@ use tcpexp_flow::Direction;
 use tcpexp_measure::sender::SenderSample;
 use tcpexp_units::TimeDelta;
 
-use super::error::Unusable;
-use super::fields::Field;
+use super::error::{LineUse, Unusable};
 use super::flows::Flows;
+use super::header::{Header, Row};
 use super::rows::{Batch, CongestionState, SenderCounters};
 use super::state::{blank, finite, phase};
 
-/// The columns in order: the time of the call in seconds, then fields of the kernel's
+/// The columns without a header, in order: the time of the call in seconds, then fields of the kernel's
 /// `struct tcp_info` under their own names, with times in microseconds.
-pub(super) const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 16] = [
     "time",
     "ca_state",
     "rto",
@@ -33,26 +33,44 @@ pub(super) const COLUMNS: [&str; 16] = [
     "retransmits",
 ];
 
-/// True if `text` is the header.
-pub(super) fn is_header(text: &str) -> bool {
-    text.starts_with(COLUMNS[0])
+/// The header, if any.
+#[derive(Clone, Debug)]
+pub(super) struct TcpInfo(Header);
+
+impl Default for TcpInfo {
+    /// The columns of a log without a header.
+    fn default() -> Self {
+        Self(Header::of(&COLUMNS.join(",")))
+    }
+}
+
+impl TcpInfo {
+    /// Reads one line.
+    pub(super) fn line(
+        &mut self,
+        text: &str,
+        flows: &mut Flows,
+        batch: &mut Batch,
+    ) -> Result<LineUse, Unusable> {
+        if text.starts_with(COLUMNS[0]) {
+            self.0 = Header::of(text);
+            return Ok(LineUse::PassedOver);
+        }
+        let row = self.0.row(text)?;
+        if row.is_cut() {
+            return Err(Unusable::OtherLayout);
+        }
+        poll(&row, flows, batch)?;
+        Ok(LineUse::Used)
+    }
 }
 
 /// Reads one row.
 ///
 /// Unlike in `tcp_probe`, `snd_ssthresh` is the threshold itself. The kernel counts the segments in
 /// flight as `unacked - sacked - lost + retrans`.
-pub(super) fn line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
-    let row: Vec<&str> = text.split(',').collect();
-    if row.len() != COLUMNS.len() {
-        return Err(Unusable::OtherLayout);
-    }
-    let field = |name: &'static str| {
-        let column = COLUMNS.iter().position(|known| *known == name);
-        column
-            .map(|column| Field::new(name, row[column]))
-            .ok_or(Unusable::Missing(name))
-    };
+fn poll(row: &Row<'_>, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
+    let field = |name| row.field(name);
     let at = field("time")?.time()?;
     let number = |name| field(name)?.number::<u32>();
     let state = CongestionState::numbered(field("ca_state")?.number()?)
@@ -99,8 +117,9 @@ pub(super) fn line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(
 mod tests {
     use insta::assert_snapshot;
 
-    use crate::import::Format;
+    use super::COLUMNS;
     use crate::import::log::{lines, read, rows_of};
+    use crate::import::{Error, Format, import};
 
     const LOG: &str = "
         12.5,0,244000,10,0,0,0,41883,2147483647,10,0,4000,0,0,1,0
@@ -116,6 +135,26 @@ mod tests {
         12600000000 0 forward: pipe 14 cwnd 20 ssthresh 14 phase fast_recovery epoch 0 srtt 41.883 ms rto 248.000 ms
         1 line: not a line of this format
         ");
+    }
+
+    #[test]
+    fn header_names_the_columns() {
+        let known: Vec<_> = COLUMNS.into_iter().rev().collect();
+        let values = "12.5,0,244000,10,0,0,0,41883,2147483647,10,0,4000,0,0,1,0";
+        let values: Vec<_> = values.split(',').rev().collect();
+        let log = format!("time_zone,{}\nutc,{}\n", known.join(","), values.join(","));
+        assert_snapshot!(rows_of(Format::TcpInfo, &log), @r"
+        flow 0: ? to ?
+        12500000000 0 forward: pipe 10 cwnd 10 phase slow_start srtt 41.883 ms rto 244.000 ms
+        ");
+        let log = "
+            time,rtt,rto,cwnd
+            12.5,41883,244000,10
+        ";
+        let refused = import(Format::TcpInfo, lines(log).as_bytes(), |_| {
+            Ok::<_, Error>(())
+        });
+        assert_snapshot!(refused.unwrap_err(), @"none of 2 lines can be used; line 2 is ca_state is missing");
     }
 
     #[test]

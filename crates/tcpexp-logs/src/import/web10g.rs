@@ -52,8 +52,13 @@ impl Web10g {
             self.header = Some(row.into_iter().map(str::to_owned).collect());
             return Ok(LineUse::PassedOver);
         }
-        if self.header.is_none() && row.len() < MIN_COLUMNS {
-            return Err(Unusable::OtherLayout);
+        match &self.header {
+            None if row.len() < MIN_COLUMNS => return Err(Unusable::OtherLayout),
+            // An empty column at the end is a comma after the last value.
+            Some(header) if row.iter().skip(header.len()).any(|text| !text.is_empty()) => {
+                return Err(Unusable::LongRow);
+            }
+            _ => {}
         }
         self.poll(&row, flows, batch)?;
         Ok(LineUse::Used)
@@ -138,11 +143,13 @@ mod tests {
             1400000000.25,7,10.0.0.1,4,10.0.0.2,5,14480,1448,41,4294967295,3000,1000
             1400000000.35,7,10.0.0.1,4,10.0.0.2,5,28960,1448,0,14480,4000,3000
             1400000000.45,7,10.0.0.1,4,10.0.0.2,5,14480
+            1400000000,45,7,10.0.0.1,4,10.0.0.2,5,14480,1448,41,14480,4000,3000
         "), @r"
         flow 0: 10.0.0.1:4 to 10.0.0.2:5
         1400000000250000000 0 forward: una 1000 nxt 3000 smss 1448 flight 2000 cwnd 10 cwnd_bytes 14480 srtt 41.000 ms
         1400000000350000000 0 forward: una 3000 nxt 4000 smss 1448 flight 1000 cwnd 20 cwnd_bytes 28960 ssthresh 10
         1 line: CurMSS is missing
+        1 line: a row with more columns than the header names
         ");
     }
 
