@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::LogFile;
+use tcpexp::{LogFile, LogReport};
 use tcpexp_flow::FlowId;
 use tcpexp_logs::import::{Batch, Format, ImportedFlow, Report, SeriesSample};
 use tcpexp_table::{
@@ -47,7 +47,7 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     let log = LogFile::open(&fetched::local(&args.log)?)?;
     let name = fetched::in_text(&log.name().display().to_string());
     let report = log.read(format, |batch| results.take(batch))?;
-    warnings::of_log(&report, &name);
+    warn(args, &results.sheet, &report, &name);
     let text = results.table.into_text(args.limit, FLOW_TABLE_WIDTH);
     // All files are complete before the first gets its final name.
     let events = results.events.map(SideTable::complete).transpose()?;
@@ -123,7 +123,7 @@ fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
     if report.lines.used == 0 {
         bail!("{name} has no intervals");
     }
-    warnings::of_log(&report, &name);
+    warn(args, &sheet, &report, &name);
     let text = table.into_text(args.limit, FLOW_TABLE_WIDTH);
     sheet.finish(&with_remarks(args, text, &report.lines))
 }
@@ -146,7 +146,7 @@ fn series(args: &ImportArgs) -> anyhow::Result<()> {
         }
         sheet.add(batch.series)
     })?;
-    warnings::of_log(&report, &name);
+    warn(args, &sheet, &report, &name);
     let text = table.into_text(args.limit, FLOW_TABLE_WIDTH);
     sheet.finish(&with_remarks(args, text, &report.lines))
 }
@@ -166,6 +166,15 @@ impl Labels {
     fn of(&self, flow: FlowId) -> Arc<SenderLabel> {
         let label = self.0.get(&flow);
         Arc::clone(label.expect("a flow stands no later than its first row"))
+    }
+}
+
+/// Prints the warnings about a log, except those that the printed remarks state too.
+fn warn<R: Sync>(args: &ImportArgs, sheet: &Sheet<R>, report: &LogReport, name: &str) {
+    if sheet.shows_text() && !args.output.quiet {
+        warnings::of_compression(report, name);
+    } else {
+        warnings::of_log(report, name);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::shown;
 pub(crate) struct Sheet<R> {
     out: Out<R>,
     name: PathBuf,
-    quiet: bool,
+    shows_text: bool,
 }
 
 enum Out<R> {
@@ -32,8 +32,8 @@ impl<R: Sync> Sheet<R> {
             let out = Output::create(None)?;
             return Ok(Self {
                 name: out.name().to_owned(),
+                shows_text: !out.is_stdout() && !args.quiet,
                 out: Out::Rows(Box::new(RowsWriter::handing(columns, each, out))),
-                quiet: args.quiet,
             });
         }
         let format = match args.format()? {
@@ -54,13 +54,14 @@ impl<R: Sync> Sheet<R> {
         }
         let out = Output::create(path)?;
         let name = out.name().to_owned();
+        let shows_text = format.is_none() || (!out.is_stdout() && !args.quiet);
         Ok(Self {
             out: match format {
                 None => Out::Text(out),
                 Some(format) => Out::Rows(Box::new(RowsWriter::new(format, columns, out)?)),
             },
             name,
-            quiet: args.quiet,
+            shows_text,
         })
     }
 
@@ -80,9 +81,15 @@ impl<R: Sync> Sheet<R> {
         matches!(self.out, Out::Rows(_))
     }
 
+    /// True if [`finish`](Self::finish) prints its text.
+    pub(crate) const fn shows_text(&self) -> bool {
+        self.shows_text
+    }
+
     /// Completes the output. Prints `text` unless the output is rows on standard output or quiet.
     pub(crate) fn finish(self, text: &str) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", self.name.display());
+        let shows_text = self.shows_text;
         let (mut out, is_text) = match self.out {
             Out::Text(mut out) => {
                 out.write_all(shown::lines(text).as_bytes())
@@ -95,10 +102,9 @@ impl<R: Sync> Sheet<R> {
             }
         };
         out.flush().with_context(cannot)?;
-        let shows_text = !is_text && !out.is_stdout() && !self.quiet;
         out.finish()?;
         // Printed last, so that a failed write prints no table.
-        if shows_text {
+        if shows_text && !is_text {
             output::print(text)?;
         }
         Ok(())

@@ -15,8 +15,25 @@ pub(crate) fn of_capture(info: &CaptureInfo, path: &Path) {
     }
 }
 
-/// Prints the warnings about a log.
+/// Prints the warnings about a log whose counts of lines no table shows.
 pub(crate) fn of_log(report: &LogReport, name: &str) {
+    of_compression(report, name);
+    let reasons = report.lines.reasons.iter();
+    // The last line of a log that was still being written is cut off.
+    let unusable = reasons.filter(|(reason, _)| **reason != Unusable::CutOff);
+    let unusable: u64 = unusable.map(|(_, count)| count).sum();
+    if let (1.., Some(first)) = (unusable, &report.lines.first_unusable) {
+        failure::print_line(&format!(
+            "warning: {name}: {unusable} of {} not used, the first of them line {}: {}",
+            counted(report.lines.lines, "line"),
+            first.line,
+            first.begins.trim()
+        ));
+    }
+}
+
+/// Prints the warning about a truncated compressed log.
+pub(crate) fn of_compression(report: &LogReport, name: &str) {
     if report.breaks_off {
         failure::print_line(&format!(
             "warning: {name}: compressed data ends early, after line {}; the lines before it were used",
@@ -28,19 +45,6 @@ pub(crate) fn of_log(report: &LogReport, name: &str) {
 /// Prints the warnings about the logs of a truth.
 pub(crate) fn of_truth(truth: &Truth) {
     for (path, report) in &truth.logs {
-        let name = path.display().to_string();
-        of_log(report, &name);
-        let reasons = report.lines.reasons.iter();
-        // The last line of a log that was still being written is cut off.
-        let unusable = reasons.filter(|(reason, _)| **reason != Unusable::CutOff);
-        let unusable: u64 = unusable.map(|(_, count)| count).sum();
-        if let (1.., Some(first)) = (unusable, &report.lines.first_unusable) {
-            failure::print_line(&format!(
-                "warning: {name}: {unusable} of {} not used, the first of them line {}: {}",
-                counted(report.lines.lines, "line"),
-                first.line,
-                first.begins.trim()
-            ));
-        }
+        of_log(report, &path.display().to_string());
     }
 }

@@ -112,7 +112,10 @@ impl LogFile {
             }
             number += 1;
             // Bytes that are not UTF-8 must not end the reading of the whole log.
-            each(&String::from_utf8_lossy(&line))?;
+            let text = String::from_utf8_lossy(&line);
+            // Editors on Windows put a byte order mark before the first line.
+            let mark = if number == 1 { "\u{feff}" } else { "" };
+            each(text.strip_prefix(mark).unwrap_or(&text))?;
         }
     }
 

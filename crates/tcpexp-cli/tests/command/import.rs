@@ -52,6 +52,21 @@ fn a_trace_is_summarised_as_text() {
 }
 
 #[test]
+fn unused_lines_are_a_warning_if_the_output_has_only_rows() {
+    let desk = Desk::new();
+    desk.put("log", format!("{TRACE}no event\n").as_bytes());
+    let warned = |arguments: &str| {
+        let output = desk.command(arguments).output().unwrap();
+        text(&output.stderr)
+    };
+    let warning = "warning: log: 1 of 10 lines not used, the first of them line 10: no event\n";
+    assert_eq!(warned("import tcp_probe log --format csv"), warning);
+    assert_eq!(warned("import tcp_probe log -o rows.csv -q"), warning);
+    assert_eq!(warned("import tcp_probe log -o rows.csv"), "");
+    assert_eq!(warned("import tcp_probe log"), "");
+}
+
+#[test]
 fn compressed_logs_and_standard_input_are_the_same_log() {
     let desk = desk();
     let table = desk.text("import tcp_probe trace.txt");

@@ -32,6 +32,12 @@ pub enum Error {
         /// The reason.
         source: Unusable,
     },
+    /// iperf3 recorded an error, and no interval.
+    #[error("the log has no intervals, and iperf3 reports: {message}")]
+    TestFailed {
+        /// The text of iperf3.
+        message: String,
+    },
     /// The JSON text is broken or ends early.
     #[error("line {line}, column {column} is not JSON")]
     Json {

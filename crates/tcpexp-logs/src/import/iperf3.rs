@@ -31,6 +31,7 @@ pub(super) fn read<E: From<Error>>(
     mut sink: impl FnMut(Batch) -> Result<(), E>,
 ) -> Result<Report, E> {
     let (mut test, mut flows, mut report) = (Test::default(), Flows::default(), Report::default());
+    let mut failure_text = None;
     for value in Deserializer::from_reader(log).into_iter::<Value>() {
         let value = match value {
             Ok(value) => value,
@@ -45,11 +46,25 @@ pub(super) fn read<E: From<Error>>(
         // One batch per event keeps the memory for a stream of events constant.
         let mut batch = Batch::default();
         document(&value, &mut test, &mut flows, &mut batch, &mut report);
+        failure_text = failure_text.or_else(|| failure_of(&value));
         if !batch.is_empty() {
             sink(batch)?;
         }
     }
-    Ok(report)
+    match failure_text {
+        // A test that failed later has intervals, which are used.
+        Some(message) if report.used == 0 => Err(Error::TestFailed { message }.into()),
+        _ => Ok(report),
+    }
+}
+
+/// The error of a test, at the end of a document or in an event of a stream (`iperf_err` of iperf3).
+fn failure_of(value: &Value) -> Option<String> {
+    let error = match value["event"].as_str() {
+        Some("error") => &value["data"],
+        _ => &value["error"],
+    };
+    error.as_str().map(str::to_owned)
 }
 
 pub(super) fn failure(source: serde_json::Error) -> Error {
@@ -286,5 +301,23 @@ mod tests {
         );
         assert_eq!(message("{\"start\": 1,\n"), "line 2, column 0 is not JSON");
         assert_eq!(message("{}"), "none of 0 lines can be used");
+    }
+
+    #[test]
+    fn failed_test_gives_the_error_of_iperf3() {
+        let failed = |log: &str| {
+            let failed = import(Format::Iperf3, log.as_bytes(), |_| Ok::<_, Error>(()));
+            failed.unwrap_err().to_string()
+        };
+        let message = "the log has no intervals, and iperf3 reports: unable to connect";
+        for log in [
+            r#"{"start": {}, "intervals": [], "end": {}, "error": "unable to connect"}"#,
+            "{\"event\": \"error\", \"data\": \"unable to connect\"}\n{\"event\": \"end\", \"data\": {}}\n",
+        ] {
+            assert_eq!(failed(log), message);
+        }
+        let log =
+            format!(r#"{{"start": {START}, "intervals": [{FIRST}], "error": "interrupted"}}"#);
+        assert_eq!(read(Format::Iperf3, &log).1.used, 1);
     }
 }

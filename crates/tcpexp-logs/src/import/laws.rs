@@ -55,6 +55,17 @@ fn format_of_a_log_is_guessed_from_its_beginning() {
     }
 }
 
+#[test]
+fn byte_order_mark_at_the_start_of_a_log_is_skipped() {
+    for log in LOGS.map(lines) {
+        let marked = format!("\u{feff}{log}");
+        let format = Format::guess(log.as_bytes()).unwrap();
+        assert_eq!(Format::guess(marked.as_bytes()), Some(format));
+        let [without, with] = [&log, &marked].map(|log| outcome(format, log.as_bytes()));
+        assert_eq!(with, without);
+    }
+}
+
 fn any_format() -> impl Strategy<Value = Format> {
     prop::sample::select(Format::ALL.to_vec())
 }

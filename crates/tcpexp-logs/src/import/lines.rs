@@ -7,6 +7,22 @@ use super::error::Unusable;
 /// Longest line: a longer one is binary data without line ends.
 const MAX_LINE_BYTES: u64 = 1 << 16;
 
+/// The byte order mark of UTF-8, which editors on Windows put before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// `log` without a byte order mark at its start.
+pub(super) fn without_mark(mut log: impl BufRead) -> io::Result<impl BufRead> {
+    let mut start = Vec::new();
+    // A buffer may hold less than a mark, so the first bytes are read and then put back.
+    (&mut log)
+        .take(BYTE_ORDER_MARK.len() as u64)
+        .read_to_end(&mut start)?;
+    if start == BYTE_ORDER_MARK {
+        start.clear();
+    }
+    Ok(io::Cursor::new(start).chain(log))
+}
+
 pub(super) struct Lines<R> {
     reader: R,
     buffer: Vec<u8>,

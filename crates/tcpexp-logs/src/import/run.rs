@@ -6,7 +6,7 @@ use std::mem;
 
 use super::error::{Error, LineUse, Report, Unusable};
 use super::flows::Flows;
-use super::lines::Lines;
+use super::lines::{self, Lines};
 use super::probe_log::ProbeLog;
 use super::rows::Batch;
 use super::siftr::Siftr;
@@ -103,7 +103,10 @@ impl Format {
         let text = String::from_utf8_lossy(beginning);
         // Of the logs with sender state and intervals, only iperf3's is JSON. Its parser rejects a
         // document cut short, so it cannot try a beginning.
-        if text.trim_start().starts_with('{') {
+        if text
+            .trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t'])
+            .starts_with('{')
+        {
             return Some(Self::Iperf3);
         }
         // Each format loses the last line of the beginning, which is usually cut off.
@@ -128,6 +131,7 @@ pub fn import<E: From<Error>>(
     log: impl BufRead,
     mut sink: impl FnMut(Batch) -> Result<(), E>,
 ) -> Result<Report, E> {
+    let log = lines::without_mark(log).map_err(|source| Error::Read { line: 0, source })?;
     // A used line need not give a row: `ss` prints endpoints and their details on separate lines.
     let mut gave_rows = false;
     let counted = |batch: Batch| {

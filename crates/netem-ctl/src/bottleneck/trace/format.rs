@@ -34,6 +34,8 @@ const TOO_MANY: &str = "at most 1048575 full packets";
 impl Opportunities {
     /// Reads the text of a file.
     pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+        // Editors on Windows put a byte order mark before a text.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = text.lines().enumerate().filter_map(|(index, line)| {
             let line = line.trim();
             let is_data = !line.is_empty() && !line.starts_with('#');
@@ -167,6 +169,11 @@ mod tests {
             parsed("# downlink\n0\n3\n3\n\n10\n"),
             Ok((vec![0, 3_000, 3_000, 10_000], 10_000))
         );
+    }
+
+    #[test]
+    fn byte_order_mark_before_a_trace_is_skipped() {
+        assert_eq!(parsed("\u{feff}0\n1\n1\n4\n"), parsed("0\n1\n1\n4\n"));
     }
 
     #[test]
