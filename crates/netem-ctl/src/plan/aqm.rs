@@ -3,10 +3,11 @@
 
 use std::fmt::Write as _;
 
-use tcpexp_units::{BitRate, ByteCount, Share, TimeDelta};
+use tcpexp_units::{BitRate, TimeDelta};
 
 use super::check::OptionFact;
 use super::error::PlanError;
+use super::red::Red;
 use super::size::{FULL_FRAME, QueueSize};
 use crate::bottleneck::{Cells, Isolation, Path, Queue};
 
@@ -43,9 +44,6 @@ pub(crate) const SFQ_DIVISOR: u32 = 1_024;
 
 /// Queues of `sfq` by default (`sch_sfq.c`, `SFQ_DEFAULT_FLOWS`).
 const SFQ_FLOWS: u64 = 127;
-
-/// Mean packet size for `red`, as in the examples of tc-red(8).
-const RED_PACKET: u64 = 1_000;
 
 /// The option of `red` that `tc` prints only in detail (`q_red.c`, `red_print_opt`).
 pub(crate) const RED_PROBABILITY: &str = "probability";
@@ -107,22 +105,19 @@ fn fifo(limit: u64) -> Leaf {
     Leaf::flexible(format!("limit {limit}"), facts)
 }
 
-/// RED within the advice of tc-red(8): `max` at least twice `min` (three times by default), the limit
-/// a few times `max` (four times by default), and `burst` (2·min + max) / (3·avpkt).
 fn red(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
     let limit = size.map_or(FULL_FRAME, |size| size.bytes);
-    let asked = |size: Option<ByteCount>| size.map(ByteCount::as_bytes);
-    // limit = 4 · max = 4 · 3 · min, so the default of min is a twelfth of the limit.
-    let min = asked(path.red_min).unwrap_or(limit / 12).max(1);
-    let max = asked(path.red_max).unwrap_or(min * 3);
-    // `tc` rejects a burst below min / avpkt.
-    let advised = (2 * min + max).div_ceil(3 * RED_PACKET);
-    let burst = advised.max(min.div_ceil(RED_PACKET)).max(1);
-    let probability = path.red_probability.map_or(0.1, Share::as_f64);
+    let red = Red::of(path, limit);
+    let Red {
+        min,
+        max,
+        probability,
+    } = red;
+    let (packet, burst) = red.packet_and_burst();
     let ecn = path.ecn == Some(true);
     // `bandwidth` sets the decay of the average while the queue is idle (tc-red(8)).
     let options = format!(
-        "limit {limit} min {min} max {max} avpkt {RED_PACKET} burst {burst} probability \
+        "limit {limit} min {min} max {max} avpkt {packet} burst {burst} probability \
          {probability} bandwidth {rate}{}",
         if ecn { " ecn" } else { "" }
     );

@@ -1,7 +1,8 @@
 //! The options of dummynet's queues, as `ipfw` takes and prints them.
 
-use tcpexp_units::{ByteCount, Share, TimeDelta};
+use tcpexp_units::TimeDelta;
 
+use super::red::Red;
 use super::size::QueueSize;
 use crate::bottleneck::{Path, Queue};
 
@@ -24,12 +25,14 @@ pub(crate) fn queue_words(path: &Path, queue: Queue, size: Option<QueueSize>) ->
         }
         Queue::Red => {
             let bytes = size.map_or(0, |size| size.bytes);
-            let min = path.red_min.map_or(bytes / 12, ByteCount::as_bytes).max(1);
-            let max = path.red_max.map_or(min * 3, ByteCount::as_bytes);
-            let most = path.red_probability.map_or(0.1, Share::as_f64);
+            let Red {
+                min,
+                max,
+                probability,
+            } = Red::of(path, bytes);
             let ecn = if ecn { " ecn" } else { "" };
             // The weight of the average is 0.002, as in the simulations of Floyd and Jacobson (1993).
-            format!("queue {bytes}Bytes noerror red 0.002/{min}/{max}/{most}{ecn}")
+            format!("queue {bytes}Bytes noerror red 0.002/{min}/{max}/{probability}{ecn}")
         }
         Queue::Codel => format!("queue {slots} noerror codel {}", codel_words(path)),
         Queue::Pie => format!("queue {slots} noerror pie {}", pie_words(path)),

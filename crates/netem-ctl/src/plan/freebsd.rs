@@ -276,6 +276,9 @@ impl Draft {
             .buffer
             .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, FULL_FRAME))
             .transpose()?;
+        if let Some(size) = size {
+            super::red::check(own.direction, path, size.bytes)?;
+        }
         let queue = path.queue.unwrap_or(Queue::Pfifo);
         let number = own.base + 1;
         let bps = rate.as_bps();

@@ -9,6 +9,7 @@ mod freebsd;
 mod json;
 mod linux;
 mod read_back;
+mod red;
 mod size;
 mod stab;
 mod tc;

@@ -55,6 +55,57 @@ fn a_probability_that_red_cannot_have_is_refused() {
 }
 
 #[test]
+fn thresholds_that_red_cannot_have_are_refused() {
+    let with = |keys: &str| refused(&format!("queue = 'red'\nbuffer = '100kB'\n{keys}"));
+    assert_eq!(
+        with("red_min = '30kB'\nred_max = '10kB'"),
+        "forward.red_max is 10kB: expected at least red_min, which is a twelfth of the buffer by default"
+    );
+    assert_eq!(
+        with("red_min = '30kB'\nred_max = '200kB'"),
+        "forward.red_max is 200kB: expected at most the buffer"
+    );
+    assert_eq!(
+        with("red_min = '60kB'"),
+        "forward.red_min is 60kB: expected at most a third of the buffer, because red_max is three times red_min \
+         by default"
+    );
+    assert_eq!(
+        with("red_probability = '0.0000001%'"),
+        "forward.red_probability is 0.0000001%: expected more than (red_max - red_min) / 2^31, with both in bytes"
+    );
+}
+
+#[test]
+fn red_has_a_weight_in_small_and_large_buffers() {
+    let words = |buffer: &str| {
+        let text = format!("[forward]\nrate = '1gbit'\nqueue = 'red'\nbuffer = '{buffer}'");
+        let lines = planned(&text).unwrap().apply;
+        let line = lines
+            .iter()
+            .map(Step::line)
+            .find(|line| line.contains(" red "))
+            .unwrap();
+        line.split_once(" red ").unwrap().1.to_owned()
+    };
+    for (buffer, expected) in [
+        ("2p", "limit 3028 min 252 max 756 avpkt 126 burst 4"),
+        (
+            "100kB",
+            "limit 100000 min 8333 max 24999 avpkt 1000 burst 14",
+        ),
+        // The advised burst of 1389 gives a weight of 2^-10, which does not fit the kernel's 32 bits.
+        (
+            "10MB",
+            "limit 10000000 min 833333 max 2499999 avpkt 1000 burst 1304",
+        ),
+    ] {
+        let all = format!("{expected} probability 0.1 bandwidth 1gbit");
+        assert_eq!(words(buffer), all);
+    }
+}
+
+#[test]
 fn a_probability_of_red_is_read_back() {
     let text =
         "[forward]\nrate = '10mbit'\nqueue = 'red'\nbuffer = '50kB'\nred_probability = '99%'";

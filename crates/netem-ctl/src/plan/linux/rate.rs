@@ -8,7 +8,7 @@ use crate::plan::check::{Check, Must, OptionFact, QdiscFact};
 use crate::plan::size::{FULL_FRAME, FULL_PACKET, QueueSize};
 use crate::plan::tc::{Own, slots};
 use crate::plan::trace::TraceLink;
-use crate::plan::{Object, PlanError, Step, aqm, stab};
+use crate::plan::{Object, PlanError, Step, aqm, red, stab};
 use crate::router::Interface;
 
 impl Draft {
@@ -35,6 +35,10 @@ impl Draft {
             .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, full))
             .transpose()?;
         aqm::check_room(own.direction, path, size)?;
+        if let Some(size) = size {
+            red::check(own.direction, path, size.bytes)?;
+            red::check_linux(own.direction, path, size.bytes)?;
+        }
         if path.queue == Some(Queue::Cake) {
             self.cake(own, path, leaves, rate, size);
         } else {
