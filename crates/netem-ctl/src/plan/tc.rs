@@ -96,9 +96,10 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
             facts.push(seconds("delay.jitter", jitter));
             if let Some(distribution) = path.jitter_distribution
                 && distribution != crate::bottleneck::Distribution::Uniform
+                && jitter > TimeDelta::ZERO
             {
                 // Without a table netem draws uniformly (`tabledist`), so the uniform distribution
-                // has no word.
+                // has no word. A jitter of 0 has no distribution, and `tc` refuses the word.
                 let _ = write!(words, " distribution {}", distribution.name());
             }
         }

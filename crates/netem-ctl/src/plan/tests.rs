@@ -235,6 +235,27 @@ fn a_flow_without_delay_has_neither_jitter_nor_reordering() {
 }
 
 #[test]
+fn a_jitter_of_zero_has_no_distribution() {
+    let with = |jitter: &str| {
+        let text = format!(
+            "[forward]\ndelay = '20ms'\njitter = '{jitter}'\njitter_distribution = 'normal'"
+        );
+        planned(&text).unwrap()
+    };
+    let [zero, some] = ["0ms", "2ms"].map(with);
+    let words = |plan: &Plan| {
+        let lines = plan.apply.iter().map(Step::line);
+        let line = lines
+            .into_iter()
+            .find(|line| line.contains(" netem "))
+            .unwrap();
+        line.split_once(" delay ").unwrap().1.to_owned()
+    };
+    assert_eq!(words(&zero), "20ms 0s rate 100gbit");
+    assert_eq!(words(&some), "20ms 2ms distribution normal rate 100gbit");
+}
+
+#[test]
 fn a_flow_with_less_delay_than_jitter_is_refused() {
     let text = "[forward]\ndelay = '20ms'\njitter = '2ms'\n\
                 [[forward.flows]]\nsource_port = 80\ndelay = '1ms'";
