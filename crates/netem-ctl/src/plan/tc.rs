@@ -235,10 +235,14 @@ fn room(path: &Path, delay: TimeDelta) -> u64 {
     packets.clamp(MIN_ROOM, u64::from(u32::MAX / 2))
 }
 
-/// Seconds. `tc` prints whole microseconds and six digits.
+/// Rounding of a time in seconds: `tc` cuts the time to whole microseconds, the kernel's units of 64 ns cut it
+/// again, and `tc` prints whole microseconds.
+const TIME_TOLERANCE: f64 = 2.1e-6;
+
+/// Seconds, of which `tc` prints six digits.
 fn seconds(path: &'static str, time: TimeDelta) -> OptionFact {
     let value = time.as_seconds_f64();
-    OptionFact::number(path, value, value * 1e-5 + 1.1e-6)
+    OptionFact::number(path, value, value * 1e-5 + TIME_TOLERANCE)
 }
 
 /// A share of 1. The kernel stores 32 bits, `tc` prints six digits.

@@ -256,6 +256,22 @@ fn a_jitter_of_zero_has_no_distribution() {
 }
 
 #[test]
+fn parts_of_a_microsecond_that_tc_cuts_off_are_no_difference() {
+    let plan = planned("[forward]\ndelay = '12.5us'").unwrap();
+    let facts = plan.verify.iter().filter_map(|check| match &check.must {
+        Must::Qdiscs(facts) => Some(facts),
+        _ => None,
+    });
+    let mut options = facts.flatten().flat_map(|fact| &fact.options);
+    let delay = options.find(|option| option.path == "delay.delay").unwrap();
+    let OptionValue::Number(number) = delay.value else {
+        panic!("{delay:?}")
+    };
+    assert!((0.000_011 - number.value).abs() <= number.tolerance);
+    assert!((0.000_010 - number.value).abs() > number.tolerance);
+}
+
+#[test]
 fn a_flow_with_less_delay_than_jitter_is_refused() {
     let text = "[forward]\ndelay = '20ms'\njitter = '2ms'\n\
                 [[forward.flows]]\nsource_port = 80\ndelay = '1ms'";
