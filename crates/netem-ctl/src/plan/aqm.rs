@@ -32,6 +32,9 @@ const FLOW_QUEUE_PACKETS: u64 = 10_240;
 /// in memory count this many bytes per packet.
 const PACKET_MEMORY: u64 = 2_304;
 
+/// Largest buffer of `cake`: the kernel's attribute of its memory has 32 bits.
+const MOST_CAKE_PACKETS: u64 = u32::MAX as u64 / PACKET_MEMORY;
+
 /// 32 MiB, the kernel's own default.
 const QUEUE_MEMORY: u64 = 32 << 20;
 
@@ -296,15 +299,26 @@ fn cake(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
     Leaf::flexible(options, facts)
 }
 
-/// Refuses a buffer that the queues of `sfq` cannot hold: the kernel silently lowers the limit to flows · depth.
+/// Refuses a buffer that the queues of `sfq` cannot hold, as the kernel silently lowers the limit to flows · depth,
+/// and a buffer whose memory `cake` cannot count in 32 bits.
 pub(crate) fn check_room(
     direction: &'static str,
     path: &Path,
     size: Option<QueueSize>,
 ) -> Result<(), PlanError> {
-    let (Some(Queue::Sfq), Some(size)) = (path.queue, size) else {
-        return Ok(());
-    };
+    let Some(size) = size else { return Ok(()) };
+    match path.queue {
+        Some(Queue::Sfq) => {}
+        Some(Queue::Cake) if size.packets > MOST_CAKE_PACKETS => {
+            return Err(PlanError::Value {
+                direction,
+                key: "buffer",
+                value: format!("{} packets", size.packets),
+                expected: "at most 1864135 packets with cake, whose limit is 4 GiB of memory",
+            });
+        }
+        _ => return Ok(()),
+    }
     let room = sfq_flows(path, size.packets) * SFQ_DEPTH;
     if size.packets <= room {
         return Ok(());

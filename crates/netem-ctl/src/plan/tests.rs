@@ -55,6 +55,66 @@ fn a_probability_that_red_cannot_have_is_refused() {
 }
 
 #[test]
+fn times_that_a_queue_cannot_have_are_refused() {
+    for (queue, key, time, expected) in [
+        ("codel", "target", "-5ms", "a time from 1us to 4294s"),
+        ("codel", "target", "5000s", "a time from 1us to 4294s"),
+        ("codel", "interval", "0s", "a time from 1us to 4294s"),
+        (
+            "fq_codel",
+            "ce_threshold",
+            "-1ms",
+            "a time from 0s to 4294s",
+        ),
+        ("cake", "interval", "0s", "a time from 1us to 4294s"),
+        ("pie", "target", "0s", "a time from 1us to 4294s"),
+        ("pie", "update_interval", "1us", "a time from 1ms to 4294s"),
+    ] {
+        assert_eq!(
+            refused(&format!("queue = '{queue}'\n{key} = '{time}'")),
+            format!("forward.{key} is {time}: expected {expected}")
+        );
+    }
+    let zero = "[forward]\nrate = '10mbit'\nqueue = 'codel'\nce_threshold = '0s'";
+    assert!(planned(zero).is_ok());
+}
+
+#[test]
+fn a_memory_limit_of_more_than_32_bits_is_refused() {
+    let with = |packets: u64| {
+        let queue = format!("queue = 'cake'\nbuffer = '{packets}p'");
+        planned(&format!("[forward]\nrate = '10gbit'\n{queue}"))
+    };
+    assert!(with(1_864_135).is_ok());
+    assert_eq!(
+        with(1_864_136).unwrap_err().to_string(),
+        "forward.buffer is 1864136 packets: expected at most 1864135 packets with cake, whose limit is 4 GiB of memory"
+    );
+}
+
+#[test]
+fn a_burst_whose_time_tc_cannot_pass_on_is_refused() {
+    let with = |rate: &str, burst: &str| {
+        let text = format!("[forward]\npolice = '{rate}'\npolice_burst = '{burst}'");
+        planned(&text)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(
+        with("8kbit", "10MB").unwrap_err(),
+        "forward.police_burst is 10MB: expected at most the bytes of 274 s at the rate of the policer"
+    );
+    assert_eq!(
+        with("100gbit", "1514B").unwrap_err(),
+        "forward.police_burst is 1.514kB: expected at least the bytes of 100 us at the rate of the policer: tc cuts \
+         the time to whole microseconds"
+    );
+    assert_eq!(with("8kbit", "274kB"), Ok(()));
+    assert_eq!(with("10gbit", "125kB"), Ok(()));
+    assert_eq!(with("10mbit", "1514B"), Ok(()));
+}
+
+#[test]
 fn thresholds_that_red_cannot_have_are_refused() {
     let with = |keys: &str| refused(&format!("queue = 'red'\nbuffer = '100kB'\n{keys}"));
     assert_eq!(

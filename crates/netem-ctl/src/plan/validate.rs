@@ -130,6 +130,7 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
         });
     }
     check_flow_queues(direction, path, queue)?;
+    check_times(direction, path)?;
     check_red(direction, path)?;
     // The kernel's default for a FIFO is the interface's `txqueuelen`, which differs between
     // devices.
@@ -159,6 +160,46 @@ fn check_flow_queues(direction: &'static str, path: &Path, queue: Queue) -> Resu
         }),
         _ => Ok(()),
     }
+}
+
+/// Longest time of a queue: `tc` passes microseconds in 32 bits (`get_time`), which end after 4294.9 s.
+const LONGEST_OF_QUEUE: TimeDelta = TimeDelta::from_seconds(4_294);
+
+/// Refuses times that `tc` or the kernel replace: `tc` cuts them to whole microseconds and takes 0 for its default.
+fn check_times(direction: &'static str, path: &Path) -> Result<(), PlanError> {
+    const MICROSECOND: TimeDelta = TimeDelta::from_micros(1);
+    let from_microsecond = "a time from 1us to 4294s";
+    let times = [
+        ("target", path.target, MICROSECOND, from_microsecond),
+        ("interval", path.interval, MICROSECOND, from_microsecond),
+        (
+            "update_interval",
+            path.update_interval,
+            // The timers of Linux have at most 1000 ticks per second.
+            TimeDelta::from_millis(1),
+            "a time from 1ms to 4294s",
+        ),
+        // A threshold of 0 marks all packets that wait.
+        (
+            "ce_threshold",
+            path.ce_threshold,
+            TimeDelta::ZERO,
+            "a time from 0s to 4294s",
+        ),
+    ];
+    for (key, time, least, expected) in times {
+        if let Some(time) = time
+            && !(least..=LONGEST_OF_QUEUE).contains(&time)
+        {
+            return Err(PlanError::Value {
+                direction,
+                key,
+                value: time.to_exact_text(),
+                expected,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Refuses probabilities that `tc` cannot pass on: it multiplies them by 2³² into 32 bits (`q_red.c`), where 1

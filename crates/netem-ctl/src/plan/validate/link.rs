@@ -1,6 +1,6 @@
 //! Refuses contradictory links: policers, slots, traces and link layers.
 
-use tcpexp_units::{Buffer, TimeDelta};
+use tcpexp_units::{BitRate, Buffer, ByteCount, TimeDelta};
 
 use super::super::error::PlanError;
 use super::{LONGEST, LOWEST_RATE_BPS};
@@ -33,9 +33,39 @@ pub(super) fn check_policer(direction: &'static str, path: &Path) -> Result<(), 
             value: burst.to_string(),
             expected: "at least 1514B, a full frame",
         }),
+        (Some(rate), Some(burst)) => check_burst(direction, rate, burst),
         _ => Ok(()),
     }
 }
+
+/// Largest relative error of a burst, in hundredths: the read-back tolerates it too.
+const BURST_ERROR: u64 = 100;
+
+/// Refuses bursts that `tc` cannot pass on. It passes the time that they take at the rate, in whole microseconds
+/// that it converts to ticks of 64 ns in 32 bits (`tc_core.c`, `tc_calc_xmittime`).
+fn check_burst(direction: &'static str, rate: BitRate, burst: ByteCount) -> Result<(), PlanError> {
+    let refused = |expected| wrong(direction, "police_burst", burst.to_string(), expected);
+    let Some(time) = rate.time_of(burst) else {
+        return Ok(());
+    };
+    if time.as_nanos() / TICK_NS > i64::from(u32::MAX) {
+        return refused("at most the bytes of 274 s at the rate of the policer");
+    }
+    let micros = time.as_nanos() / 1_000;
+    let passed = TimeDelta::from_nanos(micros * 1_000 / TICK_NS * TICK_NS);
+    let lost = burst
+        .as_bytes()
+        .saturating_sub(rate.bytes_in(passed).as_bytes());
+    if lost.saturating_mul(BURST_ERROR) > burst.as_bytes() {
+        return refused(
+            "at least the bytes of 100 us at the rate of the policer: tc cuts the time to whole microseconds",
+        );
+    }
+    Ok(())
+}
+
+/// Length of a tick of the kernel's packet scheduler, in nanoseconds (`PSCHED_SHIFT`).
+const TICK_NS: i64 = 64;
 
 fn wrong(
     direction: &'static str,
