@@ -1,5 +1,7 @@
 //! Exact parsing and printing of decimal numbers with a unit.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 /// Error for a text that is not a valid quantity.
@@ -8,7 +10,7 @@ use thiserror::Error;
 pub struct QuantityError {
     text: String,
     what: &'static str,
-    expected: &'static str,
+    expected: Cow<'static, str>,
 }
 
 /// One kind of quantity: its name, an example for error messages, and its units.
@@ -29,11 +31,25 @@ impl Kind {
         QuantityError {
             text: text.to_owned(),
             what: self.what,
-            expected: self.expected,
+            expected: match self.parts(text) {
+                // Only the decimals are wrong, which the general text does not mention.
+                Some((product, parts)) if !product.is_multiple_of(parts) => {
+                    format!("a multiple of {}", self.print(1)).into()
+                }
+                _ => self.expected.into(),
+            },
         }
     }
 
     fn value(&self, text: &str) -> Option<u64> {
+        let (product, parts) = self.parts(text)?;
+        let is_whole = product.is_multiple_of(parts);
+        is_whole.then(|| u64::try_from(product / parts).ok())?
+    }
+
+    /// The number in the smallest unit as a fraction: numerator and denominator.
+    fn parts(&self, text: &str) -> Option<(u128, u128)> {
+        let text = text.trim();
         let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let (number, unit) = text.split_at(split);
         let unit = unit.trim_start();
@@ -67,8 +83,8 @@ fn is_power_of_ten(scale: u64) -> bool {
     10_u64.checked_pow(scale.ilog10()) == Some(scale)
 }
 
-/// Returns a decimal number times `scale`, if the product is whole: "1.5" times 1000 is 1500.
-fn scaled(number: &str, scale: u64) -> Option<u64> {
+/// Returns a decimal number times `scale` as a fraction: "1.5" times 1000 is 15000 / 10.
+fn scaled(number: &str, scale: u64) -> Option<(u128, u128)> {
     let (whole, decimals) = match number.split_once('.') {
         Some((whole, decimals)) if !decimals.is_empty() => (whole, decimals),
         Some(_) => return None,
@@ -80,9 +96,7 @@ fn scaled(number: &str, scale: u64) -> Option<u64> {
     }
     let digits: u128 = format!("{whole}{decimals}").parse().ok()?;
     let parts = 10_u128.checked_pow(u32::try_from(decimals.len()).ok()?)?;
-    let product = digits.checked_mul(u128::from(scale))?;
-    let is_whole = product.is_multiple_of(parts);
-    is_whole.then(|| u64::try_from(product / parts).ok())?
+    Some((digits.checked_mul(u128::from(scale))?, parts))
 }
 
 /// Implements serde as a string for a type with `FromStr` and `Display`.

@@ -382,6 +382,23 @@ mod tests {
     }
 
     #[test]
+    fn error_for_too_many_decimals_names_the_smallest_step() {
+        assert_eq!(
+            parsed::<Share>("1.23456789%").unwrap_err(),
+            "\"1.23456789%\" is not a share: expected a multiple of 0.0000001%"
+        );
+        let error = parsed::<BitRate>("1.5bit").unwrap_err();
+        assert!(error.ends_with("expected a multiple of 1bit"), "{error}");
+        let error = parsed::<TimeDelta>("0.5ns").unwrap_err();
+        assert!(error.ends_with("expected a multiple of 1ns"), "{error}");
+        let error = parsed::<Buffer>("0.0005bdp").unwrap_err();
+        assert!(
+            error.ends_with("expected a multiple of 0.001bdp"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn a_buffer_keeps_its_unit() {
         let kib = Buffer::Bytes(ByteCount::new(65_536));
         for (text, buffer, shown) in [

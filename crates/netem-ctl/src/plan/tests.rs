@@ -316,6 +316,27 @@ fn a_jitter_of_zero_has_no_distribution() {
 }
 
 #[test]
+fn a_delay_of_less_than_a_microsecond_is_refused() {
+    let with = |text: &str| {
+        planned(&format!("[forward]\n{text}"))
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        with("delay = '500ns'"),
+        "forward.delay is 500ns: expected 0s, or at least 1us"
+    );
+    assert_eq!(
+        with("delay = '1ms'\njitter = '500ns'"),
+        "forward.jitter is 500ns: expected 0s, or at least 1us"
+    );
+    assert_eq!(
+        with("delay = '1ms'\n[[forward.flows]]\nsource_port = 80\ndelay = '500ns'"),
+        "forward.flows[0]: expected a delay of 0s, or of at least 1us"
+    );
+}
+
+#[test]
 fn parts_of_a_microsecond_that_tc_cuts_off_are_no_difference() {
     let plan = planned("[forward]\ndelay = '12.5us'").unwrap();
     let facts = plan.verify.iter().filter_map(|check| match &check.must {

@@ -64,6 +64,13 @@ fn check_line(direction: &'static str, path: &Path) -> Result<(), PlanError> {
             "at most the delay: no packet arrives before it is sent",
         ));
     }
+    // `tc` cuts times to whole microseconds, and does not know nanoseconds.
+    let is_lost = |time: TimeDelta| time > TimeDelta::ZERO && time < TimeDelta::from_micros(1);
+    for (key, time) in [("delay", delay), ("jitter", jitter)] {
+        if is_lost(time) {
+            return Err(value(key, time, "0s, or at least 1us"));
+        }
+    }
     let needs = |key, needs| PlanError::Needs {
         direction,
         key,
@@ -295,6 +302,9 @@ fn check_flow(
     }
     if flow.delay < TimeDelta::ZERO || flow.delay > LONGEST {
         return Err(wrong("expected a delay from 0s to 10s"));
+    }
+    if flow.delay > TimeDelta::ZERO && flow.delay < TimeDelta::from_micros(1) {
+        return Err(wrong("expected a delay of 0s, or of at least 1us"));
     }
     // The flow's delay stage draws the same jitter, and no packet arrives before it is sent. A stage
     // without a delay has no jitter.
