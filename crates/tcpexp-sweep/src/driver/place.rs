@@ -13,6 +13,7 @@ use super::error::SweepError;
 use super::journal::Journal;
 use super::options::Options;
 use crate::plan::Plan;
+use crate::schedule::Planned;
 use crate::whole::write_whole;
 
 /// The locked directory of a sweep.
@@ -124,8 +125,9 @@ impl Place {
     }
 
     /// Creates an empty directory for a run.
-    pub(super) fn fresh(&self, name: &str) -> Result<PathBuf, SweepError> {
-        let dir = self.runs.join(name);
+    pub(super) fn fresh(&self, run: &Planned<'_>) -> Result<PathBuf, SweepError> {
+        let dir = self.runs.join(run.name());
+        self.remove_former(run)?;
         let failed = |source| SweepError::File {
             path: dir.clone(),
             source,
@@ -137,5 +139,33 @@ impl Place {
         }
         fs::create_dir(&dir).map_err(failed)?;
         Ok(dir)
+    }
+
+    /// Removes the interrupted, failed or invalid runs that a run repeats under another number: the number of a
+    /// cell changes with the grid. Results would count them beside the repetition.
+    fn remove_former(&self, run: &Planned<'_>) -> Result<(), SweepError> {
+        let name = run.name();
+        let without_number = |name: &str| name.split_once('-').map(|(_, rest)| rest.to_owned());
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source: io::Error| SweepError::File { path, source }
+        };
+        for entry in fs::read_dir(&self.runs).map_err(failed(&self.runs))? {
+            let entry = entry.map_err(failed(&self.runs))?;
+            let former = entry.file_name().to_string_lossy().into_owned();
+            if former == name || without_number(&former) != without_number(&name) {
+                continue;
+            }
+            let dir = entry.path();
+            // A run whose record cannot be read may be complete, and must not be removed.
+            let record = RunRecord::read_if_there(&dir).map_err(SweepError::Unknown)?;
+            let is_kept = record.is_some_and(|record| {
+                record.cell != run.cell.hash || record.status == Status::Complete
+            });
+            if !is_kept {
+                fs::remove_dir_all(&dir).map_err(failed(&dir))?;
+            }
+        }
+        Ok(())
     }
 }

@@ -196,7 +196,7 @@ fn with_retries(
     let _lock = place.lock(&name)?;
     let mut tries = 0;
     loop {
-        let dir = place.fresh(&name)?;
+        let dir = place.fresh(run)?;
         place
             .journal
             .note("run", json!({"run": name, "what": what}));
@@ -346,7 +346,17 @@ mod tests {
     /// Carries out the plan on a testbed whose runs end with `status`. Returns the summary and the
     /// number of runs that were carried out.
     fn swept(dir: &Path, status: Status, resume: bool, repeat_invalid: bool) -> (Summary, usize) {
-        let plan = Plan::parse(Path::new("plan.toml"), PLAN).unwrap();
+        swept_by(PLAN, dir, status, resume, repeat_invalid)
+    }
+
+    fn swept_by(
+        plan: &str,
+        dir: &Path,
+        status: Status,
+        resume: bool,
+        repeat_invalid: bool,
+    ) -> (Summary, usize) {
+        let plan = Plan::parse(Path::new("plan.toml"), plan).unwrap();
         let carried = AtomicUsize::new(0);
         let carry_out = |run: &Planned<'_>, out: &Path| {
             carried.fetch_add(1, Ordering::Relaxed);
@@ -385,5 +395,26 @@ mod tests {
         assert_eq!((summary.invalid, summary.complete, carried), (0, 2, 2));
         let (summary, carried) = swept(dir.path(), Status::Complete, true, true);
         assert_eq!((summary.complete, carried), (2, 0));
+    }
+
+    #[test]
+    fn a_repetition_under_another_number_replaces_the_failed_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = || {
+            let runs = tcpexp_runs::folders::run_dirs(dir.path()).unwrap();
+            let name = |run: &std::path::PathBuf| run.file_name().unwrap().to_owned();
+            runs.iter().map(name).collect::<Vec<_>>()
+        };
+        swept(dir.path(), Status::Failed, false, false);
+        let before = names();
+        assert_eq!(before.len(), 2);
+        // The cells of cubic and reno become the second and the third.
+        let grown = PLAN.replace("[\"cubic\"", "[\"bbr\", \"cubic\"");
+        let (summary, _) = swept_by(&grown, dir.path(), Status::Complete, true, false);
+        assert_eq!((summary.complete, names().len()), (3, 3));
+        assert!(before.iter().all(|name| !names().contains(name)));
+        // A complete run keeps its number.
+        let (_, carried) = swept(dir.path(), Status::Complete, true, false);
+        assert_eq!((carried, names().len()), (0, 3));
     }
 }
