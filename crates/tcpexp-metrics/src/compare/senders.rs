@@ -113,9 +113,25 @@ pub struct Transfer {
 }
 
 impl Run {
-    /// The link towards the sinks, or the reverse link if nothing left the former.
+    /// The link that stands for all senders: the link that all bulk senders take; without bulk senders, the link
+    /// that carried more payload. `None` if bulk senders take both, or if nothing left the link.
     pub(super) fn main_link(&self) -> Option<&Link> {
-        self.links.iter().find(|link| !link.arrived.is_empty())
+        let senders = || self.senders.iter().filter(|sender| !sender.is_probe);
+        let mut bulk = senders().filter(|sender| sender.is_bulk);
+        let index = match bulk.next() {
+            Some(first) => bulk
+                .all(|other| other.link == first.link)
+                .then_some(first.link)?,
+            None => {
+                let payload = |link: usize| -> u64 {
+                    let bins = senders().filter(|sender| sender.link == link);
+                    let bins = bins.flat_map(|sender| &sender.arrived);
+                    bins.map(|bin| bin.goodput_bytes).sum()
+                };
+                usize::from(payload(1) > payload(0))
+            }
+        };
+        Some(&self.links[index]).filter(|link| !link.arrived.is_empty())
     }
 }
 

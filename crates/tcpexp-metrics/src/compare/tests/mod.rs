@@ -231,6 +231,30 @@ fn only_packets_sent_in_the_window_count_as_lost_in_it() {
 }
 
 #[test]
+fn utilisation_of_all_is_that_of_the_link_of_the_bulk_senders() {
+    let mut download = sender("bulk", 0, &[16, 16]);
+    download.link = 1;
+    let mut other = sender("call", 0, &[1, 1]);
+    other.is_bulk = false;
+    let mut run = run(vec![download, other]);
+    run.links[0].arrived = bins(0, &[1, 1]);
+    run.links[1] = Link {
+        arrived: bins(0, &[16, 16]),
+        ..run.links[0].clone()
+    };
+    let all = |run: &Run| values(run, 0, "all").value(Measure::Utilisation);
+    // 16 of 20 Mbit/s, and headers of a twentieth.
+    assert_eq!(all(&run), Some(0.84));
+    run.senders[1].is_bulk = true;
+    assert_eq!(all(&run), None);
+    // Without bulk senders, the link with more payload counts.
+    for sender in &mut run.senders {
+        sender.is_bulk = false;
+    }
+    assert_eq!(all(&run), Some(0.84));
+}
+
+#[test]
 fn unmeasured_figures_are_unknown() {
     let mut bulk = sender("bulk", 0, &[8, 8]);
     (bulk.fates, bulk.retransmitted, bulk.segment) = (None, None, None);
