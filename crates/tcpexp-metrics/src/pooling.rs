@@ -65,6 +65,9 @@ pub struct Pooling {
     pub flows: PooledFlows,
     /// Which of their directions.
     pub direction: PooledDirection,
+    /// True if the user requested these flows. A filter on flows then restricts them further, and does not
+    /// replace the rule.
+    pub are_flows_requested: bool,
 }
 
 /// One direction of a flow of a run.
@@ -323,6 +326,7 @@ mod tests {
         let all = Pooling {
             flows: PooledFlows::All,
             direction: PooledDirection::Both,
+            ..Pooling::default()
         };
         assert_eq!(all.choose(&lanes).counts, [true; 4]);
         assert_eq!(all.choose(&lanes).words(), "all flows, both directions");

@@ -1,8 +1,10 @@
 //! One number per run: that of `tcpexp compare` if it has one, else a statistic of the run's rows.
 
+use std::collections::BTreeSet;
+
 use anyhow::Context;
 use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
-use tcpexp_chart::{PARTS_OF_A_RUN, Quantity, RUN_COLUMNS, SENDERS, Statistic};
+use tcpexp_chart::{Levels, PARTS_OF_A_RUN, Quantity, RUN_COLUMNS, SENDERS, Statistic};
 use tcpexp_metrics::compare::{Measure, Options};
 use tcpexp_units::TimeDelta;
 
@@ -59,7 +61,7 @@ impl OfRunsArgs {
         let mut quantity = quantity(&rows.column, unit)?;
         let divides_flows = |column: &String| OF_FLOWS.contains(&column.as_str());
         if let Some(what) = parts_of(&rows.table)
-            && !rows.groups.iter().flatten().any(divides_flows)
+            && (has_several_rows(&rows) || !rows.groups.iter().flatten().any(divides_flows))
         {
             // `tcpexp compare` has a number of this name for all flows together.
             if Measure::named(&rows.column).is_some() {
@@ -133,6 +135,21 @@ impl OfRunsArgs {
             statistic: Statistic::Median,
         }))
     }
+}
+
+/// True if a group has several values of a run, so that the statistic reduces them to one number.
+fn has_several_rows(rows: &Grouped) -> bool {
+    let columns = RUN_COLUMNS.iter().map(|name| (*name).to_owned());
+    let columns: Vec<String> = columns
+        .chain(rows.groups.iter().flatten().cloned())
+        .collect();
+    let parts = Levels::of(&rows.frame, &columns);
+    let values = rows.frame.column(&rows.column);
+    let mut with_value = (0..rows.frame.rows())
+        .filter(|row| values.is_some_and(|values| values.number(*row).is_some()))
+        .map(|row| parts.of_row(row));
+    let mut found = BTreeSet::new();
+    with_value.any(|part| !found.insert(part))
 }
 
 /// What the rows of a table are, if a run has many of them.

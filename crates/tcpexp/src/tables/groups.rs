@@ -376,12 +376,48 @@ mod tests {
             rows.sample_note().unwrap(),
             "all values of one run, flows with at least 1 % of the payload, direction with more payload"
         );
-        // A group by flow number names flows, so all of them count.
-        let by_flow = ["flow_id".to_owned()];
-        let groups = [(&by_flow[..], UsualGroups::No)];
-        let rows = selection
-            .grouped("goodput", &groups, &["throughput"], &[])
-            .unwrap();
-        assert_eq!(goodputs(&rows.frame), [Some(900), Some(20)]);
+    }
+
+    #[test]
+    fn a_filter_replaces_the_default_rule_for_flows_and_a_group_does_not() {
+        let flows = "flow_id,direction,unique_bytes,traffic_class\n\
+            0,forward,5000,bulk\n0,reverse,9,bulk\n1,forward,40,control\n1,reverse,1,control\n";
+        let rates = RATES.replace("flow_id,", "traffic_class,flow_id,");
+        let rates = rates
+            .replace("\n0,", "\nbulk,0,")
+            .replace("\n1,", "\ncontrol,1,");
+        let (_dir, tables) = folder(&[("throughput", &rates), ("flows", flows)]);
+        let drawn = |are_flows_requested: bool, filter: Option<&str>, group: &str| {
+            let pooling = Pooling {
+                are_flows_requested,
+                ..Pooling::default()
+            };
+            let filters = filter.map(|filter| filter.parse().unwrap());
+            let selection = Selection::of(tables.clone()).filters(filters.into_iter().collect());
+            let group = [group.to_owned()];
+            let groups = [(&group[..], UsualGroups::No)];
+            let rows = selection
+                .pooled(pooling)
+                .grouped("goodput", &groups, &["throughput"], &[]);
+            let rows = rows.unwrap();
+            (goodputs(&rows.frame), rows.note.unwrap())
+        };
+        for group in ["flow_id", "initiator", "responder", "flow"] {
+            for are_flows_requested in [false, true] {
+                let (values, note) = drawn(are_flows_requested, None, group);
+                assert_eq!(values, [Some(900)], "{group}");
+                assert_eq!(note, "bulk flows, direction with more payload");
+            }
+        }
+        let (values, note) = drawn(false, Some("flow_id<=1"), "responder");
+        assert_eq!(values, [Some(900), Some(20)]);
+        assert_eq!(note, "selected flows, direction with more payload");
+        let (values, note) = drawn(true, Some("flow_id<=1"), "responder");
+        assert_eq!(values, [Some(900)]);
+        assert_eq!(note, "bulk flows, direction with more payload");
+        // Groups by class compare classes.
+        let (values, _) = drawn(false, None, "traffic_class");
+        assert_eq!(values, [Some(900), Some(20)]);
+        assert_eq!(drawn(true, None, "traffic_class").0, [Some(900)]);
     }
 }

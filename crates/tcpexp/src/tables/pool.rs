@@ -6,7 +6,7 @@ use tcpexp_chart::RUN_COLUMNS;
 use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
 use tcpexp_table::{Cell, Frame};
 
-use super::{FLOW_COLUMN, Query, SOURCE_COLUMN};
+use super::{Query, SOURCE_COLUMN};
 use crate::Error;
 
 /// Columns that identify the flow, the direction and the measurement point of a row.
@@ -39,20 +39,27 @@ const CHOOSE_FLOWS: [&str; 7] = [
     "protocol",
 ];
 
-/// Returns the rule without the defaults for what a filter or a group names.
-fn unless_named(pooling: &Pooling, named: &BTreeSet<&str>) -> Pooling {
-    let names_flows = CHOOSE_FLOWS.iter().any(|column| named.contains(column));
-    let names_direction = named.contains("direction") || named.contains("way");
+/// Columns of the traffic class. Groups by class compare classes, and the default rule may leave one class.
+const OF_CLASS: [&str; 2] = ["traffic", "traffic_class"];
+
+/// Returns the rule without the defaults that a filter on flows, a group by class, or a filter or group on
+/// the direction replaces.
+fn unless_named(pooling: &Pooling, filtered: &BTreeSet<&str>, groups: &[&str]) -> Pooling {
+    let names_flows = CHOOSE_FLOWS.iter().any(|column| filtered.contains(column))
+        || OF_CLASS.iter().any(|column| groups.contains(column));
+    let names_direction = ["direction", "way"]
+        .iter()
+        .any(|column| filtered.contains(column) || groups.contains(column));
     Pooling {
         flows: match &pooling.flows {
-            // A filter or a group on a flow replaces the rule that chooses flows.
-            PooledFlows::Load if names_flows => PooledFlows::All,
+            PooledFlows::Load if names_flows && !pooling.are_flows_requested => PooledFlows::All,
             flows => flows.clone(),
         },
         direction: match pooling.direction {
             PooledDirection::Payload if !names_direction => PooledDirection::Payload,
             _ => PooledDirection::Both,
         },
+        ..pooling.clone()
     }
 }
 
@@ -64,7 +71,8 @@ pub(super) fn optional_columns() -> Vec<String> {
 
 /// Keeps the rows that count, and returns their description for the note under the chart.
 ///
-/// Columns that a filter or a group names are not restricted further.
+/// A filter on flows replaces the default rule for flows, and a filter or a group on a direction or a
+/// measurement point replaces the rule for it.
 pub(super) fn pool<'a>(
     pooling: &Pooling,
     filtered: impl Iterator<Item = &'a str>,
@@ -72,10 +80,8 @@ pub(super) fn pool<'a>(
     flows: &Frame,
     rows: &mut Frame,
 ) -> Result<String, Error> {
-    let mut named: BTreeSet<&str> = filtered.collect();
-    let is_selection = CHOOSE_FLOWS.iter().any(|column| named.contains(column));
-    // Grouping by flow is the default, and does not ask for all flows.
-    named.extend(groups.iter().filter(|column| **column != FLOW_COLUMN));
+    let filtered: BTreeSet<&str> = filtered.collect();
+    let is_selection = CHOOSE_FLOWS.iter().any(|column| filtered.contains(column));
     // The flows of other files are not in the chart, and a note about them would be wrong.
     let in_chart = sources(rows);
     let of_chart: Vec<bool> = (0..flows.rows())
@@ -86,7 +92,7 @@ pub(super) fn pool<'a>(
         .filter_map(|row| lane(&flows, row))
         .collect();
     let plain: Vec<Lane<'_>> = lanes.iter().map(|(_, lane)| lane.clone()).collect();
-    let pooling = unless_named(pooling, &named);
+    let pooling = unless_named(pooling, &filtered, groups);
     let mut pooled = pooling.choose(&plain);
     if is_selection && pooling.flows == PooledFlows::All {
         "selected flows".clone_into(&mut pooled.flows);
@@ -98,7 +104,9 @@ pub(super) fn pool<'a>(
             counted.insert(key, Counted { capture });
         }
     }
-    let named_point = named.contains("capture") || named.contains("reference");
+    let named_point = ["capture", "reference"]
+        .iter()
+        .any(|column| filtered.contains(column) || groups.contains(column));
     let keep = kept(rows, &sources(&flows), &counted, named_point);
     *rows = rows.filtered(&keep);
     if rows.rows() == 0 {

@@ -93,7 +93,10 @@ impl Selection {
         }
         let filtered = self.filters.iter().map(|filter| &filter.column);
         let mut named = filtered.chain(columns);
-        let names_class = named.any(|name| [CLASS, TRAFFIC_CLASS].contains(&name.as_str()));
+        // A requested rule stays where a filter names a class.
+        let is_load_requested = pooling.are_flows_requested && pooling.flows == PooledFlows::Load;
+        let names_class =
+            !is_load_requested && named.any(|name| [CLASS, TRAFFIC_CLASS].contains(&name.as_str()));
         let (keep, note) = counted(&pooling.flows, names_class, &frame);
         let entry = Entry {
             path: folders.first().cloned().unwrap_or_default(),
