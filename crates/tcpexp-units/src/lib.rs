@@ -44,7 +44,7 @@ pub use counted::counted;
 pub use decimal::QuantityError;
 pub use list::{elements, list_of};
 pub use natural::{natural, numbers};
-pub use order::by_value;
+pub use order::{by_size, by_value, is_word};
 pub use prefetch::prefetch;
 pub use quantity::{BitRate, Buffer, ByteCount, Share};
 pub use rate::RateUnit;

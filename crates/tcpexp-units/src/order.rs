@@ -26,6 +26,36 @@ pub fn by_value(a: &str, b: &str) -> Ordering {
         .then_with(|| a.cmp(b))
 }
 
+/// Compares two texts as [`by_value`] does, if they are of one kind: two numbers, two quantities of one kind, or
+/// two other texts. Equal sizes compare as equal, as `1s` and `1000ms`.
+///
+/// ```
+/// use std::cmp::Ordering;
+/// use tcpexp_units::by_size;
+///
+/// assert_eq!(by_size("1s", "1000ms"), Some(Ordering::Equal));
+/// assert_eq!(by_size("16ms", "50"), None);
+/// ```
+pub fn by_size(a: &str, b: &str) -> Option<Ordering> {
+    let (mut a, mut b) = (a.split(',').map(Element::of), b.split(',').map(Element::of));
+    loop {
+        let order = match (a.next(), b.next()) {
+            (None, None) => return Some(Ordering::Equal),
+            (a, b @ None) | (a @ None, b) => return Some(a.is_some().cmp(&b.is_some())),
+            (Some(a), Some(b)) => a.compared(&b)?,
+        };
+        if order.is_ne() {
+            return Some(order);
+        }
+    }
+}
+
+/// True if a text is neither a number nor a quantity, nor a list of these.
+pub fn is_word(text: &str) -> bool {
+    text.split(',')
+        .any(|element| matches!(Element::of(element), Element::Text(_)))
+}
+
 /// One element of a list. The order of the variants is that of their values.
 #[derive(Debug, PartialEq)]
 enum Element<'a> {
@@ -63,6 +93,18 @@ impl<'a> Element<'a> {
         match { found }.next() {
             Some((place, size)) => Self::Quantity(place, size),
             None => Self::Text(text),
+        }
+    }
+
+    /// `None` for elements of different kinds.
+    fn compared(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a.partial_cmp(b),
+            (Self::Quantity(a, a_size), Self::Quantity(b, b_size)) if a == b => {
+                Some(a_size.cmp(b_size))
+            }
+            (Self::Text(a), Self::Text(b)) => Some(by_numbers(a, b).then_with(|| a.cmp(b))),
+            _ => None,
         }
     }
 

@@ -135,6 +135,9 @@ pub enum Error {
         /// The filters.
         filters: String,
     },
+    /// A filter compares values of different kinds.
+    #[error(transparent)]
+    Filter(tcpexp_table::FilterError),
     /// A table is empty.
     #[error("{table} has no rows")]
     EmptyTable {

@@ -20,7 +20,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use tcpexp_table::dataset::DatasetTable;
-use tcpexp_table::{Cell, Filter, Frame, Series, TableFile};
+use tcpexp_table::{Cell, Filter, FilterCheck, Frame, Series, TableFile};
 
 use crate::Error;
 use crate::pairs::PAIR_COLUMN;
@@ -155,10 +155,16 @@ impl Tables {
                 path: entry.path.clone(),
                 source,
             };
-            let mut frame = entry.read(query).map_err(named)?;
+            let unfiltered = entry.read(query).map_err(named)?;
+            for check in &mut checks {
+                check.add(&unfiltered);
+            }
+            // Filters may name the computed columns, so the filters run last.
+            let mut frame = Filter::all(&query.filters, &unfiltered);
             if !entry.is_single {
                 for parameter in &parameters {
                     all.agree_on_text(&mut frame, parameter);
+        let mut checks: Vec<FilterCheck<'_>> = query.filters.iter().map(FilterCheck::of).collect();
                 }
             }
             all.append(frame).map_err(named)?;
@@ -172,6 +178,10 @@ impl Tables {
             |name: &str| query.tables.is_empty() || query.tables.iter().any(|table| table == name);
         let tables: Vec<_> = all.iter().filter(|(name, _)| asked(name)).collect();
         if tables.is_empty() {
+        let mut checks = checks.into_iter();
+        checks
+            .try_for_each(FilterCheck::result)
+            .map_err(Error::Filter)?;
             let names = all.iter().map(|(name, _)| match *name {
                 "" => "(unnamed)",
                 name => name,
@@ -227,13 +237,14 @@ impl Entry {
 
     fn read(&self, query: &Query) -> Result<Frame, tcpexp_table::Error> {
         if let Some(rows) = &self.rows {
-            return Ok(Filter::all(&query.filters, rows));
+            return Ok(rows.clone());
         }
         let file =
             File::open(&self.path).map_err(|source| tcpexp_table::Error::Read(source.into()))?;
         let filtered = query.filters.iter().map(|filter| &filter.column);
         let wanted: BTreeSet<&str> = query
             .required
+    /// Reads the columns of a query, without its filters.
             .iter()
             .chain(&query.optional)
             .chain(filtered)
@@ -259,8 +270,7 @@ impl Entry {
             let flows = Series::texts(flows);
             frame.add(FLOW_COLUMN, flows);
         }
-        // Filters may name the computed columns, so the filters run last.
-        Ok(Filter::all(&query.filters, &frame))
+        Ok(frame)
     }
 }
 
