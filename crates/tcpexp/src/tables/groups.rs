@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tcpexp_chart::{Levels, Quantity};
-use tcpexp_table::{Frame, QUEUE_KEYS};
+use tcpexp_table::{Frame, QUEUE_KEYS, Series};
 
 use super::pool::{flows_query, optional_columns, pool};
 use super::selection::FLOW_ID;
@@ -15,6 +15,10 @@ use crate::Error;
 const GOODPUT: &str = "goodput_bps";
 /// The same at the other point, where the payload arrives.
 const ARRIVED_GOODPUT: &str = "arrived_goodput_bps";
+/// IP bytes per time, at the capture of the flow's first point.
+const THROUGHPUT: &str = "throughput_bps";
+/// The bytes and the time, in nanoseconds, of the same at the other point.
+const ARRIVED_BYTES: [&str; 2] = ["arrived_ip_bytes", "arrived_span_ns"];
 
 /// Default for rows without requested groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,11 +134,12 @@ impl Selection {
         let is_of_queues = queues::are_of_table(&table, &chosen);
         if is_of_queues {
             optional.extend(QUEUE_KEYS.map(str::to_owned));
+        if column == THROUGHPUT {
+            optional.extend(ARRIVED_BYTES.map(str::to_owned));
+        }
         }
         let mut counted = self.counted(&table, &required, &optional, &asked)?;
-        if column == GOODPUT {
-            take_arrived(&mut counted.frame);
-        }
+        take_arrived(&mut counted.frame, &column);
         if is_of_queues {
             (counted.frame, counted.note) = queues::take(&counted.frame, &column, &chosen);
         }
@@ -200,15 +205,18 @@ impl Selection {
     }
 }
 
-/// Replaces the goodput of flows by the goodput at the receiving point, if the rows have it: data that
-/// was sent and never arrived is not goodput (RFC 2647, section 3.17). `tcpexp compare` uses the same
-/// rule.
-fn take_arrived(frame: &mut Frame) {
-    let arrived = frame.column(ARRIVED_GOODPUT).cloned();
+/// Replaces a rate of flows by the rate at the receiving point, if the rows have it: data that was sent and
+/// never arrived is not goodput (RFC 2647, section 3.17). `tcpexp compare` uses the same rule.
+fn take_arrived(frame: &mut Frame, column: &str) {
+    let arrived = match column {
+        GOODPUT => frame.column(ARRIVED_GOODPUT).cloned(),
+        THROUGHPUT => arrived_throughput(frame),
+        _ => None,
+    };
     if let Some(arrived) = arrived
         && (0..frame.rows()).any(|row| arrived.number(row).is_some())
     {
-        frame.set(GOODPUT, arrived);
+        frame.set(column, arrived);
     }
 }
 
@@ -220,6 +228,19 @@ impl Grouped {
         let lanes = Levels::of(&self.frame, &lane);
         let flows = Levels::of(&self.frame, &lane[..2]);
         let numbers = self.frame.column(&self.column);
+/// IP bytes that arrived over the time in which they arrived, in bits per second, rounded down.
+fn arrived_throughput(frame: &Frame) -> Option<Series> {
+    let [bytes, nanos] = ARRIVED_BYTES.map(|name| frame.column(name));
+    let (bytes, nanos) = (bytes?, nanos?);
+    let rate = |row: usize| {
+        // A flow of one packet has no duration, and so no rate.
+        let nanos = nanos.whole(row).filter(|nanos| *nanos > 0)?;
+        let bits = i128::from(bytes.whole(row)?) * 8;
+        i64::try_from(bits * 1_000_000_000 / i128::from(nanos)).ok()
+    };
+    Some(Series::Whole((0..frame.rows()).map(rate).collect()))
+}
+
         let mut carried = vec![0.0; lanes.len()];
         let mut most = vec![(f64::MIN, 0); flows.len()];
         for row in 0..self.frame.rows() {
@@ -343,6 +364,18 @@ mod tests {
         assert_eq!(
             (rows.frame.rows(), rows.sample_note().as_deref()),
             (
+    #[test]
+    fn throughput_of_flows_is_that_of_the_data_that_arrived_if_known() {
+        let flows = "flow_id,direction,throughput_bps,arrived_ip_bytes,arrived_span_ns\n\
+            0,forward,900,100,1000000000\n1,forward,700,1,0\n2,forward,50,,\n";
+        let (_dir, tables) = folder(&[("flows", flows)]);
+        let rows = Selection::of(tables).grouped("throughput", &[], &["flows"], &[]);
+        let rows = rows.unwrap();
+        let column = rows.frame.column("throughput_bps").unwrap();
+        let rates: Vec<_> = (0..3).map(|row| column.whole(row)).collect();
+        assert_eq!(rates, [Some(800), None, None]);
+    }
+
                 1,
                 Some("all values of one run, only rows with reference=src")
             )
