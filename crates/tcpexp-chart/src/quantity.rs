@@ -151,6 +151,15 @@ impl Quantity {
         }
     }
 
+    /// The same quantity in a unit that the column's name does not contain, and that is not converted.
+    #[must_use]
+    pub fn counted_in(self, unit: String) -> Self {
+        Self {
+            unit: Unit::Count(unit),
+            ..self
+        }
+    }
+
     /// The same quantity, displayed in this unit: `ms`, `Mbit/s`.
     ///
     /// If the unit does not fit the quantity, `Err` lists the units that do.

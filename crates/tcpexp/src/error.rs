@@ -138,6 +138,17 @@ pub enum Error {
     /// A filter compares values of different kinds.
     #[error(transparent)]
     Filter(tcpexp_table::FilterError),
+    /// The values of a column are in several units.
+    #[error(
+        "the values of {column} are in {}: select one unit, for example with --filter unit={}",
+        units.join(" and "), units.first().map_or("", String::as_str)
+    )]
+    SeveralUnits {
+        /// Name of the column.
+        column: String,
+        /// The units.
+        units: Vec<String>,
+    },
     /// A table is empty.
     #[error("{table} has no rows")]
     EmptyTable {

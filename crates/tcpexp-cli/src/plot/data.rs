@@ -107,9 +107,13 @@ pub(crate) fn grouped<const N: usize>(rows: &Grouped) -> anyhow::Result<[Levels;
     Ok(all.expect("the chart asked for this number of groupings"))
 }
 
-/// Returns the quantity of a column, in the requested unit.
-pub(crate) fn quantity(column: &str, unit: Option<&str>) -> anyhow::Result<Quantity> {
-    let quantity = Quantity::of_column(column);
+/// Returns the quantity of the drawn column, in the requested unit.
+pub(crate) fn quantity(rows: &Grouped, unit: Option<&str>) -> anyhow::Result<Quantity> {
+    let quantity = Quantity::of_column(&rows.column);
+    let quantity = match rows.stated_unit()? {
+        Some(stated) => quantity.counted_in(stated),
+        None => quantity,
+    };
     match unit {
         None => Ok(quantity),
         Some(unit) => quantity

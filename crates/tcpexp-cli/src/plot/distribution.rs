@@ -52,7 +52,7 @@ impl DistributionArgs {
         let room = Room::Places(figure.style.size.width_mm);
         divide(&rows.frame, &mut rows.groups, 0, room);
         let [slots, colours, facets] = grouped(&rows)?;
-        let quantity = quantity(&rows.column, self.slots.y_unit.as_deref())?;
+        let quantity = quantity(&rows, self.slots.y_unit.as_deref())?;
         let y = (rows.column.as_str(), &quantity);
         let note = rows.sample_note();
         let groups = (&slots, &colours, &facets);

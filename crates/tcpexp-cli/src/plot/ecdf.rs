@@ -71,7 +71,7 @@ impl ChartKind for EcdfArgs {
         divide(&rows.frame, &mut rows.groups, 0, Room::Lines);
         let [groups, facets] = grouped(&rows)?;
         let panels = GroupPanel::all(&rows.frame, &rows.column, &groups, &facets)?;
-        let quantity = quantity(&rows.column, self.x_unit.as_deref())?;
+        let quantity = quantity(&rows, self.x_unit.as_deref())?;
         let note = rows.sample_note();
         figure
             .noting(note)

@@ -58,7 +58,7 @@ impl OfRunsArgs {
         // Each run becomes one number, so rows keep the columns that identify their run.
         let optional = [&RUN_COLUMNS[..], &PARTS_OF_A_RUN].concat();
         let mut rows = data.grouped(column, groups, usual, &optional)?;
-        let mut quantity = quantity(&rows.column, unit)?;
+        let mut quantity = quantity(&rows, unit)?;
         let divides_flows = |column: &String| OF_FLOWS.contains(&column.as_str());
         if let Some(what) = parts_of(&rows.table)
             && (has_several_rows(&rows) || !rows.groups.iter().flatten().any(divides_flows))
@@ -130,7 +130,7 @@ impl OfRunsArgs {
         args.warn_of_runs(&others.collect::<Vec<_>>());
         rows.note = Some(numbers.note);
         Ok(Some(OfRuns {
-            quantity: quantity(&rows.column, unit)?,
+            quantity: quantity(&rows, unit)?,
             rows,
             statistic: Statistic::Median,
         }))

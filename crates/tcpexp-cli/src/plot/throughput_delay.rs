@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
-use tcpexp_chart::{BIN_DELAY, RUN_COLUMNS, delays_of_bins, scatter_figure};
+use tcpexp_chart::{BIN_DELAY, Quantity, RUN_COLUMNS, delays_of_bins, scatter_figure};
 
 use super::ChartKind;
 use super::data::{DataArgs, grouped, quantity};
@@ -100,8 +100,7 @@ impl ChartKind for ThroughputDelayArgs {
         };
         divide(&rows.frame, &mut rows.groups, 0, Room::Lines);
         let [groups, facets] = grouped(&rows)?;
-        let [x_quantity, y_quantity] = [&x, &rows.column].map(|column| quantity(column, None));
-        let (x_quantity, y_quantity) = (x_quantity?, y_quantity?);
+        let (x_quantity, y_quantity) = (Quantity::of_column(&x), quantity(&rows, None)?);
         let (x, y) = (
             (x.as_str(), &x_quantity),
             (rows.column.as_str(), &y_quantity),

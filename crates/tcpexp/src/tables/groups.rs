@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tcpexp_chart::{Levels, Quantity};
-use tcpexp_table::{Frame, QUEUE_KEYS, Series};
+use tcpexp_table::{Cell, Frame, QUEUE_KEYS, Series};
 
 use super::pool::{flows_query, optional_columns, pool};
 use super::selection::FLOW_ID;
@@ -19,6 +19,11 @@ const ARRIVED_GOODPUT: &str = "arrived_goodput_bps";
 const THROUGHPUT: &str = "throughput_bps";
 /// The bytes and the time, in nanoseconds, of the same at the other point.
 const ARRIVED_BYTES: [&str; 2] = ["arrived_ip_bytes", "arrived_span_ns"];
+
+/// Column of values whose units are in another column.
+const VALUE: &str = "value";
+/// The column of these units.
+const UNIT: &str = "unit";
 
 /// Default for rows without requested groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,14 +134,17 @@ impl Selection {
         if column == GOODPUT {
             optional.push(ARRIVED_GOODPUT.to_owned());
         }
-        let filtered = self.filters.iter().map(|filter| filter.column.as_str());
-        let chosen: Vec<&str> = filtered.chain(asked.iter().copied()).collect();
-        let is_of_queues = queues::are_of_table(&table, &chosen);
-        if is_of_queues {
-            optional.extend(QUEUE_KEYS.map(str::to_owned));
         if column == THROUGHPUT {
             optional.extend(ARRIVED_BYTES.map(str::to_owned));
         }
+        let filtered = self.filters.iter().map(|filter| filter.column.as_str());
+        let chosen: Vec<&str> = filtered.chain(asked.iter().copied()).collect();
+        let is_of_queues = queues::are_of_table(&table, &chosen);
+        if column == VALUE {
+            optional.push(UNIT.to_owned());
+        }
+        if is_of_queues {
+            optional.extend(QUEUE_KEYS.map(str::to_owned));
         }
         let mut counted = self.counted(&table, &required, &optional, &asked)?;
         take_arrived(&mut counted.frame, &column);
@@ -220,14 +228,6 @@ fn take_arrived(frame: &mut Frame, column: &str) {
     }
 }
 
-impl Grouped {
-    /// Returns, for each flow, the rows of the direction with the larger sum of the column, which
-    /// is that of the flow's data.
-    pub fn data_direction(&self) -> Frame {
-        let lane = [SOURCE_COLUMN, FLOW_COLUMN, "direction"].map(str::to_owned);
-        let lanes = Levels::of(&self.frame, &lane);
-        let flows = Levels::of(&self.frame, &lane[..2]);
-        let numbers = self.frame.column(&self.column);
 /// IP bytes that arrived over the time in which they arrived, in bits per second, rounded down.
 fn arrived_throughput(frame: &Frame) -> Option<Series> {
     let [bytes, nanos] = ARRIVED_BYTES.map(|name| frame.column(name));
@@ -241,6 +241,14 @@ fn arrived_throughput(frame: &Frame) -> Option<Series> {
     Some(Series::Whole((0..frame.rows()).map(rate).collect()))
 }
 
+impl Grouped {
+    /// Returns, for each flow, the rows of the direction with the larger sum of the column, which
+    /// is that of the flow's data.
+    pub fn data_direction(&self) -> Frame {
+        let lane = [SOURCE_COLUMN, FLOW_COLUMN, "direction"].map(str::to_owned);
+        let lanes = Levels::of(&self.frame, &lane);
+        let flows = Levels::of(&self.frame, &lane[..2]);
+        let numbers = self.frame.column(&self.column);
         let mut carried = vec![0.0; lanes.len()];
         let mut most = vec![(f64::MIN, 0); flows.len()];
         for row in 0..self.frame.rows() {
@@ -257,6 +265,35 @@ fn arrived_throughput(frame: &Frame) -> Option<Series> {
             .map(|row| most[flows.of_row(row)].1 == lanes.of_row(row))
             .collect();
         self.frame.filtered(&keep)
+    }
+
+    /// Returns the unit of the column to draw if another column states it; `None` for other columns.
+    pub fn stated_unit(&self) -> Result<Option<String>, Error> {
+        if self.column != VALUE {
+            return Ok(None);
+        }
+        let values = self.frame.column(VALUE);
+        let units = self.frame.column(UNIT);
+        let unit = |row: usize| {
+            values?.number(row)?;
+            match units?.cell(row) {
+                Cell::Text(unit) => Some(unit),
+                _ => None,
+            }
+        };
+        let units: BTreeSet<&str> = (0..self.frame.rows()).filter_map(unit).collect();
+        let mut units = units.into_iter();
+        match (units.next(), units.next()) {
+            (Some(first), Some(second)) => Err(Error::SeveralUnits {
+                column: self.column.clone(),
+                units: [first, second]
+                    .into_iter()
+                    .chain(units)
+                    .map(str::to_owned)
+                    .collect(),
+            }),
+            (unit, _) => Ok(unit.map(str::to_owned)),
+        }
     }
 
     /// Describes the rows of a group: the pooled flows and directions, and in which parameters its runs
@@ -328,6 +365,36 @@ mod tests {
     }
 
     #[test]
+    fn throughput_of_flows_is_that_of_the_data_that_arrived_if_known() {
+        let flows = "flow_id,direction,throughput_bps,arrived_ip_bytes,arrived_span_ns\n\
+            0,forward,900,100,1000000000\n1,forward,700,1,0\n2,forward,50,,\n";
+        let (_dir, tables) = folder(&[("flows", flows)]);
+        let rows = Selection::of(tables).grouped("throughput", &[], &["flows"], &[]);
+        let rows = rows.unwrap();
+        let column = rows.frame.column("throughput_bps").unwrap();
+        let rates: Vec<_> = (0..3).map(|row| column.whole(row)).collect();
+        assert_eq!(rates, [Some(800), None, None]);
+    }
+
+    #[test]
+    fn values_of_several_units_have_no_common_unit() {
+        let series = "series,value,unit\nping,20,ms\ndown,7,Mbits/s\nup,8,Mbits/s\n";
+        let (_dir, tables) = folder(&[("series", series)]);
+        let unit = |filters: &[&str]| {
+            let filters = filters.iter().map(|filter| filter.parse().unwrap());
+            let selection = Selection::of(tables.clone()).filters(filters.collect());
+            let rows = selection.grouped("value", &[], &[], &[]).unwrap();
+            rows.stated_unit().map_err(|error| error.to_string())
+        };
+        assert_eq!(unit(&["unit=ms"]), Ok(Some("ms".to_owned())));
+        assert_eq!(unit(&["series!=ping"]), Ok(Some("Mbits/s".to_owned())));
+        assert_eq!(
+            unit(&[]).unwrap_err(),
+            "the values of value are in Mbits/s and ms: select one unit, for example with --filter unit=Mbits/s"
+        );
+    }
+
+    #[test]
     fn without_requested_groups_the_flows_are_the_groups() {
         let (_dir, tables) = folder(&[("throughput", RATES)]);
         let selection = Selection::of(tables);
@@ -364,18 +431,6 @@ mod tests {
         assert_eq!(
             (rows.frame.rows(), rows.sample_note().as_deref()),
             (
-    #[test]
-    fn throughput_of_flows_is_that_of_the_data_that_arrived_if_known() {
-        let flows = "flow_id,direction,throughput_bps,arrived_ip_bytes,arrived_span_ns\n\
-            0,forward,900,100,1000000000\n1,forward,700,1,0\n2,forward,50,,\n";
-        let (_dir, tables) = folder(&[("flows", flows)]);
-        let rows = Selection::of(tables).grouped("throughput", &[], &["flows"], &[]);
-        let rows = rows.unwrap();
-        let column = rows.frame.column("throughput_bps").unwrap();
-        let rates: Vec<_> = (0..3).map(|row| column.whole(row)).collect();
-        assert_eq!(rates, [Some(800), None, None]);
-    }
-
                 1,
                 Some("all values of one run, only rows with reference=src")
             )
