@@ -149,6 +149,14 @@ pub enum Error {
         /// The units.
         units: Vec<String>,
     },
+    /// No table has all requested columns, and each column is in some table.
+    #[error("no single table has {wanted}: {tables}")]
+    NoSingleTable {
+        /// Requested columns.
+        wanted: String,
+        /// The tables of each column.
+        tables: String,
+    },
     /// A table is empty.
     #[error("{table} has no rows")]
     EmptyTable {

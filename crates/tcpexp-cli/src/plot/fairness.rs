@@ -1,5 +1,6 @@
 //! `tcpexp plot fairness DATA…`.
 
+use anyhow::Context;
 use tcpexp::UsualGroups;
 use tcpexp_chart::trend_figure;
 
@@ -10,6 +11,7 @@ use super::figure::FigureArgs;
 use super::of_runs::OfRunsArgs;
 use super::pool::PoolArgs;
 use crate::known_names;
+use crate::shared_args::wrong_usage;
 
 /// A number of `tcpexp compare`, by default the fairness, over a parameter: the median over runs, with its interval
 ///
@@ -90,6 +92,15 @@ impl ChartKind for FairnessArgs {
         )?;
         let rows = &mut of_runs.rows;
         self.data.warn_of_others(&data, rows);
+        if let [x] = rows.groups[0].as_slice()
+            && rows
+                .frame
+                .column(x)
+                .is_some_and(|column| !column.is_number())
+        {
+            return Err(wrong_usage(&format!("--x needs numbers: {x} holds text")))
+                .context("wrong column");
+        }
         divide(&rows.frame, &mut rows.groups, 1, Room::Lines);
         let [x, colours, facets] = grouped(rows)?;
         let y = (rows.column.as_str(), &of_runs.quantity, of_runs.statistic);

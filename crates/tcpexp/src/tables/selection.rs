@@ -3,6 +3,7 @@
 use tcpexp_metrics::pooling::Pooling;
 use tcpexp_table::{Cell, Filter, Frame};
 
+use super::words::listed;
 use super::{FLOW_COLUMN, Query, Tables};
 use crate::{Error, FlowName};
 
@@ -92,7 +93,43 @@ impl Selection {
         }
         // In a dataset with many tables, the error lists the columns of the first candidate.
         let first = preferred.get(..1).unwrap_or_default();
-        self.choose(first, columns)
+        if self.table.is_some() {
+            return self.choose(first, columns);
+        }
+        let is_nowhere = |column: &&&str| self.tables_with(column).is_empty();
+        let nowhere: Vec<&str> = columns.iter().filter(is_nowhere).copied().collect();
+        if !nowhere.is_empty() {
+            return self.choose(first, &nowhere);
+        }
+        Err(self.in_several_tables(columns))
+    }
+
+    /// The names of the tables that have a column, which may lack its unit.
+    fn tables_with(&self, column: &str) -> Vec<String> {
+        let names = self.tables.names().into_iter();
+        let names = names.map(|(name, _)| name.to_owned());
+        names
+            .filter(|name| self.choose(std::slice::from_ref(name), &[column]).is_ok())
+            .collect()
+    }
+
+    /// The error for columns that are in different tables.
+    fn in_several_tables(&self, columns: &[&str]) -> Error {
+        let mut names: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+        names.dedup();
+        let of_column = |name: &String| {
+            let tables = self.tables_with(name);
+            let tables = tables.iter().map(|table| match table.as_str() {
+                "" => "an unnamed table".to_owned(),
+                table => table.to_owned(),
+            });
+            format!("{name} is in {}", listed(&tables.collect::<Vec<_>>()))
+        };
+        let tables: Vec<String> = names.iter().map(of_column).collect();
+        Error::NoSingleTable {
+            wanted: listed(&names),
+            tables: tables.join("; "),
+        }
     }
 
     /// Reads the selected rows of a table, with the columns that it must have and those that it may
@@ -291,6 +328,20 @@ mod tests {
         );
         assert_eq!(found(&["goodput"], &[]), "flows: goodput_bps");
         assert!(selection.resolve(&["goodput", "rtt"], &[]).is_err());
+        let error = |columns: &[&str]| {
+            let error = selection.resolve(columns, &["flows"]).unwrap_err();
+            error.to_string()
+        };
+        assert_eq!(
+            error(&["goodput", "rtt", "flow_id"]),
+            "no single table has goodput, rtt and flow_id: goodput is in flows; rtt is in rtt; flow_id is in rtt and \
+             flows"
+        );
+        // The table of flows has no round-trip times, but another table has.
+        assert_eq!(
+            error(&["rtt", "rate"]),
+            "no table has the column rate: flows has flow_id, goodput_bps"
+        );
         let only = selection.clone().table(Some("flows".to_owned()));
         assert!(only.resolve(&["rtt"], &["rtt"]).is_err());
     }
