@@ -1,5 +1,6 @@
 //! `tcpexp plot throughput-delay DATA…`.
 
+use anyhow::Context;
 use clap::ValueEnum;
 use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
 use tcpexp_chart::{BIN_DELAY, Quantity, RUN_COLUMNS, delays_of_bins, scatter_figure};
@@ -10,6 +11,10 @@ use super::facet::{FacetArgs, Room, divide};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 use crate::known_names;
+use crate::shared_args::wrong_usage;
+
+/// Column of delays of flows.
+const USUAL_DELAY: &str = "rtt_median";
 
 /// Throughput over delay: points, their mean, and the ellipse of one standard deviation
 ///
@@ -22,20 +27,19 @@ pub(super) struct ThroughputDelayArgs {
     #[command(flatten)]
     data: DataArgs,
 
-    /// Draw one point per flow or per bin [default: flow for sweeps, else bin]
+    /// Draw one point per flow or per bin [default: flow for sweeps and with --x, else bin]
     #[arg(long, value_name = "WHAT", help_heading = "Rows and columns")]
     per: Option<Per>,
 
-    /// Column of delays, with --per flow
+    /// Column of delays of flows [default: rtt_median]
     #[arg(
         long,
         value_name = "COLUMN",
         value_parser = known_names::columns(),
         hide_possible_values = true,
-        default_value = "rtt_median",
         help_heading = "Rows and columns"
     )]
-    x: String,
+    x: Option<String>,
 
     /// Column of rates
     #[arg(
@@ -80,6 +84,12 @@ enum Per {
 
 impl ChartKind for ThroughputDelayArgs {
     fn draw(&self) -> anyhow::Result<()> {
+        if self.x.is_some() && self.per == Some(Per::Bin) {
+            return Err(wrong_usage(
+                "--x applies to --per flow only: the delay of a bin is the median of the RTTs in it",
+            ))
+            .context("wrong option");
+        }
         let figure = self.figure.create(65)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let has_throughput = data
@@ -87,13 +97,13 @@ impl ChartKind for ThroughputDelayArgs {
             .names()
             .iter()
             .any(|(name, _)| *name == "throughput");
-        let per = self
-            .per
-            .unwrap_or(if data.tables().varied.is_empty() && has_throughput {
+        let per = self.per.unwrap_or(
+            if self.x.is_none() && data.tables().varied.is_empty() && has_throughput {
                 Per::Bin
             } else {
                 Per::Flow
-            });
+            },
+        );
         let (x, mut rows) = match per {
             Per::Flow => of_flows(self, &data)?,
             Per::Bin => of_bins(self, &data)?,
@@ -121,7 +131,7 @@ impl ChartKind for ThroughputDelayArgs {
 }
 
 fn of_flows(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(String, Grouped)> {
-    let x = [args.x.clone()];
+    let x = [args.x.clone().unwrap_or_else(|| USUAL_DELAY.to_owned())];
     let groups = [
         (&x[..], UsualGroups::OfPoints),
         (&args.group, UsualGroups::Yes),
