@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tcpexp::{Counted, Selection};
+use tcpexp::{Counted, FLOW_COLUMN, SOURCE_COLUMN, Selection};
 use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, rebinned,
     timeseries_figure, window_panel,
@@ -48,7 +48,7 @@ pub(super) struct TimeseriesArgs {
     panel: Vec<PanelKind>,
 
     /// Name lines by the values of these columns instead of addresses, and omit flows that send
-    /// almost nothing [default: the parameters that differ, if there are several runs]
+    /// almost nothing [default: the parameters that differ, else the files, if there are several runs]
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -151,7 +151,17 @@ impl TimeseriesArgs {
         if !self.group.is_empty() || data.tables().are_of_one_run() {
             return self.group.clone();
         }
-        data.distinguishing_selected()
+        let parameters = data.distinguishing_selected();
+        if !parameters.is_empty() || !data.tables().has_table_of_several_runs() {
+            return parameters;
+        }
+        // Runs without parameters have the names of their files.
+        let file = SOURCE_COLUMN.to_owned();
+        if has_several_flows(data) {
+            vec![FLOW_COLUMN.to_owned(), file]
+        } else {
+            vec![file]
+        }
     }
 
     /// The flows that count, and the width of the bins of rates: `rates in bins of 100 ms`.
@@ -186,6 +196,16 @@ impl TimeseriesArgs {
         }
         notes
     }
+}
+
+/// True if several flows of a run count.
+fn has_several_flows(data: &Selection) -> bool {
+    let columns = [SOURCE_COLUMN, "flow_id"].map(str::to_owned);
+    let counted = data.counted("flows", &columns, &[], &[]);
+    counted.is_ok_and(|counted| {
+        let runs = Levels::of(&counted.frame, &columns[..1]);
+        Levels::of(&counted.frame, &columns).len() > runs.len()
+    })
 }
 
 /// Returns the requested panels, else those default panels that have data.

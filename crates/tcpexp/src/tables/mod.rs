@@ -15,7 +15,7 @@ pub use groups::{Counted, Grouped, UsualGroups};
 pub use run_numbers::RunNumbers;
 pub use selection::Selection;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -98,6 +98,15 @@ impl Tables {
             && !self.entries.iter().any(|entry| entry.is_of_pairs)
     }
 
+    /// True if a table has rows of several runs or files.
+    pub fn has_table_of_several_runs(&self) -> bool {
+        let mut sources: BTreeMap<&str, &str> = BTreeMap::new();
+        let named = self.entries.iter().filter(|entry| !entry.table.is_empty());
+        named
+            .map(|entry| (entry, *sources.entry(&entry.table).or_insert(&entry.source)))
+            .any(|(entry, first)| entry.source != first)
+    }
+
     /// Returns the single files that hold a table other than `table`.
     pub fn files_beside(&self, table: &str) -> Vec<&Path> {
         let beside = self
@@ -150,6 +159,7 @@ impl Tables {
         let parameters: Vec<&String> = read
             .filter(|name| !DatasetTable::has_column(name))
             .collect();
+        let mut checks: Vec<FilterCheck<'_>> = query.filters.iter().map(FilterCheck::of).collect();
         for entry in self.entries.iter().filter(|entry| entry.table == table) {
             let named = |source| Error::Table {
                 path: entry.path.clone(),
@@ -164,11 +174,14 @@ impl Tables {
             if !entry.is_single {
                 for parameter in &parameters {
                     all.agree_on_text(&mut frame, parameter);
-        let mut checks: Vec<FilterCheck<'_>> = query.filters.iter().map(FilterCheck::of).collect();
                 }
             }
             all.append(frame).map_err(named)?;
         }
+        let mut checks = checks.into_iter();
+        checks
+            .try_for_each(FilterCheck::result)
+            .map_err(Error::Filter)?;
         Ok(all)
     }
 
@@ -178,10 +191,6 @@ impl Tables {
             |name: &str| query.tables.is_empty() || query.tables.iter().any(|table| table == name);
         let tables: Vec<_> = all.iter().filter(|(name, _)| asked(name)).collect();
         if tables.is_empty() {
-        let mut checks = checks.into_iter();
-        checks
-            .try_for_each(FilterCheck::result)
-            .map_err(Error::Filter)?;
             let names = all.iter().map(|(name, _)| match *name {
                 "" => "(unnamed)",
                 name => name,
@@ -235,6 +244,7 @@ impl Entry {
         })
     }
 
+    /// Reads the columns of a query, without its filters.
     fn read(&self, query: &Query) -> Result<Frame, tcpexp_table::Error> {
         if let Some(rows) = &self.rows {
             return Ok(rows.clone());
@@ -244,7 +254,6 @@ impl Entry {
         let filtered = query.filters.iter().map(|filter| &filter.column);
         let wanted: BTreeSet<&str> = query
             .required
-    /// Reads the columns of a query, without its filters.
             .iter()
             .chain(&query.optional)
             .chain(filtered)
