@@ -59,11 +59,12 @@ pub fn ecdf_figure(
             // The distribution is 1 above its largest value.
             line.extend([(plot.x.high.max(shown.value(most)), 1.0)]);
             plot.layers.push(Layer::Line(line, stroke));
-            let text = match panels {
-                [_] => format!("{}: median {}", group.label, shown.text(median)),
-                _ => group.label.clone(),
+            let value = match panels {
+                [_] => format!(": median {}", shown.text(median)),
+                _ => String::new(),
             };
-            keys.insert(number, Key::stroke(text, stroke));
+            let key = Key::stroke(group.label.clone(), stroke);
+            keys.insert(number, key.with_value(value));
         }
         plot
     };
@@ -92,6 +93,33 @@ mod tests {
             label: label.to_owned(),
             values: values.into_iter().collect(),
         }
+    }
+
+    #[test]
+    fn long_names_leave_room_for_the_medians() {
+        let names = ["1001", "1002"].map(|port| {
+            format!("[2001:db8:1111:2222:3333:4444:5555:1]:{port} > [2001:db8:aaaa:bbbb:cccc:dddd:eeee:2]:5201")
+        });
+        let groups = vec![
+            group(&names[0], [41e6]),
+            group("[2001:db8::9]:5 > [2001:db8::8]:5201", [42e6]),
+        ];
+        let rtt = Quantity::of_column("rtt_ns");
+        let texts = ecdf_figure(&rtt, &[groups.into()], &SIZE.into())
+            .unwrap()
+            .texts();
+        assert!(
+            texts.contains(": median 41.0 ms") && texts.contains(": median 42.0 ms"),
+            "{texts}"
+        );
+        let groups = names
+            .map(|name| group(&format!("run {name}"), [41e6]))
+            .to_vec();
+        let texts = ecdf_figure(&rtt, &[groups.into()], &SIZE.into())
+            .unwrap()
+            .texts();
+        assert_eq!(texts.matches(": median 41.0 ms").count(), 2, "{texts}");
+        assert!(texts.contains("1001") && texts.contains("1002"), "{texts}");
     }
 
     #[test]

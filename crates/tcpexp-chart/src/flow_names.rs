@@ -168,8 +168,8 @@ impl<'a> Endpoint<'a> {
     /// Reads an endpoint at the beginning of a text, and returns it with what follows.
     fn of(text: &'a str) -> Option<(Self, &'a str)> {
         let word = text.split(' ').next()?;
-        // The name of a group ends in a colon before its median.
-        let endpoint = word.trim_end_matches(':');
+        // A name may be the first of a list.
+        let endpoint = word.trim_end_matches([':', ',']);
         endpoint.parse::<SocketAddr>().ok()?;
         let (host, port) = endpoint.rsplit_once(':')?;
         Some((Self { host, port }, &text[endpoint.len()..]))

@@ -1,6 +1,7 @@
 //! The legend above the panels.
 
 use crate::Error;
+use crate::abbreviated::abbreviated;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
@@ -18,6 +19,8 @@ const SPACE: i32 = 40;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     text: String,
+    /// A value after the text, which is not shortened.
+    value: String,
     sample: Sample,
 }
 
@@ -66,8 +69,15 @@ impl Key {
     fn new(text: impl Into<String>, sample: Sample) -> Self {
         Self {
             text: text.into(),
+            value: String::new(),
             sample,
         }
+    }
+
+    /// Adds a value after the text, which may be shortened before it.
+    #[must_use]
+    pub(crate) fn with_value(self, value: String) -> Self {
+        Self { value, ..self }
     }
 
     /// The text of the entry.
@@ -94,11 +104,19 @@ impl Legend {
         (left, right): (i32, i32),
     ) -> Self {
         // A series without a name is the only one, and needs no key.
-        let keys = keys.into_iter().filter(|key| !key.text.is_empty());
-        let most = right - left - SAMPLE_LENGTH - GAP;
-        let keys = keys.map(|key| {
-            let text = shortened(&key.text, |text| canvas.text_width(text) <= most);
-            Key { text, ..key }
+        let keys = keys.into_iter();
+        let keys = keys.filter(|key| !key.text.is_empty() || !key.value.is_empty());
+        let keys: Vec<Key> = keys.collect();
+        let widest = keys.iter().map(|key| canvas.text_width(&key.value)).max();
+        let most = right - left - SAMPLE_LENGTH - GAP - widest.unwrap_or(0);
+        let names: Vec<&str> = keys.iter().map(|key| key.text.as_str()).collect();
+        let names = abbreviated(&names, |text| canvas.text_width(text) <= most);
+        let keys = keys.iter().zip(names).map(|(key, name)| {
+            let text = name + &key.value;
+            Key {
+                text,
+                ..key.clone()
+            }
         });
         let keys: Vec<Key> = keys.collect();
         let width = |key: &Key| SAMPLE_LENGTH + GAP + canvas.text_width(&key.text);
