@@ -6,6 +6,7 @@ use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::clip::{At, Point};
 use crate::labels::{Bands, GAP, Labels, ROW, shorten_beside, widest};
 use crate::legend::shortened;
+use crate::scene::lines;
 use crate::stroke::Stroke;
 use crate::theme::Ink;
 
@@ -27,6 +28,9 @@ const BESIDE_FIFTHS: i32 = 2;
 /// determine the height of the panel, and the height determines the numbers of the vertical axis.
 /// Names, which may be longer, do not depend on the height.
 const USUAL_BESIDE: i32 = 130;
+
+/// Maximum number of lines of the name of a horizontal axis.
+const NAME_LINES: usize = 3;
 
 /// Length of a mark. A mark shows the time of an event; its length has no meaning.
 const MARK_LENGTH: i32 = 24;
@@ -71,6 +75,8 @@ pub(crate) struct Panel {
     pub(crate) y: Axis,
     x_labels: Labels,
     bands: Bands,
+    /// The lines of the horizontal axis' name.
+    x_name: Vec<String>,
     has_y_labels: bool,
     /// Horizontal position of the vertical axis' name.
     y_name: i32,
@@ -106,6 +112,7 @@ impl Panel {
         Self {
             x_labels: Labels::of(canvas, &x, inside),
             bands: Bands::of(canvas, &x, inside),
+            x_name: x_name(canvas, &x, outer.width()),
             has_y_labels: !axes.shares_y,
             outer_right: outer.right,
             y_name: outer.left + TEXT_HEIGHT / 2,
@@ -122,16 +129,20 @@ impl Panel {
     }
 
     /// Room that the horizontal axis needs below the frame of a panel about `width` wide and `height`
-    /// high.
+    /// high. The labels of its vertical axis take `shared` room in the panel on its left.
     pub(crate) fn below(
         canvas: &Canvas<'_>,
         (x, y): (&AxisSpec, &AxisSpec),
-        (width, height): (i32, i32),
+        (own_width, shared, height): (i32, i32, i32),
     ) -> i32 {
+        let width = own_width + shared;
         let axis = x.axis(ticks(width, TICK_ROOM.0));
         let inside = width - Self::beside(canvas, y, (width, height)).max(USUAL_BESIDE);
         let labels = Labels::of(canvas, &axis, inside).room;
-        TICK_LENGTH + labels + Bands::of(canvas, &axis, inside).room() + ROW
+        let name = x_name(canvas, &axis, own_width).len();
+        let more = i32::try_from(name).unwrap_or(1).max(1) - 1;
+        let name = ROW + more * (TEXT_HEIGHT + 2);
+        TICK_LENGTH + labels + Bands::of(canvas, &axis, inside).room() + name
     }
 
     /// Gives panels in a column the same left and right sides, so that their times align.
@@ -195,8 +206,15 @@ impl Panel {
         }
         canvas.line(&[(left, top), (left, bottom), (right, bottom)], RULE)?;
         if has_x_labels {
-            let x_name = (i32::midpoint(left, right), self.x_name_start() + ROW / 2);
-            canvas.text(&self.x.name, x_name, Align::Centre)?;
+            let mut y = self.x_name_start() + ROW / 2;
+            for line in &self.x_name {
+                // A name wider than the frame stays inside the panel.
+                let half = (canvas.text_width(line) + 1) / 2;
+                let (least, most) = (self.outer_left() + half, self.outer_right - half);
+                let x = i32::midpoint(left, right).min(most).max(least);
+                canvas.text(line, (x, y), Align::Centre)?;
+                y += TEXT_HEIGHT + 2;
+            }
         }
         if !self.has_y_labels {
             return Ok(());
@@ -280,10 +298,22 @@ impl Panel {
         self.frame.bottom + TICK_LENGTH + self.x_labels.room
     }
 
+    /// Left side of the panel with all that is beside it.
+    const fn outer_left(&self) -> i32 {
+        self.y_name - TEXT_HEIGHT / 2
+    }
+
     /// Upper end of the horizontal axis' name.
     fn x_name_start(&self) -> i32 {
         self.labels_end() + self.bands.room()
     }
+}
+
+/// The lines of the name of a horizontal axis of a panel that is `width` wide.
+fn x_name(canvas: &Canvas<'_>, axis: &Axis, width: i32) -> Vec<String> {
+    lines(&axis.name, NAME_LINES, |text| {
+        canvas.text_width(text) <= width
+    })
 }
 
 /// The vertical axis of a panel of about this width and height.

@@ -18,6 +18,8 @@ const BETWEEN: (i32, i32) = (40, 14);
 const BETWEEN_SHARED: i32 = 18;
 /// Height of a title above a panel.
 const TITLE: i32 = TEXT_HEIGHT + 14;
+/// Maximum number of lines of the figure's title.
+const TITLE_LINES: usize = 3;
 /// Minimum width and height of a panel's data area; a figure with less room is an error.
 const MIN_INSIDE: i32 = 120;
 /// Target height of the data area in a figure that may grow: 30 mm for a single panel, 20 mm for
@@ -57,6 +59,8 @@ struct Layout {
     inside: Frame,
     legend: Legend,
     legend_top: i32,
+    /// The lines of the title.
+    title: Vec<String>,
     /// The lines of the note.
     note: Vec<String>,
 }
@@ -163,14 +167,20 @@ impl Scene {
     fn layout(&self, canvas: &Canvas<'_>, style: &Style) -> Layout {
         let (width, height) = Canvas::extent(style.size);
         let sides = (MARGIN, width - MARGIN);
-        let title = if style.title.is_some() { TITLE } else { 0 };
+        let fits = |text: &str| canvas.text_width(text) <= sides.1 - sides.0;
+        let title = style.title.as_deref();
+        let title = title.map_or(Vec::new(), |title| lines(title, TITLE_LINES, fits));
+        let title_height = match i32::try_from(title.len()).unwrap_or(0) {
+            0 => 0,
+            lines => TITLE + (lines - 1) * NOTE_ROW,
+        };
         let legend = Legend::new(canvas, self.keys.iter().cloned(), sides);
-        let legend_top = MARGIN + title;
+        let legend_top = MARGIN + title_height;
         let top = legend_top.saturating_add(legend.height() + MARGIN);
-        let note = style.note.as_deref().map_or(Vec::new(), |note| {
-            let fits = |text: &str| canvas.text_width(text) <= sides.1 - sides.0;
-            wrapped(note, NOTE_ROWS, fits).unwrap_or_else(|| vec![shortened(note, fits)])
-        });
+        let note = style
+            .note
+            .as_deref()
+            .map_or(Vec::new(), |note| lines(note, NOTE_ROWS, fits));
         let note_height = i32::try_from(note.len()).unwrap_or(0) * NOTE_ROW;
         let inside = Frame {
             left: sides.0,
@@ -188,11 +198,8 @@ impl Scene {
 
     fn draw_on(&self, canvas: &Canvas<'_>, style: &Style) -> Result<(), Error> {
         let (width, _) = Canvas::extent(style.size);
+            title,
         let sides = (MARGIN, width - MARGIN);
-        if let Some(title) = &style.title {
-            let at = (width / 2, MARGIN + TEXT_HEIGHT / 2);
-            canvas.text(title, at, Align::Centre)?;
-        }
         let Layout {
             inside,
             legend,
@@ -203,8 +210,13 @@ impl Scene {
         let mut panels = self.panels(canvas, inside);
         // Panels of a single column share their sides, so that their times align.
         if let Some(first) = panels.first().map(Vec::len)
+            title,
             && first == 1
             && panels.iter().all(|row| row.len() == 1)
+        let title_top = MARGIN + TEXT_HEIGHT / 2;
+        for (line, y) in title.iter().zip((title_top..).step_by(NOTE_STEP)) {
+            canvas.text(line, (width / 2, y), Align::Centre)?;
+        }
         {
             let mut flat: Vec<Panel> = panels.into_iter().flatten().collect();
             Panel::align(&mut flat);
@@ -214,7 +226,8 @@ impl Scene {
         for (place, (row, panels)) in self.rows.iter().zip(&panels).enumerate() {
             if let (Some(title), Some(panel)) = (&row.title, panels.first()) {
                 let y = panel.frame.top - row.above() + TITLE / 2 - 2;
-                canvas.text(title, (sides.0, y), Align::Left)?;
+                let fits = |text: &str| canvas.text_width(text) <= sides.1 - sides.0;
+                canvas.text(&shortened(title, fits), (sides.0, y), Align::Left)?;
             }
             for (column, ((_, plot), panel)) in row.plots.iter().zip(panels).enumerate() {
                 plot.draw(canvas, panel, !self.shares_axis_below(place, column))?;
@@ -245,8 +258,8 @@ impl Scene {
                     return Panel::BARE + BETWEEN.1;
                 }
                 let shared = if plot.shares_y { labels } else { 0 };
-                let width = frame.width() + shared - beside(plot);
-                Panel::below(canvas, (&plot.x, &plot.y), (width, most))
+                let width = frame.width() - beside(plot);
+                Panel::below(canvas, (&plot.x, &plot.y), (width, shared, most))
             });
             needs.max().unwrap_or(0)
         };
@@ -318,6 +331,11 @@ impl Row {
 
     /// Frames of the row's panels between the sides of `inside`. The first panel has `labels` more room
     /// than its share.
+/// The text in at most `most` lines that fit; a text that needs more is shortened to one.
+pub(crate) fn lines(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
+    wrapped(text, most, &fits).unwrap_or_else(|| vec![shortened(text, fits)])
+}
+
     fn frames(&self, inside: Frame, mut labels: i32) -> Vec<Frame> {
         let absent = i32::try_from(self.absent).unwrap_or(i32::MAX);
         let shares: i32 = self.plots.iter().map(|(share, _)| share).sum();

@@ -11,7 +11,7 @@ use crate::shared_args::wrong_usage;
 /// Usual widths of one column and of a two-column page in journals, in millimetres.
 const COLUMN_MM: u32 = 85;
 const PAGE_MM: u32 = 178;
-/// Upper limit in millimetres; larger than any paper.
+/// Largest width and height in millimetres; larger than any paper.
 const MAX_MM: u32 = 5_000;
 
 #[derive(clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) struct FigureArgs {
     width: u32,
 
     /// Height in millimetres [default: chosen by the chart]
-    #[arg(long, value_name = "MM", value_parser = clap::value_parser!(u32).range(1..5_000))]
+    #[arg(long, value_name = "MM", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_MM)))]
     #[arg(help_heading = "Appearance")]
     height: Option<u32>,
 
@@ -180,10 +180,10 @@ fn parse_width(text: &str) -> Result<u32, String> {
         _ => {
             let digits = text.strip_suffix("mm").unwrap_or(text).trim();
             let width: u32 = digits.parse().map_err(|_| wrong())?;
-            if (1..MAX_MM).contains(&width) {
+            if (1..=MAX_MM).contains(&width) {
                 Ok(width)
             } else {
-                Err(wrong())
+                Err(format!("a width is from 1 to {MAX_MM} mm"))
             }
         }
     }
@@ -217,8 +217,13 @@ mod tests {
 
     #[test]
     fn a_width_is_a_column_name_or_millimetres() {
-        let widths = ["column", "page", "120", "90mm", "90 mm"].map(parse_width);
-        assert_eq!(widths, [Ok(85), Ok(178), Ok(120), Ok(90), Ok(90)]);
+        let widths = ["column", "page", "120", "90mm", "90 mm", "5000"].map(parse_width);
+        assert_eq!(
+            widths,
+            [Ok(85), Ok(178), Ok(120), Ok(90), Ok(90), Ok(5_000)]
+        );
+        let error = parse_width("5001").unwrap_err();
+        assert_eq!(error, "a width is from 1 to 5000 mm");
         for wrong in ["", "wide", "0", "-5", "8.5cm", "99999"] {
             assert!(parse_width(wrong).is_err(), "{wrong}");
         }
