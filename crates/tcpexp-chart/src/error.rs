@@ -62,6 +62,18 @@ pub enum Error {
         /// Number of series, pooled series counted as one.
         series: usize,
     },
+    /// The names beside the ends of lines need more height than their panel has.
+    #[error(
+        "a figure of {} mm by {} mm has no room for {labels} names beside the ends of lines: make it higher, or use \
+         a legend",
+        size.width_mm, size.height_mm
+    )]
+    Labels {
+        /// Requested size.
+        size: FigureSize,
+        /// Number of names in the panel.
+        labels: usize,
+    },
     /// The image has no pixels, or more than memory can hold.
     #[error("cannot make a picture of {width} by {height} pixels")]
     Pixels {

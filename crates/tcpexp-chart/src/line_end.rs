@@ -15,6 +15,9 @@ const SAMPLE: (i32, u32) = (40, 5);
 /// Room between the panel and a name.
 const BEFORE_NAME: i32 = END_RULE + SAMPLE.0 + GAP;
 
+/// Distance of two names.
+const STEP: i32 = TEXT_HEIGHT + 6;
+
 /// Names take at most this part of the width: a third.
 const MOST_OF_WIDTH: i32 = 3;
 
@@ -36,6 +39,14 @@ impl LineEnd {
         let most = outer_width / MOST_OF_WIDTH;
         let room = |width: i32| (BEFORE_NAME + width).min(most);
         widths.max().map_or(0, room)
+    }
+
+    /// Height that the names need beside their panel.
+    pub(crate) fn height(ends: &[Self]) -> i32 {
+        let steps = i32::try_from(ends.len())
+            .unwrap_or(i32::MAX)
+            .saturating_sub(1);
+        steps.saturating_mul(STEP).max(0)
     }
 
     /// Draws the names of lines right of the frame, each joined to the end of its line by a rule and a
@@ -82,7 +93,6 @@ impl LineEnd {
 
 /// Heights nearest to the `wanted` ones, in ascending order, at least a line of text apart.
 fn apart(wanted: &[i32], (top, bottom): (i32, i32)) -> Vec<i32> {
-    const STEP: i32 = TEXT_HEIGHT + 6;
     let mut heights = Vec::with_capacity(wanted.len());
     let mut least = top;
     for &height in wanted {

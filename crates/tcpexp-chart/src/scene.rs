@@ -155,11 +155,17 @@ impl Scene {
         };
         let rows = self.rows.iter().zip(&panels);
         // All panels of a row have the same height.
-        let firsts = rows.filter_map(|(row, panels)| row.plots.first().zip(panels.first()));
-        let missing = firsts.map(|((_, plot), panel)| {
+        let firsts = rows.filter_map(|(row, panels)| {
+            let (_, plot) = row.plots.first()?;
+            Some((row, plot, panels.first()?))
+        });
+        let missing = firsts.map(|(row, plot, panel)| {
             // Each name of a slot takes a line.
             let names = plot.y.slot_count().saturating_mul(ROW);
-            (good.max(names) - panel.frame.height()).max(0)
+            let ends = row.plots.iter();
+            let ends = ends.map(|(_, plot)| LineEnd::height(&plot.ends)).max();
+            let least = good.max(names).max(ends.unwrap_or(0));
+            (least - panel.frame.height()).max(0)
         });
         missing.fold(0, i32::saturating_add)
     }
@@ -192,31 +198,31 @@ impl Scene {
             inside,
             legend,
             legend_top,
+            title,
             note,
         }
     }
 
     fn draw_on(&self, canvas: &Canvas<'_>, style: &Style) -> Result<(), Error> {
         let (width, _) = Canvas::extent(style.size);
-            title,
         let sides = (MARGIN, width - MARGIN);
         let Layout {
             inside,
             legend,
             legend_top,
+            title,
             note,
         } = self.layout(canvas, style);
-        legend.draw(canvas, legend_top)?;
-        let mut panels = self.panels(canvas, inside);
-        // Panels of a single column share their sides, so that their times align.
-        if let Some(first) = panels.first().map(Vec::len)
-            title,
-            && first == 1
-            && panels.iter().all(|row| row.len() == 1)
         let title_top = MARGIN + TEXT_HEIGHT / 2;
         for (line, y) in title.iter().zip((title_top..).step_by(NOTE_STEP)) {
             canvas.text(line, (width / 2, y), Align::Centre)?;
         }
+        legend.draw(canvas, legend_top)?;
+        let mut panels = self.panels(canvas, inside);
+        // Panels of a single column share their sides, so that their times align.
+        if let Some(first) = panels.first().map(Vec::len)
+            && first == 1
+            && panels.iter().all(|row| row.len() == 1)
         {
             let mut flat: Vec<Panel> = panels.into_iter().flatten().collect();
             Panel::align(&mut flat);
@@ -305,14 +311,29 @@ impl Scene {
 
     fn check_room(&self, panels: &[Vec<Panel>], size: FigureSize) -> Result<(), Error> {
         let least = panels.iter().flatten().map(Panel::room).min();
-        if least.is_some_and(|room| room >= MIN_INSIDE) {
-            return Ok(());
+        if least.is_none_or(|room| room < MIN_INSIDE) {
+            return Err(Error::TooSmall {
+                size,
+                series: self.keys.len(),
+            });
         }
-        Err(Error::TooSmall {
-            size,
-            series: self.keys.len(),
-        })
+        let rows = self.rows.iter().zip(panels);
+        let with_ends = rows.flat_map(|(row, panels)| row.plots.iter().zip(panels));
+        for ((_, plot), panel) in with_ends {
+            if LineEnd::height(&plot.ends) > panel.frame.height() {
+                return Err(Error::Labels {
+                    size,
+                    labels: plot.ends.len(),
+                });
+            }
+        }
+        Ok(())
     }
+}
+
+/// The text in at most `most` lines that fit; a text that needs more is shortened to one.
+pub(crate) fn lines(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
+    wrapped(text, most, &fits).unwrap_or_else(|| vec![shortened(text, fits)])
 }
 
 impl Row {
@@ -331,11 +352,6 @@ impl Row {
 
     /// Frames of the row's panels between the sides of `inside`. The first panel has `labels` more room
     /// than its share.
-/// The text in at most `most` lines that fit; a text that needs more is shortened to one.
-pub(crate) fn lines(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
-    wrapped(text, most, &fits).unwrap_or_else(|| vec![shortened(text, fits)])
-}
-
     fn frames(&self, inside: Frame, mut labels: i32) -> Vec<Frame> {
         let absent = i32::try_from(self.absent).unwrap_or(i32::MAX);
         let shares: i32 = self.plots.iter().map(|(share, _)| share).sum();
@@ -402,5 +418,82 @@ impl Plot {
             canvas.text(&title, at, Align::Centre)?;
         }
         LineEnd::draw(canvas, panel, &self.ends)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AxisStyle;
+    use crate::stroke::Stroke;
+    use crate::theme::Ink;
+
+    const SIZE: FigureSize = FigureSize {
+        width_mm: 85,
+        height_mm: 60,
+    };
+
+    fn scene(x_name: &str, labels: usize) -> Scene {
+        let axis = |name: &str| AxisSpec::values(name, (0.0, 1.0), &AxisStyle::default());
+        let mut plot = Plot::new(axis(x_name), axis("share"));
+        plot.ends = (0..labels)
+            .map(|label| LineEnd {
+                at: (1.0, 0.5),
+                name: format!("line {label}"),
+                stroke: Stroke::solid(Ink::Series(label), 2),
+            })
+            .collect();
+        Scene {
+            rows: vec![plot.into()],
+            ..Scene::default()
+        }
+    }
+
+    #[test]
+    fn a_long_title_and_a_long_name_of_an_axis_take_several_lines() {
+        let words = |word: &str| vec![word; 24].join(" ");
+        let style = Style {
+            title: Some(words("title")),
+            ..Style::from(SIZE)
+        };
+        let texts = scene(&words("axis"), 0).draw(&style).unwrap().texts();
+        let count = |word: &str| {
+            let lines = texts.split(" | ").filter(|text| text.contains(word));
+            (lines.count(), texts.matches(word).count())
+        };
+        let (lines, words) = count("title");
+        assert!(lines > 1 && words == 24, "{texts}");
+        let (lines, words) = count("axis");
+        assert!(lines > 1 && words == 24, "{texts}");
+    }
+
+    #[test]
+    fn a_title_that_needs_too_many_lines_is_shortened() {
+        let style = Style {
+            title: Some("t".repeat(300)),
+            ..Style::from(SIZE)
+        };
+        let texts = scene("x", 0).draw(&style).unwrap().texts();
+        assert!(
+            texts.contains("tt…") && !texts.contains(&"t".repeat(150)),
+            "{texts}"
+        );
+    }
+
+    #[test]
+    fn names_beside_lines_have_room_or_are_an_error() {
+        let style = Style::from(SIZE);
+        assert!(scene("x", 8).draw(&style).is_ok());
+        let error = scene("x", 30).draw(&style).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "a figure of 85 mm by 60 mm has no room for 30 names beside the ends of lines: make it higher, or use a \
+             legend"
+        );
+        let grows = Style {
+            may_grow: true,
+            ..style
+        };
+        assert!(scene("x", 30).draw(&grows).is_ok());
     }
 }
