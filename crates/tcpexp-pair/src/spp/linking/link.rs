@@ -45,7 +45,7 @@ pub(in crate::spp) trait Listener {
     /// A packet passed `point` in a flow that the other point has not shown yet, and that had few
     /// packets before it.
     fn strayed(&mut self, point: Point, sighting: &Sighting);
-    /// A flow table shed a part of a linked flow: its packets may be in another flow.
+    /// A flow table may have ended a linked flow early: its packets may be in another flow.
     fn broken(&mut self, flow: FlowId);
     /// A linked flow ended at both points.
     fn ended(&mut self, flow: FlowId);
@@ -61,8 +61,6 @@ pub(in crate::spp) struct Linker {
     /// Flows that hold back packets, if addresses are translated.
     holders: [Holders; 2],
     held: usize,
-    /// True if a flow table has shed flows.
-    sheds: bool,
     next: FlowId,
     unpaired: [Unpaired; 2],
     /// Number of packets dropped before their flow was found at the other point, by
@@ -79,7 +77,6 @@ impl Linker {
             by_key: Default::default(),
             holders: Default::default(),
             held: 0,
-            sheds: false,
             next: FlowId(0),
             unpaired: Default::default(),
             not_held: [0; 2],
@@ -159,14 +156,86 @@ impl Linker {
         match &self.flows[point.index()][sighting.slot.index()].state {
             State::Linked(linked) => out.seen(point, linked.event(sighting)),
             State::Waiting(_) => self.wait(point, sighting, out),
+            State::Parted(linked) => self.see_parted(point, sighting, *linked, out),
             State::Free => {}
+        }
+    }
+
+    /// Takes in a packet of a flow that has ended at the other point. A flow that began there since
+    /// then is this one, which had a silence as long as its timeout at one point only.
+    #[cold]
+    fn see_parted(
+        &mut self,
+        point: Point,
+        sighting: &Sighting,
+        linked: Linked,
+        out: &mut impl Listener,
+    ) {
+        let slot = sighting.slot;
+        let Some((next, same_initiator)) = self.successor(point, slot) else {
+            out.seen(point, linked.event(sighting));
+            return;
+        };
+        match point {
+            Point::Src if self.holds_all(next) => {
+                self.rejoin(slot, next, same_initiator, linked, out);
+            }
+            // Results have the flow numbers of the source, where this is a new flow.
+            _ => self.link(point, slot, next, same_initiator, out),
+        }
+        self.see(point, sighting, out);
+    }
+
+    /// Returns the flow that began at the other point after the flow in `slot` ended there, if it is
+    /// the same flow, and whether both points agree on the initiator.
+    fn successor(&self, point: Point, slot: Slot) -> Option<(Slot, bool)> {
+        let ours = &self.flows[point.index()][slot.index()];
+        let other = point.opposite().index();
+        let next = *self.by_key[other].get(&ours.key)?;
+        let theirs = &self.flows[other][next.index()];
+        (matches!(theirs.state, State::Waiting(_)) && theirs.may_be(ours))
+            .then_some((next, theirs.initiator == ours.initiator))
+    }
+
+    /// True if the flow in this slot of the destination holds back all packets so far.
+    fn holds_all(&self, slot: Slot) -> bool {
+        let state = &self.flows[Point::Dst.index()][slot.index()].state;
+        matches!(state, State::Waiting(waiting) if waiting.dropped == [0; 2])
+    }
+
+    /// Adds the flow `next` of the destination to the pair of the flow in `slot` of the source.
+    fn rejoin(
+        &mut self,
+        slot: Slot,
+        next: Slot,
+        same_initiator: bool,
+        linked: Linked,
+        out: &mut impl Listener,
+    ) {
+        let waiting = self.stop_waiting(Point::Dst, next, out);
+        let at_dst = Linked {
+            forward_is: if same_initiator {
+                linked.forward_is
+            } else {
+                linked.forward_is.opposite()
+            },
+            partner: slot,
+            ..linked
+        };
+        let at_src = Linked {
+            partner: next,
+            ..linked
+        };
+        self.flows[Point::Src.index()][slot.index()].state = State::Linked(at_src);
+        self.flows[Point::Dst.index()][next.index()].state = State::Linked(at_dst);
+        for sighting in &waiting.held {
+            out.seen(Point::Dst, at_dst.event(sighting));
         }
     }
 
     /// Notes that the flow table of `point` shed the flow in `slot`.
     pub(in crate::spp) fn shed(&mut self, point: Point, slot: Slot, out: &mut impl Listener) {
-        self.sheds = true;
-        if let State::Linked(linked) = self.flows[point.index()][slot.index()].state {
+        if let Some(linked) = self.flows[point.index()][slot.index()].link() {
             out.broken(linked.flow);
         }
     }
@@ -187,7 +256,7 @@ impl Linker {
                 unpaired.packets += waiting.packets;
             }
             // No counterpart is left that could report the end later.
-            State::Linked(linked) if linked.partner.is_none() => out.ended(linked.flow),
+            State::Parted(linked) => out.ended(linked.flow),
             State::Linked(_) | State::Free => {}
         }
         // A later flow with these endpoints may have replaced the entry.
@@ -198,20 +267,17 @@ impl Linker {
 
     /// Frees the counterpart of the flow in `slot` for another flow.
     fn part(&mut self, point: Point, slot: Slot) {
-        let State::Linked(Linked {
-            flow,
-            partner: Some(partner),
-            ..
-        }) = self.flows[point.index()][slot.index()].state
+        let State::Linked(Linked { flow, partner, .. }) =
+            self.flows[point.index()][slot.index()].state
         else {
             return;
         };
-        if let State::Linked(other) =
-            &mut self.flows[point.opposite().index()][partner.index()].state
-            // The counterpart may be linked to a later flow by now.
-            && other.flow == flow
+        let state = &mut self.flows[point.opposite().index()][partner.index()].state;
+        if let State::Linked(other) = *state
+            // The counterpart may be linked to a later flow by now, also in the same pair.
+            && (other.flow, other.partner) == (flow, slot)
         {
-            other.partner = None;
+            *state = State::Parted(other);
         }
     }
 
@@ -247,8 +313,18 @@ impl Linker {
         if packets == 1
             && let Some((partner, same_initiator)) = self.counterpart(point, slot)
         {
-            self.link(point, slot, partner, same_initiator, out);
-            return;
+            let theirs = &self.flows[point.opposite().index()][partner.index()];
+            match theirs.state {
+                State::Parted(before) => {
+                    // The next packet there shows whether that flow continues. If so, packets in
+                    // flight are in it.
+                    out.broken(before.flow);
+                }
+                _ => {
+                    self.link(point, slot, partner, same_initiator, out);
+                    return;
+                }
+            }
         }
         if packets <= STRAYS {
             out.strayed(point, sighting);
@@ -258,15 +334,15 @@ impl Linker {
         }
     }
 
-    /// Returns the flow with the same endpoints at the other point, and whether both points agree
-    /// on the initiator.
+    /// Returns the flow with the same endpoints at the other point, if it has no counterpart or its
+    /// counterpart has ended, and whether both points agree on the initiator.
     fn counterpart(&self, point: Point, slot: Slot) -> Option<(Slot, bool)> {
         let ours = &self.flows[point.index()][slot.index()];
         let other = point.opposite().index();
         let partner = *self.by_key[other].get(&ours.key)?;
         let theirs = &self.flows[other][partner.index()];
-        (theirs.is_free() && ours.may_be(theirs))
-            .then_some((partner, theirs.initiator == ours.initiator))
+        let is_free = matches!(theirs.state, State::Waiting(_) | State::Parted(_));
+        (is_free && ours.may_be(theirs)).then_some((partner, theirs.initiator == ours.initiator))
     }
 
     /// Searches for the counterpart of a flow by the mark of one packet, which no other flow of the
@@ -309,10 +385,11 @@ impl Linker {
             Point::Src => [slot, partner],
             Point::Dst => [partner, slot],
         };
-        let is_linked = |state: &State| matches!(state, State::Linked(_));
-        let was_linked = Point::BOTH
-            .iter()
-            .any(|p| is_linked(&self.flows[p.index()][slots[p.index()].index()].state));
+        let was_linked = Point::BOTH.iter().any(|p| {
+            self.flows[p.index()][slots[p.index()].index()]
+                .link()
+                .is_some()
+        });
         let waiting = Point::BOTH.map(|point| self.stop_waiting(point, slots[point.index()], out));
         let locals = Point::BOTH.map(|p| &self.flows[p.index()][slots[p.index()].index()]);
         let forward_is = names(locals, same_initiator);
@@ -324,7 +401,7 @@ impl Linker {
         );
         // The sample of the first pass may include no packet of these hosts.
         let path_direction = known.unwrap_or_else(|| way_by_time(&waiting, forward_is));
-        let is_partial = self.sheds && was_linked || locals.iter().any(|local| local.may_resume);
+        let is_partial = was_linked || locals.iter().any(|local| local.may_resume);
         let began = locals.map(|local| local.initiator_known == InitiatorKnown::Syn);
         let flow = self.next;
         self.next = FlowId(flow.0 + 1);
@@ -360,7 +437,7 @@ impl Linker {
                 flow,
                 forward_is: forward_is[point.index()],
                 path_direction,
-                partner: Some(slots[point.opposite().index()]),
+                partner: slots[point.opposite().index()],
             };
             self.flows[point.index()][slots[point.index()].index()].state = State::Linked(linked);
             for sighting in &waiting.held {
@@ -374,7 +451,7 @@ impl Linker {
         let state = &mut self.flows[point.index()][slot.index()].state;
         let waiting = match std::mem::replace(state, State::Free) {
             State::Waiting(waiting) => *waiting,
-            State::Linked(before) => {
+            State::Linked(before) | State::Parted(before) => {
                 out.ended(before.flow);
                 Waiting::default()
             }

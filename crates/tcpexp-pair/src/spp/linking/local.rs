@@ -44,18 +44,17 @@ impl Local {
         }
     }
 
-    /// True if the flow has no counterpart, or its counterpart has ended.
-    pub(in crate::spp) fn is_free(&self) -> bool {
+    /// The link of a flow that was found at both points.
+    pub(in crate::spp) fn link(&self) -> Option<&Linked> {
         match &self.state {
-            State::Free => false,
-            State::Waiting(_) => true,
-            State::Linked(linked) => linked.partner.is_none(),
+            State::Linked(linked) | State::Parted(linked) => Some(linked),
+            State::Waiting(_) | State::Free => None,
         }
     }
 
     /// True if `other`, with the same endpoints, may be this new connection.
     pub(in crate::spp) fn may_be(&self, other: &Self) -> bool {
-        let was_another = matches!(other.state, State::Linked(_));
+        let was_another = other.link().is_some();
         let mut isns = self.isn.iter().zip(&other.isn);
         isns.all(|isns| match isns {
             // Connections between the same endpoints have different initial sequence numbers (RFC
@@ -72,7 +71,7 @@ impl Local {
     pub(in crate::spp) fn held(&self, mark: &Mark) -> Option<&Sighting> {
         match &self.state {
             State::Waiting(waiting) => waiting.held.iter().find(|held| held.mark == *mark),
-            State::Free | State::Linked(_) => None,
+            State::Free | State::Linked(_) | State::Parted(_) => None,
         }
     }
 
@@ -98,6 +97,8 @@ pub(in crate::spp) enum State {
     Waiting(Box<Waiting>),
     /// Found at both points.
     Linked(Linked),
+    /// Found at both points, but ended at the other.
+    Parted(Linked),
 }
 
 #[derive(Debug, Default)]
@@ -117,8 +118,8 @@ pub(in crate::spp) struct Linked {
     pub(in crate::spp) forward_is: Direction,
     /// Way of the pair's forward direction.
     pub(in crate::spp) path_direction: PathDirection,
-    /// Slot at the other point, until the flow ends there.
-    pub(in crate::spp) partner: Option<Slot>,
+    /// Slot at the other point; of another flow once this one has ended there.
+    pub(in crate::spp) partner: Slot,
 }
 
 impl Linked {

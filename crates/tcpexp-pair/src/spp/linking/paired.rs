@@ -59,7 +59,8 @@ pub(in crate::spp) struct Found {
     /// True if the point captured the SYN, by [`Point::index`](crate::spp::Point::index): no earlier
     /// packet left unseen.
     pub(in crate::spp) began: [bool; 2],
-    /// True if packets of the flow may be in another one, because a flow table shed a part of it.
+    /// True if packets of the flow may be in another one, because a flow table shed a part of it, or
+    /// because the flow had a silence as long as its timeout at one point only.
     pub(in crate::spp) is_partial: bool,
     /// Packets dropped before the flow was linked, by point and direction.
     pub(in crate::spp) dropped: [[u64; 2]; 2],

@@ -43,7 +43,7 @@ pub(in crate::spp) struct Pair {
     /// Largest error of a sample; zero before the first.
     rtt_error: [TimeDelta; 2],
     span: Option<(Timestamp, Timestamp)>,
-    /// True if packets may be in another flow, because a flow table shed a part of this one, or may
+    /// True if packets may be in another flow, because a flow table ended this one early, or may
     /// still arrive, because they are given up before their time.
     pub(in crate::spp) is_partial: bool,
 }

@@ -4,6 +4,7 @@ mod ends;
 mod many_flows;
 mod missed;
 mod recurring;
+mod silences;
 mod super_packets;
 
 use std::convert::Infallible;
