@@ -91,21 +91,7 @@ impl Ranges {
         let (start, end) = self.range(&sighting.mark);
         self.largest_arrived_bytes = self.largest_arrived_bytes.max(sighting.mark.length);
         let latest = usual.latest_departure(sighting.at);
-        let may_be = |piece: &Piece| {
-            // TSO copies acknowledgment number and timestamps to each piece, and GRO merges only
-            // segments that agree in them (Linux `tcp_gro_receive`). The sequence number changes.
-            piece.mark.words[1..] == sighting.mark.words[1..]
-                && piece.departure.at <= latest
-                && !usual.is_over(piece.departure.at, sighting.at)
-                // Bytes that arrive again are a duplicate, or left again unseen.
-                && !piece.has(start, end)
-                && piece.may_show_id(start, sighting.mark.ip_id)
-        };
-        let carriers: Vec<Place> = self
-            .overlapping(start, end)
-            .filter(|(_, piece)| may_be(piece))
-            .map(|(place, _)| place)
-            .collect();
+        let carriers = self.carriers(start, end, sighting, usual);
         let mut last: Vec<Place> = carriers
             .iter()
             .copied()
@@ -143,6 +129,39 @@ impl Ranges {
                 Outcome::Ambiguous
             }
         }
+    }
+
+    /// Marks the departures that an arrival may be of as ambiguous, because it may as well be of an
+    /// earlier departure.
+    pub(in crate::spp) fn doubt_like(&mut self, sighting: &Sighting, usual: &UsualOwds) {
+        let (start, end) = self.range(&sighting.mark);
+        let carriers = self.carriers(start, end, sighting, usual);
+        self.doubt(&carriers);
+    }
+
+    /// The departures that an arrival of the bytes from `start` to `end` may be of.
+    fn carriers(
+        &self,
+        start: StreamOffset,
+        end: StreamOffset,
+        sighting: &Sighting,
+        usual: &UsualOwds,
+    ) -> Vec<Place> {
+        let latest = usual.latest_departure(sighting.at);
+        let may_be = |piece: &Piece| {
+            // TSO copies acknowledgment number and timestamps to each piece, and GRO merges only
+            // segments that agree in them (Linux `tcp_gro_receive`). The sequence number changes.
+            piece.mark.words[1..] == sighting.mark.words[1..]
+                && piece.departure.at <= latest
+                && !usual.is_over(piece.departure.at, sighting.at)
+                // Bytes that arrive again are a duplicate, or left again unseen.
+                && !piece.has(start, end)
+                && piece.may_show_id(start, sighting.mark.ip_id)
+        };
+        self.overlapping(start, end)
+            .filter(|(_, piece)| may_be(piece))
+            .map(|(place, _)| place)
+            .collect()
     }
 
     /// True if an arrival that begins at `start` may be cut from one of `carriers` there: the byte

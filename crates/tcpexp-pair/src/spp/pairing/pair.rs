@@ -248,22 +248,26 @@ impl Pair {
         &mut self.ranges.get_or_insert_default()[direction.index()]
     }
 
-    /// Matches arriving data; `is_copy` is true if it repeats a recent arrival. Returns the outcome
-    /// and the number of packets on the path.
+    /// Matches arriving data; `before` is the time of a recent arrival that it repeats. Returns the
+    /// outcome and the number of packets on the path.
     pub(in crate::spp) fn arrive_by_range(
         &mut self,
         direction: Direction,
         sighting: &Sighting,
         usual: &UsualOwds,
-        is_copy: bool,
+        before: Option<Timestamp>,
     ) -> (Outcome<Departure>, u64) {
         let ranges = &mut self.ranges.get_or_insert_default()[direction.index()];
         let counts = &mut self.counts[direction.index()];
-        // A retransmission in flight may hold the bytes of which this is a copy.
-        let outcome = if is_copy {
-            Outcome::Unknown
-        } else {
-            ranges.arrive(sighting, usual, |settled| counts.settle_matched(settled))
+        let outcome = match before {
+            // A retransmission in flight may hold the bytes of which this is a copy.
+            Some(before) => {
+                if sighting.mark.may_be_sent_again_after(sighting.at - before) {
+                    ranges.doubt_like(sighting, usual);
+                }
+                Outcome::Unknown
+            }
+            None => ranges.arrive(sighting, usual, |settled| counts.settle_matched(settled)),
         };
         (outcome, ranges.packets_in(sighting.mark.length))
     }

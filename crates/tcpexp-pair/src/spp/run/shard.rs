@@ -271,8 +271,8 @@ impl Shard {
         let usual = if is_alone { usual } else { usual.none() };
         let (outcome, packets) = if sighting.mark.by_range {
             // An exact match takes its departure out, so only a range can match a copy again.
-            let is_copy = recent.contains(identity);
-            pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
+            let before = recent.time_of(identity);
+            pair.arrive_by_range(event.direction, sighting, &usual, before)
         } else {
             (self.in_flight[path_direction].arrive(event, &usual), 1)
         };

@@ -86,6 +86,18 @@ fn arrival_with_a_damaged_length_is_not_part_of_the_next_packet() {
 }
 
 #[test]
+fn retransmission_that_equals_a_recent_arrival_is_not_lost() {
+    assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
+        both 1.0000 > 2501:3501(1000) ack 501 id 0
+        both 1.2000 > 2501:3501(1000) ack 501 id 0
+    ")), @r"
+    delivered 0.0 10.0
+    ambiguous - 210.0
+    ambiguous 200.0 -
+    ");
+}
+
+#[test]
 fn part_of_a_super_packet_is_found_after_a_lost_part() {
     assert_snapshot!(fates_within_connection(&format!("{SUPER_PACKET}
         src 1.0000 > 2501:5501(3000) ack 501 id 1002 ts 7 8
