@@ -79,10 +79,10 @@ impl Marker {
                     // SYN takes a sequence number (RFC 9293, section 3.4), so data in it does not
                     // start at `seq`.
                     by_range: self.recut && length > 0 && !tcp.flags.syn(),
-                    kind: if tcp.flags.syn() || tcp.flags.fin() {
-                        Kind::Control
-                    } else {
-                        Kind::Segment
+                    kind: match (tcp.flags.syn(), tcp.flags.fin()) {
+                        (true, _) => Kind::Syn,
+                        (false, true) => Kind::Fin,
+                        (false, false) => Kind::Segment,
                     },
                     ..Mark::new([seq, ack, tsval, tsecr], length, ip_id, rest)
                 }
@@ -114,8 +114,10 @@ enum Kind {
     Datagram,
     /// A TCP segment with neither SYN nor FIN.
     Segment,
-    /// A TCP segment with SYN or FIN.
-    Control,
+    /// A TCP segment with SYN.
+    Syn,
+    /// A TCP segment with FIN, without SYN.
+    Fin,
 }
 
 /// The values that identify a packet within its flow.
@@ -172,7 +174,12 @@ impl Mark {
     /// FIN (RFC 9293, section 3.4).
     pub(in crate::spp) fn sequence_bytes(&self) -> u32 {
         self.length
-            .saturating_add(u32::from(self.kind == Kind::Control))
+            .saturating_add(u32::from(matches!(self.kind, Kind::Syn | Kind::Fin)))
+    }
+
+    /// True for a TCP segment with SYN.
+    pub(in crate::spp) fn is_syn(&self) -> bool {
+        self.kind == Kind::Syn
     }
 
     /// Sequence number of the first byte of a TCP segment.

@@ -196,14 +196,11 @@ impl Setting {
                 Direction::Reverse => found.path_direction.opposite(),
             };
             let upstream = path_direction.upstream().index();
-            let longest = self.max_owd[path_direction.index()];
             let is_tcp = found.flow.protocol == Protocol::Tcp;
-            // The sample may not include the longest delay, and TCP retransmits.
-            let again = if is_tcp { longest } else { TimeDelta::ZERO };
             let covered_from = match (found.way_is_known, found.began[upstream]) {
                 (false, _) => Timestamp::MAX,
                 (true, true) => Timestamp::MIN,
-                (true, false) => self.spans[upstream].0 + longest + again,
+                (true, false) => self.covered_from(path_direction, is_tcp),
             };
             let repetition = if is_tcp {
                 Repetition::Retransmitted(LatestOwds::default())
@@ -212,6 +209,24 @@ impl Setting {
             };
             Stream::new(covered_from, repetition)
         })
+    }
+
+    /// Time after which every arrival was captured upstream, whatever that capture shows.
+    fn covered_from(&self, path_direction: PathDirection, is_tcp: bool) -> Timestamp {
+        let longest = self.max_owd[path_direction.index()];
+        // The sample may not include the longest delay, and TCP retransmits.
+        let again = if is_tcp { longest } else { TimeDelta::ZERO };
+        self.spans[path_direction.upstream().index()].0 + longest + again
+    }
+
+    /// True if a SYN that arrived at `at` may have left before the upstream capture began, even if that
+    /// capture shows the SYN: it may be a retransmission.
+    pub(in crate::spp) fn may_be_earlier_syn(
+        &self,
+        path_direction: PathDirection,
+        at: Timestamp,
+    ) -> bool {
+        at < self.covered_from(path_direction, true)
     }
 
     /// Initial state of the spacing of a flow's directions; `None` where nothing needs it.

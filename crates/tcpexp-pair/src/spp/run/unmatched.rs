@@ -25,7 +25,8 @@ pub(super) fn fate_without_departure(
             Fate::Duplicate
         };
     }
-    if setting.may_have_left_outside(event.path_direction, *at, stream) {
+    let is_earlier_syn = || mark.is_syn() && setting.may_be_earlier_syn(event.path_direction, *at);
+    if setting.may_have_left_outside(event.path_direction, *at, stream) || is_earlier_syn() {
         return Fate::Outside;
     }
     let may_have_other_numbers = pair.is_unrelated() && pair.departed[event.direction.index()] > 0;

@@ -61,6 +61,32 @@ fn arrival_that_may_have_left_after_the_upstream_capture_ended_is_outside() {
 }
 
 #[test]
+fn syn_sent_before_the_capture_began_is_outside_although_its_retransmission_is_captured() {
+    // The capture at the source begins at 1.4 s.
+    let mut text = String::new();
+    for number in 0..50_u32 {
+        let (at, start) = (1.4 + 0.009_871 * f64::from(number), 501 + 100 * number);
+        let (end, id) = (start + 100, 1 + number);
+        for line in [
+            format!("{at:.6} > {start}:{end}(100) ack 701 id {id}"),
+            format!("{:.6} < 701:701(0) ack {end} id {id}", at + 0.011),
+        ] {
+            writeln!(text, "both {line}").unwrap();
+        }
+    }
+    text += "
+        dst 1.000 > S id 7 flow 2
+        dst 1.001 < S. id 8 flow 2
+        both 1.500 > S id 9 flow 2
+        dst 1.600 > S id 10 flow 2
+        both 1.700 > 1:101(100) ack 1 id 11 flow 2
+    ";
+    let fates = fates(&text);
+    assert!(fates.contains("outside - 0.0"), "{fates}");
+    assert!(fates.contains("unseen - 600.0"), "{fates}");
+}
+
+#[test]
 fn packets_queued_when_the_downstream_capture_ends_are_not_lost() {
     // One-way delays of 10 ms. Then 20 segments leave at once and arrive 2 ms apart, and both captures
     // end: the source's with the last segment, the destination's while segments wait in the queue.
