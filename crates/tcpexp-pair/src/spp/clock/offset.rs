@@ -88,8 +88,9 @@ impl Offset {
     /// Maximum error of [`middle`](Self::middle); `None` if all packets went one way, so that the
     /// offset is unbounded, or if the fastest packets contradict each other.
     pub fn error(&self) -> Option<TimeDelta> {
-        let (lower, upper) = (self.lower?, self.upper?);
-        Some(TimeDelta::from_nanos((upper - lower).as_nanos() / 2))
+        let apart = self.upper? - self.lower?;
+        let half = TimeDelta::from_nanos(apart.as_nanos() / 2);
+        Some(half).filter(|_| apart >= TimeDelta::ZERO)
     }
 
     /// Builds the offset from its bounds.
@@ -233,5 +234,7 @@ mod tests {
         let a_lot = [Some(micros(20)), Some(micros(-5_000))];
         let found = assumed(micros(0)).settled(a_lot, &DelayError::default(), false);
         assert_eq!(found.error(), None);
+        let crossed = Offset::between(Some(micros(20)), Some(micros(19)));
+        assert_eq!(crossed.error(), None);
     }
 }
