@@ -97,7 +97,7 @@ impl TickMeter {
         }
         // Each gap is a multiple of the tick, so the tick divides their greatest common divisor.
         let divisor = self.gaps_ns.iter().copied().fold(0, greatest_divisor);
-        let divisor = if self.is_by_chance(divisor) {
+        let divisor = if self.is_by_chance(divisor) || self.is_backoff(divisor) {
             TICK_OF_CAPTURES.as_nanos()
         } else {
             divisor
@@ -130,6 +130,24 @@ impl TickMeter {
         let least = self.gaps_ns.iter().min().copied();
         let periods = self.gaps_ns.iter().filter(|gap| Some(**gap) == least);
         self.zero_gaps == 0 && periods.count() * 4 >= self.gaps_ns.len() * 3
+    }
+
+    /// True if each gap is twice as long as the one before, as between retransmissions whose timeout
+    /// doubles (RFC 6298, section 5.5), so that `divisor_ns` is a timeout and not a tick. The capture
+    /// may have missed some of these packets.
+    fn is_backoff(&self, divisor_ns: i64) -> bool {
+        let mut doubled = 0;
+        let mut continues = |gap_ns: &i64| {
+            // A gap spans the timeouts of successive powers of two.
+            let timeouts = gap_ns / divisor_ns;
+            let (first, last) = (
+                timeouts.trailing_zeros(),
+                i64::BITS - timeouts.leading_zeros(),
+            );
+            let before = std::mem::replace(&mut doubled, last);
+            first == before && timeouts.count_ones() == last - first
+        };
+        self.zero_gaps == 0 && self.gaps_ns.iter().all(&mut continues)
     }
 
     /// Tick of a clock with slightly uneven ticks, if it is too coarse for the traffic.
@@ -233,6 +251,24 @@ mod tests {
         assert_eq!(of_gaps(&[6, 9, 3, 27, 12, 15]), None);
         let tick = TimeDelta::from_millis(4);
         assert_eq!(of_gaps(&[8_000, 4_000, 12_000]), Some(tick));
+    }
+
+    #[test]
+    fn retransmissions_whose_timeout_doubles_reveal_no_tick() {
+        let of_seconds = |times: &[i64]| {
+            let mut meter = TickMeter::default();
+            for at in times {
+                meter.observe(Timestamp::from_nanos(at * 1_000_000_000));
+            }
+            meter.coarse_tick()
+        };
+        assert_eq!(of_seconds(&[1, 4, 10, 22]), None);
+        assert_eq!(of_seconds(&[0, 1, 3, 7, 15]), None);
+        // The capture missed those at 1, 15 and 31 s.
+        assert_eq!(of_seconds(&[0, 3, 7, 63, 127]), None);
+        let tick = TimeDelta::from_seconds(1);
+        assert_eq!(of_seconds(&[0, 1, 3, 7, 14]), Some(tick));
+        assert_eq!(of_seconds(&[0, 4, 6, 7]), Some(tick));
     }
 
     #[test]
