@@ -5,6 +5,7 @@ mod measure;
 mod pairs;
 mod reader;
 mod recent;
+mod remembered;
 mod shard;
 mod sweep;
 mod unmatched;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::pairs::Pairs;
 use super::recent::Recent;
+use super::remembered::Remembered;
 use super::unmatched::{count_without_departure, fate_without_departure};
 use super::yields::Yield;
 use crate::spp::alignment::COPY_GAP;
@@ -34,6 +35,7 @@ pub(in crate::spp) struct Shard {
     pub(super) kept: usize,
     pub(super) in_flight: [InFlight; 2],
     recent: [Recent; 2],
+    remembered: [Remembered; 2],
     /// Time up to which arrivals have been processed.
     settled: Option<Timestamp>,
     pub(super) swept: Timestamp,
@@ -262,6 +264,7 @@ impl Shard {
             pair.weigh(event, false);
         }
         let recent = &mut self.recent[path_direction];
+        let remembered = &mut self.remembered[path_direction];
         let identity = (event.flow, sighting.mark.digest);
         let stream = &pair.streams[event.direction.index()];
         let recurs = stream.period().is_some();
@@ -289,11 +292,13 @@ impl Shard {
             Outcome::Matched(matched) => {
                 counts.arrivals_matched += packets;
                 // A departure by range counts once all of its bytes have arrived or it is given up.
-                if !sighting.mark.by_range {
+                if sighting.mark.by_range {
+                    recent.add(identity, sighting.at);
+                } else {
                     counts.seen += 1;
                     counts.matched += 1;
                 }
-                recent.add(identity, sighting.at);
+                remembered.add(identity, sighting.at);
                 pair.identify(&matched, sighting.record);
                 pair.streams[event.direction.index()].cross(matched.at, sighting.at);
                 departure = Some(matched);
@@ -315,7 +320,10 @@ impl Shard {
                 Fate::Ambiguous
             }
             Outcome::Unknown => {
-                let fate = fate_without_departure(event, pair, recent.time_of(identity), setting);
+                // Later, another packet may have the same fields.
+                let oldest = sighting.at - setting.horizon;
+                let before = remembered.time_of(identity).filter(|at| *at >= oldest);
+                let fate = fate_without_departure(event, pair, before, setting);
                 let unseen = &mut self.yields.unseen[event.path_direction.upstream().index()];
                 count_without_departure(event, pair, packets, fate, unseen);
                 fate

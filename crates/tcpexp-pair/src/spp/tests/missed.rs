@@ -119,6 +119,23 @@ fn arrival_like_an_earlier_one_may_be_a_retransmission_that_left_unseen() {
 }
 
 #[test]
+fn duplicate_that_arrives_after_many_packets_is_not_unseen() {
+    let mut text = "
+        both 1.0000 > 501:601(100) ack 501 id 7 ts 7 8
+        dst 1.2000 > 501:601(100) ack 501 id 7 ts 7 8
+    "
+    .to_owned();
+    for number in 0..150_u32 {
+        let (at, start) = (1.001 + 0.001 * f64::from(number), 601 + 100 * number);
+        let (end, id) = (start + 100, 8 + number);
+        text += &format!("both {at:.4} > {start}:{end}(100) ack 501 id {id} ts 9 8\n");
+    }
+    let fates = fates_within_connection(&text);
+    assert_eq!(fates.matches("delivered").count(), 151, "{fates}");
+    assert!(fates.contains("duplicate - 200.0"), "{fates}");
+}
+
+#[test]
 fn packets_of_a_flow_with_other_numbers_at_each_point_are_not_surely_missed() {
     // A middlebox adds 70,000 to the sequence numbers of the initiator; the answers match no more.
     let fates = fates_within_connection(

@@ -148,7 +148,7 @@ fn bytes_that_two_packets_may_have_carried_are_credited_to_neither() {
 
 #[test]
 fn late_duplicate_of_a_part_does_not_hide_the_loss_of_another_part() {
-    // The duplicate arrives after more packets than are remembered to recognise duplicates.
+    // The duplicate arrives after more packets than are compared before its bytes are searched for.
     let mut text = "
         src 1.0000 > 501:2501(2000) ack 501 id 1000 ts 7 8
         dst 1.0100 > 501:1501(1000) ack 501 id 1000 ts 7 8
@@ -167,5 +167,5 @@ fn late_duplicate_of_a_part_does_not_hide_the_loss_of_another_part() {
     let fates = fates_within_connection(&text);
     assert_eq!(fates.matches("delivered").count(), 101, "{fates}");
     assert!(fates.contains("lost 0.0 -"), "{fates}");
-    assert!(fates.contains("unseen - 450.0"), "{fates}");
+    assert!(fates.contains("duplicate - 450.0"), "{fates}");
 }
