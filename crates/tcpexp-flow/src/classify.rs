@@ -6,6 +6,7 @@
 //! for the cause of a retransmission, which no field carries.
 
 mod behind;
+mod gaps;
 
 use tcpexp_units::Timestamp;
 
@@ -16,6 +17,7 @@ use crate::identity::{Identity, OrderEvidence, SendOrder};
 use crate::{FirstCopies, Holes, Segment, StreamOffset};
 pub(crate) use behind::COPY_DELAY;
 use behind::Recovery;
+use gaps::{Gap, Gaps};
 
 /// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +111,10 @@ impl Transmission {
         }
     }
 
+    fn end(&self) -> StreamOffset {
+        self.start.plus(self.numbers)
+    }
+
     /// True if `segment` has the same range.
     fn has_range_of(&self, segment: &Segment) -> bool {
         self.start == segment.start && self.numbers == segment.numbers_taken()
@@ -135,8 +141,7 @@ struct Acked {
 /// State of a stream with gaps or with segments that start below `nxt`.
 #[derive(Clone, Debug, Default)]
 struct Disorder {
-    /// Time of the last segment that left a gap.
-    gap_left: Option<Timestamp>,
+    gaps: Gaps,
     recovery: Option<Recovery>,
     /// Bytes whose first captured transmission was not the sender's first: their originals may still
     /// arrive.
@@ -221,8 +226,10 @@ impl Classifier {
         if is_next && segment.seen.payload_bytes == 1 && self.is_window_closed() {
             return self.window_probe(segment);
         }
-        if ahead > 0 {
-            self.leave_gap(segment);
+        if ahead > 0
+            && let Some(sent) = sent
+        {
+            self.leave_gap(sent, segment);
         }
         self.go_on(segment);
         Class::New
@@ -266,6 +273,9 @@ impl Classifier {
         };
         if self.sent.is_some_and(|sent| ack > sent.nxt) {
             self.accept_window_probe(ack);
+        }
+        if is_duplicate || is_selective {
+            self.report_gap(segment);
         }
         let was_reported = self
             .acked
@@ -323,11 +333,27 @@ impl Classifier {
 
     /// Records the gap before `segment`, unless an earlier window probe fills it.
     #[cold]
-    fn leave_gap(&mut self, segment: &Segment) {
-        let disorder = self.disorder.as_deref();
-        let probe_end = disorder.and_then(|disorder| disorder.window_probe_end);
-        if probe_end != Some(segment.start) {
-            self.disorder().gap_left = Some(segment.seen.at);
+    fn leave_gap(&mut self, sent: Sent, segment: &Segment) {
+        let una = self.una();
+        let disorder = self.disorder();
+        if disorder.window_probe_end != Some(segment.start) {
+            let gap = Gap {
+                start: sent.nxt,
+                end: segment.start,
+                at: segment.seen.at,
+                is_after_retransmission: sent.latest.end() < sent.nxt,
+            };
+            disorder.gaps.leave(gap, una);
+        }
+    }
+
+    /// Records that an ACK reports data above a gap, if it does.
+    #[cold]
+    fn report_gap(&mut self, segment: &Segment) {
+        if let Some((sent, disorder)) = self.sent.zip(self.disorder.as_deref_mut()) {
+            // Without SACK, an ACK does not say which data it is for.
+            let received = segment.sack_blocks().map(|block| block.1).max();
+            disorder.gaps.report(received.unwrap_or(sent.nxt));
         }
     }
 
@@ -587,6 +613,97 @@ mod tests {
         0.002 > sent Earlier by Time, ReorderingTimer
         0.003 > New
         0.060 > sent Later by Time, FastRetransmit
+        ");
+    }
+
+    #[test]
+    fn time_counts_from_the_gap_that_a_segment_fills() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 0
+            0.001 > 2001:3001(1000) id 0
+            0.040 > 4001:5001(1000) id 0
+            0.042 > 1001:2001(1000) id 0
+            0.043 > 3001:4001(1000) id 0
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.040 > New
+        0.042 > sent Later by Time, ReorderingTimer
+        0.043 > sent Earlier by Time, FastRetransmit
+        ");
+    }
+
+    #[test]
+    fn time_is_no_evidence_between_half_a_round_trip_and_a_whole_one() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 0
+            0.001 > 2001:3001(1000) id 0
+            0.001 > 4001:5001(1000) id 0
+            0.002 > 6001:7001(1000) id 0
+            0.020 > 1001:2001(1000) id 0
+            0.022 > 3001:4001(1000) id 0
+            0.042 > 5001:6001(1000) id 0
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.001 > New
+        0.002 > New
+        0.020 > sent Earlier by Time, ReorderingTimer
+        0.022 > sent Unknown by Nothing, FastRetransmit
+        0.042 > sent Later by Time, FastRetransmit
+        ");
+    }
+
+    #[test]
+    fn time_is_no_evidence_if_the_ack_of_a_retransmission_may_report_the_gap() {
+        // 3001 was lost, and sent before the retransmission of 1001.
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 0
+            0.001 > 2001:3001(1000) id 0
+            0.001 < ack 1001 sack 2001:3001
+            0.041 > 1001:2001(1000) id 0
+            0.041 < ack 3001
+            0.070 > 4001:5001(1000) id 0
+            0.070 < ack 3001 sack 4001:5001
+            0.081 > 3001:4001(1000) id 0
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.041 > sent Later by Time, ReorderingTimer
+        0.070 > New
+        0.070 < duplicate ACK
+        0.081 > sent Unknown by Nothing, ReorderingTimer
+        ");
+    }
+
+    #[test]
+    fn time_is_no_evidence_after_three_acks_that_report_the_gap() {
+        // The round-trip time may be wrong: that of the handshake may be longer than others.
+        let after = |acks: usize, ack: &str| {
+            let acks = format!("0.002 < {ack}\n").repeat(acks);
+            classes(&format!(
+                "
+                0.000 > 1:1001(1000) id 0
+                0.001 > 2001:3001(1000) id 0
+                {acks}
+                0.016 > 1001:2001(1000) id 0
+            "
+            ))
+        };
+        assert_snapshot!(after(3, "ack 1001"), @r"
+        0.000 > New
+        0.001 > New
+        0.002 < duplicate ACK
+        0.002 < duplicate ACK
+        0.016 > sent Earlier by Time, ReorderingTimer
+        ");
+        assert_snapshot!(after(4, "ack 1001"), @r"
+        0.000 > New
+        0.001 > New
+        0.002 < duplicate ACK
+        0.002 < duplicate ACK
+        0.002 < duplicate ACK
+        0.016 > sent Unknown by Nothing, ReorderingTimer
         ");
     }
 

@@ -23,8 +23,8 @@ pub enum OrderEvidence {
     IpId,
     /// The sender's timestamp clock counts up.
     Timestamp,
-    /// Time since the gap: less than a round-trip time means reordering, because no retransmission
-    /// request can have arrived yet.
+    /// Time since its gap was left: less than half a round-trip time means reordering, because no
+    /// ACK can have caused a retransmission yet; a whole round-trip time means a retransmission.
     Time,
     /// No evidence: the order is unknown.
     Nothing,

@@ -205,18 +205,31 @@ impl Classifier {
         self.acked.is_some_and(|acked| !acked.is_loss_reported) && !is_recovering
     }
 
+    /// The order of sending, by the time since the segment's gap was left.
+    ///
+    /// A retransmission answers an ACK of data above the gap, so it comes at least one round trip after
+    /// that data. Away from the sender, one sample may be all that is known of the sender's part of the
+    /// round trip, and too long: by an address resolution, or by a radio link that wakes up. So below one
+    /// round trip, the order is known only if less than half has passed and too few ACKs reported the gap.
     fn by_time(
-        &mut self,
+        &self,
         segment: &Segment,
         shortest_rtt: Option<TimeDelta>,
     ) -> (SendOrder, OrderEvidence) {
-        match (self.disorder().gap_left, shortest_rtt) {
-            (Some(left), Some(rtt)) if segment.seen.at - left < rtt => {
-                (SendOrder::Earlier, OrderEvidence::Time)
+        let gaps = self.disorder.as_deref().map(|disorder| &disorder.gaps);
+        let known = gaps.and_then(|gaps| {
+            let gap = gaps.around(segment.payload_start(), segment.end())?;
+            let rtt = shortest_rtt?;
+            let age = segment.seen.at - gap.at;
+            if age >= rtt {
+                return Some(SendOrder::Later);
             }
-            (Some(_), Some(_)) => (SendOrder::Later, OrderEvidence::Time),
-            _ => (SendOrder::Unknown, OrderEvidence::Nothing),
-        }
+            let is_early = age < TimeDelta::from_nanos(rtt.as_nanos() / 2);
+            (is_early && !gaps.is_reported(gap)).then_some(SendOrder::Earlier)
+        });
+        known.map_or((SendOrder::Unknown, OrderEvidence::Nothing), |order| {
+            (order, OrderEvidence::Time)
+        })
     }
 
     fn is_head(&self, segment: &Segment) -> bool {
