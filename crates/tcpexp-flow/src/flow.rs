@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{SeqNum, Tcp, TcpFlags};
+use tcpexp_wire::{Packet, SeqNum, Tcp, TcpFlags};
 
 use crate::{Direction, End, FlowId, FlowKey, StreamOffset};
 
@@ -17,16 +17,19 @@ pub(crate) struct Numbers {
     pub(crate) ack: SeqNum,
     pub(crate) flags: TcpFlags,
     pub(crate) payload_bytes: u32,
+    /// IPv4 Identification; 0 if it has none.
+    pub(crate) ip_id: u16,
 }
 
 impl Numbers {
     #[inline]
-    pub(crate) fn of(tcp: &Tcp<'_>, payload_bytes: u32) -> Self {
+    pub(crate) fn of(tcp: &Tcp<'_>, packet: &Packet<'_>) -> Self {
         Self {
             seq: tcp.seq,
             ack: tcp.ack,
             flags: tcp.flags,
-            payload_bytes,
+            payload_bytes: packet.payload_bytes,
+            ip_id: packet.ip_id.unwrap_or(0),
         }
     }
 }
@@ -88,6 +91,8 @@ pub(crate) struct Stream {
     furthest: Option<StreamOffset>,
     captured: bool,
     finished: bool,
+    /// IPv4 Identification of the latest SYN; 0 if it has none.
+    syn_ip_id: u16,
 }
 
 impl Flow {
@@ -136,12 +141,17 @@ impl Flow {
     /// Ports are reused (RFC 9293, section 3.4.1): a SYN with a different initial sequence number
     /// than the one captured is not a retransmission, and a SYN in the middle of a connection does
     /// not belong to it. If the other end has only sent a bare SYN, the two ends may open the
-    /// connection simultaneously (section 3.5).
+    /// connection simultaneously (section 3.5). After both ends have sent a FIN, the initial sequence
+    /// number may be the same by chance, or because a simple stack uses a constant, unless the SYN is a
+    /// late duplicate of the first.
     pub(crate) fn is_reused_by(&self, sender: End, tcp: &Numbers) -> bool {
         let own = &self.streams[sender as usize];
         let other = &self.streams[sender.opposite() as usize];
-        if !tcp.flags.syn() || own.isn == Some(tcp.seq) {
+        if !tcp.flags.syn() {
             return false;
+        }
+        if own.isn == Some(tcp.seq) {
+            return !tcp.flags.ack() && own.finished && other.finished && !own.has_sent(tcp);
         }
         if tcp.flags.ack() {
             // A server without state for a SYN (RFC 4987, section 3.6) may answer a retransmitted
@@ -157,6 +167,11 @@ impl Stream {
     /// True if any packet of the stream was captured.
     fn is_captured(&self) -> bool {
         self.captured
+    }
+
+    /// True if `syn` is a record of the latest SYN; false if it has no Identification.
+    fn has_sent(&self, syn: &Numbers) -> bool {
+        syn.ip_id != 0 && syn.ip_id == self.syn_ip_id
     }
 
     /// Returns the offset of `seq` in the stream.
@@ -203,6 +218,7 @@ impl Stream {
         }
         if flags.syn() {
             self.isn = Some(tcp.seq);
+            self.syn_ip_id = tcp.ip_id;
         }
         self.finished |= flags.fin();
         // SYN and FIN take one sequence number each (RFC 9293, section 3.4).
@@ -348,6 +364,46 @@ mod tests {
         ",
         );
         assert_eq!(flows, [0, 0, 0, 0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn ports_are_reused_with_the_same_initial_sequence_number_after_both_fins() {
+        let after = |syn: &str, closing: &str| {
+            flows(&format!(
+                "
+                0.000 > S 100 id 5
+                0.010 < S. 200 ack 101
+                0.020 > . 101 ack 201
+                {closing}
+                0.300 > S 100 {syn}
+                0.310 < S. 7000 ack 101
+            "
+            ))[5..]
+                .to_vec()
+        };
+        let fins = "0.030 > F 101 ack 201\n0.040 < F 201 ack 102";
+        assert_eq!(after("id 9", fins), [1, 1]);
+        assert_eq!(after("id 0", fins), [1, 1]);
+        // A late duplicate of the first SYN, and connections that are not closed.
+        assert_eq!(after("id 5", fins)[0], 0);
+        assert_eq!(
+            after("id 9", "0.03 > F 101 ack 201\n0.04 < . 201 ack 102")[0],
+            0
+        );
+        assert_eq!(after("id 9", "0.03 > F 101 ack 201\n0.04 < R 201")[0], 0);
+    }
+
+    #[test]
+    fn refused_syn_is_sent_again_in_its_flow() {
+        let flows = flows(
+            "
+            0.0 > S 100
+            0.1 < R. 0 ack 101
+            0.5 > S 100
+            0.6 < R. 0 ack 101
+        ",
+        );
+        assert_eq!(flows, [0; 4]);
     }
 
     #[test]

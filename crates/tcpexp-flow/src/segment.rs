@@ -284,6 +284,7 @@ impl Segment {
             ack: self.ack.map_or(SeqNum(0), StreamOffset::seq),
             flags: self.flags,
             payload_bytes: self.seen.payload_bytes,
+            ip_id: self.seen.ip_id.unwrap_or(0),
         }
     }
 

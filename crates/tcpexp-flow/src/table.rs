@@ -95,7 +95,7 @@ impl FlowTable {
     pub fn track(&mut self, at: Timestamp, packet: &Packet<'_>) -> Tracked {
         let (key, sender) = FlowKey::of(packet);
         let numbers = match &packet.transport {
-            Transport::Tcp(tcp) => Some(Numbers::of(tcp, packet.payload_bytes)),
+            Transport::Tcp(tcp) => Some(Numbers::of(tcp, packet)),
             Transport::Udp(_) | Transport::Other(_) => None,
         };
         self.admit(at, &key, hash(&key), sender, numbers)
