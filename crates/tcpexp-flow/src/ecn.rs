@@ -48,6 +48,9 @@ pub struct EcnHandshake {
     asks_classic: bool,
     /// ACE field of the SYN-ACK; `None` before it.
     answer: Option<u8>,
+    /// ACE field of an earlier SYN-ACK that accepts Accurate ECN, if `answer` has no flags: the client's
+    /// first ACK shows which of them it received.
+    withdrawn: Option<u8>,
 }
 
 /// ACE field of a SYN that requests Accurate ECN, and of a SYN-ACK from a host that reflects the
@@ -61,8 +64,9 @@ const CLASSIC_ANSWERS: [u8; 2] = [0b001, 0b101];
 const HANDSHAKE_CE: u8 = 0b110;
 
 impl EcnHandshake {
-    /// Processes a SYN or a SYN-ACK. A client that falls back sends another SYN without the flags
-    /// (RFC 9768, section 3.1.4), so the SYN-ACK decides.
+    /// Processes a SYN, a SYN-ACK or the client's first ACK. A client that falls back sends another SYN
+    /// without the flags (RFC 9768, section 3.1.4), so the SYN-ACK decides. If a server falls back, the
+    /// client's ACK decides: its ACE field is 0 unless the client accepted Accurate ECN (section 3.2.2.1).
     pub fn observe(&mut self, flags: TcpFlags) {
         let ace = ace(flags);
         match (flags.syn(), flags.ack()) {
@@ -71,14 +75,30 @@ impl EcnHandshake {
                 self.asks_accurate |= ace == ALL_SET;
                 self.asks_classic |= ace == CLASSIC_SYN;
             }
-            (true, true) => self.answer = Some(ace),
-            (false, _) => {}
+            (true, true) => {
+                let is_accurate = self.offer() == Some(EcnMode::Accurate);
+                let before = self.withdrawn.or(self.answer);
+                self.withdrawn = before.filter(|_| ace == 0 && is_accurate);
+                self.answer = Some(ace);
+            }
+            (false, true) => {
+                let accepted = self.withdrawn.take().filter(|_| ace != 0);
+                self.answer = accepted.or(self.answer);
+            }
+            (false, false) => {}
         }
     }
 
-    /// Returns the negotiated mode; `None` unless a SYN and its SYN-ACK were seen.
+    /// Returns the negotiated mode; `None` unless a SYN and its SYN-ACK were seen, and while it depends on
+    /// the client's first ACK.
     pub fn mode(&self) -> Option<EcnMode> {
-        let answer = self.answer.filter(|_| self.has_asked)?;
+        self.offer().filter(|_| self.withdrawn.is_none())
+    }
+
+    /// The mode that the SYN-ACKs offer, which the client's first ACK may refuse.
+    fn offer(self) -> Option<EcnMode> {
+        let answer = self.withdrawn.or(self.answer);
+        let answer = answer.filter(|_| self.has_asked)?;
         let asks = self.asks_accurate || self.asks_classic;
         Some(match answer {
             _ if asks && CLASSIC_ANSWERS.contains(&answer) => EcnMode::Classic,
@@ -91,7 +111,7 @@ impl EcnHandshake {
     /// True if the SYN-ACK reports that the SYN arrived marked. The server's counter then starts
     /// one higher.
     fn was_syn_marked(self) -> bool {
-        self.answer == Some(HANDSHAKE_CE)
+        self.withdrawn.or(self.answer) == Some(HANDSHAKE_CE)
     }
 }
 
@@ -194,16 +214,16 @@ impl CeFeedback {
     /// Creates feedback for a connection with this handshake; `is_by_client` is true if the client
     /// sends the feedback. `None` unless the handshake was captured.
     pub fn new(handshake: &EcnHandshake, is_by_client: bool, smss_bytes: u32) -> Option<Self> {
-        let mode = handshake.mode()?;
+        let mode = handshake.offer()?;
         let mut feedback = Self::from_the_middle(mode, smss_bytes);
         if mode == EcnMode::Accurate {
             // The marked-byte counter starts at 0 here.
             feedback.echoed_bytes = Some(0);
-            feedback.state = if is_by_client {
-                Echo::Handshake
+            if is_by_client {
+                feedback.state = Echo::Handshake;
             } else {
-                Echo::Count(FIRST_COUNT + u8::from(handshake.was_syn_marked()))
-            };
+                feedback.start(handshake.was_syn_marked());
+            }
         }
         Some(feedback)
     }
@@ -340,11 +360,8 @@ impl CeFeedback {
         self.echoed_bytes = bytes.or(self.echoed_bytes);
         let before = match self.state {
             Echo::Count(before) => before,
-            Echo::Handshake => {
-                // RFC 9768, section 3.2.2.1, table 4.
-                self.state = Echo::Count(FIRST_COUNT + u8::from(count == HANDSHAKE_CE));
-                return 0;
-            }
+            // RFC 9768, section 3.2.2.1, table 4.
+            Echo::Handshake => return self.start(count == HANDSHAKE_CE),
             Echo::Unknown | Echo::Ece(_) => {
                 self.state = Echo::Count(count);
                 return 0;
@@ -366,6 +383,14 @@ impl CeFeedback {
         let marked = marked.unwrap_or(least);
         self.packets += marked;
         marked
+    }
+
+    /// Starts the counter; returns the number of packets reported as marked: 1 if the handshake packet of
+    /// this direction was marked.
+    fn start(&mut self, is_marked: bool) -> u64 {
+        self.state = Echo::Count(FIRST_COUNT + u8::from(is_marked));
+        self.packets = u64::from(is_marked);
+        self.packets
     }
 
     /// Returns the packet count nearest to the number of packets that have `bytes` of payload, among

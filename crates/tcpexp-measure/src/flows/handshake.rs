@@ -57,6 +57,7 @@ impl Handshake {
                 far
             }
             (Direction::Forward, false) if flags.ack() => {
+                self.ecn.observe(flags);
                 // A segment with data, or an ACK of more than the SYN-ACK, may follow an ACK that the
                 // capture missed, after any time.
                 let near = self.syn_ack.filter(|&(syn_ack_at, end)| {

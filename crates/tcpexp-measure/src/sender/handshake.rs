@@ -14,15 +14,17 @@ pub(super) struct Handshake {
 
 impl Handshake {
     pub(super) fn take(&mut self, segment: &Segment) {
-        self.ecn.observe(segment.flags);
+        let is_forward = segment.seen.direction == Direction::Forward;
+        if segment.flags.syn() || is_forward {
+            self.ecn.observe(segment.flags);
+        }
         let at = Some(segment.seen.at);
         match (segment.flags.syn(), segment.flags.ack()) {
             // Use the latest SYN and SYN-ACK: an earlier one may have been lost.
             (true, false) => self.syn = at,
             (true, true) => self.syn_ack = at,
             (false, _) => {
-                let is_third = segment.seen.direction == Direction::Forward;
-                if is_third && self.third.is_none() && self.syn_ack.is_some() {
+                if is_forward && self.third.is_none() && self.syn_ack.is_some() {
                     self.third = at;
                 }
             }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use tcpexp_flow::EcnMode;
+
 use super::connections;
 
 /// Number of the client's data packets that the server reports as marked, for the flags of SYN and
@@ -24,8 +26,49 @@ fn counter_increments_are_packets_across_a_wrap() {
 
 #[test]
 fn marked_syn_raises_the_initial_counter() {
-    assert_eq!(reported("SAEW", "S.AW", &["AW. ack 1001"]), Some(0));
+    // The SYN alone, and the first data packet alone.
+    assert_eq!(reported("SAEW", "S.AW", &["AW. ack 1001"]), Some(1));
     assert_eq!(reported("SAEW", "S.W", &["AW. ack 1001"]), Some(1));
+}
+
+#[test]
+fn mark_of_the_syn_ack_is_reported_by_the_third_ack() {
+    let reported = |third: &str, next: &str| {
+        let text = format!(
+            "
+            0.00 > SAEW 0
+            0.04 < S.W 0 ack 1
+            0.05 > {third} 1 ack 1
+            0.06 < A.E 1:1001(1000) ack 1
+            0.07 > {next} 1 ack 1001
+        "
+        );
+        connections(&text)[0].directions[1].ce_reported_packets
+    };
+    assert_eq!(reported("W.", "A.E"), Some(0));
+    assert_eq!(reported("AW.", "AW."), Some(1));
+    assert_eq!(reported("AW.", "AEW."), Some(2));
+}
+
+#[test]
+fn third_ack_shows_which_syn_ack_the_client_received() {
+    let after = |third: &str| {
+        let text = format!(
+            "
+            0.00 > SAEW 0
+            0.01 < S.W 0 ack 1
+            1.01 < S.W 0 ack 1
+            3.01 < S. 0 ack 1
+            3.05 > {third} 1 ack 1
+            3.06 < A.E 1:1001(1000) ack 1
+            3.10 > AW. 1 ack 1001
+        "
+        );
+        let connection = &connections(&text)[0];
+        (connection.ecn, connection.directions[1].ce_reported_packets)
+    };
+    assert_eq!(after("W."), (Some(EcnMode::Accurate), Some(1)));
+    assert_eq!(after("."), (Some(EcnMode::NotEcn), Some(0)));
 }
 
 #[test]
