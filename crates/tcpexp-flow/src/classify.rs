@@ -142,6 +142,8 @@ struct Acked {
 #[derive(Clone, Debug, Default)]
 struct Disorder {
     gaps: Gaps,
+    /// Sequence number of a FIN that left a gap.
+    fin: Option<StreamOffset>,
     recovery: Option<Recovery>,
     /// Bytes whose first captured transmission was not the sender's first: their originals may still
     /// arrive.
@@ -302,14 +304,15 @@ impl Classifier {
 
     /// The bytes that the capture missed: see [`Coverage`](crate::Coverage).
     pub fn missed(&self) -> Holes {
+        let fin = self.disorder.as_deref().and_then(|disorder| disorder.fin);
         match (self.sent, self.una()) {
             // Without data and SYN, a pure ACK has set `nxt`, and data may have been sent before the
             // capture began. After a SYN alone, one acknowledged number may be that of a FIN.
             (Some(sent), Some(una))
                 if self.copies.has_any()
-                    || (self.beginning.is_known() && una > sent.nxt.plus(1)) =>
+                    || (self.beginning.is_known() && (fin.is_some() || una > sent.nxt.plus(1))) =>
             {
-                missed(&self.copies, sent.nxt, una, self.beginning)
+                missed(&self.copies, sent.nxt, fin, una, self.beginning)
             }
             _ => Holes::default(),
         }
@@ -335,7 +338,9 @@ impl Classifier {
     #[cold]
     fn leave_gap(&mut self, sent: Sent, segment: &Segment) {
         let una = self.una();
+        self.beginning.leave_gap(segment);
         let disorder = self.disorder();
+        disorder.fin = segment.fin().or(disorder.fin);
         if disorder.window_probe_end != Some(segment.start) {
             let gap = Gap {
                 start: sent.nxt,

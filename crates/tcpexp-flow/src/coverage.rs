@@ -13,6 +13,8 @@ pub struct Coverage {
     una: Option<StreamOffset>,
     /// One past the highest sequence number captured.
     nxt: Option<StreamOffset>,
+    /// Sequence number of a FIN that left a gap.
+    fin: Option<StreamOffset>,
     beginning: Beginning,
 }
 
@@ -24,8 +26,10 @@ impl Coverage {
         let start = segment.payload_start();
         // A pure ACK before any data need not be where the stream begins.
         if segment.is_numbered() {
-            if self.nxt.is_none() {
-                self.beginning.send(segment);
+            match self.nxt {
+                None => self.beginning.send(segment),
+                Some(nxt) if segment.start > nxt => self.leave_gap(segment),
+                Some(_) => {}
             }
             self.nxt = self.nxt.max(Some(segment.end()));
         }
@@ -35,6 +39,14 @@ impl Coverage {
         }
         self.copies
             .take(start, start.plus(segment.seen.payload_bytes))
+    }
+
+    #[cold]
+    fn leave_gap(&mut self, segment: &Segment) {
+        self.beginning.leave_gap(segment);
+        if let Some(fin) = segment.fin() {
+            self.fin = Some(fin);
+        }
     }
 
     /// Adds an acknowledgment number from the other end, and its segment.
@@ -47,17 +59,18 @@ impl Coverage {
     /// The bytes that the capture missed.
     pub fn missed(&self) -> Holes {
         match (self.nxt, self.una) {
-            (Some(nxt), Some(una)) => missed(&self.copies, nxt, una, self.beginning),
+            (Some(nxt), Some(una)) => missed(&self.copies, nxt, self.fin, una, self.beginning),
             _ => Holes::default(),
         }
     }
 }
 
 /// The bytes below `una` that were never captured. `nxt` is one past the highest sequence number
-/// captured.
+/// captured, and `fin` the sequence number of a FIN that left a gap.
 pub(crate) fn missed(
     copies: &FirstCopies,
     nxt: StreamOffset,
+    fin: Option<StreamOffset>,
     una: StreamOffset,
     beginning: Beginning,
 ) -> Holes {
@@ -66,7 +79,14 @@ pub(crate) fn missed(
     if una.since(nxt) > MAX_WINDOW_BYTES {
         return Holes::default();
     }
-    let mut holes = copies.holes_below(una);
+    // Without a SYN, captured data precedes the beginning, and `holes_below` ignores it.
+    let first_byte = beginning.0.map(|from| from.plus(1));
+    let mut holes = copies.holes_below(una, first_byte);
+    if let (Some(end), Some(fin)) = (copies.end().or(first_byte), fin)
+        && end < fin.min(una)
+    {
+        holes.certain.push((end, fin.min(una)));
+    }
     // The sequence number of a FIN is not payload, so `nxt` counts, and not the highest range.
     if nxt < una {
         holes.certain.push((nxt, una));
@@ -100,6 +120,14 @@ impl Beginning {
         self.0 = segment.flags.syn().then_some(segment.start);
     }
 
+    /// Adds a segment that leaves a gap. The second SYN-ACK of a server that sends cookies has another
+    /// initial sequence number (RFC 4987, section 3.6).
+    pub(crate) fn leave_gap(&mut self, segment: &Segment) {
+        if segment.flags.syn() {
+            self.send(segment);
+        }
+    }
+
     /// True if the stream's SYN was captured and has this sequence number, the only one below the first
     /// byte.
     pub(crate) fn is_syn(self, start: StreamOffset) -> bool {
@@ -125,5 +153,115 @@ impl Beginning {
         {
             self.0 = Some(ack);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_testkit::script;
+    use tcpexp_wire::{LinkType, Tunnels, decode};
+
+    use super::*;
+    use crate::cause::PathTimes;
+    use crate::{Arrival, Classifier, Direction, FlowPacket, FlowTable};
+
+    /// Number of bytes in this direction that the capture of a script missed.
+    fn missed_in(direction: Direction, text: &str) -> u64 {
+        let mut table = FlowTable::default();
+        let mut coverage = Coverage::default();
+        let mut classifier = Classifier::default();
+        for (at, frame) in script::packets(text) {
+            let packet = decode(LinkType::ETHERNET, &frame, 0, Tunnels::Closed).unwrap();
+            let mut arrival = Arrival::new(0, at, 0, &packet);
+            table.place(&mut arrival);
+            let &FlowPacket::Tcp(segment) = arrival.packet() else {
+                continue;
+            };
+            if segment.seen.direction == direction {
+                coverage.send(&segment);
+                classifier.segment(&segment, PathTimes::default);
+            } else if let Some(ack) = segment.ack {
+                coverage.acknowledge(ack, &segment);
+                classifier.acknowledge(&segment);
+            }
+        }
+        assert_eq!(coverage.missed(), classifier.missed());
+        coverage.missed().bytes()
+    }
+
+    fn missed(text: &str) -> u64 {
+        missed_in(Direction::Forward, text)
+    }
+
+    /// As for [`missed`], after a handshake and before an ACK of this number.
+    fn missed_of(data: &str, ack: u32) -> u64 {
+        missed(&format!(
+            "
+            0.00 > S 0
+            0.04 < S. 0 ack 1
+            0.04 > . 1 ack 1
+            {data}
+            0.90 < . 1 ack {ack}
+        "
+        ))
+    }
+
+    #[test]
+    fn data_between_the_syn_and_the_first_captured_data_is_missed() {
+        assert_eq!(missed_of("0.1 > 1001:3001(2000) ack 1", 3001), 1000);
+        let reordered = "0.1 > 1001:3001(2000) ack 1\n0.2 > 501:601(100) ack 1";
+        assert_eq!(missed_of(reordered, 3001), 900);
+        // Only acknowledged data was certainly sent.
+        assert_eq!(missed_of("0.1 > 1001:3001(2000) ack 1", 401), 400);
+        assert_eq!(missed("0.1 > 1001:3001(2000)\n0.2 < . 1 ack 3001"), 0);
+    }
+
+    #[test]
+    fn data_between_the_last_captured_data_and_the_fin_is_missed() {
+        assert_eq!(missed_of("0.1 > 1:1001(1000)\n0.2 > F 3001", 3002), 2000);
+        assert_eq!(missed_of("0.1 > 1:1001(1000)\n0.2 > F 3001", 2001), 1000);
+        assert_eq!(missed_of("0.2 > F 3001", 3002), 3000);
+        let in_order = "0.1 > 1:1001(1000)\n0.2 > F 1001";
+        assert_eq!(missed_of(in_order, 1002), 0);
+        let late = "0.1 > 1:1001(1000)\n0.2 > F 2001\n0.3 > 1001:2001(1000)";
+        assert_eq!(missed_of(late, 2002), 0);
+        let with_data = "0.1 > 1:1001(1000)\n0.2 > F 2001:3001(1000)";
+        assert_eq!(missed_of(with_data, 3002), 1000);
+    }
+
+    #[test]
+    fn data_of_a_syn_that_is_sent_again_is_not_missed() {
+        assert_eq!(
+            missed(
+                "
+                0.00 > S 0:500(500)
+                0.04 < S. 0 ack 1
+                0.05 > 1:501(500) ack 1
+                0.06 > F 501 ack 1
+                0.10 < . 1 ack 502
+            "
+            ),
+            0
+        );
+    }
+
+    #[test]
+    fn probe_before_any_data_hides_no_missed_data() {
+        let probe = "0.1 > 0:1(1) ack 1\n0.2 > 1001:2001(1000) ack 1";
+        assert_eq!(missed_of(probe, 2001), 1000);
+    }
+
+    #[test]
+    fn second_syn_ack_with_another_sequence_number_misses_nothing() {
+        let cookies = "
+            0.000 > S 100
+            0.001 < S. 200 ack 101
+            1.000 > S 100
+            1.001 < S. 7777 ack 101
+            1.010 > . 101 ack 7778
+            1.020 < 7778:7788(10) ack 101
+            1.030 > . 101 ack 7788
+        ";
+        assert_eq!(missed_in(Direction::Reverse, cookies), 0);
     }
 }

@@ -76,25 +76,36 @@ impl FirstCopies {
             .is_some_and(|(from, to)| end <= to && end.since(from) >= bytes)
     }
 
-    /// The bytes below `una` that were never captured. Leaves out bytes before the first range
-    /// captured: the capture may have begun after them.
-    pub(crate) fn holes_below(&self, una: StreamOffset) -> Holes {
-        let (Some(current), Some(others)) = (self.current, self.others.as_deref()) else {
+    /// One past the last byte captured.
+    pub(crate) fn end(&self) -> Option<StreamOffset> {
+        let others = self.others.as_ref().and_then(|others| others.ranges.last());
+        self.current.iter().chain(others).map(|range| range.1).max()
+    }
+
+    /// The bytes below `una` that were never captured. `from` is the first byte of the stream, if it is known.
+    /// Otherwise leaves out bytes before the first range captured: the capture may have begun after them.
+    pub(crate) fn holes_below(&self, una: StreamOffset, from: Option<StreamOffset>) -> Holes {
+        let Some(current) = self.current else {
             return Holes::default();
         };
-        let mut ranges = others.ranges.clone();
+        let others = self.others.as_deref();
+        let mut ranges = others.map_or_else(Vec::new, |others| others.ranges.clone());
         let place = ranges.partition_point(|range| range.0 < current.0);
         ranges.insert(place, current);
-        let began = others.began.unwrap_or(current.0);
+        let first = others.and_then(|others| others.began).unwrap_or(current.0);
+        let began = from.filter(|from| *from <= ranges[0].0).unwrap_or(first);
         let below = |(start, end): Hole| {
             let hole = (start.max(began), end.min(una));
             (hole.0 < hole.1).then_some(hole)
         };
+        let before = std::iter::once((began, ranges[0].0));
         let between = ranges.windows(2).map(|pair| (pair[0].1, pair[1].0));
         Holes {
-            certain: between.filter_map(below).collect(),
+            certain: before.chain(between).filter_map(below).collect(),
             possible: Vec::new(),
-            forgotten: others.given_up.and_then(|end| below((began, end))),
+            forgotten: others
+                .and_then(|others| others.given_up)
+                .and_then(|end| below((began, end))),
         }
     }
 
@@ -251,7 +262,7 @@ mod tests {
 
     /// The holes below `una` after these ranges, relative to the start.
     fn holes(ranges: &[(u32, u32)], una: u32) -> Vec<(i64, i64)> {
-        let holes = captured(ranges).holes_below(START.plus(una));
+        let holes = captured(ranges).holes_below(START.plus(una), None);
         let place = |offset: StreamOffset| offset.since(START);
         let places = holes
             .certain
@@ -274,6 +285,19 @@ mod tests {
     }
 
     #[test]
+    fn bytes_from_the_known_start_of_the_stream_to_the_first_range_are_a_hole() {
+        let holes = |ranges: &[(u32, u32)]| {
+            let copies = captured(ranges);
+            let holes = copies.holes_below(START.plus(130), Some(START));
+            holes.bytes()
+        };
+        assert_eq!(holes(&[(100, 40)]), 100);
+        assert_eq!(holes(&[(100, 10), (50, 20)]), 50 + 30);
+        assert_eq!(holes(&[(0, 10), (100, 40)]), 90);
+        assert_eq!(holes(&[(200, 10)]), 130);
+    }
+
+    #[test]
     fn filled_holes_are_none() {
         assert_eq!(holes(&[(0, 10), (20, 10), (10, 10)], 30), []);
     }
@@ -283,7 +307,7 @@ mod tests {
         let mut ranges: Vec<_> = (0..3_000).map(|number| (number * 20, 10)).collect();
         // The lowest hole is filled after it was given up.
         ranges.push((10, 10));
-        let holes = captured(&ranges).holes_below(START.plus(60_000));
+        let holes = captured(&ranges).holes_below(START.plus(60_000), None);
         let missing = 2_998 * 10;
         assert!(holes.bytes() > 10_000 && holes.bytes() <= missing);
         assert!(holes.overlap(START, START.plus(10)));

@@ -322,6 +322,12 @@ impl Segment {
         self.seen.payload_bytes > 0 || self.numbered() > 0
     }
 
+    /// Sequence number of its FIN, one past its last payload byte; `None` without a FIN.
+    pub(crate) fn fin(&self) -> Option<StreamOffset> {
+        let fin = self.payload_start().plus(self.seen.payload_bytes);
+        self.flags.fin().then_some(fin)
+    }
+
     /// Offset of the first payload byte.
     #[inline]
     pub fn payload_start(&self) -> StreamOffset {
