@@ -14,13 +14,10 @@ use url::Url;
 
 use crate::{Error, StoreOptions, aws, shown_url};
 
-/// Time from the first attempt after which a request is not repeated. Stores that are overloaded
-/// answer again within seconds; a user waits for about a minute for the error.
-const RETRY_TIME: Duration = Duration::from_secs(60);
 /// Shortest and longest pause before a request is repeated. `object_store` chooses the pause at
 /// random, up to twice the one before.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
-/// Retries of a request: [`RETRY_TIME`] ends them first, even if all pauses are the shortest.
+/// Retries of a request: their time ends them first, even if all pauses are the shortest.
 const RETRIES: usize = 1_000;
 /// Options of requests, unless the environment or the user sets others. The time of an answer is
 /// limited to a day, as links may be slow, and a pause within it to half a minute.
@@ -32,6 +29,8 @@ pub(crate) struct Connected {
     pub(crate) name: String,
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
+    /// Time for which a request that fails is repeated.
+    pub(crate) retry_time: Duration,
 }
 
 impl Connected {
@@ -96,13 +95,14 @@ fn to_bucket(
         name: url.to_owned(),
         store,
         path,
+        retry_time: options.retry_time(),
     })
 }
 
 fn amazon(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, Error> {
     let builder = AmazonS3Builder::from_env()
         .with_bucket_name(bucket)
-        .with_retry(retries());
+        .with_retry(retries(options));
     let builder =
         settings("AWS", options).fold(builder, |builder, (name, value)| match name.parse() {
             Ok(key) => builder.with_config(key, value),
@@ -117,7 +117,7 @@ fn amazon(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, 
 fn google(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, Error> {
     let builder = GoogleCloudStorageBuilder::from_env()
         .with_bucket_name(bucket)
-        .with_retry(retries());
+        .with_retry(retries(options));
     let builder =
         settings("GOOGLE", options).fold(builder, |builder, (name, value)| match name.parse() {
             Ok(key) => builder.with_config(key, value),
@@ -131,7 +131,7 @@ fn google(bucket: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, 
 fn azure(container: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, Error> {
     let builder = MicrosoftAzureBuilder::from_env()
         .with_container_name(container)
-        .with_retry(retries());
+        .with_retry(retries(options));
     let builder =
         settings("AZURE", options).fold(builder, |builder, (name, value)| match name.parse() {
             Ok(key) => builder.with_config(key, value),
@@ -170,12 +170,13 @@ fn to_server(url: &str, is_plain: bool, options: &StoreOptions) -> Result<Connec
         });
     let builder = HttpBuilder::new()
         .with_url(server)
-        .with_retry(retries())
+        .with_retry(retries(options))
         .with_client_options(client);
     Ok(Connected {
         name,
         store: Arc::new(builder.build().map_err(|error| Error::of(&error))?),
         path,
+        retry_time: options.retry_time(),
     })
 }
 
@@ -194,11 +195,11 @@ fn expected(form: &'static str) -> Error {
     Error::Url { expected: form }
 }
 
-fn retries() -> RetryConfig {
+fn retries(options: &StoreOptions) -> RetryConfig {
     let [init_backoff, max_backoff] = PAUSES;
     RetryConfig {
         max_retries: RETRIES,
-        retry_timeout: RETRY_TIME,
+        retry_timeout: options.retry_time(),
         backoff: BackoffConfig {
             init_backoff,
             max_backoff,
@@ -271,7 +272,7 @@ mod tests {
             backoff,
             max_retries,
             retry_timeout,
-        } = retries();
+        } = retries(&StoreOptions::default());
         let least = backoff.init_backoff * u32::try_from(max_retries).unwrap();
         assert!(least >= retry_timeout && backoff.max_backoff < retry_timeout / 10);
     }

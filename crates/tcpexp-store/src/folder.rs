@@ -1,6 +1,7 @@
 //! Objects whose keys start with one path, such as those of a dataset.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use object_store::path::Path;
@@ -17,13 +18,24 @@ pub struct Folder {
     name: String,
     store: Arc<dyn ObjectStore>,
     path: Path,
+    retry_time: Duration,
 }
 
 impl Folder {
     /// The folder at `url`, which may be a whole bucket. Sends nothing.
     pub fn at(url: &str, options: &StoreOptions) -> Result<Self, Error> {
-        let Connected { name, store, path } = Connected::to_folder(url, options)?;
-        Ok(Self { name, store, path })
+        let Connected {
+            name,
+            store,
+            path,
+            retry_time,
+        } = Connected::to_folder(url, options)?;
+        Ok(Self {
+            name,
+            store,
+            path,
+            retry_time,
+        })
     }
 
     /// The URL of an object in it, without a query.
@@ -37,6 +49,7 @@ impl Folder {
             name: self.url(name),
             store: Arc::clone(&self.store),
             path: self.path.parts().chain(below.parts()).collect(),
+            retry_time: self.retry_time,
         })
     }
 

@@ -2,8 +2,14 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::Error;
+
+/// Time from the first attempt after which a request is not repeated. Stores that are overloaded
+/// answer again within seconds; a user waits for about a minute for the error.
+#[cfg(feature = "stores")]
+const RETRY_TIME: Duration = Duration::from_secs(60);
 
 /// Options for all stores of a program, by the names of the `object_store` crate, such as
 /// `aws_endpoint`, `aws_region`, `google_service_account`, `azure_storage_account_name`, `allow_http`
@@ -21,7 +27,11 @@ use crate::Error;
 /// - Azure: `AZURE_STORAGE_ACCOUNT_NAME` and `AZURE_STORAGE_ACCOUNT_KEY`, other variables of this kind,
 ///   the managed identity, and with the option `use_azure_cli=true` those of `az login`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StoreOptions(Vec<StoreOption>);
+pub struct StoreOptions {
+    options: Vec<StoreOption>,
+    /// `None` for a minute.
+    retry_time: Option<Duration>,
+}
 
 /// One option.
 ///
@@ -34,7 +44,19 @@ pub struct StoreOption {
 
 impl FromIterator<StoreOption> for StoreOptions {
     fn from_iter<I: IntoIterator<Item = StoreOption>>(options: I) -> Self {
-        Self(options.into_iter().collect())
+        Self {
+            options: options.into_iter().collect(),
+            retry_time: None,
+        }
+    }
+}
+
+impl StoreOptions {
+    /// Sets the time for which a request that fails is repeated. Default: a minute.
+    #[must_use]
+    pub fn retrying_for(mut self, time: Duration) -> Self {
+        self.retry_time = Some(time);
+        self
     }
 }
 
@@ -69,8 +91,12 @@ impl fmt::Debug for StoreOption {
 #[cfg(feature = "stores")]
 impl StoreOptions {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        let options = self.0.iter();
+        let options = self.options.iter();
         options.map(|option| (option.name.as_str(), option.value.as_str()))
+    }
+
+    pub(crate) fn retry_time(&self) -> Duration {
+        self.retry_time.unwrap_or(RETRY_TIME)
     }
 
     /// True if one of the options is set.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
@@ -32,6 +33,11 @@ impl<T: Send + 'static> Answer<T> {
             answer,
             task: task.abort_handle(),
         })
+    }
+
+    /// Waits for the answer, but not longer than `time`.
+    pub(crate) fn wait_at_most(self, time: Duration) {
+        drop(self.answer.recv_timeout(time));
     }
 
     /// Waits for the answer. A channel and not the runtime waits, as the caller may be a task of

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload};
@@ -18,6 +19,9 @@ const PART_BYTES: usize = 8 << 20;
 /// Parts under way at once. With the part that is filled, an upload holds at most
 /// `(PARTS + 1) * PART_BYTES`, which are 32 MiB.
 const PARTS: usize = 3;
+
+/// Time for a store to remove the parts of an upload. It removes them by its rules otherwise.
+const ABORT_TIME: Duration = Duration::from_secs(5);
 
 /// An object that is being written.
 ///
@@ -48,7 +52,9 @@ impl Upload {
     }
 
     pub(crate) fn to(place: Connected) -> Result<Self, Error> {
-        let Connected { name, store, path } = place;
+        let Connected {
+            name, store, path, ..
+        } = place;
         let mut upload = Self {
             place: Place { store, path },
             filled: Vec::new(),
@@ -140,7 +146,7 @@ impl Drop for Upload {
             && let Ok(aborted) = Answer::of(async move { parts.abort().await })
         {
             // The store may be out of reach, which is why the upload is dropped.
-            drop(aborted.wait());
+            aborted.wait_at_most(ABORT_TIME);
         }
     }
 }

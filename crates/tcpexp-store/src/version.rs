@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use chrono::{DateTime, Utc};
@@ -41,8 +42,10 @@ struct Identity {
 impl Version {
     /// Reads the start of the object, which also shows its identity.
     pub(crate) async fn current(place: Connected) -> Result<Self, Error> {
-        let Connected { name, store, path } = place;
-        let (identity, head) = begin(store.as_ref(), &path).await?;
+        let (identity, head) = begin(&place).await?;
+        let Connected {
+            name, store, path, ..
+        } = place;
         Ok(Self {
             name,
             store,
@@ -90,7 +93,9 @@ impl Version {
 }
 
 /// Reads the start of the object, which also shows its identity.
-async fn begin(store: &dyn ObjectStore, path: &Path) -> Result<(Identity, Bytes), Error> {
+async fn begin(place: &Connected) -> Result<(Identity, Bytes), Error> {
+    let Connected { store, path, .. } = place;
+    let asked = Instant::now();
     let options = GetOptions {
         range: Some(GetRange::Bounded(0..HEAD_BYTES)),
         ..GetOptions::default()
@@ -98,6 +103,8 @@ async fn begin(store: &dyn ObjectStore, path: &Path) -> Result<(Identity, Bytes)
     let first = match store.get_opts(path, options).await {
         Ok(first) => first,
         Err(error @ object_store::Error::NotFound { .. }) => return Err(Error::of(&error)),
+        // Another request to a store that is out of reach would take as long.
+        Err(error) if asked.elapsed() >= place.retry_time => return Err(Error::of(&error)),
         // An empty object has no range (416).
         Err(error) => match store.head(path).await {
             Ok(meta) if meta.size == 0 => return Ok((Identity::of(&meta), Bytes::new())),

@@ -5,7 +5,7 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tcpexp_store::{Error, Folder, Object, StoreOptions, Upload};
 use tcpexp_testkit::{Asked, ObjectServer, Reply, find_program};
@@ -139,6 +139,19 @@ fn a_request_to_a_busy_store_is_repeated() {
         _ => Reply::Status(503, "SlowDown"),
     });
     assert!(read(&open(&server).unwrap()) == (bytes(1), None));
+}
+
+#[test]
+fn a_store_that_is_out_of_reach_is_reported_once_the_time_is_over() {
+    let server = served(|_| Reply::Status(503, "SlowDown"));
+    let time = Duration::from_secs(1);
+    let options = options_of(&server).retrying_for(time);
+    let began = Instant::now();
+    let error = Object::open("s3://bucket/src.pcap", &options).unwrap_err();
+    assert!(matches!(error, Error::Failed { .. }), "{error}");
+    assert!(began.elapsed() >= time);
+    // Another request would be repeated for as long.
+    assert!(server.asked().iter().all(|asked| asked.method == "GET"));
 }
 
 #[test]
