@@ -4,11 +4,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use tcpexp::{StoreOption, StoreOptions};
 use tcpexp_store::{Error as StoreError, Folder, Object, as_url, shown_url};
 
@@ -89,6 +90,41 @@ pub(crate) fn in_text(text: &str) -> String {
     given
 }
 
+/// An error with the URLs of copies in place of their paths.
+pub(crate) fn in_error(error: anyhow::Error) -> anyhow::Error {
+    let causes: Vec<_> = error.chain().collect();
+    let names_copy = |cause: &&(dyn Error + 'static)| {
+        let text = cause.to_string();
+        in_text(&text) != text
+    };
+    // Other errors keep their types, which choose the exit code.
+    if !causes.iter().any(names_copy) {
+        return error;
+    }
+    let renamed = causes.iter().rev().fold(None, |source, cause| {
+        let of_system = cause.downcast_ref::<io::Error>();
+        Some(match of_system.and_then(io::Error::raw_os_error) {
+            // Python makes its exception from the code.
+            Some(code) => io::Error::from_raw_os_error(code).into(),
+            None => Box::new(Renamed {
+                text: in_text(&cause.to_string()),
+                source,
+            }) as Cause,
+        })
+    });
+    renamed.map_or(error, |renamed| anyhow!(renamed))
+}
+
+type Cause = Box<dyn Error + Send + Sync>;
+
+/// An error or a cause of one, with other names of files.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+struct Renamed {
+    text: String,
+    source: Option<Cause>,
+}
+
 /// Copies the object at `url` to a file. `stores` are the options of object stores.
 ///
 /// # Errors
@@ -118,7 +154,8 @@ fn copied(path: &Path, files: Files) -> anyhow::Result<PathBuf> {
                 copy(&object, &place).with_context(cannot)?;
                 return Ok(place);
             }
-            Err(StoreError::NotFound) => {}
+            // Web servers have no folders, except those of WebDAV, whose URLs end with a slash.
+            Err(StoreError::NotFound) if !url.starts_with("http") => {}
             Err(error) => return Err(error).with_context(cannot),
         }
     }

@@ -112,7 +112,13 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
     places::check(&matches)?;
     store_options::set(&matches);
     let _copies = fetched::OfThisRun;
-    match Args::from_arg_matches(&matches)?.command {
+    let outcome = carry_out(Args::from_arg_matches(&matches)?.command);
+    // The names of the copies are known only until they are removed.
+    outcome.map_err(fetched::in_error)
+}
+
+fn carry_out(command: Command) -> anyhow::Result<()> {
+    match command {
         Command::Rtt(args) => rtt::run(&args),
         Command::Flows(args) => flows::run(&args),
         Command::Path(args) => path::run(&args),

@@ -171,6 +171,32 @@ fn an_object_that_cannot_be_read_to_its_end_gives_no_result() {
 }
 
 #[test]
+fn an_error_in_an_input_names_its_url() {
+    let lab = Lab::new(|_| Reply::Right);
+    for file in ["x.json", "x.txt"] {
+        lab.server.put(&format!("/captures/{file}"), b"neither");
+    }
+    let failure = |line: &str| {
+        let server = lab.server.endpoint();
+        lab.failure(&line.replace("URL", &format!("{server}/captures/x")))
+    };
+    let lines = [
+        "rtt src.pcap dst.pcap --survey URL.json",
+        "import ss URL.txt",
+        "import ss s3://captures/x.txt",
+        "import ss URL",
+        "import ss s3://captures/x",
+    ];
+    assert_snapshot!(lines.map(failure).join("\n"), @r"
+    http://server/captures/x.json is not a survey: expected ident at line 1 column 2
+    cannot read http://server/captures/x.txt: none of 1 lines can be used; line 1 is cut off by the end of the file
+    cannot read s3://captures/x.txt: none of 1 lines can be used; line 1 is cut off by the end of the file
+    cannot read http://server/captures/x: there is no such object
+    cannot read s3://captures/x: there is no such object
+    ");
+}
+
+#[test]
 fn signatures_and_passwords_are_in_no_text_and_no_table() {
     let lab = Lab::new(|_| Reply::Right);
     let ping = "[1767225609.5] 64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time=0.5 ms\n";
