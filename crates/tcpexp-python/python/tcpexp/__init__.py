@@ -110,6 +110,7 @@ def rtt(
     *,
     max_owd: Span | None = None,
     symmetric: bool = False,
+    one_clock: bool = False,
     survey: StrPath | None = None,
     sort: str | None = None,
     **options: Unpack[PartOptions],
@@ -121,13 +122,14 @@ def rtt(
 
     - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
     - `symmetric`: assume that the smallest delays of both directions are equal.
+    - `one_clock`: both captures have the times of one clock.
     - `survey`: a file of `survey`, in place of the first passes.
     - `sort`: the order of the flows in the summary; `tcpexp rtt --help` lists them.
     """
     inputs = Inputs()
     command = _command(
         "rtt", inputs, [src, dst], PartOptions, options,
-        max_owd=max_owd, symmetric=symmetric, survey=_known(survey), sort=sort,
+        max_owd=max_owd, symmetric=symmetric, one_clock=one_clock, survey=_known(survey), sort=sort,
     )  # fmt: skip
     return PairTable(command)
 
@@ -138,6 +140,7 @@ def path(
     *more: Capture,
     max_owd: Span | None = None,
     symmetric: bool = False,
+    one_clock: bool = False,
     survey: StrPath | None = None,
     sort: str | None = None,
     **options: Unpack[PartOptions],
@@ -147,13 +150,14 @@ def path(
     - `more`: captures at points further along the path. Rows then have a `segment`.
     - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
     - `symmetric`: assume that the smallest delays of both directions are equal.
+    - `one_clock`: both captures have the times of one clock.
     - `survey`: a file of `survey`, in place of the first passes.
     - `sort`: the order of the flows in the summary; `tcpexp path --help` lists them.
     """
     inputs = Inputs()
     command = _command(
         "path", inputs, [src, dst, *more], PartOptions, options,
-        max_owd=max_owd, symmetric=symmetric, survey=_known(survey), sort=sort,
+        max_owd=max_owd, symmetric=symmetric, one_clock=one_clock, survey=_known(survey), sort=sort,
     )  # fmt: skip
     return PairTable(command)
 
@@ -268,6 +272,7 @@ def analyze(
     rate: str | int | None = None,
     max_owd: Span | None = None,
     symmetric: bool = False,
+    one_clock: bool = False,
     shard: str | None = None,
     survey: StrPath | None = None,
     **options: Unpack[ReadSenderOptions],
@@ -284,6 +289,7 @@ def analyze(
     - `param`: columns with one value in all tables, such as `{"cc": "cubic"}`.
     - `bin`: the width of a bin of throughput and queueing delay. Default: 100 ms.
     - `rate`: the rate of the link, in bits per second or as `"10Mbit"`.
+    - `one_clock`: both captures have the times of one clock.
     - `shard`: write only the flows of a part, such as `"1/4"`; `merge` joins all parts.
     - `survey`: a file of `survey`, in place of the first passes.
     """
@@ -295,7 +301,8 @@ def analyze(
     command = _command(
         "analyze", inputs, [src, dst], ReadSenderOptions, options,
         output=output, pairs=_known(pairs), task=task, jobs=jobs, log=logs, param=params, bin=bin,
-        rate=_rate(rate), max_owd=max_owd, symmetric=symmetric, shard=shard, survey=_known(survey),
+        rate=_rate(rate), max_owd=max_owd, symmetric=symmetric, one_clock=one_clock, shard=shard,
+        survey=_known(survey),
     )  # fmt: skip
     call = command.call("none")
     text = call.text()
@@ -327,14 +334,18 @@ def survey(
     *,
     output: StrPath,
     max_owd: Span | None = None,
+    one_clock: bool = False,
     **options: Unpack[ReadOptions],
 ) -> Path | str:
     """Writes what all measurements of two captures share, as JSON. Returns the path or URL.
 
     - `max_owd`: the longest plausible one-way delay. Default: 30 s.
+    - `one_clock`: both captures have the times of one clock.
     """
     place = _output(output)
-    command = _command("survey", Inputs(), [src, dst], ReadOptions, options, max_owd=max_owd)
+    command = _command(
+        "survey", Inputs(), [src, dst], ReadOptions, options, max_owd=max_owd, one_clock=one_clock
+    )
     command.write("output", place)
     return place
 

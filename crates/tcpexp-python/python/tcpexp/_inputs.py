@@ -37,7 +37,9 @@ Flow: TypeAlias = "int | str"
 Value: TypeAlias = "bool | int | float | StrPath | Moment | None"
 Place: TypeAlias = "Path | str"
 """The place of a result: a path, or a URL as text."""
-FLAGS = ("control", "empty_bins", "inner", "labels", "no_mmap", "symmetric", "x_log", "y_log")
+FLAGS = (
+    "control", "empty_bins", "inner", "labels", "no_mmap", "one_clock", "symmetric", "x_log", "y_log",
+)  # fmt: skip
 """Options without a value, which are true or false."""
 _SCHEMES = ("s3://", "gs://", "az://", "http://", "https://")
 

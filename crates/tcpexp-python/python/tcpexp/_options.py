@@ -82,6 +82,7 @@ class PairsOptions(ReadOptions, total=False):
     rate: str | int
     max_owd: Span
     symmetric: bool
+    one_clock: bool
 
 
 class PlotOptions(TypedDict, total=False):

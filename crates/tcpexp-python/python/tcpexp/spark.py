@@ -63,7 +63,7 @@ class PairSource(DataSource):
     - `table`: name of a table of a dataset, or `errors`. Default: `rtt`.
     - `parts`: directory of the parts, which all executors share, or a URL. Required.
     - `storage_options`: options of object stores as JSON, such as `{"aws_region": "eu-west-1"}`.
-    - The options of `tcpexp.analyze`, as text: `max_owd`, `bin`, `symmetric` and others.
+    - The options of `tcpexp.analyze`, as text: `max_owd`, `bin`, `symmetric`, `one_clock` and others.
 
     The columns are those of the dataset of `tcpexp merge --pairs`. Times are nanoseconds since 1970 as
     `bigint`, because Spark's own times have microseconds, and all numbers of packets and bytes are
