@@ -116,6 +116,12 @@ impl Traffic {
         if let Some(fault) = self.tool.fault(&self.parameters()) {
             return Some(fault);
         }
+        for (key, words) in [("command", &self.command), ("server", &self.server)] {
+            let first = words.as_ref().map(|words| words.first());
+            if first.is_some_and(|first| first.is_none_or(String::is_empty)) {
+                return Some((key, "expected a list of words".to_owned()));
+            }
+        }
         if self.duration.is_some() && self.bytes.is_some() {
             let message = "expected duration or bytes, found both".to_owned();
             return Some(("bytes", message));

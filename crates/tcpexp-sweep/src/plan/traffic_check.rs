@@ -27,6 +27,12 @@ pub(super) fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), F
             "expected at least one [[traffic]]",
         ));
     }
+    // An entry may be disabled, but a run without any traffic measures nothing.
+    if setup.traffic.iter().all(|traffic| traffic.count == 0) {
+        let span = place::span(table, &["traffic", "0", "count"]);
+        let message = "expected at least 1 in one [[traffic]], found 0 in all";
+        return Err(Fault::new(span, message));
+    }
     for index in 0..setup.traffic.len() {
         check_one(setup, table, index)?;
     }

@@ -236,6 +236,16 @@ fn numbers_that_no_tool_can_use_are_refused() {
 }
 
 #[test]
+fn traffic_that_sends_nothing_is_refused() {
+    let with = |more: &str| refusal(&format!("{PLAN}{more}\n"));
+    let command = "[[traffic]]\nname = \"other\"\ntool = \"command\"\nduration = \"1s\"\n";
+    assert_snapshot!(with(&format!("{command}command = []")), @"plan.toml:19: traffic[2].command: expected a list of words");
+    assert_snapshot!(with(&format!("{command}command = [\"true\"]\nserver = [\"\"]")), @"plan.toml:20: traffic[2].server: expected a list of words");
+    assert_snapshot!(with("count = 0"), @"plan.toml:15: traffic[1].count: expected at least 1 in one [[traffic]], found 0 in all");
+    assert_snapshot!(refusal_of("cc = [\"cubic\", \"reno\"]", "traffic.bulk.count = [1, 0]"), @"plan.toml:4: matrix.traffic.bulk.count[2]: expected at least 1 in one [[traffic]], found 0 in all");
+}
+
+#[test]
 fn traffic_between_hosts_of_one_side_is_refused() {
     let two = PLAN.replace("kind = \"lab\"\n", "kind = \"lab\"\nlab.sources = 2\n");
     let text = two.replace(
