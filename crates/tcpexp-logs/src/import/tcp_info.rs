@@ -33,14 +33,19 @@ const COLUMNS: [&str; 16] = [
     "retransmits",
 ];
 
-/// The header, if any.
+/// The columns: those of the header, or [`COLUMNS`] without one.
 #[derive(Clone, Debug)]
-pub(super) struct TcpInfo(Header);
+pub(super) struct TcpInfo {
+    columns: Header,
+    has_header: bool,
+}
 
 impl Default for TcpInfo {
-    /// The columns of a log without a header.
     fn default() -> Self {
-        Self(Header::of(&COLUMNS.join(",")))
+        Self {
+            columns: Header::of(&COLUMNS.join(",")),
+            has_header: false,
+        }
     }
 }
 
@@ -53,10 +58,15 @@ impl TcpInfo {
         batch: &mut Batch,
     ) -> Result<LineUse, Unusable> {
         if text.starts_with(COLUMNS[0]) {
-            self.0 = Header::of(text);
+            self.columns = Header::of(text);
+            self.has_header = true;
             return Ok(LineUse::PassedOver);
         }
-        let row = self.0.row(text)?;
+        let row = self.columns.row(text);
+        let row = row.map_err(|reason| match reason {
+            Unusable::LongRow if !self.has_header => Unusable::OtherLayout,
+            reason => reason,
+        })?;
         if row.is_cut() {
             return Err(Unusable::OtherLayout);
         }
@@ -125,6 +135,7 @@ mod tests {
         12.5,0,244000,10,0,0,0,41883,2147483647,10,0,4000,0,0,1,0
         12.6,3,248000,20,5,2,1,41883,14,20,2,8000,1000,0,0,0
         12.7,0,248000,20
+        12.8,0,248,000,20,5,2,1,41883,14,20,2,8000,1000,0,0,0
     ";
 
     #[test]
@@ -133,7 +144,7 @@ mod tests {
         flow 0: ? to ?
         12500000000 0 forward: pipe 10 cwnd 10 phase slow_start srtt 41.883 ms rto 244.000 ms
         12600000000 0 forward: pipe 14 cwnd 20 ssthresh 14 phase fast_recovery epoch 0 srtt 41.883 ms rto 248.000 ms
-        1 line: not a line of this format
+        2 lines: not a line of this format
         ");
     }
 
