@@ -59,7 +59,8 @@ fn unused_lines_are_a_warning_if_the_output_has_only_rows() {
         let output = desk.command(arguments).output().unwrap();
         text(&output.stderr)
     };
-    let warning = "warning: log: 1 of 10 lines not used, the first of them line 10: no event\n";
+    let warning =
+        "tcpexp: warning: log: 1 of 10 lines not used, the first of them line 10: no event\n";
     assert_eq!(warned("import tcp_probe log --format csv"), warning);
     assert_eq!(warned("import tcp_probe log -o rows.csv -q"), warning);
     assert_eq!(warned("import tcp_probe log -o rows.csv"), "");
