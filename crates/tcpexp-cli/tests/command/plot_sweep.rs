@@ -159,6 +159,45 @@ fn a_dataset_of_a_real_transfer_has_its_flow_over_time() {
 }
 
 #[test]
+fn groups_by_an_end_of_the_flows_keep_the_rule_for_flows() {
+    let desk = Desk::new();
+    let [src, dst] =
+        ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
+    for run in ["a", "b"] {
+        desk.bytes(&format!("analyze {src} {dst} -o {run} --quiet"));
+    }
+    // The control connection of iperf3 has the same responder.
+    let bars = |options: &str| drawn(&desk, &format!("bar a --y goodput --x responder {options}"));
+    assert_eq!(bars(""), bars("--flows load"));
+    assert!(bars("").contains("goodput (Mbit/s)"), "{}", bars(""));
+    let all = bars("--flows all");
+    assert!(all.contains("goodput of flows (kbit/s)"), "{all}");
+    assert!(
+        all.contains("one run each, median over flows, all flows"),
+        "{all}"
+    );
+    // Both runs have the same addresses.
+    let lines = drawn(&desk, "timeseries a b --panel rtt");
+    assert!(lines.starts_with("a | b | "), "{lines}");
+    let points = drawn(&desk, "throughput-delay a --x rtt_p95");
+    assert!(points.contains("one point per flow"), "{points}");
+    assert!(points.contains("p95 RTT (ms)"), "{points}");
+    assert_eq!(
+        desk.misuse("plot throughput-delay a --x rtt_p95 --per bin -o chart.svg"),
+        "error: --x applies to --per flow only: the delay of a bin is the median of the RTTs in it"
+    );
+}
+
+#[test]
+fn a_parameter_of_words_is_no_axis_of_numbers() {
+    let desk = sweep();
+    assert_eq!(
+        desk.misuse("plot fairness sweep --y goodput --x cc -o chart.svg"),
+        "error: --x needs numbers: cc holds text"
+    );
+}
+
+#[test]
 fn a_flow_is_named_to_charts_as_to_other_commands() {
     let desk = sweep();
     let run = "sweep/runs/r1/data";

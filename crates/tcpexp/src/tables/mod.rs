@@ -98,8 +98,12 @@ impl Tables {
             && !self.entries.iter().any(|entry| entry.is_of_pairs)
     }
 
-    /// True if a table has rows of several runs or files.
+    /// True if the paths are datasets and sweeps only, and a table has rows of several runs.
     pub fn has_table_of_several_runs(&self) -> bool {
+        // Single files may be tables of one run.
+        if self.compared.is_none() {
+            return false;
+        }
         let mut sources: BTreeMap<&str, &str> = BTreeMap::new();
         let named = self.entries.iter().filter(|entry| !entry.table.is_empty());
         named
