@@ -12,6 +12,8 @@ pub(crate) struct Axis {
     pub(crate) scale: Scale,
     /// Rows of names, each name for a group of adjacent slots.
     pub(crate) bands: Vec<BandRow>,
+    /// Name and unit of each row of bands.
+    pub(crate) band_names: Vec<String>,
 }
 
 /// Number of slots of each band, and its name: in full, shortened, and at its shortest.
@@ -38,6 +40,7 @@ pub struct AxisSpec {
     scale: Scale,
     slots: Vec<String>,
     bands: Vec<BandRow>,
+    band_names: Vec<String>,
 }
 
 impl AxisSpec {
@@ -69,6 +72,7 @@ impl AxisSpec {
             scale: if style.log { Scale::Log } else { Scale::Linear },
             slots: Vec::new(),
             bands: Vec::new(),
+            band_names: Vec::new(),
         }
     }
 
@@ -87,7 +91,15 @@ impl AxisSpec {
             scale: Scale::Slots,
             slots,
             bands,
+            band_names: Vec::new(),
         }
+    }
+
+    /// The axis with these names and units of the rows of bands, which follow its name if the bands have no
+    /// room for them.
+    #[must_use]
+    pub fn in_bands_of(self, band_names: Vec<String>) -> Self {
+        Self { band_names, ..self }
     }
 
     /// The names of the slots.
@@ -114,6 +126,7 @@ impl AxisSpec {
             ticks,
             scale: self.scale,
             bands: self.bands.clone(),
+            band_names: self.band_names.clone(),
         }
     }
 }

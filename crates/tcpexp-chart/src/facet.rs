@@ -3,12 +3,16 @@
 use tcpexp_table::Frame;
 
 use crate::Levels;
+use crate::canvas::{TEXT_HEIGHT, UNITS_PER_MM};
 use crate::scene::{Plot, Row};
 use crate::style::FigureSize;
 
 /// Least width of a panel in millimetres: two beside each other in a column of 85 mm, four on a page of
 /// 178 mm. Narrower panels have no room for the labels of their axes.
 const LEAST_WIDTH_MM: u32 = 42;
+
+/// Usual width of the labels of a vertical axis in millimetres.
+const USUAL_BESIDE_MM: u32 = 14;
 
 /// The rows of one panel, with the groups of all rows.
 pub(crate) struct Facet<const N: usize> {
@@ -44,9 +48,19 @@ impl<const N: usize> Facet<N> {
     }
 }
 
+/// Width in millimetres of a panel in which each of these slots is as wide as a line of text.
+pub fn room_of_slots(slots: usize) -> u32 {
+    let slots = u32::try_from(slots).unwrap_or(u32::MAX);
+    let units = slots.saturating_mul(TEXT_HEIGHT.unsigned_abs());
+    USUAL_BESIDE_MM.saturating_add(units.div_ceil(UNITS_PER_MM))
+}
+
 /// Arranges panels in rows of equal length. Only the first panel of a row has labels of its vertical axis.
 pub(crate) fn arranged(plots: Vec<Plot>, size: FigureSize) -> Vec<Row> {
-    let most = (size.width_mm / LEAST_WIDTH_MM).max(1) as usize;
+    let slots = plots.iter().map(|plot| plot.x.slot_count()).max();
+    let slots = usize::try_from(slots.unwrap_or(0)).unwrap_or(0);
+    let least = room_of_slots(slots).max(LEAST_WIDTH_MM);
+    let most = (size.width_mm / least).max(1) as usize;
     let rows = plots.len().div_ceil(most).max(1);
     let columns = plots.len().div_ceil(rows);
     let mut rows = Vec::new();

@@ -77,7 +77,11 @@ pub fn heatmap_figure(
 
 fn slots(levels: &Levels, style: &AxisStyle) -> AxisSpec {
     let labels = (0..levels.len()).map(|level| levels.short(level)).collect();
-    AxisSpec::slots(levels.axis_name(), labels, levels.bands(), style)
+    let axis = AxisSpec::slots(levels.axis_name(), labels, levels.bands(), style);
+    match style.name {
+        Some(_) => axis,
+        None => axis.in_bands_of(levels.band_names()),
+    }
 }
 
 #[cfg(test)]

@@ -55,7 +55,11 @@ impl Labels {
         let names: Vec<&str> = names().collect();
         let lines = abbreviated(&names, fits).into_iter().map(|name| vec![name]);
         let mut lines: Vec<Vec<String>> = lines.collect();
-        keep_apart(&mut lines, slot_width(axis, width));
+        let bands = axis
+            .bands
+            .first()
+            .map(|row| row.iter().map(|(slots, _)| *slots).collect());
+        keep_apart(&mut lines, slot_width(axis, width), bands);
         let longest = lines
             .iter()
             .flatten()
@@ -73,19 +77,35 @@ impl Labels {
 pub(crate) fn shorten_beside(canvas: &Canvas<'_>, axis: &mut Axis, (most, height): (i32, i32)) {
     let names: Vec<&str> = axis.ticks.iter().map(|(_, name)| name.as_str()).collect();
     let mut names = abbreviated(&names, |text| canvas.text_width(text) <= most);
-    keep_apart(&mut names, slot_width(axis, height));
+    keep_apart(&mut names, slot_width(axis, height), None);
     for ((_, name), shortened) in axis.ticks.iter_mut().zip(names) {
         *name = shortened;
     }
 }
 
 /// Leaves out the labels between those that have room for a line of text each, if slots are closer.
-fn keep_apart<Label: Default>(labels: &mut [Label], slot: i32) {
+///
+/// Each band has the label of its first slot if it has room, so that equal bands have equal labels. `bands` are the
+/// numbers of slots of the bands.
+fn keep_apart<Label: Default>(labels: &mut [Label], slot: i32, bands: Option<Vec<usize>>) {
     let step =
         (TEXT_HEIGHT / slot.max(1) + i32::from(TEXT_HEIGHT % slot.max(1) > 0)).unsigned_abs();
-    for (place, label) in (0_u32..).zip(labels) {
-        if !place.is_multiple_of(step) {
-            *label = Label::default();
+    let step = step as usize;
+    let mut rest = labels;
+    // Slots from the last label, in which no other label has room.
+    let mut since = step;
+    for slots in bands.unwrap_or_else(|| vec![rest.len()]) {
+        let (band, others) = rest.split_at_mut(slots.min(rest.len()));
+        rest = others;
+        for (place, label) in band.iter_mut().enumerate() {
+            // A label within a step of the next band would take the room of that band's first one.
+            let has_room = place == 0 || rest.is_empty() || place + step <= slots;
+            if since >= step && has_room {
+                since = 0;
+            } else {
+                *label = Label::default();
+            }
+            since += 1;
         }
     }
 }
@@ -126,6 +146,8 @@ pub(crate) struct Bands {
 pub(crate) struct BandNames {
     /// Number of slots and name of each band.
     pub(crate) names: Vec<(usize, String)>,
+    /// True if the names have the names of their columns.
+    are_whole: bool,
     /// True if the names read from bottom to top, as they would overlap otherwise.
     pub(crate) are_upright: bool,
     /// Height of the row.
@@ -143,6 +165,11 @@ impl Bands {
         Self {
             rows: rows.collect(),
         }
+    }
+
+    /// For each row, true if its names have the names of their columns.
+    pub(crate) fn are_whole(&self) -> impl Iterator<Item = bool> {
+        self.rows.iter().map(|row| row.are_whole)
     }
 
     /// Height of all rows.
@@ -167,21 +194,45 @@ impl BandNames {
             slots.zip(names).collect()
         };
         if let Some(length) = (0..3).find(|length| fits(*length)) {
+            let is_same = |(_, names): &(usize, [String; 3])| names[length] == names[0];
             return Self {
                 names: with_slots(of_length(length).map(str::to_owned).collect()),
+                are_whole: row.iter().all(is_same),
                 are_upright: false,
                 room: ROW,
             };
         }
         let fits = |text: &str| canvas.text_width(text) <= MAX_UPRIGHT;
-        let names: Vec<&str> = of_length(1).collect();
+        let names: Vec<&str> = of_length(0).collect();
         let upright: Vec<(usize, String)> = with_slots(abbreviated(&names, fits));
         let widths = upright.iter().map(|(_, name)| canvas.text_width(name));
         let room = widths.max().unwrap_or(0) + 2 * GAP;
         Self {
             names: upright,
+            are_whole: true,
             are_upright: true,
             room,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The places of the labels that stay in slots of half a line of text.
+    fn kept(slots: usize, bands: Option<Vec<usize>>) -> Vec<usize> {
+        let mut labels: Vec<Option<usize>> = (0..slots).map(Some).collect();
+        keep_apart(&mut labels, TEXT_HEIGHT / 2, bands);
+        labels.into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn each_band_has_the_label_of_its_first_slot() {
+        assert_eq!(kept(7, None), [0, 2, 4, 6]);
+        assert_eq!(kept(9, Some(vec![3, 3, 3])), [0, 3, 6, 8]);
+        assert_eq!(kept(8, Some(vec![5, 3])), [0, 2, 5, 7]);
+        // Bands of a slot are narrower than a label.
+        assert_eq!(kept(4, Some(vec![1; 4])), [0, 2]);
     }
 }

@@ -142,14 +142,22 @@ impl Levels {
 
     /// Name of an axis with these groups: the last column, with its unit.
     pub fn axis_name(&self) -> String {
-        let Some(column) = self.columns.last() else {
-            return String::new();
-        };
-        let quantity = Quantity::of_column(column);
-        match quantity.own_unit().as_str() {
-            "" => quantity.name,
-            unit => format!("{} ({unit})", quantity.name),
-        }
+        self.columns.last().map_or(String::new(), with_unit)
+    }
+
+    /// Names and units of the columns of [`bands`](Self::bands).
+    pub fn band_names(&self) -> Vec<String> {
+        let outer = &self.columns[..self.columns.len().saturating_sub(1)];
+        outer.iter().rev().map(with_unit).collect()
+    }
+}
+
+/// The quantity of a column with its unit.
+fn with_unit(column: &String) -> String {
+    let quantity = Quantity::of_column(column);
+    match quantity.own_unit().as_str() {
+        "" => quantity.name,
+        unit => format!("{} ({unit})", quantity.name),
     }
 }
 
@@ -275,6 +283,7 @@ mod tests {
         ];
         assert_eq!(levels.bands(), [expected]);
         assert_eq!(levels.axis_name(), "buffer (packets)");
+        assert_eq!(levels.band_names(), ["delay (ms)"]);
         let of_rows: Vec<usize> = (0..4).map(|row| levels.of_row(row)).collect();
         assert_eq!(of_rows, [3, 2, 0, 1]);
     }

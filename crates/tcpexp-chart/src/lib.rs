@@ -91,6 +91,7 @@ pub use cwnd::{CwndSeries, cwnd_figure};
 pub use delays::{queueing_figure, rtt_figure};
 pub use ecdf::ecdf_figure;
 pub use error::Error;
+pub use facet::room_of_slots;
 pub use flow_line::{FLOW_COLUMNS, LINE_COLUMN, TIMES};
 pub use flow_numbers::Flows;
 pub use group::{Group, GroupPanel};

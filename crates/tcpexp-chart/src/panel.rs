@@ -109,10 +109,11 @@ impl Panel {
             bottom: outer.top.saturating_add(height),
         };
         let inside = width - room.max(USUAL_BESIDE);
+        let bands = Bands::of(canvas, &x, inside);
         Self {
             x_labels: Labels::of(canvas, &x, inside),
-            bands: Bands::of(canvas, &x, inside),
-            x_name: x_name(canvas, &x, outer.width()),
+            x_name: x_name(canvas, (&x, &bands), outer.width()),
+            bands,
             has_y_labels: !axes.shares_y,
             outer_right: outer.right,
             y_name: outer.left + TEXT_HEIGHT / 2,
@@ -139,10 +140,11 @@ impl Panel {
         let axis = x.axis(ticks(width, TICK_ROOM.0));
         let inside = width - Self::beside(canvas, y, (width, height)).max(USUAL_BESIDE);
         let labels = Labels::of(canvas, &axis, inside).room;
-        let name = x_name(canvas, &axis, own_width).len();
+        let bands = Bands::of(canvas, &axis, inside);
+        let name = x_name(canvas, (&axis, &bands), own_width).len();
         let more = i32::try_from(name).unwrap_or(1).max(1) - 1;
         let name = ROW + more * (TEXT_HEIGHT + 2);
-        TICK_LENGTH + labels + Bands::of(canvas, &axis, inside).room() + name
+        TICK_LENGTH + labels + bands.room() + name
     }
 
     /// Gives panels in a column the same left and right sides, so that their times align.
@@ -309,11 +311,15 @@ impl Panel {
     }
 }
 
-/// The lines of the name of a horizontal axis of a panel that is `width` wide.
-fn x_name(canvas: &Canvas<'_>, axis: &Axis, width: i32) -> Vec<String> {
-    lines(&axis.name, NAME_LINES, |text| {
-        canvas.text_width(text) <= width
-    })
+/// The lines of the name of a horizontal axis of a panel that is `width` wide. The name has the columns of the
+/// bands whose own names lack them.
+fn x_name(canvas: &Canvas<'_>, (axis, bands): (&Axis, &Bands), width: i32) -> Vec<String> {
+    let of_bands = axis.band_names.iter().zip(bands.are_whole());
+    let missing = of_bands.filter(|(_, is_whole)| !is_whole);
+    let name = missing.fold(axis.name.clone(), |name, (band, _)| {
+        format!("{name} in bands of {band}")
+    });
+    lines(&name, NAME_LINES, |text| canvas.text_width(text) <= width)
 }
 
 /// The vertical axis of a panel of about this width and height.

@@ -64,7 +64,12 @@ impl SlotAxis<'_> {
     pub fn spec(&self, style: &AxisStyle) -> AxisSpec {
         let labels = (0..self.slots.len()).map(|slot| self.slots.short(slot));
         let bands = self.slots.bands();
-        AxisSpec::slots(self.slots.axis_name(), labels.collect(), bands, style)
+        let axis = AxisSpec::slots(self.slots.axis_name(), labels.collect(), bands, style);
+        match style.name {
+            // The user names the whole axis.
+            Some(_) => axis,
+            None => axis.in_bands_of(self.slots.band_names()),
+        }
     }
 
     /// Legend entries of the colours. Without columns, the only colour has an empty name, which the legend

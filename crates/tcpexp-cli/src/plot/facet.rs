@@ -1,7 +1,7 @@
 //! Panels per value of a column.
 
 use tcpexp::UsualGroups;
-use tcpexp_chart::Levels;
+use tcpexp_chart::{Levels, room_of_slots};
 use tcpexp_table::Frame;
 
 use crate::known_names;
@@ -44,7 +44,7 @@ impl FacetArgs {
     }
 }
 
-/// If one panel would have too many groups, moves their first column to the panels.
+/// If one panel would have too many groups, moves their first columns to the panels.
 ///
 /// `groups` are the columns of each grouping, those of the panels last. `divided` is the number of the
 /// grouping that may lose its first column.
@@ -54,18 +54,20 @@ pub(super) fn divide(frame: &Frame, groups: &mut [Vec<String>], divided: usize, 
     };
     // A column of the panels has one value in each, and would repeat all of them on each axis.
     others[divided].retain(|column| !facets.contains(column));
-    if !facets.is_empty() || others[divided].len() < 2 {
+    if !facets.is_empty() {
         return;
     }
     let number = |columns: &Vec<String>| Levels::of(frame, columns).len().max(1);
-    let is_crowded = match room {
+    let is_crowded = |others: &[Vec<String>]| match room {
         Room::Lines => number(&others[divided]) > MAX_LINES,
         Room::Places(width_mm) => {
             let places: usize = others.iter().map(number).product();
             places * LEAST_PLACE_MM > width_mm as usize
+                // Each slot has a label.
+                || room_of_slots(number(&others[divided])) > width_mm
         }
     };
-    if is_crowded {
+    while others[divided].len() > 1 && is_crowded(others) {
         facets.push(others[divided].remove(0));
     }
 }
@@ -99,7 +101,12 @@ mod tests {
         assert_eq!(after(&[&["delay", "rate"], &[]], Room::Lines), divided);
         assert_eq!(after(&[&["delay", "rate"], &[]], Room::Places(85)), divided);
         let whole = vec![columns(&["delay", "rate"]), Vec::new()];
-        assert_eq!(after(&[&["delay", "rate"], &[]], Room::Places(178)), whole);
+        assert_eq!(after(&[&["delay", "rate"], &[]], Room::Places(181)), whole);
+        // Boxes of 2 mm fit, but not labels.
+        assert_eq!(
+            after(&[&["delay", "rate"], &[]], Room::Places(178)),
+            divided
+        );
         // A column of the panels does not group the rows of a panel as well.
         let twice = after(&[&["delay", "rate"], &["delay"]], Room::Lines);
         assert_eq!(twice, divided);
