@@ -13,6 +13,7 @@ mod queue;
 mod ranges;
 mod seen;
 mod setting;
+mod sizes;
 mod spacing;
 mod strays;
 mod stream;

@@ -12,7 +12,7 @@ const PIECES: u16 = 364;
 
 /// Longest IP packet that a sender hands to its network card uncut: the payload of an Ethernet frame
 /// (RFC 894). Only longer departures are super-packets.
-const UNCUT_BYTES: u32 = 1_500;
+pub(super) const UNCUT_BYTES: u32 = 1_500;
 
 /// Data of one departure.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub(super) struct Piece {
     pub(super) mark: Mark,
     pub(super) departure: Departure,
     pub(super) arrived: Arrived,
+    /// Number of packets on the path that have arrived.
+    pub(super) packets: u64,
     pub(super) ambiguous: bool,
 }
 

@@ -13,6 +13,7 @@ use tcpexp_units::Timestamp;
 use super::arrived::Arrived;
 use super::departure::{Departure, Outcome};
 use super::piece::Piece;
+use super::sizes::{Sizes, path_packet_bytes};
 use super::stream::UsualOwds;
 use super::unwrap::Unwrap;
 use crate::spp::linking::{Mark, Sighting};
@@ -26,8 +27,8 @@ pub(in crate::spp) struct Ranges {
     fresh: VecDeque<Piece>,
     /// Retransmissions and out-of-order data.
     again: Vec<Piece>,
-    largest_departed_bytes: u32,
-    largest_arrived_bytes: u32,
+    departed: Sizes,
+    arrived: Sizes,
     /// End of the latest arrival.
     last_arrived: Option<StreamOffset>,
 }
@@ -51,13 +52,15 @@ impl Ranges {
         doubles: bool,
     ) -> bool {
         let (start, end) = self.range(&sighting.mark);
-        self.largest_departed_bytes = self.largest_departed_bytes.max(sighting.mark.length);
+        self.departed
+            .add(sighting.mark.length, sighting.header_bytes);
         let piece = Piece {
             start,
             end,
             mark: sighting.mark,
             departure,
             arrived: Arrived::nothing(start),
+            packets: 0,
             ambiguous: false,
         };
         // `fresh` stays sorted and without overlap, so `overlapping` finds a range by binary
@@ -89,7 +92,8 @@ impl Ranges {
         mut settled: impl FnMut(Settled),
     ) -> Outcome<Departure> {
         let (start, end) = self.range(&sighting.mark);
-        self.largest_arrived_bytes = self.largest_arrived_bytes.max(sighting.mark.length);
+        self.arrived
+            .add(sighting.mark.length, sighting.header_bytes);
         let latest = usual.latest_departure(sighting.at);
         let carriers = self.carriers(start, end, sighting, usual);
         let mut last: Vec<Place> = carriers
@@ -223,12 +227,19 @@ impl Ranges {
             };
             let has_rival =
                 is_sent_again && place != carrier && carriers.iter().any(|other| is_rival(&other));
+            // A merged arrival may hold several departures.
+            let (from, to) = (
+                start.max(self.piece(place).start),
+                end.min(self.piece(place).end),
+            );
+            let packets = self.packets_in(u32::try_from(to.since(from)).unwrap_or(0));
             let piece = self.piece_mut(place);
             if has_rival {
                 // If both carry the last bytes, only `carrier` arrived.
                 piece.ambiguous |= piece.end < end;
             } else {
                 piece.receive(start, end);
+                piece.packets += packets;
             }
         }
     }
@@ -270,17 +281,8 @@ impl Ranges {
 
     /// Number of packets on the path that an arrival of `length` bytes represents.
     pub(in crate::spp) fn packets_in(&self, length: u32) -> u64 {
-        u64::from(length.div_ceil(self.path_packet_bytes().max(1)))
-    }
-
-    /// Payload bytes of a packet on the path: the smaller of the largest payloads at the two
-    /// points.
-    fn path_packet_bytes(&self) -> u32 {
-        match (self.largest_departed_bytes, self.largest_arrived_bytes) {
-            // One point has shown no data yet.
-            (0, largest) | (largest, 0) => largest,
-            (departed, arrived) => departed.min(arrived),
-        }
+        let full = path_packet_bytes([&self.departed, &self.arrived]);
+        u64::from(length.div_ceil(full.max(1)))
     }
 
     /// Packet counts of one piece. A super-packet counts as the packets it became. If none of its
@@ -288,17 +290,17 @@ impl Ranges {
     fn account(&self, piece: &Piece) -> Settled {
         let length = piece.mark.length;
         let arrived_bytes = piece.arrived.bytes();
-        let (packets, missing) = match arrived_bytes {
-            0 => (1, 1),
-            arrived => (
-                self.packets_in(length),
-                self.packets_in(length.saturating_sub(arrived)),
-            ),
+        let missing_bytes = length.saturating_sub(arrived_bytes);
+        let (packets, missing) = if arrived_bytes == 0 {
+            (1, 1)
+        } else {
+            let missing = self.packets_in(missing_bytes);
+            (piece.packets + missing, missing)
         };
         Settled {
             packets,
             missing,
-            missing_bytes: u64::from(length.saturating_sub(arrived_bytes)),
+            missing_bytes: u64::from(missing_bytes),
             ambiguous: piece.ambiguous,
         }
     }

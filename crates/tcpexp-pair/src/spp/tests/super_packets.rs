@@ -169,3 +169,34 @@ fn late_duplicate_of_a_part_does_not_hide_the_loss_of_another_part() {
     assert!(fates.contains("lost 0.0 -"), "{fates}");
     assert!(fates.contains("duplicate - 450.0"), "{fates}");
 }
+
+#[test]
+fn merged_arrival_does_not_change_the_number_of_packets() {
+    let counts = |merged: bool| {
+        let mut text = SUPER_PACKET.to_owned();
+        for number in 0..20_u32 {
+            let (start, at) = (2501 + 2000 * number, 1.0 + 0.01 * f64::from(number));
+            let (middle, end, id) = (start + 1000, start + 2000, 2000 + 2 * number);
+            let packet = |at: f64, from: u32, to: u32, id: u32| {
+                format!(
+                    "{at:.4} > {from}:{to}({}) ack 501 id {id} ts 9 8\n",
+                    to - from
+                )
+            };
+            text += &format!("src {}", packet(at, start, end, id));
+            if merged && number == 5 {
+                text += &format!("dst {}", packet(at + 0.01, start, end, id));
+            } else {
+                text += &format!("dst {}", packet(at + 0.01, start, middle, id));
+                if number != 7 {
+                    text += &format!("dst {}", packet(at + 0.01, middle, end, id + 1));
+                }
+            }
+        }
+        let counts = counts_within_connection(&text);
+        (counts.seen, counts.arrivals_matched, counts.not_found())
+    };
+    // Six packets of the connection, and two of each super-packet.
+    assert_eq!(counts(false), (48, 47, 1));
+    assert_eq!(counts(true), (48, 47, 1));
+}
