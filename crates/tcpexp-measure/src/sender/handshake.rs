@@ -6,9 +6,15 @@ use tcpexp_units::{TimeDelta, Timestamp};
 /// Times and ECN flags of the handshake.
 #[derive(Default)]
 pub(super) struct Handshake {
+    /// Latest SYN without an answer so far.
     syn: Option<Timestamp>,
+    /// Latest SYN-ACK before the initiator's answer.
     syn_ack: Option<Timestamp>,
-    third: Option<Timestamp>,
+    /// Answer times, indexed by the direction of the answer.
+    answers: [Option<TimeDelta>; 2],
+    /// True if the responder sent a SYN of its own (RFC 9293, section 3.5): then the SYN-ACKs cross, and
+    /// no ACK follows.
+    is_simultaneous: bool,
     pub(super) ecn: EcnHandshake,
 }
 
@@ -18,16 +24,28 @@ impl Handshake {
         if segment.flags.syn() || is_forward {
             self.ecn.observe(segment.flags);
         }
-        let at = Some(segment.seen.at);
-        match (segment.flags.syn(), segment.flags.ack()) {
-            // Use the latest SYN and SYN-ACK: an earlier one may have been lost.
-            (true, false) => self.syn = at,
-            (true, true) => self.syn_ack = at,
-            (false, _) => {
-                if is_forward && self.third.is_none() && self.syn_ack.is_some() {
-                    self.third = at;
+        let at = segment.seen.at;
+        let [initiator, responder] = &mut self.answers;
+        match (
+            segment.seen.direction,
+            segment.flags.syn(),
+            segment.flags.ack(),
+        ) {
+            // The latest SYN: an earlier one may have been lost.
+            (Direction::Forward, true, false) => self.syn = Some(at),
+            (Direction::Reverse, true, false) => self.is_simultaneous = true,
+            (Direction::Reverse, true, true) => {
+                // A second SYN-ACK comes from the timer, unless another SYN asked for it.
+                let answer = self.syn.take().map(|syn| at - syn);
+                *responder = answer.into_iter().chain(*responder).min();
+                if initiator.is_none() {
+                    self.syn_ack = Some(at);
                 }
             }
+            (Direction::Forward, false, _) if initiator.is_none() => {
+                *initiator = self.syn_ack.map(|syn_ack| at - syn_ack);
+            }
+            _ => {}
         }
     }
 
@@ -38,10 +56,6 @@ impl Handshake {
     /// Time that the end which sends in `direction` took to answer in the handshake, as the capture sees
     /// it; `None` if a segment was not captured.
     pub(super) fn answer(&self, direction: Direction) -> Option<TimeDelta> {
-        let (asked, answered) = match direction {
-            Direction::Forward => (self.syn_ack?, self.third?),
-            Direction::Reverse => (self.syn?, self.syn_ack?),
-        };
-        Some(answered - asked)
+        self.answers[direction.index()].filter(|_| !self.is_simultaneous)
     }
 }

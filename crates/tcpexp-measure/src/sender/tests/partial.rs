@@ -364,3 +364,38 @@ fn an_ack_of_more_segments_than_any_window_has_is_invalid() {
     40+40 pipe 2 cwnd 10 application_limited slow_start
     ");
 }
+
+/// Without timestamps, only the handshake shows the position. The timer of the responder sends its
+/// SYN-ACK again after a second, which is no answer time.
+#[test]
+fn retransmitted_syn_ack_does_not_move_the_capture() {
+    let handshakes = [
+        // At the responder.
+        (
+            "0.000020 < S. 0 ack 1 mss 1460
+             1.000020 < S. 0 ack 1 mss 1460
+             1.005000 > . 1 ack 1",
+            Position::Receiver,
+        ),
+        // At the initiator, whose first ACK of the SYN-ACK is lost.
+        (
+            "0.005000 < S. 0 ack 1 mss 1460
+             0.005020 > . 1 ack 1
+             1.005000 < S. 0 ack 1 mss 1460
+             1.005020 > . 1 ack 1",
+            Position::Sender,
+        ),
+    ];
+    for (handshake, expected) in handshakes {
+        let text = format!(
+            "0.000000 > S 0 mss 1460
+             {handshake}
+             2.000000 > 1:1461(1460)
+             2.000001 > 1461:2921(1460)
+             2.000002 > 2921:4381(1460)
+             2.000003 > 4381:5841(1460)
+             2.006000 < ack 5841"
+        );
+        assert_eq!(summary(&text).position, Some(expected), "{handshake}");
+    }
+}
