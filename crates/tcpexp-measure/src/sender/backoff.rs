@@ -1,13 +1,11 @@
 //! The slow start threshold set by a sender's congestion control at a loss.
 
 use super::control::REDUCTION_RULES;
-use super::reduction::{Factor, scaled};
+use super::reduction::{Factor, MIN_THRESHOLD, scaled};
 
 /// Minimum window in segments for learning a factor: below it, rounding to whole segments changes
 /// the factor by more than an eighth.
 const MIN_FACTORED: u32 = 8;
-/// Minimum threshold in segments (RFC 5681, equation 4).
-const MIN_THRESHOLD: u32 = 2;
 /// Maximum difference in segments between the threshold and the pipe right after a recovery: the
 /// ACK that ends the recovery may let the window grow, or show one more segment to be lost.
 const SLACK: u32 = 1;
@@ -51,11 +49,12 @@ impl Backoff {
     }
 
     /// The threshold of a recovery with `filled` segments in the network after it: the rule's
-    /// threshold if a rule is known and differs by at most `SLACK`, else `filled`.
+    /// threshold if a rule is known and differs by at most `SLACK`, else `filled`, at least the
+    /// minimum threshold.
     pub(super) fn near(&self, before: u32, filled: u32) -> u32 {
         self.threshold(before)
             .filter(|rule| self.is_written && rule.abs_diff(filled) <= SLACK)
-            .unwrap_or(filled)
+            .unwrap_or(filled.max(MIN_THRESHOLD))
     }
 }
 

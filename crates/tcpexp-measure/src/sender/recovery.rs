@@ -104,6 +104,17 @@ pub(super) struct Before {
     pub(super) ssthresh: Option<u32>,
     /// True if the sender filled the window, so that the window was observed and not only replayed.
     pub(super) was_filled: bool,
+    /// Segments outstanding.
+    pub(super) outstanding: u32,
+    /// False if nothing has shown the window since the last reduction; `cwnd` is a guess then.
+    pub(super) is_known: bool,
+}
+
+impl Before {
+    /// The window; `None` if it is a guess.
+    pub(super) fn known_cwnd(&self) -> Option<u32> {
+        self.is_known.then_some(self.cwnd)
+    }
 }
 
 impl Recovery {
@@ -143,6 +154,16 @@ impl Recovery {
         self.reduction.send(segments);
     }
 
+    /// Counts `segments` of new data, sent when `una` was acknowledged.
+    pub(super) fn send_new(&mut self, segments: u32, una: StreamOffset) {
+        // Once all is repaired, a sender without SACK may be out of data.
+        if una < self.high {
+            self.reduction.send_new(segments);
+        } else {
+            self.reduction.send(segments);
+        }
+    }
+
     /// Records a D-SACK for a segment that ends at `end` (RFC 2883).
     pub(super) fn duplicated(&mut self, end: StreamOffset) {
         // A D-SACK below `low` reports a retransmission of an earlier recovery.
@@ -174,6 +195,14 @@ impl Recovery {
         una > self.high || una == self.high && !needs_more
     }
 
+    /// True if the pipe of the recovery shows the window: the window limited the sender.
+    pub(super) fn shows_window(&self) -> bool {
+        let before = self.before;
+        // A window that the ACK before the loss has grown is one segment larger.
+        let was_full = before.was_filled || before.outstanding + 1 >= before.cwnd;
+        self.reduction.shows_window(was_full)
+    }
+
     /// The window when an ACK arrives with `pipe` segments in the network; `None` if it is unknown.
     pub(super) fn cwnd(
         &mut self,
@@ -187,7 +216,10 @@ impl Recovery {
             RecoveryKind::Timeout => Some(pipe),
             // The ACK covers exactly the repaired data: a sender without SACK waits here, and the
             // segments that duplicate ACKs stood for are counted as outstanding.
-            _ if !has_sack && una == self.high => Some(self.reduction.latest()),
+            _ if !has_sack && una == self.high => {
+                let is_known = self.reduction.has_threshold() || self.shows_window();
+                is_known.then_some(self.reduction.latest())
+            }
             _ => self.reduction.look(pipe, is_closed, has_sack),
         }
     }

@@ -2,6 +2,8 @@
 
 /// Minimum number of delivered segments for reading the sender's rate of reduction.
 const MIN_DELIVERED: u32 = 16;
+/// Minimum threshold in segments (RFC 5681, equation 4).
+pub(super) const MIN_THRESHOLD: u32 = 2;
 /// Number of consecutive ACKs with an unfilled window after which the application or the receiver
 /// counts as the sender's limit.
 const MIN_SHORT: u32 = 8;
@@ -27,6 +29,9 @@ pub(super) struct Reduction {
     short: u32,
     /// Segments delivered since the latest transmission.
     silent: u32,
+    /// True if the latest ACK found the sender silent for longer than its window allows.
+    was_silent: bool,
+    has_sent_new: bool,
     latest: u32,
 }
 
@@ -47,6 +52,12 @@ impl Reduction {
         self.silent = 0;
     }
 
+    /// As [`send`](Self::send), of new data.
+    pub(super) fn send_new(&mut self, segments: u32) {
+        self.has_sent_new = true;
+        self.send(segments);
+    }
+
     /// The window when an ACK arrives with `pipe` segments in the network; `None` if it is unknown.
     pub(super) fn look(&mut self, pipe: u32, is_closed: bool, has_sack: bool) -> Option<u32> {
         // A sender that goes on sending, below the threshold of earlier recoveries, has a lower one:
@@ -62,9 +73,25 @@ impl Reduction {
         } else {
             pipe
         };
-        // Without a threshold, the pipe below a closed receiver window does not show the window.
-        let is_held_back = is_closed && self.silent > MOST_SILENT;
-        (!is_held_back || self.threshold.is_some()).then_some(self.latest)
+        // Below the threshold, each delivery allows a transmission (PRR-SSRB of RFC 6937, section 3).
+        let least = (self.prior / 2).max(MIN_THRESHOLD);
+        let has_stopped = self.silent > 0 && !self.has_sent_new && pipe < least;
+        self.was_silent = self.silent > MOST_SILENT || has_stopped;
+        // Without a threshold, the pipe of a sender that the receiver's window or the application
+        // holds back does not show the window.
+        (!self.was_silent || self.threshold.is_some()).then_some(self.latest)
+    }
+
+    /// True if the sender sent all that its window allowed: until the latest ACK, it answered the
+    /// deliveries. `was_full` is true if the data outstanding at the start filled the window. Else,
+    /// repairs alone show no limit, because even a sender without further data repairs its losses.
+    pub(super) fn shows_window(&self, was_full: bool) -> bool {
+        !self.was_silent && (was_full || self.has_sent_new)
+    }
+
+    /// True if earlier recoveries or the rate of this reduction show the threshold.
+    pub(super) fn has_threshold(&self) -> bool {
+        self.threshold.is_some()
     }
 
     /// The window when the latest ACK arrived.

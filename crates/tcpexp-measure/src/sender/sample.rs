@@ -77,7 +77,8 @@ pub enum CwndSource {
     /// The application sends less; the sender's rules are replayed.
     ApplicationLimited,
     /// Unknown: a sender that filled its window left several ACKs unanswered until a loss recovery
-    /// began. It may have cut the window, or the application may have had no data.
+    /// began. It may have cut the window, or the application may have had no data. Or the application
+    /// had no data during and after a recovery, and nothing has shown the reduced window since.
     Undecided,
     /// Unknown: the capture began mid-connection, and the sender has neither filled nor reduced its window
     /// since.

@@ -7,6 +7,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::increase::Increase;
 use super::profile::{Growth, Profile};
+use super::recovery::Before;
+use super::reduction::MIN_THRESHOLD;
 use super::sample::CwndSource;
 use super::undecided::Reduced;
 
@@ -85,6 +87,8 @@ pub(super) struct Window {
     start: Beginning,
     /// The replay's threshold while the real one is unknown, because it was set before the capture began.
     assumed_ssthresh: Option<u32>,
+    /// True if nothing has shown the window since a reduction of unknown size.
+    is_hidden: bool,
 }
 
 /// What is known of the window before the capture.
@@ -121,7 +125,13 @@ impl Window {
             is_filled: false,
             start: Beginning::Seen,
             assumed_ssthresh: None,
+            is_hidden: false,
         }
+    }
+
+    /// True if nothing has shown the window since a reduction of unknown size.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.is_hidden
     }
 
     /// The threshold, if it is known.
@@ -164,7 +174,7 @@ impl Window {
             return CwndEstimate::Sure(self.cwnd, CwndSource::ReceiverLimited);
         }
         if self.is_filling() && !now.reply.has_sent() {
-            self.is_filled = true;
+            self.is_filled = !self.is_hidden;
             return CwndEstimate::Undecided;
         }
         // ACKs that arrive together are answered once; to judge each would make a full window look
@@ -179,6 +189,7 @@ impl Window {
             return CwndEstimate::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
         self.is_filled = true;
+        self.is_hidden = false;
         if self.start == Beginning::NotShown {
             self.start = Beginning::Shown;
         }
@@ -221,6 +232,7 @@ impl Window {
     /// Sets the window after a reduction without a loss.
     pub(super) fn reduced(&mut self, Reduced { cwnd, ssthresh }: Reduced) {
         self.assumed_ssthresh = None;
+        self.is_hidden = false;
         self.cwnd = cwnd;
         self.ssthresh = Some(ssthresh);
         // The pipes from before the reduction would raise the window of a bursty sender again.
@@ -345,7 +357,8 @@ impl Window {
     pub(super) fn settle(&mut self, pipe: u32) {
         self.start = Beginning::Seen;
         self.assumed_ssthresh = None;
-        self.cwnd = pipe.max(1);
+        self.is_hidden = false;
+        self.cwnd = pipe.max(MIN_THRESHOLD);
         self.ssthresh = Some(self.cwnd);
         self.forget();
         self.increase = Increase::default();
@@ -356,23 +369,35 @@ impl Window {
     /// Ends a timeout's recovery: the window grows from the pipe to `threshold`, if known.
     pub(super) fn resume(&mut self, pipe: u32, threshold: Option<u32>) {
         self.settle(pipe);
+        self.cwnd = pipe.max(1);
         self.ssthresh = threshold;
     }
 
     /// Ends a recovery in which something other than the window limited the sender.
     pub(super) fn settle_unfilled(&mut self, threshold: u32) {
-        self.cwnd = threshold.max(1);
+        self.assumed_ssthresh = None;
+        self.is_hidden = false;
+        self.cwnd = threshold.max(MIN_THRESHOLD);
         self.ssthresh = Some(self.cwnd);
         self.increase = Increase::default();
         // Unlike after `settle`, the following ACKs have to show that the sender fills its window.
         self.forget();
     }
 
-    /// Undoes a reduction.
-    pub(super) fn undo(&mut self, cwnd: u32, ssthresh: Option<u32>) {
+    /// Ends a recovery that shows neither the window nor the threshold, with `pipe` segments in the
+    /// network. The replay goes on from half of the window, the usual least factor.
+    pub(super) fn hide(&mut self, pipe: u32) {
+        self.settle_unfilled((self.cwnd / 2).max(pipe));
+        self.assumed_ssthresh = self.ssthresh;
+        self.is_hidden = true;
+    }
+
+    /// Undoes a reduction of the window `before`.
+    pub(super) fn undo(&mut self, before: &Before) {
         // As in `tcp_reno_undo_cwnd`, the window never falls when a reduction is undone.
-        self.cwnd = self.cwnd.max(cwnd);
-        self.ssthresh = ssthresh;
+        self.cwnd = self.cwnd.max(before.cwnd);
+        self.ssthresh = before.ssthresh;
+        self.is_hidden = !before.is_known;
         self.forget();
     }
 

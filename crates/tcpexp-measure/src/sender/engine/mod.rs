@@ -222,10 +222,10 @@ impl<'a> Engine<'a> {
         let smss_bytes = self.subject.side.smss_bytes;
         let segments = self.board.append(at, from, to, smss_bytes);
         // `prr_out` (RFC 6937, section 3) counts new data as well as retransmissions.
-        if let Some(recovery) = self.state.recovery_mut() {
-            recovery.reduction.send(segments);
-        }
         if let Some(stream) = &mut self.stream {
+            if let Some(recovery) = self.state.recovery_mut() {
+                recovery.send_new(segments, stream.una);
+            }
             stream.nxt = to;
         }
     }

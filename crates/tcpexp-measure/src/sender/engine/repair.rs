@@ -148,18 +148,20 @@ impl Engine<'_> {
         let (cwnd, was_filled) = (self.window.cwnd, self.window.is_filled);
         match mem::take(&mut self.state) {
             State::Recovering(interrupted) => {
-                let threshold = self.backoff.threshold(interrupted.before.cwnd);
+                let threshold = self.expected_threshold(&interrupted.before);
                 let threshold = threshold.map(Threshold::unseen);
                 self.report(&interrupted, Some(at), threshold, rows);
             }
             state => self.close(state, rows),
         }
-        let threshold = self.backoff.threshold(cwnd);
         let before = Before {
             cwnd,
             ssthresh: self.window.ssthresh,
             was_filled,
+            outstanding: self.board.outstanding(),
+            is_known: !self.window.is_hidden(),
         };
+        let threshold = self.expected_threshold(&before);
         let outstanding = stream.una..stream.nxt;
         let epoch = self.totals.recoveries;
         let recovery = Recovery::new(epoch, kind, at, outstanding, before, threshold);
@@ -188,7 +190,7 @@ impl Engine<'_> {
         };
         if undone {
             let before = recovery.before;
-            self.window.undo(before.cwnd, before.ssthresh);
+            self.window.undo(&before);
             self.board.undo();
             self.report_as(&recovery, Some(at), None, true, rows);
             return;

@@ -19,7 +19,8 @@ impl Engine<'_> {
             let cwnd = recovery.cwnd(now.una, now.pipe, now.is_closed, has_sack);
             let source = match cwnd {
                 Some(_) => CwndSource::Recovery,
-                None => CwndSource::ReceiverLimited,
+                None if now.is_closed => CwndSource::ReceiverLimited,
+                None => CwndSource::Undecided,
             };
             let sample = self.sample(now, cwnd, source);
             rows.extend([SenderRow::Sample(sample)]);
@@ -60,6 +61,8 @@ impl Engine<'_> {
         let smss = self.subject.side.smss_bytes;
         let is_warming_up = self.stream.is_some_and(|stream| stream.is_warming_up());
         let has_phase = !self.state.is_open() || !is_warming_up && self.window.has_known_phase();
+        // The window in a recovery follows from the pipe, whatever the window before.
+        let is_hidden = self.state.is_open() && self.window.is_hidden();
         let source = match source {
             _ if is_warming_up => CwndSource::WarmUp,
             _ if self.subject.order == Order::NotSeen => CwndSource::NotSeen,
@@ -69,13 +72,14 @@ impl Engine<'_> {
             {
                 CwndSource::WarmUp
             }
+            CwndSource::ApplicationLimited if is_hidden => CwndSource::Undecided,
             source => source,
         };
         let is_known = !matches!(
             source,
             CwndSource::WarmUp | CwndSource::Paced | CwndSource::NotSeen
         );
-        let cwnd = cwnd.filter(|_| is_known);
+        let cwnd = cwnd.filter(|_| is_known && !is_hidden);
         // Where the factor of one reduction differs from that of the next, only the flight after a
         // recovery shows its threshold.
         let is_guessed = !self.state.is_open() && !self.backoff.is_known();
@@ -108,7 +112,7 @@ impl Engine<'_> {
             ssthresh_segments: self
                 .window
                 .known_ssthresh()
-                .filter(|_| is_known && !is_guessed),
+                .filter(|_| is_known && !is_guessed && !is_hidden),
             phase: (is_ordered && has_phase).then(|| self.phase()),
             recovery_epoch: self.state.recovery().map(|recovery| recovery.epoch),
             // Without the order of events at the sender, the time from data to its ACK has no meaning.

@@ -4,8 +4,9 @@ use tcpexp_units::Timestamp;
 
 use super::state::{Ended, Settling, State};
 use super::{Engine, Order};
-use crate::sender::recovery::{Recovery, RecoveryEpoch, RecoveryKind};
+use crate::sender::recovery::{Before, Recovery, RecoveryEpoch, RecoveryKind};
 use crate::sender::row::SenderRow;
+use crate::sender::window::Reply;
 
 /// The threshold of a completed recovery, in segments.
 #[derive(Clone, Copy, Debug)]
@@ -48,25 +49,55 @@ impl Engine<'_> {
                     .reduced(recovery.before.cwnd, threshold.segments);
             }
             self.report(&recovery, Some(ended.at), Some(threshold), rows);
+        } else if self.hides_flight(&recovery, goes_on) {
+            let threshold = self.settle_unseen(&recovery);
+            self.report(&recovery, Some(ended.at), threshold, rows);
         } else {
-            self.window.settle(self.board.pipe());
+            let is_shown = recovery.shows_window();
+            if is_shown {
+                self.window.settle(self.board.pipe());
+            } else {
+                self.settle_unseen(&recovery);
+            }
             self.state = State::Settling(Settling {
                 ended,
+                is_shown,
                 has_restarted: false,
             });
         }
     }
 
-    /// The threshold of a recovery that the flight after it does not show, because:
-    ///
-    /// - something other than the window limited the sender,
-    /// - another recovery follows at once, or
-    /// - without SACK, the segments that duplicate ACKs stood for are counted as outstanding.
+    /// Ends a recovery that showed no threshold, because the sender had no more data.
+    fn settle_unseen(&mut self, recovery: &Recovery) -> Option<Threshold> {
+        let threshold = self.expected_threshold(&recovery.before);
+        match threshold {
+            Some(threshold) => self.window.settle_unfilled(threshold),
+            None => self.window.hide(self.board.pipe()),
+        }
+        threshold.map(Threshold::unseen)
+    }
+
+    /// The threshold that earlier reductions suggest for a recovery from this window.
+    pub(super) fn expected_threshold(&self, before: &Before) -> Option<u32> {
+        self.backoff.threshold(before.known_cwnd()?)
+    }
+
+    /// The threshold that a recovery shows and the flight after it does not, because something other
+    /// than the window limited the sender, or because of [`hides_flight`](Self::hides_flight).
     fn hidden_threshold(&mut self, recovery: &Recovery, goes_on: bool) -> Option<Threshold> {
-        let is_blurred = !self.subject.side.has_sack && recovery.kind == RecoveryKind::Fast;
-        let last = (is_blurred || goes_on).then(|| recovery.reduction.latest());
+        let is_last = self.hides_flight(recovery, goes_on) && recovery.shows_window();
+        let last = is_last.then(|| recovery.reduction.latest());
         let seen = recovery.reduction.unreached().or(last)?;
         Some(self.learn(recovery, seen))
+    }
+
+    /// True if the flight after a recovery does not show its threshold, because:
+    ///
+    /// - another recovery follows at once, or
+    /// - without SACK, the segments that duplicate ACKs stood for are counted as outstanding.
+    fn hides_flight(&self, recovery: &Recovery, goes_on: bool) -> bool {
+        let is_blurred = !self.subject.side.has_sack && recovery.kind == RecoveryKind::Fast;
+        is_blurred || goes_on
     }
 
     /// The threshold of a recovery whose observed threshold is about `seen`.
@@ -94,7 +125,7 @@ impl Engine<'_> {
         }
         let settling = *settling;
         if !stream.is_closed(self.subject.side.smss_bytes) {
-            self.settle(settling, rows);
+            self.settle(settling, at, rows);
             return;
         }
         // After a round trip, the window may have grown beyond the threshold.
@@ -105,7 +136,7 @@ impl Engine<'_> {
         }
     }
 
-    fn settle(&mut self, settling: Settling, rows: &mut impl Extend<SenderRow>) {
+    fn settle(&mut self, settling: Settling, at: Timestamp, rows: &mut impl Extend<SenderRow>) {
         self.state = State::Open;
         let (ended, pipe) = (settling.ended, self.board.pipe());
         // The window after an idle time is lower: one sender filled 13 segments where the kernel
@@ -115,6 +146,12 @@ impl Engine<'_> {
             return;
         }
         let recovery = ended.recovery;
+        if !self.fills_again(&settling, at, pipe) {
+            let threshold = self.expected_threshold(&recovery.before);
+            let threshold = threshold.map(Threshold::unseen);
+            self.report(&recovery, Some(ended.at), threshold, rows);
+            return;
+        }
         self.window.settle(pipe);
         // The pipe may be a segment off: the ACK that ended the recovery may have grown the window.
         let threshold = self.learn(&recovery, pipe);
@@ -127,6 +164,18 @@ impl Engine<'_> {
         self.report(&recovery, Some(ended.at), Some(threshold), rows);
     }
 
+    /// True if the window limits the flight of `pipe` segments after a recovery, so that the flight
+    /// shows the threshold.
+    fn fills_again(&self, settling: &Settling, at: Timestamp, pipe: u32) -> bool {
+        if settling.is_shown {
+            return true;
+        }
+        let answers = self.exchange.reply(at) == Reply::AtOnce && !self.exchange.is_drained;
+        // The last segment of a write may be a full one.
+        let expected = self.expected_threshold(&settling.ended.recovery.before);
+        answers && expected.is_none_or(|expected| pipe + 1 >= expected)
+    }
+
     /// Reports the completed recovery if the ACK that ended it begins another, with no data sent
     /// between.
     pub(super) fn settle_at_once(&mut self, at: Timestamp, rows: &mut impl Extend<SenderRow>) {
@@ -136,6 +185,11 @@ impl Engine<'_> {
         if at - ended.at < self.subject.order.answer() {
             self.state = State::Open;
             let recovery = ended.recovery;
+            if !recovery.shows_window() {
+                let threshold = self.settle_unseen(&recovery);
+                self.report(&recovery, Some(ended.at), threshold, rows);
+                return;
+            }
             // No data was sent since the recovery, so its last window stands for the flight after
             // it.
             let threshold = self.learn(&recovery, recovery.reduction.latest());
@@ -147,7 +201,7 @@ impl Engine<'_> {
     /// Ends a recovery in slow start with `pipe` segments in the network. Its threshold comes from
     /// earlier reductions or from the end of slow start.
     fn regrow(&mut self, ended: Ended, pipe: u32, rows: &mut impl Extend<SenderRow>) {
-        let threshold = self.backoff.threshold(ended.recovery.before.cwnd);
+        let threshold = self.expected_threshold(&ended.recovery.before);
         self.window.resume(pipe, threshold);
         if threshold.is_some() {
             let threshold = threshold.map(Threshold::unseen);
@@ -171,7 +225,7 @@ impl Engine<'_> {
         let (ended, threshold) = match state {
             State::Open | State::Recovering(_) => return,
             State::Settling(Settling { ended, .. }) => {
-                (ended, self.backoff.threshold(ended.recovery.before.cwnd))
+                (ended, self.expected_threshold(&ended.recovery.before))
             }
             State::Regrowing(ended) => (ended, self.window.ssthresh),
         };
@@ -211,7 +265,7 @@ impl Engine<'_> {
             began: recovery.began,
             ended,
             high: recovery.high,
-            cwnd_before_segments: Some(recovery.before.cwnd),
+            cwnd_before_segments: recovery.before.known_cwnd(),
             ssthresh_segments: threshold.map(|threshold| threshold.segments),
             seen_ssthresh_segments: threshold.and_then(|threshold| threshold.seen),
             was_undone,

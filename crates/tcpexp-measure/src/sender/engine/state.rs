@@ -37,6 +37,8 @@ pub(super) struct Ended {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settling {
     pub(super) ended: Ended,
+    /// True if the window limited the sender during the recovery.
+    pub(super) is_shown: bool,
     /// True if the sender was idle since and restarted with a smaller window, so that the flight is
     /// not the threshold.
     pub(super) has_restarted: bool,

@@ -255,11 +255,11 @@ fn without_sack_each_duplicate_ack_counts_as_a_segment() {
     0+6000 pipe 4 cwnd 10 application_limited slow_start
     retransmitted fast_retransmit
     0+6000 pipe 3 cwnd 3 recovery fast_recovery
-    0+6000 pipe 2 cwnd 2 recovery fast_recovery
+    0+6000 pipe 2 cwnd - undecided fast_recovery
     retransmitted fast_retransmit
     2000+4000 pipe 1 cwnd 1 recovery fast_recovery
-    6000+1000 pipe 1 cwnd 1 recovery fast_recovery
-    recovery 0 fast to Some(1)
+    6000+1000 pipe 1 cwnd - undecided fast_recovery
+    recovery 0 fast to None
     ");
 }
 

@@ -51,6 +51,52 @@ fn data_after_a_silence_does_not_set_the_earlier_threshold() {
 }
 
 #[test]
+fn window_after_a_recovery_without_further_data_is_unknown() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.041004 > 3953:4941(988) ts 41 900
+        0.041005 > 4941:5929(988) ts 41 900
+        0.041006 > 5929:6917(988) ts 41 900
+        0.041007 > 6917:7905(988) ts 41 900
+        0.041008 > 7905:8893(988) ts 41 900
+        0.041009 > 8893:9881(988) ts 41 900
+        0.082 < ack 1 sack 989:1977 ts 941 41
+        0.083 < ack 1 sack 989:2965 ts 942 41
+        0.084 < ack 1 sack 989:3953 ts 943 41
+        0.084010 > 1:989(988) ts 84 943
+        0.085 < ack 1 sack 989:4941 ts 944 41
+        0.086 < ack 1 sack 989:5929 ts 945 41
+        0.087 < ack 1 sack 989:6917 ts 946 41
+        0.088 < ack 1 sack 989:7905 ts 947 41
+        0.089 < ack 1 sack 989:8893 ts 948 41
+        0.090000 < ack 1 sack 989:9881 ts 949 41
+        0.125000 < ack 9881 ts 984 84
+        0.325000 > 9881:10869(988) ts 325 984
+        0.366000 < ack 10869 ts 1225 325
+        "
+    );
+    assert_snapshot!(replay(&text), @r"
+    0+9880 pipe 10 cwnd 10 application_limited slow_start
+    0+9880 pipe 9 cwnd 10 application_limited slow_start
+    0+9880 pipe 8 cwnd 10 application_limited slow_start
+    retransmitted fast_retransmit
+    0+9880 pipe 7 cwnd 7 recovery fast_recovery
+    0+9880 pipe 6 cwnd 6 recovery fast_recovery
+    0+9880 pipe 5 cwnd 5 recovery fast_recovery
+    0+9880 pipe 4 cwnd - undecided fast_recovery
+    0+9880 pipe 3 cwnd - undecided fast_recovery
+    0+9880 pipe 2 cwnd - undecided fast_recovery
+    0+9880 pipe 1 cwnd - undecided fast_recovery
+    recovery 0 fast to None
+    9880+988 pipe 1 cwnd - undecided congestion_avoidance
+    ");
+}
+
+#[test]
 fn a_probe_beyond_the_window_does_not_set_the_earlier_threshold() {
     let text = lossy("").replace(
         "0.166000 <",
