@@ -18,18 +18,22 @@ pub enum RetransmissionCause {
     AfterTimeout,
     /// Tail loss probe: the last data sent was not acknowledged in time (RFC 8985, section 7).
     TailLossProbe,
+    /// A router reported that the packet exceeds the path MTU (RFC 1191): the sender sends its data again,
+    /// in shorter segments. This shows no congestion, so that the window stays (`tcp_simple_retransmit`).
+    PathMtu,
     /// No cause: the sender knew that the data had arrived.
     Spurious,
 }
 
 impl RetransmissionCause {
     /// All causes, in order of their [`index`](Self::index).
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::FastRetransmit,
         Self::ReorderingTimer,
         Self::Timeout,
         Self::AfterTimeout,
         Self::TailLossProbe,
+        Self::PathMtu,
         Self::Spurious,
     ];
 
@@ -46,6 +50,7 @@ impl RetransmissionCause {
             Self::Timeout => "timeout",
             Self::AfterTimeout => "after_timeout",
             Self::TailLossProbe => "tail_loss_probe",
+            Self::PathMtu => "path_mtu",
             Self::Spurious => "spurious",
         }
     }
@@ -58,6 +63,8 @@ pub enum LossRecoveryKind {
     Fast,
     /// Repairs the data that was outstanding at the expiry of the retransmission timer.
     Timeout,
+    /// Sends the data again that was outstanding when a router reported a smaller path MTU.
+    PathMtu,
 }
 
 /// A sender's knowledge at the time of a retransmission.
@@ -140,11 +147,21 @@ impl RetransmissionEvidence {
         let is_unreported =
             self.has_acks && !self.is_answer && !self.is_loss_reported && !self.owes;
         if self.is_head && is_unreported && !is_probe {
-            return RetransmissionCause::Timeout;
+            // No timer expires within a round trip (RFC 6298, section 2). After a timeout, the segment
+            // that restarted the timer may be one that the receiver had.
+            let is_too_soon = srtt > TimeDelta::ZERO
+                && percent_of(self.waited, srtt) < EARLIEST_TIMEOUT_PERCENT
+                && self.repair != Some(LossRecoveryKind::Timeout);
+            return if is_too_soon {
+                RetransmissionCause::PathMtu
+            } else {
+                RetransmissionCause::Timeout
+            };
         }
         match self.repair {
             Some(LossRecoveryKind::Timeout) => return RetransmissionCause::AfterTimeout,
             Some(LossRecoveryKind::Fast) => return RetransmissionCause::FastRetransmit,
+            Some(LossRecoveryKind::PathMtu) => return RetransmissionCause::PathMtu,
             None => {}
         }
         if is_probe {

@@ -554,6 +554,26 @@ mod tests {
     }
 
     #[test]
+    fn shorter_segments_within_a_round_trip_follow_from_a_smaller_path_mtu() {
+        assert_snapshot!(classes("
+            0.000 > 1:1461(1460)
+            0.040 < ack 1461
+            0.041 > 1461:2921(1460)
+            0.041 > 2921:4381(1460)
+            0.051 > 1461:2621(1160)
+            0.051 > 2621:2921(300)
+            0.051 > 2921:4081(1160)
+        "), @r"
+        0.000 > New
+        0.041 > New
+        0.041 > New
+        0.051 > sent Later by Bytes, PathMtu
+        0.051 > sent Later by Bytes, PathMtu
+        0.051 > sent Later by Bytes, PathMtu
+        ");
+    }
+
+    #[test]
     fn lone_tail_is_probed_before_the_timeout() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000)

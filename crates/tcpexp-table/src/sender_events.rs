@@ -42,7 +42,7 @@ pub(crate) fn event_details<R: 'static>(
     columns
         .maybe_text("event_id", "Name of the event in its flow, for `tcpexp explain --event`: direction, kind and number, as forward.recovery.0. Null for events of a log.", move |row| of(row)?.id())
         .maybe_time("end_time", "End of a recovery, on the clock of the column time. Null for other events, and if the capture ended earlier.", move |row| of(row)?.recovery()?.ended)
-        .maybe_text("kind", "Cause of a recovery: fast (duplicate or selective ACKs), timeout or congestion_echo. Cause of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe or spurious. New state: open, disorder, window_reduction, recovery or loss. Null if a log has no such value.", move |row| of(row)?.kind())
+        .maybe_text("kind", "Cause of a recovery: fast (duplicate or selective ACKs), timeout or congestion_echo. Cause of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe, path_mtu or spurious. New state: open, disorder, window_reduction, recovery or loss. Null if a log has no such value.", move |row| of(row)?.kind())
         .maybe_id("recovery_epoch", "Number of the recovery among this sender's, from 0. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.epoch))
         .maybe_id("start_seq", "First retransmitted sequence number, as on the wire. Null for other events and for events of a log.", move |row| of(row)?.retransmitted().map(|retransmitted| wire(retransmitted.start)))
         .maybe_id("end_seq", "Sequence number after the last retransmitted one; for a recovery, the one whose acknowledgment ends it. Null for other events and for events of a log.", move |row| of(row)?.end().map(wire))

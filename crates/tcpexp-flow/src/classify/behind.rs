@@ -5,6 +5,7 @@ use tcpexp_units::TimeDelta;
 use super::{Behind, Class, Classifier, Sent, Transmission};
 use crate::cause::{
     LossRecoveryKind, MAX_ANSWER_DELAY, PathTimes, RetransmissionCause, RetransmissionEvidence,
+    SHORTEST_TIMEOUT,
 };
 use crate::identity::{OrderEvidence, SendOrder};
 use crate::{Segment, StreamOffset};
@@ -271,8 +272,11 @@ impl Classifier {
             srtt: times.srtt,
             rto: times.rto,
         };
-        // Only the retransmission timer retransmits a SYN.
-        let cause = if segment.flags.syn() {
+        // Only the retransmission timer retransmits a SYN, unless its data exceeds the path MTU.
+        let is_shorter = segment.numbers_taken() < sent.latest.numbers;
+        let cause = if segment.flags.syn() && is_shorter && evidence.waited < SHORTEST_TIMEOUT {
+            RetransmissionCause::PathMtu
+        } else if segment.flags.syn() {
             RetransmissionCause::Timeout
         } else {
             evidence.cause()
@@ -282,11 +286,16 @@ impl Classifier {
             RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
                 Some(LossRecoveryKind::Fast)
             }
+            RetransmissionCause::PathMtu if repair != Some(LossRecoveryKind::PathMtu) => {
+                Some(LossRecoveryKind::PathMtu)
+            }
             RetransmissionCause::TailLossProbe => {
                 disorder.probed_at_una = una;
                 None
             }
-            RetransmissionCause::AfterTimeout | RetransmissionCause::Spurious => None,
+            RetransmissionCause::AfterTimeout
+            | RetransmissionCause::PathMtu
+            | RetransmissionCause::Spurious => None,
         };
         // A fast retransmission within a recovery does not move its end (RFC 6675, section 5).
         let goes_on = repair == begins && begins == Some(LossRecoveryKind::Fast);

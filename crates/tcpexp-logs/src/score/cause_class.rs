@@ -36,7 +36,10 @@ impl CauseClass {
             RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
                 Self::Fast
             }
-            RetransmissionCause::Timeout | RetransmissionCause::AfterTimeout => Self::Timeout,
+            // `tcp_simple_retransmit` sets the state of a timeout too.
+            RetransmissionCause::Timeout
+            | RetransmissionCause::AfterTimeout
+            | RetransmissionCause::PathMtu => Self::Timeout,
             RetransmissionCause::TailLossProbe => Self::Probe,
             RetransmissionCause::Spurious => Self::Spurious,
         }

@@ -66,6 +66,8 @@ pub(super) struct Engine<'a> {
     backoff: Backoff,
     undecided: Undecided,
     totals: Totals,
+    /// End of the data that exceeded the path MTU and is sent again in shorter segments.
+    resized: Option<StreamOffset>,
     /// Round-trip time that the latest ACK showed.
     latest_rtt: Option<TimeDelta>,
     latest_marked_packets: u32,
@@ -115,6 +117,7 @@ impl<'a> Engine<'a> {
             backoff: Backoff::default(),
             undecided: Undecided::default(),
             totals: Totals::default(),
+            resized: None,
             latest_rtt: None,
             latest_marked_packets: 0,
             model: subject.has_model().then(|| {

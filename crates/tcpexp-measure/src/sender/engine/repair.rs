@@ -30,6 +30,10 @@ impl Engine<'_> {
                 self.board.probe(sent.at, sent.start, sent.end);
             }
             RetransmissionCause::Timeout => self.time_out(sent, rows),
+            RetransmissionCause::PathMtu => {
+                self.resized = self.stream.map(|stream| stream.nxt);
+                self.resend(sent);
+            }
             RetransmissionCause::AfterTimeout => self.resend(sent),
             RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
                 if self.state.kind() != Some(RecoveryKind::Fast) {
@@ -89,7 +93,10 @@ impl Engine<'_> {
             Some(RecoveryKind::Fast) => Some(LossRecoveryKind::Fast),
             Some(RecoveryKind::Timeout) => Some(LossRecoveryKind::Timeout),
             // A window reduction after a congestion echo repairs no loss.
-            Some(RecoveryKind::CongestionEcho) | None => None,
+            Some(RecoveryKind::CongestionEcho) | None => self
+                .resized
+                .filter(|end| stream.una < *end)
+                .map(|_| LossRecoveryKind::PathMtu),
         };
         let evidence = RetransmissionEvidence {
             is_head: first.start == stream.una,

@@ -14,6 +14,7 @@ mod ecn;
 mod open;
 mod partial;
 mod recovery;
+mod repair;
 
 /// All rows of a script's senders.
 fn rows(text: &str, options: SenderOptions) -> Vec<SenderRow> {
