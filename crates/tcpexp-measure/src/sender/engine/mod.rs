@@ -66,6 +66,9 @@ pub(super) struct Engine<'a> {
     backoff: Backoff,
     undecided: Undecided,
     totals: Totals,
+    /// `snd_nxt` at the last retransmission as a tail loss probe, until an ACK shows whether the probe
+    /// repaired a loss (`tlp_high_seq`).
+    probed: Option<StreamOffset>,
     /// End of the data that exceeded the path MTU and is sent again in shorter segments.
     resized: Option<StreamOffset>,
     /// Round-trip time that the latest ACK showed.
@@ -117,6 +120,7 @@ impl<'a> Engine<'a> {
             backoff: Backoff::default(),
             undecided: Undecided::default(),
             totals: Totals::default(),
+            probed: None,
             resized: None,
             latest_rtt: None,
             latest_marked_packets: 0,
@@ -348,8 +352,11 @@ impl<'a> Engine<'a> {
         has_lost: bool,
         rows: &mut impl Extend<SenderRow>,
     ) {
+        let was_repaired_by_probe = self.was_repaired_by_probe(acked, progress, advanced);
         let Some(recovery) = self.state.recovery_mut() else {
-            if acked.congestion_echo {
+            if was_repaired_by_probe {
+                self.reduce_at_once();
+            } else if acked.congestion_echo {
                 self.enter(RecoveryKind::CongestionEcho, acked.at, rows);
             } else if advanced && progress.delivered > 0 {
                 // Unless the path reorders, a SACK alone does not grow the window

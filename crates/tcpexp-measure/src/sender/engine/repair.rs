@@ -9,6 +9,7 @@ use super::settle::Threshold;
 use super::state::{Ended, State};
 use super::{Engine, Order};
 use crate::sender::event::{Acked, Sent};
+use crate::sender::progress::Progress;
 use crate::sender::recovery::{Before, Recovery, RecoveryKind};
 use crate::sender::retransmission::{EarlierCopy, Retransmission};
 use crate::sender::row::SenderRow;
@@ -27,6 +28,7 @@ impl Engine<'_> {
             RetransmissionCause::Spurious => {}
             RetransmissionCause::TailLossProbe => {
                 self.exchange.has_probed = true;
+                self.probed = self.stream.map(|stream| stream.nxt);
                 self.board.probe(sent.at, sent.start, sent.end);
             }
             RetransmissionCause::Timeout => self.time_out(sent, rows),
@@ -151,6 +153,8 @@ impl Engine<'_> {
             return;
         };
         self.settle_at_once(at, rows);
+        // As in `tcp_init_cwnd_reduction`, the reduction counts for the probe too.
+        self.probed = None;
         // A timeout that interrupts a recovery starts from the window before that recovery.
         let (cwnd, was_filled) = (self.window.cwnd, self.window.is_filled);
         match mem::take(&mut self.state) {
@@ -177,6 +181,26 @@ impl Engine<'_> {
         self.totals.hints.lose();
         self.totals.recoveries += 1;
         self.totals.timeouts += u32::from(kind == RecoveryKind::Timeout);
+    }
+
+    /// True if the ACK shows that a tail loss probe repaired a loss: it covers data sent after the
+    /// probe, and no D-SACK or duplicate ACK came for the probe before (RFC 8985, section 7.4;
+    /// `tcp_process_tlp_ack`).
+    pub(super) fn was_repaired_by_probe(
+        &mut self,
+        acked: &Acked,
+        progress: &Progress,
+        advanced: bool,
+    ) -> bool {
+        let Some(high) = self.probed.filter(|high| acked.ack >= *high) else {
+            return false;
+        };
+        let is_needless = acked.blocks.duplicate(acked.ack).is_some()
+            || !advanced && acked.is_bare && progress.delivered == 0;
+        if is_needless || acked.ack > high {
+            self.probed = None;
+        }
+        !is_needless && acked.ack > high
     }
 
     /// True if the ACK shows that nothing was lost and the sender undoes its reduction

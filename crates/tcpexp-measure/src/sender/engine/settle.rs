@@ -77,6 +77,16 @@ impl Engine<'_> {
         threshold.map(Threshold::unseen)
     }
 
+    /// Reduces the window for a loss that a tail loss probe has repaired.
+    pub(super) fn reduce_at_once(&mut self) {
+        let cwnd = (!self.window.is_hidden()).then_some(self.window.cwnd);
+        match cwnd.and_then(|cwnd| self.backoff.threshold(cwnd)) {
+            Some(threshold) => self.window.settle_unfilled(threshold),
+            None => self.window.hide(self.board.pipe()),
+        }
+        self.totals.hints.lose();
+    }
+
     /// The threshold that earlier reductions suggest for a recovery from this window.
     pub(super) fn expected_threshold(&self, before: &Before) -> Option<u32> {
         self.backoff.threshold(before.known_cwnd()?)

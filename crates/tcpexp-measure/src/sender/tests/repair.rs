@@ -2,7 +2,36 @@
 
 use insta::assert_snapshot;
 
-use super::replay;
+use super::{HANDSHAKE, replay};
+
+#[test]
+fn loss_repaired_by_a_probe_reduces_the_window() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.081000 < ack 2965 ts 940 41
+        0.170000 > 2965:3953(988) ts 170 940
+        0.211000 < ack 3953 ts 1071 170
+        0.311000 > 3953:4941(988) ts 311 1071
+        0.352000 < ack 4941 ts 1212 311
+        0.452000 > 4941:5929(988) ts 452 1212
+        0.493000 < ack 5929 ts 1353 452
+        "
+    );
+    assert_snapshot!(replay(&text), @r"
+    0+3952 pipe 4 cwnd 10 application_limited slow_start
+    retransmitted tail_loss_probe
+    2964+988 pipe 1 cwnd 10 application_limited slow_start
+    3952+988 pipe 1 cwnd 10 application_limited slow_start
+    4940+988 pipe 1 cwnd - undecided congestion_avoidance
+    ");
+    // A D-SACK shows that the original had arrived.
+    let needless = text.replace("< ack 3953", "< ack 3953 sack 2965:3953");
+    assert!(!replay(&needless).contains("undecided"), "{needless}");
+}
 
 #[test]
 fn smaller_path_mtu_reduces_no_window() {
