@@ -69,6 +69,8 @@ pub(super) struct Engine<'a> {
     /// `snd_nxt` at the last retransmission as a tail loss probe, until an ACK shows whether the probe
     /// repaired a loss (`tlp_high_seq`).
     probed: Option<StreamOffset>,
+    /// End of the data sent in the SYN (RFC 7413), while the SYN-ACK is the latest ACK.
+    refused: Option<StreamOffset>,
     /// End of the data that exceeded the path MTU and is sent again in shorter segments.
     resized: Option<StreamOffset>,
     /// Round-trip time that the latest ACK showed.
@@ -121,6 +123,7 @@ impl<'a> Engine<'a> {
             undecided: Undecided::default(),
             totals: Totals::default(),
             probed: None,
+            refused: None,
             resized: None,
             latest_rtt: None,
             latest_marked_packets: 0,
@@ -308,6 +311,7 @@ impl<'a> Engine<'a> {
         } else {
             (before.window_bytes, before.wl1)
         };
+        self.refused = acked.is_syn.then_some(before.nxt);
         self.stream = Some(Stream {
             una: acked.ack,
             nxt: before.nxt,

@@ -37,6 +37,13 @@ impl Engine<'_> {
                 self.resend(sent);
             }
             RetransmissionCause::AfterTimeout => self.resend(sent),
+            // The responder did not take the data of the SYN, which shows no loss
+            // (`tcp_rcv_fastopen_synack`).
+            RetransmissionCause::FastRetransmit
+                if self.refused.is_some_and(|end| sent.end <= end) =>
+            {
+                self.resend(sent);
+            }
             RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
                 if self.state.kind() != Some(RecoveryKind::Fast) {
                     // The retransmission shows that the sender has detected the losses by now.

@@ -34,6 +34,25 @@ fn loss_repaired_by_a_probe_reduces_the_window() {
 }
 
 #[test]
+fn data_of_a_syn_that_the_responder_refuses_shows_no_loss() {
+    let text = "
+        0.000000 > S 0:1000(1000) mss 1000 sackok wscale 7
+        0.020000 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7
+        0.020010 > 1:1001(1000) ack 1
+        0.020011 > 1001:2001(1000)
+        0.020012 > 2001:3001(1000)
+        0.040000 < ack 3001
+        0.140000 > 3001:4001(1000)
+        0.160000 < ack 4001
+    ";
+    assert_snapshot!(replay(text), @r"
+    retransmitted fast_retransmit
+    0+3000 pipe 3 cwnd 10 application_limited slow_start
+    3000+1000 pipe 1 cwnd 10 application_limited slow_start
+    ");
+}
+
+#[test]
 fn smaller_path_mtu_reduces_no_window() {
     let text = "
         0.000000 > S 0 mss 1460 sackok wscale 7
