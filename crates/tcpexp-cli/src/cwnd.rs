@@ -70,8 +70,8 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     }
     if must_have_rows && results.table.acks() == 0 {
         bail!(
-            "no sender in {}: no selected TCP flow has acknowledged data",
-            shown::path(&args.src)
+            "no sender in {}: no selected TCP flow has acknowledged data of four segments or more",
+            args.src.display()
         );
     }
     if args.dst.is_some() && results.found && !results.knows_losses {

@@ -45,7 +45,9 @@ pub(super) struct FlowSurvey {
 /// State collected for one direction.
 #[derive(Default)]
 struct SideSurvey {
+    /// Packets with data, each of one segment or more.
     data_segments: u64,
+    data_bytes: u64,
     /// `None` without data. Boxed, because the counts would be a third of this state, and most flows
     /// of a flood have no data.
     lengths: Option<Box<Lengths>>,
@@ -249,6 +251,7 @@ impl SideSurvey {
         let bytes = segment.seen.payload_bytes;
         if bytes > 0 {
             self.data_segments += 1;
+            self.data_bytes += u64::from(bytes);
             self.lengths.get_or_insert_default().add(bytes);
         }
         match class {
@@ -328,9 +331,6 @@ impl SideSurvey {
 
     fn side(&self, other: &Self, position: Option<Position>, is_far: bool) -> Option<Side> {
         let lengths = self.lengths.as_deref()?;
-        if self.data_segments < MIN_DATA_SEGMENTS {
-            return None;
-        }
         let both = self.syn.zip(other.syn);
         let timestamps = both.map(|(own, other)| own.timestamps && other.timestamps);
         let mss = both.map(|(own, other)| {
@@ -342,6 +342,11 @@ impl SideSurvey {
             u32::from(least).saturating_sub(options).max(MIN_SMSS_BYTES)
         });
         let smss_bytes = lengths.smss_bytes(mss);
+        // A packet that the capture shows may hold several segments (TSO, GSO).
+        let segments = self.data_bytes.div_ceil(u64::from(smss_bytes.max(1)));
+        if self.data_segments.max(segments) < MIN_DATA_SEGMENTS {
+            return None;
+        }
         Some(Side {
             smss_bytes,
             feedback: None,

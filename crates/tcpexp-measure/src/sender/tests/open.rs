@@ -170,3 +170,20 @@ fn pipe_of_small_segments_is_their_bytes() {
     let expected = expected.map(|(segments, bytes)| (Some(segments), Some(bytes)));
     assert_eq!(pipes, expected);
 }
+
+#[test]
+fn packets_of_several_segments_count_as_segments() {
+    let text = "
+        0.000000 > S 0 mss 1000 sackok wscale 7
+        0.040000 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7
+        0.040010 > . 1 ack 1
+        0.041000 > 1:10001(10000)
+        0.081000 < ack 10001
+        0.081010 > 10001:30001(20000)
+        0.121000 < ack 30001
+    ";
+    assert_snapshot!(replay(text), @r"
+    0+10000 pipe 10 cwnd 10 application_limited slow_start
+    10000+20000 pipe 20 cwnd 20 application_limited slow_start
+    ");
+}
