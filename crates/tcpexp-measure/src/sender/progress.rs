@@ -1,5 +1,6 @@
 //! The progress reported by one ACK.
 
+use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// The segments that one ACK newly acknowledges.
@@ -11,6 +12,8 @@ pub(super) struct Progress {
     pub(super) cumulative: u32,
     /// True if one of the segments in `cumulative` was retransmitted.
     pub(super) has_retransmitted: bool,
+    /// Start of the lowest newly acknowledged segment that was sent once.
+    pub(super) lowest_original: Option<StreamOffset>,
     /// Send time of the first segment newly acknowledged by the cumulative acknowledgment and sent
     /// once.
     pub(super) first_acked: Option<Timestamp>,
@@ -21,6 +24,12 @@ pub(super) struct Progress {
 }
 
 impl Progress {
+    /// Records a segment newly acknowledged that was sent once.
+    pub(super) fn arrive_once(&mut self, start: StreamOffset) {
+        let lowest = self.lowest_original.get_or_insert(start);
+        *lowest = start.min(*lowest);
+    }
+
     /// Records a segment newly acknowledged.
     pub(super) fn arrive(&mut self, transmission: u64, rtt: Option<TimeDelta>) {
         if self.latest.is_none_or(|(latest, _)| transmission > latest) {

@@ -91,6 +91,8 @@ pub(super) struct Recovery {
     /// Retransmitted segments, minus those that a D-SACK reported as duplicates.
     unconfirmed: i64,
     has_retransmitted: bool,
+    /// True once the sender retransmits more than the segment whose timer expired.
+    pub(super) goes_on_repairing: bool,
     /// `TSval` of the first retransmission.
     first_stamp: Option<u32>,
     /// Number of lost packets that it has repaired, once it is over.
@@ -138,6 +140,7 @@ impl Recovery {
             reduction: Reduction::new(before.cwnd, threshold),
             unconfirmed: 0,
             has_retransmitted: false,
+            goes_on_repairing: false,
             first_stamp: None,
             lost: LostPackets::default(),
         }

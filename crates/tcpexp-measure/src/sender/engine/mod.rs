@@ -378,7 +378,8 @@ impl<'a> Engine<'a> {
             .reduction
             .deliver(progress.delivered, self.board.pipe(), may_speed_up);
         let recovery = *recovery;
-        let was_spurious = self.was_spurious(&recovery, acked, advanced);
+        let was_spurious = self.was_spurious(&recovery, acked, advanced)
+            || self.was_spurious_timeout(&recovery, acked, progress);
         if was_spurious || recovery.is_repaired_by(acked.ack, self.subject.side.has_sack) {
             self.leave(acked.at, was_spurious, rows);
             // The ACK that ends one reduction may report the marks that begin the next.

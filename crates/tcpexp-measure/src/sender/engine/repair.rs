@@ -36,7 +36,12 @@ impl Engine<'_> {
                 self.resized = self.stream.map(|stream| stream.nxt);
                 self.resend(sent);
             }
-            RetransmissionCause::AfterTimeout => self.resend(sent),
+            RetransmissionCause::AfterTimeout => {
+                if let Some(recovery) = self.state.recovery_mut() {
+                    recovery.goes_on_repairing = true;
+                }
+                self.resend(sent);
+            }
             // The responder did not take the data of the SYN, which shows no loss
             // (`tcp_rcv_fastopen_synack`).
             RetransmissionCause::FastRetransmit
@@ -220,6 +225,30 @@ impl Engine<'_> {
             || !self.board.has_retransmitted()
             || recovery.is_repaired_by(acked.ack, has_sack);
         is_late && is_known || recovery.is_refuted()
+    }
+
+    /// True if an ACK after a timeout covers data that was sent only before it, so that the sender
+    /// undoes the timeout (F-RTO, RFC 5682, section 3.1, step 3.b; `tcp_process_loss`). A further
+    /// retransmission shows that the sender does not.
+    pub(super) fn was_spurious_timeout(
+        &self,
+        recovery: &Recovery,
+        acked: &Acked,
+        progress: &Progress,
+    ) -> bool {
+        let side = self.subject.side;
+        // A receiver without SACK may have had the data before the timeout.
+        let may_undo = recovery.kind == RecoveryKind::Timeout
+            && side.has_sack
+            && self.timer.is_linux()
+            && self.subject.order == Order::Seen
+            && !recovery.goes_on_repairing;
+        let is_original = |start| start < recovery.high;
+        may_undo
+            && progress.lowest_original.is_some_and(is_original)
+            && !side
+                .retransmissions
+                .covers(acked.ack, recovery.high, acked.record)
     }
 
     pub(super) fn leave(&mut self, at: Timestamp, undone: bool, rows: &mut impl Extend<SenderRow>) {

@@ -37,8 +37,9 @@ impl Scoreboard {
                 progress.arrive(segment.transmission, segment.rtt(at));
                 // Karn's algorithm: only a segment sent once gives a round-trip time (RFC 6298,
                 // section 3).
-                if !segment.again && progress.first_acked.is_none() {
-                    progress.first_acked = Some(segment.sent);
+                if !segment.again {
+                    progress.arrive_once(segment.start);
+                    progress.first_acked.get_or_insert(segment.sent);
                 }
             }
         }
@@ -108,8 +109,9 @@ impl Scoreboard {
             changed.open += 1;
             self.sacked += 1;
             progress.delivered += 1;
-            if !segment.again && progress.first_sacked.is_none() {
-                progress.first_sacked = Some(segment.sent);
+            if !segment.again {
+                progress.arrive_once(segment.start);
+                progress.first_sacked.get_or_insert(segment.sent);
             }
             self.arrived(at, &segment);
             progress.arrive(segment.transmission, segment.rtt(at));

@@ -53,6 +53,39 @@ fn data_of_a_syn_that_the_responder_refuses_shows_no_loss() {
 }
 
 #[test]
+fn timeout_is_undone_by_an_ack_of_data_sent_only_before_it() {
+    let text = "
+        0.000000 > S 0 mss 1000 sackok wscale 7
+        0.040000 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7
+        0.040010 > . 1 ack 1
+        0.041000 > 1:1001(1000)
+        0.041001 > 1001:2001(1000)
+        0.041002 > 2001:3001(1000)
+        0.041003 > 3001:4001(1000)
+        0.085000 < ack 1001
+        0.585000 > 1001:2001(1000)
+        0.590000 < ack 2001
+        0.590010 > 4001:5001(1000)
+        0.591000 < ack 3001
+        0.592000 < ack 4001
+        0.632000 < ack 5001
+    ";
+    assert_snapshot!(replay(text), @r"
+    0+4000 pipe 4 cwnd 10 application_limited slow_start
+    retransmitted timeout
+    1000+3000 pipe 1 cwnd 1 recovery loss_recovery
+    2000+3000 pipe 1 cwnd 1 recovery loss_recovery
+    recovery 0 timeout to None undone
+    3000+2000 pipe 2 cwnd 10 application_limited slow_start
+    4000+1000 pipe 1 cwnd 10 application_limited slow_start
+    ");
+    // A sender that goes on repairing has not undone it.
+    let real = text.replace("0.590010 > 4001:5001", "0.590010 > 2001:3001");
+    let real = real.replace("0.632000 < ack 5001", "0.632000 < ack 4001");
+    assert!(!replay(&real).contains("undone"), "{}", replay(&real));
+}
+
+#[test]
 fn smaller_path_mtu_reduces_no_window() {
     let text = "
         0.000000 > S 0 mss 1460 sackok wscale 7
