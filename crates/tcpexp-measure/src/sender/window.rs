@@ -78,6 +78,8 @@ pub(super) struct Window {
     increase: Increase,
     usage: Usage,
     judged: VecDeque<(bool, u32)>,
+    /// The pipe after the latest ACK, unless the sender left it unanswered.
+    answered: Option<u32>,
     /// True if the sender sends several segments at a time (TSO or GSO), so it does not always fill
     /// the window.
     is_bursty: bool,
@@ -120,6 +122,7 @@ impl Window {
             increase: Increase::default(),
             usage: Usage::default(),
             judged: VecDeque::with_capacity(JUDGED + 1),
+            answered: None,
             is_bursty,
             round: VecDeque::new(),
             is_filled: false,
@@ -175,6 +178,7 @@ impl Window {
         }
         if self.is_filling() && !now.reply.has_sent() {
             self.is_filled = !self.is_hidden;
+            self.answered = None;
             return CwndEstimate::Undecided;
         }
         // ACKs that arrive together are answered once; to judge each would make a full window look
@@ -182,7 +186,13 @@ impl Window {
         if now.reply != Reply::NothingYet {
             self.judge(now);
         }
-        let is_drained = now.is_drained && now.pipe < self.cwnd;
+        let has_fallen = self
+            .answered
+            .is_some_and(|before| self.falls_for_lack_of_data(before, now.pipe));
+        if now.reply == Reply::AtOnce {
+            self.answered = Some(now.pipe);
+        }
+        let is_drained = (now.is_drained || has_fallen) && now.pipe < self.cwnd;
         if !self.is_filling() || now.reply != Reply::AtOnce || is_drained {
             self.cover(now);
             self.increase.pause();
@@ -206,6 +216,15 @@ impl Window {
             self.increase.reach(self.cwnd);
         }
         CwndEstimate::Sure(self.cwnd, CwndSource::Filled)
+    }
+
+    /// True if only a lack of data lowers the pipe of a sender that answers each ACK: the window never
+    /// falls in slow start, and no reduction in use takes more than half of it. The last segment of a
+    /// write may be a full one.
+    fn falls_for_lack_of_data(&self, before: u32, pipe: u32) -> bool {
+        let in_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
+        let never_falls = in_slow_start && self.start == Beginning::Seen && !self.is_bursty;
+        never_falls && pipe < before || pipe < before / 2
     }
 
     /// True if the sender answered at least 70 % of the latest ACKs.
@@ -404,6 +423,7 @@ impl Window {
     fn forget(&mut self) {
         self.increase.forget();
         self.judged.clear();
+        self.answered = None;
         self.round.clear();
     }
 }

@@ -187,3 +187,43 @@ fn packets_of_several_segments_count_as_segments() {
     10000+20000 pipe 20 cwnd 20 application_limited slow_start
     ");
 }
+
+#[test]
+fn end_of_a_write_in_full_segments_lowers_no_window_in_slow_start() {
+    let text = "
+        0.000000 > S 0 mss 1000 sackok wscale 7
+        0.040000 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7
+        0.040010 > . 1 ack 1
+        0.041000 > 1:1001(1000)
+        0.041001 > 1001:2001(1000)
+        0.041002 > 2001:3001(1000)
+        0.041003 > 3001:4001(1000)
+        0.041004 > 4001:5001(1000)
+        0.041005 > 5001:6001(1000)
+        0.041006 > 6001:7001(1000)
+        0.041007 > 7001:8001(1000)
+        0.041008 > 8001:9001(1000)
+        0.041009 > 9001:10001(1000)
+        0.081000 < ack 1001
+        0.081010 > 10001:11001(1000)
+        0.081011 > 11001:12001(1000)
+        0.084000 < ack 2001
+        0.084010 > 12001:13001(1000)
+        0.084011 > 13001:14001(1000)
+        0.087000 < ack 3001
+        0.087010 > 14001:15001(1000)
+        0.087011 > 15001:16001(1000)
+        0.090000 < ack 5001
+        0.090010 > 16001:17001(1000)
+        0.093000 < ack 6001
+        0.096000 < ack 7001
+    ";
+    assert_snapshot!(replay(text), @r"
+    0+10000 pipe 10 cwnd 10 application_limited slow_start
+    1000+11000 pipe 11 cwnd 11 application_limited slow_start
+    2000+12000 pipe 12 cwnd 12 application_limited slow_start
+    3000+13000 pipe 13 cwnd 13 filled slow_start
+    5000+12000 pipe 12 cwnd 15 application_limited slow_start
+    6000+11000 pipe 11 cwnd 16 application_limited slow_start
+    ");
+}
