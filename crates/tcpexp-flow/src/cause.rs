@@ -141,7 +141,10 @@ impl RetransmissionEvidence {
         }
         let srtt = self.srtt.unwrap_or_default();
         let is_idle = srtt <= TimeDelta::ZERO || may_be_probe_after(self.idle, srtt);
-        let is_probe = may_be_probe && !self.is_answer && !self.is_loss_reported && is_idle;
+        // The reordering timer repairs the lowest hole first, and a probe sends the tail.
+        let skips_head = !self.is_head && self.has_acks;
+        let is_probe =
+            may_be_probe && !self.is_answer && (skips_head || !self.is_loss_reported && is_idle);
         // Without an ACK that shows a loss, only a timer retransmits, and the reordering timer needs
         // such an ACK too: the sender's retransmission timeout is shorter than the replayed one.
         let is_unreported =

@@ -574,6 +574,24 @@ mod tests {
     }
 
     #[test]
+    fn tail_sent_again_before_the_lost_head_is_a_probe() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000)
+            0.000 > 1001:2001(1000)
+            0.000 > 2001:3001(1000)
+            0.000 > 3001:4001(1000)
+            0.040 < ack 1 sack 4000:4001   // a part of the tail
+            0.080 > 3001:4001(1000)
+        "), @r"
+        0.000 > New
+        0.000 > New
+        0.000 > New
+        0.000 > New
+        0.080 > sent Later by Bytes, TailLossProbe
+        ");
+    }
+
+    #[test]
     fn lone_tail_is_probed_before_the_timeout() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000)
