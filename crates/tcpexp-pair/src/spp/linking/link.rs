@@ -314,17 +314,13 @@ impl Linker {
             && let Some((partner, same_initiator)) = self.counterpart(point, slot)
         {
             let theirs = &self.flows[point.opposite().index()][partner.index()];
-            match theirs.state {
-                State::Parted(before) => {
-                    // The next packet there shows whether that flow continues. If so, packets in
-                    // flight are in it.
-                    out.broken(before.flow);
-                }
-                _ => {
-                    self.link(point, slot, partner, same_initiator, out);
-                    return;
-                }
-            }
+            let State::Parted(before) = theirs.state else {
+                self.link(point, slot, partner, same_initiator, out);
+                return;
+            };
+            // The next packet there shows whether that flow continues. If so, packets in flight are
+            // in it.
+            out.broken(before.flow);
         }
         if packets <= STRAYS {
             out.strayed(point, sighting);
