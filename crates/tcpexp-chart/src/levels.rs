@@ -142,18 +142,18 @@ impl Levels {
 
     /// Name of an axis with these groups: the last column, with its unit.
     pub fn axis_name(&self) -> String {
-        self.columns.last().map_or(String::new(), with_unit)
+        self.columns.last().map_or(String::new(), |column| with_unit(column))
     }
 
     /// Names and units of the columns of [`bands`](Self::bands).
     pub fn band_names(&self) -> Vec<String> {
         let outer = &self.columns[..self.columns.len().saturating_sub(1)];
-        outer.iter().rev().map(with_unit).collect()
+        outer.iter().rev().map(|column| with_unit(column)).collect()
     }
 }
 
 /// The quantity of a column with its unit.
-fn with_unit(column: &String) -> String {
+fn with_unit(column: &str) -> String {
     let quantity = Quantity::of_column(column);
     match quantity.own_unit().as_str() {
         "" => quantity.name,

@@ -31,7 +31,7 @@ pub(super) struct ThroughputDelayArgs {
     #[arg(long, value_name = "WHAT", help_heading = "Rows and columns")]
     per: Option<Per>,
 
-    /// Column of delays of flows [default: rtt_median]
+    /// Column of delays of flows [default: `rtt_median`]
     #[arg(
         long,
         value_name = "COLUMN",

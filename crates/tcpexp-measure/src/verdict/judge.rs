@@ -67,7 +67,7 @@ pub struct Verdict {
     pub began: Timestamp,
     /// Time from the flow's first packet to the sender's last ACK, or to its last timeout.
     pub duration: TimeDelta,
-    /// LimitCause that took most of the time; [`LimitCause::NotCertain`] if none took half of it.
+    /// Cause that took most of the time; [`LimitCause::NotCertain`] if none took half of it.
     pub main: LimitCause,
     /// Time limited by each cause, by [`LimitCause::index`].
     pub times: [TimeDelta; LimitCause::COUNT],

@@ -118,18 +118,16 @@ impl Run {
     pub(super) fn main_link(&self) -> Option<&Link> {
         let senders = || self.senders.iter().filter(|sender| !sender.is_probe);
         let mut bulk = senders().filter(|sender| sender.is_bulk);
-        let index = match bulk.next() {
-            Some(first) => bulk
-                .all(|other| other.link == first.link)
-                .then_some(first.link)?,
-            None => {
-                let payload = |link: usize| -> u64 {
-                    let bins = senders().filter(|sender| sender.link == link);
-                    let bins = bins.flat_map(|sender| &sender.arrived);
-                    bins.map(|bin| bin.goodput_bytes).sum()
-                };
-                usize::from(payload(1) > payload(0))
-            }
+        let index = if let Some(first) = bulk.next() {
+            let is_shared = bulk.all(|other| other.link == first.link);
+            is_shared.then_some(first.link)?
+        } else {
+            let payload = |link: usize| -> u64 {
+                let bins = senders().filter(|sender| sender.link == link);
+                let bins = bins.flat_map(|sender| &sender.arrived);
+                bins.map(|bin| bin.goodput_bytes).sum()
+            };
+            usize::from(payload(1) > payload(0))
         };
         Some(&self.links[index]).filter(|link| !link.arrived.is_empty())
     }

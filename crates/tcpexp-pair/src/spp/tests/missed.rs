@@ -1,5 +1,7 @@
 //! Packets that a capture missed.
 
+use std::fmt::Write;
+
 use insta::assert_snapshot;
 
 use super::{counts_within_connection, fates_within_connection};
@@ -128,7 +130,11 @@ fn duplicate_that_arrives_after_many_packets_is_not_unseen() {
     for number in 0..150_u32 {
         let (at, start) = (1.001 + 0.001 * f64::from(number), 601 + 100 * number);
         let (end, id) = (start + 100, 8 + number);
-        text += &format!("both {at:.4} > {start}:{end}(100) ack 501 id {id} ts 9 8\n");
+        writeln!(
+            text,
+            "both {at:.4} > {start}:{end}(100) ack 501 id {id} ts 9 8"
+        )
+        .unwrap();
     }
     let fates = fates_within_connection(&text);
     assert_eq!(fates.matches("delivered").count(), 151, "{fates}");

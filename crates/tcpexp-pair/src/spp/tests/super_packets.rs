@@ -1,5 +1,7 @@
 //! Tests of packets that a host or a card cuts or merges on their way.
 
+use std::fmt::Write;
+
 use super::*;
 
 #[test]
@@ -183,13 +185,13 @@ fn merged_arrival_does_not_change_the_number_of_packets() {
                     to - from
                 )
             };
-            text += &format!("src {}", packet(at, start, end, id));
+            write!(text, "src {}", packet(at, start, end, id)).unwrap();
             if merged && number == 5 {
-                text += &format!("dst {}", packet(at + 0.01, start, end, id));
+                write!(text, "dst {}", packet(at + 0.01, start, end, id)).unwrap();
             } else {
-                text += &format!("dst {}", packet(at + 0.01, start, middle, id));
+                write!(text, "dst {}", packet(at + 0.01, start, middle, id)).unwrap();
                 if number != 7 {
-                    text += &format!("dst {}", packet(at + 0.01, middle, end, id + 1));
+                    write!(text, "dst {}", packet(at + 0.01, middle, end, id + 1)).unwrap();
                 }
             }
         }
