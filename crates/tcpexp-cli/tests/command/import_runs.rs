@@ -76,7 +76,7 @@ fn data_files_of_flent_are_runs_with_the_parameters_of_their_titles() {
     assert_snapshot!(desk.failure("import flent batch -o out"), @"out is not empty: name a new directory");
     // A chart takes the tables of the runs.
     for chart in [
-        "plot ecdf out --table samples --x value --group qdisc -o ecdf.svg",
+        "plot ecdf out --table samples --x value --filter unit=ms --group qdisc -o ecdf.svg",
         "report out -o report.html",
     ] {
         let drawn = desk.run(chart);
@@ -140,7 +140,7 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     owd.parquet                 16 106    441.1 kB
     loss.parquet                   126     24.7 kB
     throughput.parquet           8 636     77.2 kB
-    sender.parquet               6 010    175.2 kB
+    sender.parquet               6 010    175.4 kB
     events.parquet                 142     38.7 kB
     queue.parquet                1 226     44.0 kB
     logs.parquet                     0     29.9 kB
