@@ -142,7 +142,9 @@ impl Levels {
 
     /// Name of an axis with these groups: the last column, with its unit.
     pub fn axis_name(&self) -> String {
-        self.columns.last().map_or(String::new(), |column| with_unit(column))
+        self.columns
+            .last()
+            .map_or(String::new(), |column| with_unit(column))
     }
 
     /// Names and units of the columns of [`bands`](Self::bands).
