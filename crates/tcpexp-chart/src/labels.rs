@@ -3,6 +3,7 @@
 use crate::abbreviated::abbreviated;
 use crate::axis::{Axis, BandRow, Scale};
 use crate::canvas::{Canvas, TEXT_HEIGHT};
+use crate::fitting::wrapped;
 
 /// Gap between a tick and its label, and between the labels and the axis' name.
 pub(crate) const GAP: i32 = 10;
@@ -114,21 +115,6 @@ fn keep_apart<Label: Default>(labels: &mut [Label], slot: i32, bands: Option<Vec
 fn slot_width(axis: &Axis, width: i32) -> i32 {
     let slots = i32::try_from(axis.ticks.len()).unwrap_or(i32::MAX).max(1);
     width / slots
-}
-
-/// Wraps `text` into at most `most` lines that fit; `None` if a word is too long or the text needs more
-/// lines.
-pub(crate) fn wrapped(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        let longer = lines.last().map(|line| format!("{line} {word}"));
-        match longer.filter(|longer| fits(longer)) {
-            Some(longer) => *lines.last_mut()? = longer,
-            None if fits(word) => lines.push(word.to_owned()),
-            None => return None,
-        }
-    }
-    (lines.len() <= most).then_some(lines)
 }
 
 /// Width of the widest tick label.

@@ -220,22 +220,6 @@ fn row_starts(entries: &[i32], room: i32) -> Vec<Vec<i32>> {
         .unwrap_or(packed)
 }
 
-/// The longest beginning of `text` that fits, followed by an ellipsis if anything is cut.
-pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
-    if fits(text) {
-        return text.to_owned();
-    }
-    // Cuts are between characters: a slice within a character of several bytes panics.
-    let starts = text
-        .char_indices()
-        .rev()
-        .map(|(at, _)| format!("{}…", &text[..at]));
-    starts
-        .into_iter()
-        .find(|start| fits(start))
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -44,6 +44,7 @@ mod ecdf;
 mod ellipse;
 mod error;
 mod facet;
+mod fitting;
 mod flow_line;
 mod flow_names;
 mod flow_numbers;

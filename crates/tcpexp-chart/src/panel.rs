@@ -4,9 +4,8 @@ use crate::Error;
 use crate::axis::{Axis, AxisSpec, Scale};
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::clip::{At, Point};
+use crate::fitting::{lines, shortened};
 use crate::labels::{Bands, GAP, Labels, ROW, shorten_beside, widest};
-use crate::legend::shortened;
-use crate::scene::lines;
 use crate::stroke::Stroke;
 use crate::theme::Ink;
 

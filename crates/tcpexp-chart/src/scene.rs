@@ -2,10 +2,11 @@
 
 use crate::axis::AxisSpec;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT, UNITS_PER_MM};
+use crate::fitting::{lines, shortened};
 use crate::heat::HeatScale;
-use crate::labels::{ROW, wrapped};
+use crate::labels::ROW;
 use crate::layer::Layer;
-use crate::legend::{Key, Legend, shortened};
+use crate::legend::{Key, Legend};
 use crate::line_end::LineEnd;
 use crate::panel::{Axes, Frame, Panel};
 use crate::{Error, FigureSize, Style, Svg};
@@ -329,11 +330,6 @@ impl Scene {
         }
         Ok(())
     }
-}
-
-/// The text in at most `most` lines that fit; a text that needs more is shortened to one.
-pub(crate) fn lines(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
-    wrapped(text, most, &fits).unwrap_or_else(|| vec![shortened(text, fits)])
 }
 
 impl Row {

@@ -1,0 +1,37 @@
+//! Text that is wrapped or shortened until it fits.
+
+/// The text in at most `most` lines that fit; a text that needs more is shortened to one.
+pub(crate) fn lines(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
+    wrapped(text, most, &fits).unwrap_or_else(|| vec![shortened(text, fits)])
+}
+
+/// Wraps `text` into at most `most` lines that fit; `None` if a word is too long or the text needs more
+/// lines.
+pub(crate) fn wrapped(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let longer = lines.last().map(|line| format!("{line} {word}"));
+        match longer.filter(|longer| fits(longer)) {
+            Some(longer) => *lines.last_mut()? = longer,
+            None if fits(word) => lines.push(word.to_owned()),
+            None => return None,
+        }
+    }
+    (lines.len() <= most).then_some(lines)
+}
+
+/// The longest beginning of `text` that fits, followed by an ellipsis if anything is cut.
+pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
+    if fits(text) {
+        return text.to_owned();
+    }
+    // Cuts are between characters: a slice within a character of several bytes panics.
+    let starts = text
+        .char_indices()
+        .rev()
+        .map(|(at, _)| format!("{}…", &text[..at]));
+    starts
+        .into_iter()
+        .find(|start| fits(start))
+        .unwrap_or_default()
+}
