@@ -136,6 +136,7 @@ pub enum Error {
         filters: String,
     },
     /// A filter compares values of different kinds.
+    #[cfg(feature = "tables")]
     #[error(transparent)]
     Filter(tcpexp_table::FilterError),
     /// The values of a column are in several units.
