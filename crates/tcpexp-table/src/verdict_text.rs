@@ -222,8 +222,12 @@ fn unseen(seen: &Evidence) -> Vec<&'static str> {
     of_middle.into_iter().chain(of_position).collect()
 }
 
-/// Why round-trip times are unknown.
+/// Why round-trip times, and what rests on them, are unknown.
 fn unresolved(seen: &Evidence) -> Option<String> {
+    if seen.lacks_order {
+        let why = "away from the sender and without TCP timestamps, the capture shows no queueing delay and no losses";
+        return Some(why.to_owned());
+    }
     let tick = seen.unresolved_by_tick?;
     Some(format!(
         "the clock of the capture advances in steps of {}, too coarse for the round-trip times",

@@ -1,6 +1,6 @@
 //! The table of `tcpexp why`: a row per sender and cause.
 
-use tcpexp_measure::verdict::{LimitCause, Opening, Verdict};
+use tcpexp_measure::verdict::{Evidence, LimitCause, Opening, Verdict};
 use tcpexp_measure::{Position, SenderLabel};
 use tcpexp_units::TimeDelta;
 
@@ -47,12 +47,12 @@ pub fn cause_columns() -> Columns<CauseRow> {
         .maybe_span("base_rtt_ns", "Smallest smoothed round-trip time of the sender, in nanoseconds. It may include a queue if the capture began in the middle of the connection, where repeated_syn_packets is null. Null if unknown.", |row| row.row.verdict.evidence.base_rtt)
         .maybe_span("queue_delay_ns", "Median of the smoothed round-trip time above the least, over the round trips with a queue, in nanoseconds. Null without such round trips.", |row| row.row.verdict.evidence.queue_delay)
         .maybe_float("rtt_growth_share", "Share of the growth of the bytes in flight that the round-trip time follows: about 1 in a queue that the sender fills alone, about 0 in a queue of others. Null with few round trips with a queue, and if the bytes in flight hardly change.", |row| share(row.row.verdict.evidence.rtt_growth_percent))
-        .count("losses_with_queue", "Losses noticed while a queue was filled; losses repaired together count once.", |row| row.row.verdict.evidence.losses_with_queue)
-        .count("losses_without_queue", "Losses noticed without a queue.", |row| row.row.verdict.evidence.losses_without_queue)
+        .maybe_count("losses_with_queue", "Losses noticed while a queue was filled; losses repaired together count once. Null in a capture away from the sender without usable TCP timestamps.", |row| row.row.seen(|evidence| evidence.losses_with_queue))
+        .maybe_count("losses_without_queue", "Losses noticed without a queue. Null in a capture away from the sender without usable TCP timestamps.", |row| row.row.seen(|evidence| evidence.losses_without_queue))
         .maybe_count("goodput_between_losses_bps", "Median goodput between two losses, of those with or those without a queue, whichever are more, in bits per second. Null with fewer than two.", |row| row.row.verdict.evidence.goodput_between_losses_bps)
         .maybe_float("goodput_spread_share", "Interquartile range of this goodput over its median: small with a policer or a full path, large with random losses. Null with fewer than eight losses.", |row| share(row.row.verdict.evidence.goodput_spread_percent))
-        .count("timeouts", "Retransmission timeouts.", |row| row.row.verdict.evidence.timeouts)
-        .count("retransmitted_packets", "Retransmitted packets.", |row| row.row.verdict.evidence.retransmitted)
+        .maybe_count("timeouts", "Retransmission timeouts. Null in a capture away from the sender without usable TCP timestamps.", |row| row.row.seen(|evidence| evidence.timeouts))
+        .maybe_count("retransmitted_packets", "Retransmitted packets. Null in a capture away from the sender without usable TCP timestamps.", |row| row.row.seen(|evidence| evidence.retransmitted))
         .maybe_count("lost_packets", "Data packets of the sender lost on the path. Null without a capture at the other end, and if the fate of some of them is unknown.", |row| row.row.verdict.evidence.lost?.exact())
         .count("missed_bytes", "Bytes of the sender's data that were acknowledged and that the capture never shows, at least. Without the SYN, bytes that may have been sent before the capture began do not count. The time around them counts as not_certain.", |row| row.row.verdict.evidence.missed_bytes)
         .maybe_name("position", "Position of the capture relative to the sender's data: sender, receiver or between. Null if unknown. Only a capture at the sender proves every cause: elsewhere, the time of application is not_certain; at an unknown position, that of all causes but setup and tls.", |row| row.row.verdict.evidence.position.map(Position::name))
@@ -71,6 +71,12 @@ fn share(percent: Option<i64>) -> Option<f64> {
 }
 
 impl CauseOf {
+    /// A number that a capture has only if it shows the order of the sender's data and ACKs.
+    fn seen(&self, number: impl Fn(&Evidence) -> u64) -> Option<u64> {
+        let evidence = &self.verdict.evidence;
+        (!evidence.lacks_order).then(|| number(evidence))
+    }
+
     fn opening(&self) -> Option<Opening> {
         self.verdict.evidence.opening
     }

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use tcpexp_testkit::script;
+use tcpexp_testkit::{TcpLoad, simulate};
 
-use crate::desk::{Desk, fixture, text};
+use crate::desk::{Desk, fixture, ordinary, text};
 
 fn reno() -> String {
     fixture("reno-2mbit-40ms-50p/src.pcap.gz")
@@ -29,6 +30,39 @@ fn causes_are_a_table() {
         "{rows}"
     );
     assert_eq!(rows.matches(",true,").count(), 1, "{rows}");
+}
+
+#[test]
+fn queues_and_losses_are_unknown_away_from_a_sender_without_timestamps() {
+    let mut scenario = ordinary();
+    scenario.tcp = vec![TcpLoad {
+        bytes: 1_500_000,
+        timestamps: false,
+        ..TcpLoad::default()
+    }];
+    let desk = Desk::with(&simulate(&scenario));
+    let page = desk.text("why dst.pcap");
+    assert!(
+        page.contains("shows no queueing delay and no losses"),
+        "{page}"
+    );
+    assert!(!page.contains(", no losses"), "{page}");
+    let page = desk.text("why dst.pcap --format json");
+    let rows: Vec<serde_json::Value> = page
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(!rows.is_empty());
+    for row in rows {
+        for column in [
+            "losses_with_queue",
+            "losses_without_queue",
+            "timeouts",
+            "retransmitted_packets",
+        ] {
+            assert!(row[column].is_null(), "{column}: {row}");
+        }
+    }
 }
 
 #[test]

@@ -113,6 +113,10 @@ pub struct Evidence {
     /// Tick of the capture's clock, if it is too coarse for the round-trip times: these, and what
     /// rests on them, are then unknown.
     pub unresolved_by_tick: Option<TimeDelta>,
+    /// True if the capture does not show in which order data left the sender and ACKs reached it: away from the
+    /// sender, without usable TCP timestamps. Round-trip times, queues, losses and retransmissions are then
+    /// unknown, although their numbers are zero.
+    pub lacks_order: bool,
     /// How the connection was opened; `None` if the capture does not have its beginning.
     pub opening: Option<Opening>,
     /// True if the first two flights were one and two segments: the congestion window began at one
@@ -206,6 +210,7 @@ fn judge(mut limits: Limits) -> Verdict {
         possibly_missed_bytes: limits.missed().possible_bytes(),
         position: limits.position,
         unresolved_by_tick,
+        lacks_order: limits.lacks_order,
         opening: limits.opening,
         window_began_at_one: limits.began_at_one,
     };

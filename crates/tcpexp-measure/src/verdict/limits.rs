@@ -50,6 +50,8 @@ pub struct Limits {
     pub(super) timeouts: u64,
     pub(super) retransmitted: u64,
     pub(super) lost: Option<LostPackets>,
+    /// True if the capture does not show in which order data left the sender and ACKs reached it.
+    pub(super) lacks_order: bool,
     pub(super) base_rtt: Option<TimeDelta>,
     /// Position of the capture relative to the sender's data; `None` if unknown.
     pub(super) position: Option<Position>,
@@ -90,6 +92,7 @@ impl Limits {
             timeouts: 0,
             retransmitted: 0,
             lost: None,
+            lacks_order: false,
             base_rtt: None,
             position: None,
         }
@@ -138,6 +141,7 @@ impl Limits {
     }
 
     fn sample(&mut self, sample: &SenderSample) {
+        self.lacks_order |= sample.cwnd_source == CwndSource::NotSeen;
         let srtt = sample.srtt.unwrap_or(TimeDelta::ZERO);
         if srtt > TimeDelta::ZERO {
             self.base_rtt = Some(self.base_rtt.map_or(srtt, |base| base.min(srtt)));
