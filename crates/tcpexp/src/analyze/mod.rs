@@ -77,7 +77,7 @@ use logs::Logs;
 use names::Names;
 use queue_bins::QueueBins;
 use replay::{Chosen, Replay, Summaries};
-use survey::Surveyed;
+use survey::{Compared, Surveyed};
 use tables::Tables;
 use traffic::TrafficNames;
 
@@ -279,10 +279,13 @@ impl Run<'_> {
 
     fn survey(&self) -> Result<[Option<Surveyed>; 2], Error> {
         let [src, dst] = self.views;
-        // A survey has compared the captures already.
-        let has_other = dst.is_some() && self.known.is_none();
+        let compared = match (dst, &self.known) {
+            (None, _) => Compared::Not,
+            (Some(_), Some(_)) => Compared::Before,
+            (Some(_), None) => Compared::Next,
+        };
         let survey =
-            |view: Option<View<'_>>| view.map(|view| Surveyed::of(view, has_other)).transpose();
+            |view: Option<View<'_>>| view.map(|view| Surveyed::of(view, compared)).transpose();
         let (src, dst) = rayon::join(|| survey(src), || survey(dst));
         Ok([src?, dst?])
     }

@@ -24,15 +24,27 @@ pub(super) struct Surveyed {
     pub(super) connections: Vec<(FlowId, Arc<ConnectionSummary>)>,
 }
 
+/// Whether a capture is compared with another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// It is the only capture.
+    Not,
+    /// A survey has compared both captures.
+    Before,
+    /// A sample of its packets is compared after this pass.
+    Next,
+}
+
 impl Surveyed {
-    /// Reads a capture once. `has_other` is true if it is compared with another capture.
-    pub(super) fn of(view: View<'_>, has_other: bool) -> Result<Self, Error> {
+    /// Reads a capture once.
+    pub(super) fn of(view: View<'_>, compared: Compared) -> Result<Self, Error> {
+        let is_alone = compared == Compared::Not;
         let mut walk = view.walk_once()?;
         let mut sample = Survey::default();
         let coarse_tick = view.recording().coarse_tick()?;
         let mut connections = Busiest::new(walk.max_flows());
         let mut packets = Tee::new(&mut walk, |sighted| {
-            if has_other {
+            if compared == Compared::Next {
                 sample.observe(sighted);
             }
         });
@@ -53,9 +65,9 @@ impl Surveyed {
             flows_left_out,
             missed: hindsight.missed(),
             // The clocks of a pair are measured together.
-            coarse_tick: coarse_tick.filter(|_| !has_other),
+            coarse_tick: coarse_tick.filter(|_| is_alone),
             has_twins: view.recording().has_twins()?,
-            set_back: walk.set_back().filter(|_| !has_other),
+            set_back: walk.set_back().filter(|_| is_alone),
             ..CaptureInfo::of(&walk)
         };
         info.require_packets(view.recording())?;
