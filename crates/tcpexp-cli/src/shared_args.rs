@@ -89,8 +89,9 @@ pub(crate) struct ReadArgs {
     /// Keep at most this many flows in memory at once
     ///
     /// Beyond this number, the least active flows end early: first those where only one end has sent,
-    /// then those that have been silent longest. A warning reports their number. Later packets of such
-    /// a flow begin a new flow.
+    /// then those that have been silent longest. Later packets of such a flow begin a new flow. Commands
+    /// that reconstruct senders (cwnd, why, explain, analyze) leave out the flows with the least data
+    /// instead. A warning reports the number of these flows.
     #[arg(long, value_name = "N", default_value_t = MAX_FLOWS)]
     pub(crate) max_flows: NonZeroUsize,
 
