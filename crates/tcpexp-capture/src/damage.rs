@@ -142,7 +142,7 @@ pub enum Damage {
         reason: Box<Damage>,
     },
     /// The compressed data is cut or corrupt.
-    #[error("the {compression} data is cut short or corrupt after {offset} decompressed bytes")]
+    #[error("the {compression} data {}", of_decoder(source, *offset))]
     Decompression {
         /// Number of usable decompressed bytes.
         offset: u64,
@@ -161,7 +161,23 @@ pub enum Damage {
     },
 }
 
+/// What a decoder's error shows about the decompressed data.
+fn of_decoder(error: &io::Error, offset: u64) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => format!("is cut short after {offset} decompressed bytes"),
+        // Checksums come after the data: flipped bits were decompressed by then.
+        _ => format!(
+            "is corrupt: any record in the {offset} decompressed bytes before this place may be wrong"
+        ),
+    }
+}
+
 impl Damage {
+    /// True if bytes before [`offset`](Self::offset) may be wrong too.
+    pub(crate) fn extends_back(&self) -> bool {
+        matches!(self, Self::Decompression { source, .. } if source.kind() != io::ErrorKind::UnexpectedEof)
+    }
+
     /// Returns the offset of the first unusable byte of the decompressed file.
     pub fn offset(&self) -> u64 {
         match *self {

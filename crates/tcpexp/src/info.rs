@@ -66,17 +66,16 @@ pub struct CaptureInfo {
     pub set: Option<Arc<CaptureSet>>,
 }
 
-/// The warning of the damage in a capture file, with the first of its `damaged_places`; `None` if the file is
-/// sound.
+/// The warning of the damage in a capture file that has `damaged_places`; `None` if the file is sound.
 pub fn damage_warning(
     name: impl std::fmt::Display,
-    first_damage: Option<&str>,
+    damage: Option<&str>,
     damaged_places: u64,
 ) -> Option<String> {
-    let damage = first_damage?;
+    let damage = damage?;
     let which = match damaged_places {
         0 | 1 => String::new(),
-        places => format!(" (the first of {places} damaged places)"),
+        places => format!(" (one of {places} damaged places)"),
     };
     Some(format!(
         "{name}: {damage}{which}; all records that could be read were used"
@@ -337,7 +336,7 @@ mod tests {
         assert_eq!(
             warning(3).as_deref(),
             Some(
-                "a.pcap: record at byte 24 is odd (the first of 3 damaged places); all records that could be read were used"
+                "a.pcap: record at byte 24 is odd (one of 3 damaged places); all records that could be read were used"
             )
         );
         assert_eq!(damage_warning("a.pcap", None, 0), None);

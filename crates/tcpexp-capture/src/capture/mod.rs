@@ -132,7 +132,8 @@ impl Capture<'_> {
         }
     }
 
-    /// Returns the first damage in the part of the file read so far.
+    /// Returns the first damage in the part of the file read so far; of a file whose compressed data is
+    /// corrupt, this corruption, which may be the cause of all other damage.
     ///
     /// [`damaged_places`](Self::damaged_places) counts all damage.
     pub fn damage(&self) -> Option<&Damage> {
@@ -285,7 +286,10 @@ impl Capture<'_> {
 
     fn note(&mut self, damage: Damage) {
         self.damaged_places += 1;
-        self.damage.get_or_insert(damage);
+        // Corrupt compressed data is the cause of the damage before it.
+        if self.damage.is_none() || damage.extends_back() {
+            self.damage = Some(damage);
+        }
     }
 }
 
@@ -411,10 +415,10 @@ mod tests {
         for (compress, damage) in [
             (
                 gzip as fn(&[u8]) -> Vec<u8>,
-                "the gzip data is cut short or corrupt after ",
+                "the gzip data is cut short after ",
             ),
-            (zstd, "the zstd data is cut short or corrupt after "),
-            (lz4, "the lz4 data is cut short or corrupt after "),
+            (zstd, "the zstd data is cut short after "),
+            (lz4, "the lz4 data is cut short after "),
         ] {
             let plain = file();
             let expected = walk(Capture::from_bytes(&plain).unwrap());
@@ -428,6 +432,24 @@ mod tests {
             assert!(count < expected.lines().count());
             assert!(capture.damage().unwrap().to_string().starts_with(damage));
         }
+    }
+
+    #[test]
+    fn a_checksum_that_does_not_match_is_the_damage_that_is_reported() {
+        let mut plain = file();
+        // A record of impossible length, as a flipped bit may make it.
+        plain[24 + 20 + 11] = 0x7f;
+        let mut whole = gzip(&plain);
+        let checksum = whole.len() - 8;
+        whole[checksum] ^= 1;
+        let mut capture = Capture::from_bytes(&whole).unwrap();
+        while capture.next_record().is_some() {}
+        let damage = capture.damage().unwrap().to_string();
+        assert!(
+            damage.starts_with("the gzip data is corrupt: any record in the "),
+            "{damage}"
+        );
+        assert_eq!(capture.damaged_places(), 2);
     }
 
     #[test]
