@@ -54,7 +54,8 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     );
     let report = path(&src, &dst, &options, |batch| results.take(args, batch))?;
     drop(progress);
-    for warning in report::warnings(&(&report).into(), &results.seen, [src.name(), dst.name()]) {
+    let names = [src.name(), dst.name()];
+    for warning in report::warnings(&(&report).into(), &results.seen, names, args.max_owd) {
         failure::print_line(&format!("warning: {warning}"));
     }
     // A part may be empty although the whole is not.

@@ -7,7 +7,7 @@ use tcpexp::{
     fragments_warning, given_up_warning, missed_warning, not_held_warning, set_back_warning,
     twins_warning,
 };
-use tcpexp_pair::spp::{Point, SequenceShift, TickMeter};
+use tcpexp_pair::spp::{self, Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
 use tcpexp_wire::{Skipped, Tally};
 
@@ -126,6 +126,7 @@ pub(crate) fn warnings(
     report: &Basis<'_>,
     seen: &Seen,
     names: [&std::path::Path; 2],
+    max_owd: TimeDelta,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     for (capture, name) in report.captures.iter().zip(names) {
@@ -134,7 +135,15 @@ pub(crate) fn warnings(
     warnings.extend(given_up_warning(report.totals.given_up_early));
     warnings.extend(not_held_warning(report.totals.not_held));
     warnings.extend(report.clock.order_warning().map(str::to_owned));
-    warnings.extend(report.capture_loss());
+    let missed = report.capture_loss();
+    // The usual limit is longer than any delay.
+    if !missed.is_empty() && max_owd < spp::Options::default().max_owd {
+        warnings.push(format!(
+            "packets that take longer than the {} of --max-owd are not recognised: the captures may have missed fewer packets, or none",
+            short(max_owd)
+        ));
+    }
+    warnings.extend(missed);
     if seen.samples > 0 && !seen.took_time {
         warnings.push("every round-trip time is 0: one capture may be a copy of the other".into());
     }
@@ -263,6 +272,9 @@ pub(crate) fn skipped(tally: &Tally) -> String {
 }
 
 fn clocks(report: &Basis<'_>) -> String {
+    if report.clock.is_one_clock() {
+        return "one clock for the captures (--one-clock)".to_owned();
+    }
     let offset = report.clock.offset();
     let [src, dst] = Point::BOTH.map(|point| &report.point(point).full);
     let mut text = match offset.error() {

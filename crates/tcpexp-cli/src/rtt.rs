@@ -44,7 +44,8 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     );
     let report = rtt(&src, &dst, &options, |batch| results.take(batch))?;
     drop(progress);
-    for warning in report::warnings(&(&report).into(), results.seen(), [src.name(), dst.name()]) {
+    let names = [src.name(), dst.name()];
+    for warning in report::warnings(&(&report).into(), results.seen(), names, args.max_owd) {
         failure::print_line(&format!("warning: {warning}"));
     }
     // A part may be empty although the whole is not.

@@ -356,3 +356,36 @@ fn standard_input_is_read_like_a_file() {
 fn help_fits_a_terminal() {
     assert_snapshot!(Desk::new().text("path -h"));
 }
+
+#[test]
+fn captures_with_one_clock_need_no_offset() {
+    let desk = Desk::empty();
+    let [src, dst] =
+        ["src", "dst"].map(|end| fixture(&format!("reno-2mbit-40ms-50p/{end}.pcap.gz")));
+    for command in ["rtt", "path"] {
+        let text = desk.text(&format!("{command} {src} {dst} --one-clock"));
+        assert!(text.contains("one clock for the captures"), "{text}");
+        assert!(!text.contains("skew"), "{text}");
+        let both = desk.misuse(&format!("{command} {src} {dst} --one-clock --symmetric"));
+        assert!(both.contains("cannot be used with"), "{both}");
+    }
+    let alone = desk.misuse(&format!("analyze {src} --one-clock -o data"));
+    assert_eq!(alone, "error: --one-clock requires two captures");
+}
+
+#[test]
+fn a_limit_below_the_delays_of_the_path_is_a_warning() {
+    let desk = Desk::empty();
+    let [src, dst] =
+        ["src", "dst"].map(|end| fixture(&format!("reno-2mbit-40ms-50p/{end}.pcap.gz")));
+    for command in ["rtt", "path"] {
+        let output = desk.run(&format!("{command} {src} {dst} --max-owd 250ms"));
+        let warnings = text(&output.stderr);
+        assert!(
+            warnings.contains("longer than the 250 ms of --max-owd"),
+            "{warnings}"
+        );
+        let output = desk.run(&format!("{command} {src} {dst}"));
+        assert!(!text(&output.stderr).contains("--max-owd"));
+    }
+}

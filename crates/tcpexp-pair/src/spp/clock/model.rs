@@ -206,6 +206,11 @@ impl ClockModel {
         self
     }
 
+    /// True if both captures are known to have the times of one clock.
+    pub fn is_one_clock(&self) -> bool {
+        self.is_one_clock
+    }
+
     /// True if enough packets agree on the offset to distinguish identical packets by their delays.
     pub(in crate::spp) fn offset_is_sure(&self) -> bool {
         self.offset_is_sure
