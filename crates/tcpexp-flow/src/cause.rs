@@ -140,11 +140,12 @@ impl RetransmissionEvidence {
             return RetransmissionCause::Timeout;
         }
         let srtt = self.srtt.unwrap_or_default();
-        let is_idle = srtt <= TimeDelta::ZERO || may_be_probe_after(self.idle, srtt);
-        // The reordering timer repairs the lowest hole first, and a probe sends the tail.
-        let skips_head = !self.is_head && self.has_acks;
-        let is_probe =
-            may_be_probe && !self.is_answer && (skips_head || !self.is_loss_reported && is_idle);
+        let is_long = |span| srtt <= TimeDelta::ZERO || may_be_probe_after(span, srtt);
+        // The reordering timer repairs the lowest hole first, and a probe sends the tail. An ACK that
+        // acknowledges nothing new does not restart the timer of the probe.
+        let skips_head = !self.is_head && self.has_acks && is_long(self.waited);
+        let is_unreported_tail = !self.is_loss_reported && is_long(self.idle);
+        let is_probe = may_be_probe && !self.is_answer && (skips_head || is_unreported_tail);
         // Without an ACK that shows a loss, only a timer retransmits, and the reordering timer needs
         // such an ACK too: the sender's retransmission timeout is shorter than the replayed one.
         let is_unreported =
@@ -164,8 +165,10 @@ impl RetransmissionEvidence {
         match self.repair {
             Some(LossRecoveryKind::Timeout) => return RetransmissionCause::AfterTimeout,
             Some(LossRecoveryKind::Fast) => return RetransmissionCause::FastRetransmit,
-            Some(LossRecoveryKind::PathMtu) => return RetransmissionCause::PathMtu,
-            None => {}
+            Some(LossRecoveryKind::PathMtu) if !(self.is_answer && self.is_loss_reported) => {
+                return RetransmissionCause::PathMtu;
+            }
+            Some(LossRecoveryKind::PathMtu) | None => {}
         }
         if is_probe {
             RetransmissionCause::TailLossProbe

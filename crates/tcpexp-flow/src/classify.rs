@@ -577,6 +577,7 @@ mod tests {
     fn tail_sent_again_before_the_lost_head_is_a_probe() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000)
+            0.000 < ack 1
             0.000 > 1001:2001(1000)
             0.000 > 2001:3001(1000)
             0.000 > 3001:4001(1000)
@@ -587,6 +588,7 @@ mod tests {
         0.000 > New
         0.000 > New
         0.000 > New
+        0.040 < duplicate ACK
         0.080 > sent Later by Bytes, TailLossProbe
         ");
     }

@@ -137,7 +137,7 @@ fn retransmission(again: &Retransmission) -> String {
         RetransmissionCause::Timeout => "by a timeout",
         RetransmissionCause::AfterTimeout => "in the recovery after a timeout",
         RetransmissionCause::TailLossProbe => "as a tail loss probe",
-        RetransmissionCause::PathMtu => "in shorter segments, for a smaller path MTU",
+        RetransmissionCause::PathMtu => "sooner than by any timer, as for a smaller path MTU",
         RetransmissionCause::Spurious => "spurious: all bytes were acknowledged",
     };
     let copy = match again.earlier_copy {
