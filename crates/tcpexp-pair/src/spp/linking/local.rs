@@ -55,6 +55,11 @@ impl Local {
     /// True if `other`, with the same endpoints, may be this new connection.
     pub(in crate::spp) fn may_be(&self, other: &Self) -> bool {
         let was_another = other.link().is_some();
+        // A flow that begins with a SYN continues no other, even if a simple stack uses an initial sequence
+        // number again.
+        if was_another && self.initiator_known == InitiatorKnown::Syn {
+            return false;
+        }
         let mut isns = self.isn.iter().zip(&other.isn);
         isns.all(|isns| match isns {
             // Connections between the same endpoints have different initial sequence numbers (RFC

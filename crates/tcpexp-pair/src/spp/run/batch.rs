@@ -10,7 +10,7 @@ use crate::spp::pairing::{FlowSummary, RttSample};
 /// Options of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Longest one-way delay; a packet counts as lost after this time.
+    /// Longest one-way delay. A packet that arrives later is not recognised.
     pub max_owd: TimeDelta,
     /// Whether to report the outcome of each packet.
     pub outcomes: bool,
