@@ -12,7 +12,12 @@ pub(crate) fn abbreviated(names: &[&str], fits: impl Fn(&str) -> bool) -> Vec<St
     let (start, end) = common_ends(names);
     let around = shorten(names, |name| around_difference(name, start, end, &fits));
     if are_as_different(names, &around) {
-        around
+        return around;
+    }
+    // Names between other hosts hide what those between the same hosts have in common.
+    let beginnings = shorten(names, |name| crate::fitting::shortened(name, &fits));
+    if are_as_different(names, &beginnings) {
+        beginnings
     } else {
         inside
     }

@@ -1,8 +1,15 @@
 //! Text that is wrapped or shortened until it fits.
 
-/// The text in at most `most` lines that fit; a text that needs more is shortened to one.
+/// The text in at most `most` lines that fit; a text that needs more ends in an ellipsis.
 pub(crate) fn lines(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
-    wrapped(text, most, &fits).unwrap_or_else(|| vec![shortened(text, fits)])
+    let Some(mut lines) = wrapped(text, usize::MAX, &fits) else {
+        return vec![shortened(text, fits)];
+    };
+    if lines.len() > most {
+        let rest = lines.split_off(most.saturating_sub(1)).join(" ");
+        lines.push(shortened(&rest, fits));
+    }
+    lines
 }
 
 /// Wraps `text` into at most `most` lines that fit; `None` if a word is too long or the text needs more
