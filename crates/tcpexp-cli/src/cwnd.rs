@@ -71,7 +71,7 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     if must_have_rows && results.table.acks() == 0 {
         bail!(
             "no sender in {}: no selected TCP flow has acknowledged data of four segments or more",
-            args.src.display()
+            shown::path(&args.src)
         );
     }
     if args.dst.is_some() && results.found && !results.knows_losses {

@@ -26,6 +26,7 @@ use crate::progress::Progress;
 use crate::report;
 use crate::shared_args::{shown_names, wrong_usage};
 use crate::sheet::Sheet;
+use crate::shown;
 use crate::side_table::SideTable;
 
 /// Passes over both captures of two neighbours, and of two other points.
@@ -67,8 +68,8 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         };
         bail!(
             "no packet measured between {} and {}: {why}",
-            paths[whole.from].display(),
-            paths[whole.to].display()
+            shown::path(paths[whole.from]),
+            shown::path(paths[whole.to])
         );
     }
     results.finish(&report, &points, args.output.quiet)

@@ -18,6 +18,7 @@ use crate::progress::Progress;
 use crate::rtt_args::RttArgs;
 use crate::shared_args::shown_names;
 use crate::sheet::Sheet;
+use crate::shown;
 use crate::warnings;
 
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
             ),
             (false, _) => format!("no TCP segment of {} was acknowledged", shown_names(flow)),
         };
-        bail!("no round-trip time in {}: {why}", args.src.display());
+        bail!("no round-trip time in {}: {why}", shown::path(&args.src));
     }
     results.finish()
 }

@@ -22,6 +22,7 @@ use crate::shared_args::{
     OutputArgs, PartArgs, ReadArgs, SelectArgs, order_of, shown_names, wrong_usage,
 };
 use crate::sheet::Sheet;
+use crate::shown;
 use crate::values::{parse_origin, parse_rate, parse_time};
 use crate::warnings;
 
@@ -124,7 +125,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     if late > 0 {
         failure::print_line(&format!(
             "warning: {}: {} left out of all bins, because their times are too far from those of the packets before them",
-            args.capture.display(),
+            shown::path(&args.capture),
             counted(late, "packet")
         ));
     }
@@ -132,7 +133,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     if results.found == 0 && args.part.shard.is_none() {
         bail!(
             "no flow in {} matches {}",
-            args.capture.display(),
+            shown::path(&args.capture),
             shown_names(&args.select.flow)
         );
     }

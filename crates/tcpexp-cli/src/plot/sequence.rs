@@ -14,6 +14,7 @@ use super::ChartKind;
 use super::figure::FigureArgs;
 use crate::progress::Progress;
 use crate::shared_args::{ReadArgs, is_wanted, shown_names};
+use crate::shown;
 use crate::warnings;
 
 /// Sequence numbers over time: data, retransmissions, acknowledgments, SACK blocks, receive window
@@ -75,7 +76,7 @@ impl ChartKind for SequenceArgs {
         let Some(rows) = rows.into_values().max_by_key(|rows| data_bytes(rows)) else {
             bail!(
                 "no TCP data in {} matches {}",
-                self.capture.display(),
+                shown::path(&self.capture),
                 shown_names(&self.flow)
             );
         };
