@@ -113,11 +113,16 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
             text
         });
     }
-    if parts.is_empty() && !left_out.is_empty() {
-        return Err(left_out.swap_remove(0));
-    }
+    let last = if parts.is_empty() {
+        left_out.pop()
+    } else {
+        None
+    };
     for error in &left_out {
         failure::print_line(&format!("warning: {error:#}; left out"));
+    }
+    if let Some(error) = last {
+        return Err(error);
     }
     // A part may be empty although the whole is not.
     if found == 0 && !is_part {
