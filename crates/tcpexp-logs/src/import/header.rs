@@ -8,12 +8,13 @@ use super::fields::Field;
 pub(super) struct Header(Vec<String>);
 
 impl Header {
-    /// Reads `header`. Columns with unknown names keep their places.
+    /// Reads `header`. Columns with unknown names keep their places. The names may be those of the fields of
+    /// `struct tcp_info`, with their prefix.
     pub(super) fn of(header: &str) -> Self {
         Self(
             header
                 .split(',')
-                .map(|name| name.trim().to_owned())
+                .map(|name| name.trim().trim_start_matches("tcpi_").to_owned())
                 .collect(),
         )
     }
@@ -24,7 +25,9 @@ impl Header {
     /// within a value, such as a decimal comma, which shifts all later columns.
     pub(super) fn row<'a>(&'a self, text: &'a str) -> Result<Row<'a>, Unusable> {
         let fields: Vec<&str> = text.split(',').collect();
-        if fields.len() > self.0.len() {
+        let beyond = fields.iter().skip(self.0.len());
+        // A comma at the end of each row names no column.
+        if beyond.into_iter().any(|field| !field.trim().is_empty()) {
             return Err(Unusable::LongRow);
         }
         Ok(Row {
