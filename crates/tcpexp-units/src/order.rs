@@ -82,7 +82,10 @@ impl<'a> Element<'a> {
         if !text.starts_with(|c: char| c.is_ascii_digit() || "-.+".contains(c)) {
             return Self::Text(text);
         }
-        if let Ok(number) = text.parse::<f64>() {
+        // A hash such as `61e10342` is no number, although it parses as infinity.
+        if let Ok(number) = text.parse::<f64>()
+            && number.is_finite()
+        {
             return Self::Number(number);
         }
         let quantities = KINDS.iter().enumerate();
