@@ -166,9 +166,9 @@ fn of_decoder(error: &io::Error, offset: u64) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("is cut short after {offset} decompressed bytes"),
         // Checksums come after the data: flipped bits were decompressed by then.
-        _ => format!(
-            "is corrupt: any record in the {offset} decompressed bytes before this place may be wrong"
-        ),
+        _ => {
+            format!("is corrupt after {offset} decompressed bytes: any record before may be wrong")
+        }
     }
 }
 

@@ -59,8 +59,8 @@ pub(crate) struct PathArgs {
 
     /// Both captures have the times of one clock, such as those of two interfaces of a host
     ///
-    /// One-way delays are then exact to the resolution of the clock, and no offset, skew or step of a clock
-    /// is looked for.
+    /// One-way delays are then exact to the resolution of the clock, and tcpexp estimates no offset,
+    /// skew or step of a clock.
     #[arg(long, conflicts_with = "symmetric")]
     pub(crate) one_clock: bool,
 

@@ -74,8 +74,8 @@ pub(crate) struct RttArgs {
 
     /// Both captures have the times of one clock, such as those of two interfaces of a host
     ///
-    /// One-way delays are then exact to the resolution of the clock, and no offset, skew or step of a clock
-    /// is looked for.
+    /// One-way delays are then exact to the resolution of the clock, and tcpexp estimates no offset,
+    /// skew or step of a clock.
     #[arg(long, requires = "dst", conflicts_with_all = ["symmetric", "compat"])]
     pub(crate) one_clock: bool,
 

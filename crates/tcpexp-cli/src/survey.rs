@@ -40,8 +40,8 @@ pub(crate) struct SurveyArgs {
 
     /// Both captures have the times of one clock, such as those of two interfaces of a host
     ///
-    /// One-way delays are then exact to the resolution of the clock, and no offset, skew or step of a clock
-    /// is looked for.
+    /// One-way delays are then exact to the resolution of the clock, and tcpexp estimates no offset,
+    /// skew or step of a clock.
     #[arg(long)]
     one_clock: bool,
 

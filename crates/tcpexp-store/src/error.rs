@@ -18,10 +18,11 @@ pub enum Error {
         /// Form of a URL of this store.
         expected: &'static str,
     },
-    /// The client would request another object.
+    /// The client cannot request this key unchanged.
     #[error(
-        "the key {key} begins or ends with a slash, or has an empty part, . or .. between two: the \
-         client of stores cannot request it, so copy the object to another key"
+        "the client of stores cannot request the key {key}: it begins or ends with a slash, or has an \
+         empty part, . or .., an escaped slash (%2F), or bytes that are not UTF-8; copy the object to \
+         another key"
     )]
     Key {
         /// The key.

@@ -65,7 +65,7 @@ fn counts(columns: Builder<RttFlowRow>) -> Builder<RttFlowRow> {
         .count("outside_packets", "Packets of seen_packets sent while the downstream capture was not running.", |row| row.counts().outside)
         .count("arrived_packets", "Packets of this direction downstream: the sum of arrivals_matched, arrivals_ambiguous, arrivals_duplicate, unseen_upstream and arrivals_outside.", |row| row.counts().arrived)
         .count("arrivals_matched_packets", "Packets of arrived_packets that were matched upstream.", |row| row.counts().arrivals_matched)
-        .count("arrivals_ambiguous_packets", "Packets of arrived_packets equal to another packet in every identifying field, or in a flow that ended early at either point (--max-flows), so not used.", |row| row.counts().arrivals_ambiguous)
+        .count("arrivals_ambiguous_packets", "Packets of arrived_packets equal to another packet in every identifying field, or in a flow that one point ended earlier than the other (a silence, or --max-flows), so not used.", |row| row.counts().arrivals_ambiguous)
         .count("arrivals_duplicate_packets", "Packets of arrived_packets that are duplicate records in the capture or duplicates made on the path.", |row| row.counts().arrivals_copies)
         .count("unseen_upstream_packets", "Packets of arrived_packets not found upstream while that capture was running.", |row| row.counts().unseen_upstream)
         .count("arrivals_outside_packets", "Packets of arrived_packets sent while the upstream capture was not running.", |row| row.counts().arrivals_outside)

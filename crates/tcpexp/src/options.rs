@@ -74,7 +74,7 @@ macro_rules! pair_setters {
     () => {
         reading_setters!();
 
-        /// Sets the longest plausible one-way delay. A packet with a longer delay counts as lost.
+        /// Sets the longest plausible one-way delay. A packet with a longer delay is not recognised.
         /// Memory grows with this limit. Default: 30 s.
         #[must_use]
         pub const fn max_owd(mut self, max_owd: TimeDelta) -> Self {

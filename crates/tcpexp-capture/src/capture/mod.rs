@@ -132,8 +132,8 @@ impl Capture<'_> {
         }
     }
 
-    /// Returns the first damage in the part of the file read so far; of a file whose compressed data is
-    /// corrupt, this corruption, which may be the cause of all other damage.
+    /// Returns the first damage in the part of the file read so far, or the corruption of the compressed
+    /// data, which may have caused it.
     ///
     /// [`damaged_places`](Self::damaged_places) counts all damage.
     pub fn damage(&self) -> Option<&Damage> {
@@ -286,7 +286,7 @@ impl Capture<'_> {
 
     fn note(&mut self, damage: Damage) {
         self.damaged_places += 1;
-        // Corrupt compressed data is the cause of the damage before it.
+        // Corrupt compressed data may be the cause of the damage before it.
         if self.damage.is_none() || damage.extends_back() {
             self.damage = Some(damage);
         }
@@ -446,7 +446,7 @@ mod tests {
         while capture.next_record().is_some() {}
         let damage = capture.damage().unwrap().to_string();
         assert!(
-            damage.starts_with("the gzip data is corrupt: any record in the "),
+            damage.starts_with("the gzip data is corrupt after "),
             "{damage}"
         );
         assert_eq!(capture.damaged_places(), 2);

@@ -120,7 +120,7 @@ def rtt(
     Between two captures, a row is a pair of packets; the receiver's delay is not in `rtt_ns`. Of one
     capture, a row is a segment and its ACK, or a timestamp and its echo.
 
-    - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
+    - `max_owd`: the longest plausible one-way delay. The fate of a later packet is unknown. Default: 30 s.
     - `symmetric`: assume that the smallest delays of both directions are equal.
     - `one_clock`: both captures have the times of one clock.
     - `survey`: a file of `survey`, in place of the first passes.
@@ -148,7 +148,7 @@ def path(
     """The fate and the delays of each packet between two captures, or along more.
 
     - `more`: captures at points further along the path. Rows then have a `segment`.
-    - `max_owd`: the longest plausible one-way delay. A later packet counts as lost. Default: 30 s.
+    - `max_owd`: the longest plausible one-way delay. The fate of a later packet is unknown. Default: 30 s.
     - `symmetric`: assume that the smallest delays of both directions are equal.
     - `one_clock`: both captures have the times of one clock.
     - `survey`: a file of `survey`, in place of the first passes.

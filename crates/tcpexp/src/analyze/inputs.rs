@@ -50,7 +50,7 @@ pub struct AnalyzeOptions {
     pub tunnels: Tunnels,
     /// The packets to use.
     pub selection: PacketSelection,
-    /// The longest plausible one-way delay. A packet with a longer delay counts as lost.
+    /// The longest plausible one-way delay. A packet with a longer delay is not recognised.
     pub max_owd: TimeDelta,
     /// True if the smallest one-way delay is known to be the same both ways: see
     /// [`spp::Options::symmetric`].
