@@ -151,8 +151,8 @@ impl RetransmissionEvidence {
         let is_unreported =
             self.has_acks && !self.is_answer && !self.is_loss_reported && !self.owes;
         if self.is_head && is_unreported && !is_probe {
-            // No timer expires within a round trip (RFC 6298, section 2). After a timeout, the segment
-            // that restarted the timer may be one that the receiver had.
+            // No timer expires within a round trip (RFC 6298, section 2). After a timeout, `waited` may
+            // count from a segment that the receiver already had, so it proves nothing.
             let is_too_soon = srtt > TimeDelta::ZERO
                 && percent_of(self.waited, srtt) < EARLIEST_TIMEOUT_PERCENT
                 && self.repair != Some(LossRecoveryKind::Timeout);

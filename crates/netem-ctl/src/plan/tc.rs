@@ -239,7 +239,7 @@ fn room(path: &Path, delay: TimeDelta) -> u64 {
 /// again, and `tc` prints whole microseconds.
 const TIME_TOLERANCE: f64 = 2.1e-6;
 
-/// Seconds, of which `tc` prints six digits.
+/// A time in seconds. `tc` prints six digits of it.
 fn seconds(path: &'static str, time: TimeDelta) -> OptionFact {
     let value = time.as_seconds_f64();
     OptionFact::number(path, value, value * 1e-5 + TIME_TOLERANCE)

@@ -260,7 +260,7 @@ impl Pair {
         let ranges = &mut self.ranges.get_or_insert_default()[direction.index()];
         let counts = &mut self.counts[direction.index()];
         let outcome = match before {
-            // A retransmission in flight may hold the bytes of which this is a copy.
+            // This is a copy of an arrival, but a retransmission of the same bytes may be in flight.
             Some(before) => {
                 if sighting.mark.may_be_sent_again_after(sighting.at - before) {
                     ranges.doubt_like(sighting, usual);
