@@ -56,6 +56,19 @@ pub enum NothingInCommon {
         /// Number of sets of identical packets in both captures.
         alike: u64,
     },
+    /// The captures are said to have the times of one clock, and most packets arrive before they leave.
+    #[error(
+        "the captures do not have the times of one clock: \
+         most packets from {from} to {to} arrive before they leave, {early} in the median",
+        from = path_direction.upstream(),
+        to = path_direction.opposite().upstream()
+    )]
+    SeveralClocks {
+        /// Direction of these packets.
+        path_direction: PathDirection,
+        /// Departure time minus arrival time in the median of the direction.
+        early: TimeDelta,
+    },
 }
 
 /// Result of the first pass over both captures.
@@ -128,7 +141,13 @@ impl Alignment {
         let learnt_from = if is_proven { &proven } else { &all };
         let clock = match clocks {
             Clocks::Separate => ClockModel::estimate(learnt_from, ticks),
-            Clocks::One => ClockModel::of_one_clock(learnt_from, ticks),
+            Clocks::One => {
+                // Otherwise, a warning reports traffic against the order of the captures.
+                if !sides.is_against_clocks {
+                    require_one_clock(learnt_from, ticks)?;
+                }
+                ClockModel::of_one_clock(learnt_from, ticks)
+            }
         };
         let mut clock = clock.ok_or(if alike > 0 {
             NothingInCommon::AllAlike { alike }
@@ -244,6 +263,29 @@ fn learn_sides(common: &[(Sketched, Sketched)], proven: &[(Sketched, Sketched)])
     } else {
         (sides, false)
     }
+}
+
+/// Refuses captures with the times of several clocks. On one clock, each packet arrives after it leaves,
+/// but for the `ticks` by which the times are too small. The few false matches may seem faster.
+fn require_one_clock(crossings: &[Crossing], ticks: [TimeDelta; 2]) -> Result<(), NothingInCommon> {
+    let [src, dst] = ticks;
+    for path_direction in PathDirection::BOTH {
+        let of_way = crossings
+            .iter()
+            .filter(|crossing| crossing.path_direction == path_direction);
+        let mut delays: Vec<TimeDelta> = of_way.map(Crossing::raw_owd).collect();
+        delays.sort_unstable();
+        let Some(&median) = delays.get(delays.len() / 2) else {
+            continue;
+        };
+        if median < -src.max(dst) {
+            return Err(NothingInCommon::SeveralClocks {
+                path_direction,
+                early: -median,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Crossings of the packets of `common` whose way is known.
