@@ -1,0 +1,125 @@
+//! Duplicate records of a packet.
+
+use insta::assert_snapshot;
+
+use super::classes;
+
+#[test]
+fn packet_captured_twice_is_not_a_retransmission() {
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 7
+        0.001 > 1001:2001(1000) id 8
+        0.001 > 1001:2001(1000) id 8
+        0.002 > 2001:3001(1000) id 9
+        0.090 > 1001:2001(1000) id 8
+    "), @r"
+    0.000 > New
+    0.001 > New
+    0.001 > Copy
+    0.002 > New
+    0.090 > Copy
+    ");
+}
+
+#[test]
+fn duplicate_without_an_identification_is_not_a_retransmission() {
+    let stamped = "
+        0.0000 > . 1 ack 1 v6
+        0.0000 < . 1 ack 1 v6
+        0.0000 > 1:1001(1000) v6 ts 10 1
+        0.0000 > 1:1001(1000) v6 ts 10 1
+        0.0010 > 1001:2001(1000) v6 ts 11 1
+        0.0011 > 2001:3001(1000) v6 ts 11 1
+        0.0012 > 1001:2001(1000) v6 ts 11 1   // after one more packet
+        0.0022 > 3001:4001(1000) v6 ts 12 1
+        0.0042 > 1:1001(1000) v6 ts 10 1      // after several
+        0.0400 < ack 4001 v6
+        0.0500 > 4001:5001(1000) v6 ts 60 41
+        0.2500 > 4001:5001(1000) v6 ts 260 41
+    ";
+    assert_snapshot!(classes(stamped), @r"
+    0.000 > New
+    0.000 > Copy
+    0.001 > New
+    0.001 > New
+    0.001 > Copy
+    0.002 > New
+    0.004 > Copy
+    0.050 > New
+    0.250 > sent Later by Bytes, TailLossProbe
+    ");
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 0
+        0.001 > 1:1001(1000) id 0
+        0.002 > 1001:2001(1000) id 0
+        0.005 > 1001:2001(1000) id 0
+    "), @r"
+    0.000 > New
+    0.001 > Copy
+    0.002 > New
+    0.005 > sent Later by Bytes, ReorderingTimer
+    ");
+}
+
+#[test]
+fn smaller_segment_after_a_smaller_path_mtu_is_a_retransmission() {
+    assert_snapshot!(classes("
+        0.0000 > 1:1441(1440) v6 ts 10 1
+        0.0003 > 1:1221(1220) v6 ts 10 1
+        0.0004 > 1221:1441(220) v6 ts 10 1
+    "), @r"
+    0.000 > New
+    0.000 > sent Later by Bytes, ReorderingTimer
+    0.000 > sent Later by Bytes, FastRetransmit
+    ");
+}
+
+#[test]
+fn packets_of_a_capture_that_has_each_twice_count_once() {
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 7 ts 10 1
+        0.000 > 1:1001(1000) id 7 ts 10 1
+        0.001 > 1001:2001(1000) id 8 ts 11 1
+        0.001 > 1001:2001(1000) id 8 ts 11 1
+        0.040 < ack 1 id 20 ts 50 1
+        0.040 < ack 1 id 20 ts 50 1
+        0.041 < ack 1 id 21 ts 51 1
+        0.041 < ack 1 id 21 ts 51 1
+        0.300 > 1:1001(1000) id 9 ts 310 1
+        0.300 > 1:1001(1000) id 9 ts 310 1
+        0.301 > 1001:2001(1000) id 10 ts 311 1
+    "), @r"
+    0.000 > New
+    0.000 > Copy
+    0.001 > New
+    0.001 > Copy
+    0.041 < duplicate ACK
+    0.300 > sent Later by Bytes, Timeout
+    0.300 > Copy
+    0.301 > sent Later by Bytes, AfterTimeout
+    ");
+}
+
+#[test]
+fn packets_of_a_router_count_once_if_its_queue_separates_their_records() {
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) ttl 63 v6
+        0.001 > 1001:2001(1000) ttl 63 v6
+        0.005 > 1:1001(1000) ttl 62 v6
+        0.006 > 1001:2001(1000) ttl 62 v6
+        0.040 < ack 1 ttl 61 v6
+        0.041 < ack 1 ttl 60 v6
+        0.050 < ack 1 ttl 61 v6
+        0.051 < ack 1 ttl 60 v6
+        0.300 > 1:1001(1000) ttl 63 v6
+        0.310 > 1:1001(1000) ttl 62 v6
+    "), @r"
+    0.000 > New
+    0.001 > New
+    0.005 > Copy
+    0.006 > Copy
+    0.050 < duplicate ACK
+    0.300 > sent Later by Bytes, Timeout
+    0.310 > Copy
+    ");
+}

@@ -1,0 +1,199 @@
+//! The order of sending: reordered segments and retransmissions.
+
+use insta::assert_snapshot;
+
+use super::classes;
+
+#[test]
+fn ip_ids_distinguish_reordering_from_retransmission() {
+    // The receiver's view: 1001 was overtaken, 3001 was lost and retransmitted.
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 1 ts 10 1
+        0.001 > 2001:3001(1000) id 3 ts 10 1
+        0.002 > 1001:2001(1000) id 2 ts 10 1
+        0.003 > 4001:5001(1000) id 5 ts 11 1
+        0.060 > 3001:4001(1000) id 6 ts 15 1
+    "), @r"
+    0.000 > New
+    0.001 > New
+    0.002 > sent Earlier by IpId, ReorderingTimer
+    0.003 > New
+    0.060 > sent Later by IpId, FastRetransmit
+    ");
+}
+
+#[test]
+fn timestamps_decide_without_ip_ids() {
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 0 ts 10 1
+        0.001 > 2001:3001(1000) id 0 ts 12 1
+        0.002 > 1001:2001(1000) id 0 ts 11 1
+        0.003 > 4001:5001(1000) id 0 ts 13 1
+        0.060 > 3001:4001(1000) id 0 ts 70 1
+    "), @r"
+    0.000 > New
+    0.001 > New
+    0.002 > sent Earlier by Timestamp, ReorderingTimer
+    0.003 > New
+    0.060 > sent Later by Timestamp, FastRetransmit
+    ");
+}
+
+#[test]
+fn time_decides_without_ip_ids_and_timestamps() {
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 0
+        0.001 > 2001:3001(1000) id 0
+        0.002 > 1001:2001(1000) id 0
+        0.003 > 4001:5001(1000) id 0
+        0.060 > 3001:4001(1000) id 0
+    "), @r"
+    0.000 > New
+    0.001 > New
+    0.002 > sent Earlier by Time, ReorderingTimer
+    0.003 > New
+    0.060 > sent Later by Time, FastRetransmit
+    ");
+}
+
+#[test]
+fn time_counts_from_the_gap_that_a_segment_fills() {
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 0
+        0.001 > 2001:3001(1000) id 0
+        0.040 > 4001:5001(1000) id 0
+        0.042 > 1001:2001(1000) id 0
+        0.043 > 3001:4001(1000) id 0
+    "), @r"
+    0.000 > New
+    0.001 > New
+    0.040 > New
+    0.042 > sent Later by Time, ReorderingTimer
+    0.043 > sent Earlier by Time, FastRetransmit
+    ");
+}
+
+#[test]
+fn time_is_no_evidence_between_half_a_round_trip_and_a_whole_one() {
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 0
+        0.001 > 2001:3001(1000) id 0
+        0.001 > 4001:5001(1000) id 0
+        0.002 > 6001:7001(1000) id 0
+        0.020 > 1001:2001(1000) id 0
+        0.022 > 3001:4001(1000) id 0
+        0.042 > 5001:6001(1000) id 0
+    "), @r"
+    0.000 > New
+    0.001 > New
+    0.001 > New
+    0.002 > New
+    0.020 > sent Earlier by Time, ReorderingTimer
+    0.022 > sent Unknown by Nothing, FastRetransmit
+    0.042 > sent Later by Time, FastRetransmit
+    ");
+}
+
+#[test]
+fn time_is_no_evidence_if_the_ack_of_a_retransmission_may_report_the_gap() {
+    // 3001 was lost, and sent before the retransmission of 1001.
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 0
+        0.001 > 2001:3001(1000) id 0
+        0.001 < ack 1001 sack 2001:3001
+        0.041 > 1001:2001(1000) id 0
+        0.041 < ack 3001
+        0.070 > 4001:5001(1000) id 0
+        0.070 < ack 3001 sack 4001:5001
+        0.081 > 3001:4001(1000) id 0
+    "), @r"
+    0.000 > New
+    0.001 > New
+    0.041 > sent Later by Time, ReorderingTimer
+    0.070 > New
+    0.070 < duplicate ACK
+    0.081 > sent Unknown by Nothing, ReorderingTimer
+    ");
+}
+
+#[test]
+fn time_is_no_evidence_after_three_acks_that_report_the_gap() {
+    // The round-trip time may be wrong: that of the handshake may be longer than others.
+    let after = |acks: usize, ack: &str| {
+        let acks = format!("0.002 < {ack}\n").repeat(acks);
+        classes(&format!(
+            "
+            0.000 > 1:1001(1000) id 0
+            0.001 > 2001:3001(1000) id 0
+            {acks}
+            0.016 > 1001:2001(1000) id 0
+        "
+        ))
+    };
+    assert_snapshot!(after(3, "ack 1001"), @r"
+    0.000 > New
+    0.001 > New
+    0.002 < duplicate ACK
+    0.002 < duplicate ACK
+    0.016 > sent Earlier by Time, ReorderingTimer
+    ");
+    assert_snapshot!(after(4, "ack 1001"), @r"
+    0.000 > New
+    0.001 > New
+    0.002 < duplicate ACK
+    0.002 < duplicate ACK
+    0.002 < duplicate ACK
+    0.016 > sent Unknown by Nothing, ReorderingTimer
+    ");
+}
+
+#[test]
+fn captured_bytes_repeated_with_new_ones_are_retransmitted() {
+    assert_snapshot!(classes("
+        0.000 > 1:1001(1000) id 0
+        0.001 > 2001:3001(1000) id 0
+        0.002 > 2001:4001(2000) id 0
+    "), @r"
+    0.000 > New
+    0.001 > New
+    0.002 > sent Later by Bytes, ReorderingTimer
+    ");
+}
+
+#[test]
+fn original_that_arrives_after_its_retransmission_is_reordered() {
+    let late = |fields: [&str; 5]| {
+        let [first, third, fourth, again, second] = fields;
+        classes(&format!(
+            "
+            0.000 > 1:1001(1000) {first}
+            0.001 > 2001:3001(1000) {third}
+            0.002 > 3001:4001(1000) {fourth}
+            0.060 > 1001:2001(1000) {again}
+            0.090 > 1001:2001(1000) {second}
+        "
+        ))
+    };
+    let by_ip_id = late(["id 1", "id 3", "id 4", "id 5", "id 2"]);
+    assert_snapshot!(by_ip_id, @r"
+    0.000 > New
+    0.001 > New
+    0.002 > New
+    0.060 > sent Later by IpId, ReorderingTimer
+    0.090 > sent Earlier by IpId, FastRetransmit
+    ");
+    let by_timestamp = late([
+        "v6 ts 10 1",
+        "v6 ts 12 1",
+        "v6 ts 13 1",
+        "v6 ts 70 1",
+        "v6 ts 11 1",
+    ]);
+    assert_snapshot!(by_timestamp, @r"
+    0.000 > New
+    0.001 > New
+    0.002 > New
+    0.060 > sent Later by Timestamp, ReorderingTimer
+    0.090 > sent Earlier by Timestamp, FastRetransmit
+    ");
+}
