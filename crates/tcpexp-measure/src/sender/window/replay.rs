@@ -1,0 +1,103 @@
+//! The replay of a sender that does not fill its window: its use, its growth and its restart.
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::TimeDelta;
+
+use super::{AckContext, Window};
+use crate::sender::profile::Growth;
+
+/// Recent use of the window (RFC 7661; `tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    is_limited: bool,
+    most_outstanding: u32,
+    until: Option<StreamOffset>,
+}
+
+impl Window {
+    /// Records the use of the window since the last ACK.
+    pub(in crate::sender) fn validate(&mut self, now: &AckContext) {
+        // Without a transmission since the last ACK, the use of the window is unchanged.
+        if !now.reply.has_sent() {
+            return;
+        }
+        let is_limited = now.pipe >= self.cwnd;
+        let is_over = self.usage.until.is_none_or(|until| now.una >= until);
+        let is_more = !self.usage.is_limited && now.outstanding > self.usage.most_outstanding;
+        // The condition of `tcp_cwnd_validate`: the maximum use within one round trip counts.
+        if is_over || is_limited || is_more {
+            self.usage = Usage {
+                is_limited,
+                most_outstanding: now.outstanding,
+                until: Some(now.nxt),
+            };
+        }
+    }
+
+    fn is_limited(&self) -> bool {
+        let in_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
+        // `tcp_is_cwnd_limited`: slow start may double the window that is in use.
+        self.usage.is_limited || in_slow_start && self.cwnd < 2 * self.usage.most_outstanding
+    }
+
+    /// Grows the replica as the sender does when `delivered` segments are acknowledged.
+    pub(in crate::sender) fn grow(&mut self, delivered: u32) {
+        // A window that is not used must not grow (RFC 7661).
+        if !self.is_limited() {
+            return;
+        }
+        let mut counted = match self.profile.growth() {
+            Growth::PerSegment => delivered,
+            Growth::PerAck => 1,
+            Growth::Bytes { most } => delivered.min(most),
+        };
+        let room = match self.ssthresh {
+            None => u32::MAX,
+            Some(ssthresh) => ssthresh.saturating_sub(self.cwnd),
+        };
+        // Slow start ends at `ssthresh`; the rest of the ACK counts for congestion avoidance
+        // (`tcp_slow_start`).
+        let fast = counted.min(room);
+        self.cwnd += fast;
+        counted -= fast;
+        // Segments counted before slow start stay counted, but do not grow the window in it.
+        if counted == 0 {
+            return;
+        }
+        // RFC 5681, equation 3, in whole segments (`tcp_cong_avoid_ai`), unless the filled window
+        // grew faster.
+        if self.increase.deliver(counted, self.cwnd) {
+            self.cwnd += 1;
+        }
+    }
+
+    /// Lowers the window after `idle` time without data (RFC 2861; `tcp_cwnd_restart`). Returns
+    /// true if the time exceeds the timeout `rto`.
+    pub(in crate::sender) fn restart(&mut self, idle: TimeDelta, rto: TimeDelta) -> bool {
+        let restart = self.initial.min(self.cwnd);
+        let mut left = idle - rto;
+        let mut cwnd = self.cwnd;
+        if left <= TimeDelta::ZERO {
+            return false;
+        }
+        // As in `tcp_cwnd_restart`, the threshold depends on the window before it is lowered.
+        self.keep_threshold();
+        while left > TimeDelta::ZERO && cwnd > restart {
+            cwnd >>= 1;
+            left = left - rto;
+        }
+        self.cwnd = cwnd.max(restart);
+        self.usage = Usage::default();
+        self.forget();
+        true
+    }
+
+    /// Slow start may regain three quarters of the current window (`tcp_current_ssthresh`).
+    fn keep_threshold(&mut self) {
+        let is_assumed = self.ssthresh == self.assumed_ssthresh;
+        if let Some(ssthresh) = &mut self.ssthresh {
+            *ssthresh = (*ssthresh).max(self.cwnd / 2 + self.cwnd / 4);
+            self.assumed_ssthresh = is_assumed.then_some(*ssthresh);
+        }
+    }
+}
