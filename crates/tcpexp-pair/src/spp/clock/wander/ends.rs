@@ -2,7 +2,8 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::{AT_END, IN_BIN, Passage, Zone};
+use super::bins::IN_BIN;
+use super::{AT_END, Passage, Zone};
 use crate::spp::crossing::PathDirection;
 use crate::spp::point::Point;
 

@@ -15,6 +15,7 @@
 //! may show only before or after it, and for a round-trip time all bins between them. Half of the
 //! spread is added for the extremes that the few packets of a bin do not meet.
 
+mod bins;
 mod ends;
 mod sections;
 
@@ -26,24 +27,10 @@ use super::seams::seen_at;
 use super::timeline::TimelineReader;
 use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
+use bins::{Bin, around, bins, spread, with_doubts};
 use ends::ends;
 use sections::change_of_floors;
 
-/// Number of crossings of each way in a bin: fewer crossings follow a clock more closely, but hide a
-/// base delay more often.
-const IN_BIN: usize = 8;
-/// Number of bins that captures with few crossings are divided into, if possible.
-const BINS: usize = 6;
-/// Minimum number of crossings of each way in a bin.
-const MIN_IN_BIN: usize = 3;
-/// In each bin, the base delay is below at least one delay in this many.
-const HIGH_SHARE: usize = 4;
-/// Number of bins before and after a bin that show how much its delays usually move.
-const AROUND: usize = 8;
-/// Number of movements near a bin that a step may cause; the next smaller one is usual.
-const OF_STEP: usize = 2;
-/// A bin that lasts longer than the median by more than this factor has a gap.
-const GAP: i64 = 4;
 /// Movement of base delays that links and hosts without load cause.
 const IDLE_NS: i64 = 20_000;
 /// The clocks may have moved further than the base delays show, by the shown movement divided by this:
@@ -65,19 +52,6 @@ pub(super) struct Wander {
     moves: bool,
     drift: Option<TimeDelta>,
     coarseness: TimeDelta,
-}
-
-/// Base delays of both ways around one bin, by [`PathDirection::index`].
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Bin {
-    /// Start on the timeline.
-    from: Timestamp,
-    low_ns: [i64; 2],
-    high_ns: [i64; 2],
-    /// Sum of the movements of `low_ns` nearby.
-    moved_ns: [i64; 2],
-    /// Movement that is usual nearby.
-    usual_ns: [i64; 2],
 }
 
 /// The bins that show a movement from one time to another.
@@ -227,147 +201,6 @@ fn passage(crossing: &Crossing, readers: &[TimelineReader; 2]) -> Option<Passage
     })
 }
 
-/// Groups `passages`, which are in order of time at `point`.
-fn bins(passages: &[Passage], point: Point) -> Vec<Bin> {
-    let least = PathDirection::BOTH.map(|path_direction| {
-        let of_way = passages
-            .iter()
-            .filter(|passage| passage.path_direction == path_direction);
-        of_way.count()
-    });
-    let least = least[0].min(least[1]);
-    let in_bin = (least / BINS).clamp(MIN_IN_BIN, IN_BIN);
-    let mut bins = Vec::new();
-    let mut delays: [Vec<i64>; 2] = Default::default();
-    let mut first = None;
-    for passage in passages {
-        first.get_or_insert(passage.at[point.index()]);
-        delays[passage.path_direction.index()].push(passage.owd_ns);
-        if delays.iter().all(|delays| delays.len() >= in_bin) {
-            bins.extend(first.take().map(|from| Bin::of(from, &mut delays)));
-            delays = Default::default();
-        }
-    }
-    // `ends` covers fewer delays.
-    if delays.iter().all(|delays| delays.len() >= AT_END) {
-        bins.extend(first.map(|from| Bin::of(from, &mut delays)));
-    }
-    show_ends(&mut bins, passages);
-    bins
-}
-
-/// Extends the first bin by the delays at the start, and the last bin by those at the end: no neighbour shows
-/// the outer side of a step within these bins. `ends` covers fewer delays.
-fn show_ends(bins: &mut [Bin], passages: &[Passage]) {
-    for path_direction in PathDirection::BOTH {
-        let of_way = passages
-            .iter()
-            .filter(|passage| passage.path_direction == path_direction);
-        let owds_ns = of_way.map(|passage| passage.owd_ns);
-        let way = path_direction.index();
-        let show = |bin: Option<&mut Bin>, least: Option<i64>| {
-            if let (Some(bin), Some(least)) = (bin, least) {
-                bin.high_ns[way] = bin.high_ns[way].max(least);
-            }
-        };
-        show(bins.first_mut(), owds_ns.clone().take(AT_END).min());
-        show(bins.last_mut(), owds_ns.rev().take(AT_END).min());
-    }
-}
-
-impl Bin {
-    fn of(from: Timestamp, delays: &mut [Vec<i64>; 2]) -> Self {
-        let [out, back] = delays.each_mut().map(|delays| {
-            delays.sort_unstable();
-            let high = (delays.len() / HIGH_SHARE).max(1);
-            (delays[0], delays[high.min(delays.len() - 1)])
-        });
-        Self {
-            from,
-            low_ns: [out.0, back.0],
-            high_ns: [out.1, back.1],
-            moved_ns: [0; 2],
-            usual_ns: [0; 2],
-        }
-    }
-}
-
-/// Spread of the base delays over these bins, on the way whose delays move less near the first and the
-/// last of them: a moving queue may hide a step. Zero without bins.
-fn spread(bins: &[Bin]) -> i64 {
-    let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
-        return 0;
-    };
-    let moved = |way: usize| first.moved_ns[way].saturating_add(last.moved_ns[way]);
-    let way = usize::from(moved(1) < moved(0));
-    let bounds = bins.iter().map(|bin| (bin.low_ns[way], bin.high_ns[way]));
-    let (low, high) = bounds.fold((i64::MAX, i64::MIN), |all, bin| {
-        (all.0.min(bin.0), all.1.max(bin.1))
-    });
-    high.saturating_sub(low)
-}
-
-/// Extends each bin by its neighbours, and learns how much its delays usually move.
-fn around(bins: &[Bin]) -> Vec<Bin> {
-    let movements: Vec<[i64; 2]> = bins
-        .windows(2)
-        .map(|pair| {
-            [0, 1].map(|way: usize| {
-                let moved = pair[1].low_ns[way].saturating_sub(pair[0].low_ns[way]);
-                moved.saturating_abs()
-            })
-        })
-        .collect();
-    (0..bins.len())
-        .map(|place| {
-            let near = &bins[place.saturating_sub(1)..(place + 2).min(bins.len())];
-            let moved = place.saturating_sub(AROUND)..(place + AROUND).min(movements.len());
-            let mut bin = bins[place];
-            for way in [0, 1] {
-                let low = near.iter().map(|bin| bin.low_ns[way]).min();
-                let high = near.iter().map(|bin| bin.high_ns[way]).max();
-                bin.low_ns[way] = low.unwrap_or(0);
-                bin.high_ns[way] = high.unwrap_or(0);
-                let mut moved: Vec<i64> = movements[moved.clone()]
-                    .iter()
-                    .map(|moved| moved[way])
-                    .collect();
-                moved.sort_unstable();
-                bin.moved_ns[way] = moved
-                    .iter()
-                    .fold(0, |sum, moved| sum.saturating_add(*moved));
-                let rank = moved.len().saturating_sub(1 + OF_STEP);
-                bin.usual_ns[way] = moved.get(rank).copied().unwrap_or(0);
-            }
-            bin
-        })
-        .collect()
-}
-
-/// Extends each bin by what its delays may hide: a clock that drifts has its extremes next to a
-/// step, where few delays of a bin show them, and in a gap the clocks may move by `widest_ns`.
-fn with_doubts(mut bins: Vec<Bin>, widest_ns: i64) -> Vec<Bin> {
-    let starts: Vec<Timestamp> = bins.iter().map(|bin| bin.from).collect();
-    let lengths = || starts.windows(2).map(|pair| (pair[1] - pair[0]).as_nanos());
-    let mut sorted: Vec<i64> = lengths().collect();
-    sorted.sort_unstable();
-    let median_ns = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
-    // The last bin has no length.
-    for (bin, length_ns) in bins.iter_mut().zip(lengths().chain([0])) {
-        let unseen_ns = if length_ns / GAP > median_ns {
-            widest_ns
-        } else {
-            0
-        };
-        for way in [0, 1] {
-            let hidden_ns = bin.usual_ns[way].max(unseen_ns);
-            bin.low_ns[way] = bin.low_ns[way].saturating_sub(hidden_ns);
-            bin.high_ns[way] = bin.high_ns[way].saturating_add(hidden_ns);
-        }
-    }
-    bins
-}
-
 /// The stretch around a step in which a few packets may be on its other side.
 fn at_step(jump: &Jump, crossings: &[Crossing], readers: &[TimelineReader; 2]) -> Option<Zone> {
     let near: Vec<usize> = jump
@@ -403,44 +236,6 @@ fn at_step(jump: &Jump, crossings: &[Crossing], readers: &[TimelineReader; 2]) -
 mod tests {
     use super::*;
 
-    const STEP_NS: i64 = 300_000;
-
-    /// Both ways alternate; the clock steps before the last `after` passages.
-    fn passages(count: i64, after: i64) -> Vec<Passage> {
-        let passage = |number: i64| {
-            let path_direction = PathDirection::BOTH[usize::from(number % 2 == 1)];
-            let stepped = if number < count - after { 0 } else { STEP_NS };
-            let owd_ns = match path_direction {
-                PathDirection::Out => 20_000_000 + stepped,
-                PathDirection::Back => 20_000_000 - stepped,
-            };
-            Passage {
-                at: [Timestamp::from_nanos(number * 10_000_000); 2],
-                path_direction,
-                owd_ns,
-            }
-        };
-        (0..count).map(passage).collect()
-    }
-
-    #[test]
-    fn step_within_the_last_bin_is_part_of_its_spread() {
-        for after in [6, 8, 10] {
-            let bins = around(&bins(&passages(64, after), Point::Src));
-            let last = bins.last().unwrap();
-            assert!(spread(&[*last]) >= STEP_NS, "{after}: {last:?}");
-        }
-    }
-
-    #[test]
-    fn step_within_the_first_bin_is_part_of_its_spread() {
-        for before in [6, 8, 10] {
-            let bins = around(&bins(&passages(64, 64 - before), Point::Src));
-            let first = &bins[0];
-            assert!(spread(&[*first]) >= STEP_NS, "{before}: {first:?}");
-        }
-    }
-
     #[test]
     fn opposite_movements_of_both_clocks_during_a_round_trip_add_up() {
         let bin = |from: i64, level_ns: i64| Bin {
@@ -466,18 +261,5 @@ mod tests {
         );
         let change = wander.change(Point::Src, times);
         assert_eq!(change, TimeDelta::from_nanos(2_700));
-    }
-
-    #[test]
-    fn step_near_an_end_is_part_of_the_drift() {
-        for after in [24, 40, 480, 600, 616] {
-            let bins = bins(&passages(640, after), Point::Src);
-            assert!(bins.len() > 2 * sections::SECTIONS);
-            let change = change_of_floors(&bins).unwrap();
-            assert!(
-                (STEP_NS..2 * STEP_NS).contains(&change),
-                "{after}: {change}"
-            );
-        }
     }
 }

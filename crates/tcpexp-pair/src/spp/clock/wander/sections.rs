@@ -1,6 +1,6 @@
 //! Drift of the clocks over the whole captures, from the smallest delays of their sections.
 
-use super::Bin;
+use super::bins::Bin;
 
 /// Number of sections of the captures whose smallest delays are compared: a queue empties in each.
 pub(super) const SECTIONS: usize = 8;
@@ -63,6 +63,9 @@ mod tests {
     use tcpexp_units::Timestamp;
 
     use super::*;
+    use crate::spp::clock::wander::bins::bins;
+    use crate::spp::clock::wander::bins::tests::{STEP_NS, passages};
+    use crate::spp::point::Point;
 
     #[test]
     fn sections_cover_all_bins_in_order() {
@@ -78,6 +81,19 @@ mod tests {
                     .eq(bins.iter().map(|bin| bin.from))
             );
             assert!(sections(&bins).iter().all(|section| !section.is_empty()));
+        }
+    }
+
+    #[test]
+    fn step_near_an_end_is_part_of_the_drift() {
+        for after in [24, 40, 480, 600, 616] {
+            let bins = bins(&passages(640, after), Point::Src);
+            assert!(bins.len() > 2 * SECTIONS);
+            let change = change_of_floors(&bins).unwrap();
+            assert!(
+                (STEP_NS..2 * STEP_NS).contains(&change),
+                "{after}: {change}"
+            );
         }
     }
 }
