@@ -1,5 +1,6 @@
 //! Forms packet pairs and their round-trip time samples.
 
+mod absence;
 mod pair;
 mod partners;
 mod sample;

@@ -1,5 +1,6 @@
 //! One flow found at both points: its counts, pairs and round-trip times.
 
+use super::absence::absence;
 use super::partners::{Crossed, Pairing};
 use super::sample::{FlowSummary, RttSample};
 
@@ -378,41 +379,4 @@ impl Pair {
 fn is_unrelated(counts: &[DirectionCounts; 2]) -> bool {
     let sum = |count: fn(&DirectionCounts) -> u64| counts.iter().map(count).sum::<u64>();
     sum(|counts| counts.arrivals_matched) == 0 && sum(|counts| counts.arrived) > 0
-}
-
-/// Reason why a packet was not captured downstream. `has_strayed` is true if a packet with its mark
-/// arrived in another flow; `is_partial` is true if the packet may be in another flow, may still
-/// arrive, or may have arrived with other numbers.
-fn absence(
-    evidence: Option<&[Evidence; 2]>,
-    unexplained: Option<&[Unexplained; 2]>,
-    counts: &DirectionCounts,
-    departure: &Departure,
-    has_strayed: bool,
-    setting: &Setting,
-    is_partial: bool,
-) -> Absence {
-    let downstream = departure.path_direction.upstream().opposite().index();
-    let misses = setting.misses[downstream] || is_partial;
-    let absence = evidence.map_or(Absence::unproven(misses), |evidence| {
-        evidence[departure.direction.index()].absence_of(departure, misses)
-    });
-    // A damaged record does not match, so the packet may be one of the unexplained arrivals, or be in
-    // a flow of its own.
-    let may_have_arrived = || {
-        let within = setting.arrives_within(departure.path_direction, departure.at);
-        has_strayed
-            || unexplained.is_some_and(|unexplained| {
-                let unexplained = &unexplained[departure.direction.index()];
-                unexplained.may_include(within, departure.seq, departure.payload_bytes)
-            })
-    };
-    match absence {
-        Absence::Lost | Absence::Unproven if counts.shows_nothing() || may_have_arrived() => {
-            Absence::LostOrMissed
-        }
-        // The packet itself, or bytes that the receiver acknowledged, may be in another flow.
-        Absence::Missed if is_partial => Absence::LostOrMissed,
-        absence => absence,
-    }
 }
