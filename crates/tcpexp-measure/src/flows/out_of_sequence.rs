@@ -2,6 +2,12 @@
 
 use tcpexp_flow::{Behind, RetransmissionCause, SendOrder};
 
+use crate::Position;
+
+/// The position at which each out-of-order packet that was not overtaken is a retransmission. An unknown
+/// position counts as elsewhere.
+const AT_SENDER: Option<Position> = Some(Position::Sender);
+
 /// Packets and their bytes of payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retransmitted {
@@ -67,10 +73,10 @@ impl OutOfSequence {
     ///
     /// In a capture at the sender, the sender knew that acknowledged data had arrived, so there was
     /// no cause to retransmit it. Elsewhere, the ACK may have been in flight or lost.
-    pub(super) fn retransmitted(&self, at_sender: bool) -> ByCause {
+    pub(super) fn retransmitted(&self, position: Option<Position>) -> ByCause {
         let mut by_cause = ByCause::default();
-        for (kind, count) in self.retransmissions(at_sender) {
-            let cause = if at_sender && kind.is_acknowledged {
+        for (kind, count) in self.retransmissions(position) {
+            let cause = if position == AT_SENDER && kind.is_acknowledged {
                 RetransmissionCause::Spurious
             } else {
                 kind.cause
@@ -81,20 +87,20 @@ impl OutOfSequence {
     }
 
     /// Number of retransmissions of acknowledged data.
-    pub(super) fn spurious(&self, at_sender: bool) -> u64 {
-        let retransmissions = self.retransmissions(at_sender);
+    pub(super) fn spurious(&self, position: Option<Position>) -> u64 {
+        let retransmissions = self.retransmissions(position);
         packets(retransmissions.filter(|(kind, _)| kind.is_acknowledged))
     }
 
     /// Number of packets reordered on the path.
-    pub(super) fn reordered(&self, at_sender: bool) -> u64 {
+    pub(super) fn reordered(&self, position: Option<Position>) -> u64 {
         let kinds = self.0.iter();
-        packets(kinds.filter(|(kind, _)| kind.is_reordered(at_sender)))
+        packets(kinds.filter(|(kind, _)| kind.is_reordered(position)))
     }
 
     /// Number of packets without evidence for reordering or retransmission.
-    pub(super) fn undecided(&self, at_sender: bool) -> u64 {
-        if at_sender {
+    pub(super) fn undecided(&self, position: Option<Position>) -> u64 {
+        if position == AT_SENDER {
             0
         } else {
             let kinds = self.0.iter();
@@ -102,9 +108,12 @@ impl OutOfSequence {
         }
     }
 
-    fn retransmissions(&self, at_sender: bool) -> impl Iterator<Item = &(Kind, Retransmitted)> {
+    fn retransmissions(
+        &self,
+        position: Option<Position>,
+    ) -> impl Iterator<Item = &(Kind, Retransmitted)> {
         let kinds = self.0.iter();
-        kinds.filter(move |(kind, _)| kind.is_retransmission(at_sender))
+        kinds.filter(move |(kind, _)| kind.is_retransmission(position))
     }
 }
 
@@ -113,12 +122,12 @@ fn packets<'a>(kinds: impl Iterator<Item = &'a (Kind, Retransmitted)>) -> u64 {
 }
 
 impl Kind {
-    fn is_reordered(self, at_sender: bool) -> bool {
-        self.is_overtaken || (!at_sender && self.sent == SendOrder::Earlier)
+    fn is_reordered(self, position: Option<Position>) -> bool {
+        self.is_overtaken || (position != AT_SENDER && self.sent == SendOrder::Earlier)
     }
 
     /// At the sender, every out-of-order packet that was not overtaken is a retransmission.
-    fn is_retransmission(self, at_sender: bool) -> bool {
-        !self.is_reordered(at_sender) && (at_sender || self.sent == SendOrder::Later)
+    fn is_retransmission(self, position: Option<Position>) -> bool {
+        !self.is_reordered(position) && (position == AT_SENDER || self.sent == SendOrder::Later)
     }
 }

@@ -158,7 +158,6 @@ impl DirectionSummary {
             reports_no_ce,
             spin_rtt,
         } = known;
-        let at_sender = position == Some(Position::Sender);
         let Counts {
             packets,
             data_packets,
@@ -172,10 +171,10 @@ impl DirectionSummary {
         let rare = half.rarities();
         let count = |of: fn(&Rare) -> u64| rare.map_or(0, of);
         let out_of_sequence = rare.map(|rare| &rare.out_of_sequence);
-        let packets_of = |of: fn(&OutOfSequence, bool) -> u64| {
-            out_of_sequence.map_or(0, |counts| of(counts, at_sender))
+        let packets_of = |of: fn(&OutOfSequence, Option<Position>) -> u64| {
+            out_of_sequence.map_or(0, |counts| of(counts, position))
         };
-        let retransmitted = out_of_sequence.map(|counts| counts.retransmitted(at_sender));
+        let retransmitted = out_of_sequence.map(|counts| counts.retransmitted(position));
         Self {
             packets,
             wire_bytes,
@@ -205,7 +204,7 @@ impl DirectionSummary {
             } else {
                 half.ce_reported_packets()
             },
-            alpha: half.alpha().filter(|_| at_sender),
+            alpha: half.alpha().filter(|_| position == Some(Position::Sender)),
             rtt,
             spin_rtt: spin_rtt.map(Box::new),
         }
