@@ -3,7 +3,8 @@
 /// The TTL identifies a capture point if at most one packet in this many has another TTL than the
 /// packet before. Paths of different lengths that share the packets of a flow change it in half of them.
 const PACKETS_PER_CHANGE: u32 = 16;
-/// The first packet and a change of the route.
+/// Number of changes of the TTL on one path: the first packet, which has no packet before it, and one change of
+/// the route.
 const EXPECTED_CHANGES: u32 = 2;
 
 /// The TTL with which the packets of a direction pass the first point of a capture.

@@ -31,9 +31,11 @@ pub enum OrderEvidence {
 }
 
 /// Greatest step of the Identification that still counts as counting up. Steps above 1 occur
-/// because a sender's other connections may share the counter.
+/// because a sender's other connections may share the counter. Of random values, one in 16 (2^12 of 2^16)
+/// counts as a step up.
 const MAX_ID_STEP: u16 = 1 << 12;
-/// The Identification counts as a counter if it has more than this many steps up per other step.
+/// The Identification counts as a counter if it has more than this many steps up per other step: random
+/// values have one step up per 15 others, and a counter of one connection has no other steps.
 const STEPS_PER_MISSTEP: u32 = 16;
 
 /// Latest counter values of one direction.

@@ -31,7 +31,8 @@ use bins::{Bin, around, bins, spread, with_doubts};
 use ends::ends;
 use sections::change_of_floors;
 
-/// Movement of base delays that links and hosts without load cause.
+/// Movement of base delays that links and hosts without load cause. The description of the column
+/// `rtt_error_ns` states this value.
 const IDLE_NS: i64 = 20_000;
 /// The clocks may have moved further than the base delays show, by the shown movement divided by this:
 /// the few packets of a bin seldom meet the extremes of a drifting clock with empty queues.
