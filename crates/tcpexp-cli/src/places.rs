@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use tcpexp::{Manifest, partial};
+use tcpexp::{DatasetError, Manifest, partial};
 use tcpexp_store::as_url;
 
 use crate::shared_args::wrong_usage;
@@ -129,7 +129,10 @@ fn values(matches: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
 /// True if `dir` holds a dataset of this version or another.
 fn is_dataset(dir: &Path) -> bool {
     let manifest = Manifest::read(dir);
-    matches!(manifest, Ok(_) | Err(tcpexp::Error::DatasetVersion { .. }))
+    matches!(
+        manifest,
+        Ok(_) | Err(tcpexp::Error::Dataset(DatasetError::Version { .. }))
+    )
 }
 
 /// Returns the canonical path of a file or directory, existing or not, and the URL of an object; `None`

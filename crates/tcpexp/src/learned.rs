@@ -10,7 +10,7 @@ use tcpexp_pair::path::FirstPass;
 use tcpexp_pair::spp::{Alignment, PairedFlow};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::{Error, checksum};
+use crate::{Error, SurveyError, checksum};
 
 /// Kind of the file.
 const KIND: &str = "tcpexp survey";
@@ -126,7 +126,7 @@ impl PairSurvey {
             path: path.to_owned(),
             source,
         })?;
-        let unread = |source| Error::Survey {
+        let unread = |source| SurveyError::Parse {
             path: path.to_owned(),
             source,
         };
@@ -134,17 +134,19 @@ impl PairSurvey {
             serde_json::from_reader(BufReader::new(file)).map_err(unread)?;
         let head = Head::deserialize(&text).map_err(unread)?;
         if head.kind != KIND || head.version != VERSION {
-            return Err(Error::OtherSurvey {
+            return Err(SurveyError::OtherKind {
                 path: path.to_owned(),
                 kind: format!("\"{}\", version {}", head.kind, head.version),
-            });
+            }
+            .into());
         }
         // What is learned may change between versions of tcpexp without a change of the fields.
         if head.tcpexp_version != env!("CARGO_PKG_VERSION") {
-            return Err(Error::OtherSurvey {
+            return Err(SurveyError::OtherKind {
                 path: path.to_owned(),
                 kind: format!("a file of tcpexp {}", head.tcpexp_version),
-            });
+            }
+            .into());
         }
         let survey: Self = serde_json::from_value(text).map_err(unread)?;
         Ok(Self {

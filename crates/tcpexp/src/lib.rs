@@ -125,6 +125,10 @@ pub use capture_set::{CaptureSet, Gap, SetFile};
 pub use compat::spp_pairs;
 pub use cwnd::{LabelledSenderRow, cwnd};
 pub use error::Error;
+#[cfg(all(feature = "charts", feature = "runs"))]
+pub use error::TablesError;
+#[cfg(feature = "tables")]
+pub use error::{DatasetError, PairsError, SurveyError};
 #[cfg(feature = "runs")]
 pub use experiments::{FlentFile, ForeignRun, flent_file, flent_runs, teacup_runs};
 pub use explain::{Explained, Explanation, explain, records};

@@ -9,7 +9,7 @@ use crate::alignment::{Aligned, BETWEEN_TWO, align, both, first_pass};
 use crate::learned::{Fingerprint, Options, Surveyed, TranslatedFlow};
 use crate::selection::{Range, Reading};
 use crate::view::View;
-use crate::{Error, PairSurvey, PathOptions, Recording};
+use crate::{Error, PairSurvey, PathOptions, Recording, SurveyError};
 
 /// Reads both captures twice for what all later measurements of them share.
 pub fn survey(
@@ -50,20 +50,22 @@ pub(crate) fn applied<'a>(
     for (recording, known) in captures.into_iter().zip(&survey.captures) {
         recording.require_all_flows(BETWEEN_TWO)?;
         if fingerprints(recording)? != known.files {
-            return Err(Error::ForeignCapture {
+            return Err(SurveyError::ForeignCapture {
                 survey: survey.path.clone(),
                 path: recording.name().to_owned(),
                 known: PathBuf::from(&known.path),
-            });
+            }
+            .into());
         }
     }
     let range = reading.range_in(captures[0])?;
     let options = options_of(reading, spp, captures, range);
     if let Some(option) = options.first_difference(&survey.options) {
-        return Err(Error::SurveyOptions {
+        return Err(SurveyError::Options {
             survey: survey.path.clone(),
             option,
-        });
+        }
+        .into());
     }
     let mut views = captures.map(|recording| View::of_all_times(recording, reading));
     for (view, known) in views.iter_mut().zip(&survey.captures) {

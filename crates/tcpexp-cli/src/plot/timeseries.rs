@@ -380,10 +380,12 @@ fn optional_columns() -> Vec<String> {
 
 /// True if the tables have the columns of a panel, but no values in the selected rows.
 fn is_without_values(error: &anyhow::Error) -> bool {
-    use tcpexp::Error::{EmptyTable, NoPooledRows, NoRows};
+    use tcpexp::TablesError::{EmptyTable, NoPooledRows, NoRows};
     error.is::<NoValues>()
         || matches!(
             error.downcast_ref(),
-            Some(EmptyTable { .. } | NoRows { .. } | NoPooledRows { .. })
+            Some(tcpexp::Error::Tables(
+                EmptyTable { .. } | NoRows { .. } | NoPooledRows { .. }
+            ))
         )
 }

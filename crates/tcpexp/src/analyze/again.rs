@@ -11,7 +11,7 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::{Filter, Tunnels};
 
 use super::{AnalyzeInputs, AnalyzeOptions, DatasetDir, LogKind, LogSource, Manifest, analyze};
-use crate::{Error, Moment, Recording};
+use crate::{DatasetError, Error, Moment, Recording};
 
 /// A dataset whose captures can be analysed again.
 #[derive(Clone, Debug)]
@@ -35,9 +35,10 @@ impl RecordedDataset {
             source,
         })?;
         if dirs.is_empty() {
-            return Err(Error::NoRuns {
+            return Err(DatasetError::NoRuns {
                 path: folder.to_owned(),
-            });
+            }
+            .into());
         }
         let manifests: Result<Vec<Manifest>, Error> = dirs
             .iter()
@@ -81,9 +82,10 @@ impl RecordedDataset {
             .collect();
         let captures = captures?;
         let Some(src) = captures.first() else {
-            return Err(Error::NoCaptures {
+            return Err(DatasetError::NoCaptures {
                 path: self.path.clone(),
-            });
+            }
+            .into());
         };
         let logs = self.manifest.logs.iter();
         let logs: Vec<LogSource> = logs

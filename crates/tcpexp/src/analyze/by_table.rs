@@ -10,7 +10,7 @@ use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue, with_
 
 use super::again::columns_of;
 use super::{Manifest, WrittenTable, buffered, file_name, recorded_runs, unwritten};
-use crate::{DatasetDir, Error};
+use crate::{DatasetDir, DatasetError, Error};
 
 /// Name of the column with the run of a row.
 const RUN_COLUMN: &str = "run";
@@ -70,10 +70,11 @@ fn runs_at(paths: &[PathBuf]) -> Result<Vec<Run>, Error> {
     for (run, columns) in runs.iter_mut().zip(columns) {
         run.columns = columns;
         if let Some(other) = names.insert(run.name.clone(), run.path.clone()) {
-            return Err(Error::SameRun {
+            return Err(DatasetError::SameRun {
                 path: run.path.clone(),
                 other,
-            });
+            }
+            .into());
         }
     }
     Ok(runs)

@@ -9,7 +9,7 @@ use tcpexp_table::dataset::DatasetTable;
 use tempfile::TempDir;
 
 use super::manifest_file;
-use crate::{Error, partial};
+use crate::{DatasetError, Error, partial};
 
 /// A dataset directory under construction.
 ///
@@ -73,9 +73,10 @@ impl DatasetDir {
         };
         let folder = Folder::at(url, stores).map_err(cannot)?;
         if !folder_is_replaceable(&folder.names().map_err(cannot)?) {
-            return Err(Error::NotOurs {
+            return Err(DatasetError::NotOurs {
                 path: path.to_owned(),
-            });
+            }
+            .into());
         }
         let made = temporary_in(&std::env::temp_dir());
         let (temporary, lock) = made.map_err(|source| Error::Spool {
@@ -104,19 +105,21 @@ impl DatasetDir {
             // Finishing removes what is there, so only a dataset or an empty directory may be
             // there.
             Ok(_) if !is_replaceable(path).map_err(cannot)? => {
-                return Err(Error::NotOurs {
+                return Err(DatasetError::NotOurs {
                     path: path.to_owned(),
-                });
+                }
+                .into());
             }
             _ => {}
         }
         let place = partial::final_place(path);
         let folder = parent(&place);
         if !folder.is_dir() {
-            return Err(Error::NoFolder {
+            return Err(DatasetError::NoFolder {
                 path: path.to_owned(),
                 folder: folder.to_owned(),
-            });
+            }
+            .into());
         }
         // The original error would name the temporary path.
         let made = temporary_in(folder);

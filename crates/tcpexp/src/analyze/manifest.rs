@@ -16,7 +16,7 @@ use tcpexp_units::TimeDelta;
 
 use crate::contents::Contents;
 use crate::set_back::SetBack;
-use crate::{CaptureInfo, Error};
+use crate::{CaptureInfo, DatasetError, Error};
 
 /// Description of a dataset: its inputs, options and tables.
 ///
@@ -210,11 +210,12 @@ impl Manifest {
     pub fn read_with(folder: &Path, stores: &StoreOptions) -> Result<Self, Error> {
         let manifest = Self::of_any_version(folder, stores)?;
         if manifest.schema_version != TABLE_VERSION {
-            return Err(Error::DatasetVersion {
+            return Err(DatasetError::Version {
                 path: folder.join(FILE_NAME),
                 version: manifest.schema_version,
                 known: TABLE_VERSION,
-            });
+            }
+            .into());
         }
         Ok(manifest)
     }
@@ -223,7 +224,7 @@ impl Manifest {
     pub(super) fn of_any_version(folder: &Path, stores: &StoreOptions) -> Result<Self, Error> {
         let path = folder.join(FILE_NAME);
         let file = Contents::named(&path, stores)?;
-        let unread = |source| Error::Manifest {
+        let unread = |source| DatasetError::Manifest {
             path: path.clone(),
             source,
         };
@@ -231,9 +232,9 @@ impl Manifest {
             serde_json::from_reader(BufReader::new(file)).map_err(unread)?;
         let Kind { kind } = Kind::deserialize(&text).map_err(unread)?;
         if kind != KIND {
-            return Err(Error::OtherManifest { path, kind });
+            return Err(DatasetError::OtherManifest { path, kind }.into());
         }
-        serde_json::from_value(text).map_err(unread)
+        Ok(serde_json::from_value(text).map_err(unread)?)
     }
 
     /// Creates a manifest with the run's columns and origin, and no inputs or tables.
@@ -263,9 +264,10 @@ impl Manifest {
         let (now, then) = (files(self), files(known));
         let same = |(now, then): &(Checked, Checked)| now.sha256 == then.sha256;
         match now.into_iter().zip(then).find(|pair| !same(pair)) {
-            Some((now, _)) => Err(Error::OtherContents {
+            Some((now, _)) => Err(DatasetError::OtherContents {
                 path: now.path.into(),
-            }),
+            }
+            .into()),
             None => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use tcpexp_table::dataset::{DatasetTable, merge_tables};
 use super::dataset_dir::DatasetDir;
 use super::manifest::{CaptureInput, Manifest};
 use super::tables::{WrittenTable, buffered, file_name, unwritten};
-use crate::Error;
+use crate::{DatasetError, Error};
 
 /// The option of a manifest that names the part.
 pub(crate) const SHARD: &str = "shard";
@@ -51,7 +51,7 @@ pub fn merge(parts: &[PathBuf], out: DatasetDir) -> Result<Manifest, Error> {
         written.push(WrittenTable::of(table, rows, file, path)?);
     }
     let Some((_, first)) = parts.into_iter().next() else {
-        return Err(missing(1, &[1]));
+        return Err(missing(1, &[1]).into());
     };
     let mut manifest = first.manifest;
     manifest.set_tables(&written);
@@ -72,11 +72,12 @@ fn complete(paths: &[PathBuf]) -> Result<BTreeMap<u32, Part>, Error> {
         count = part.shard.count();
         let shard = part.shard;
         if let Some(other) = parts.insert(shard.number(), part) {
-            return Err(Error::SamePart {
+            return Err(DatasetError::SamePart {
                 path: path.clone(),
                 other: other.path,
                 shard,
-            });
+            }
+            .into());
         }
     }
     let absent = (1..=count).filter(|number| !parts.contains_key(number));
@@ -84,17 +85,17 @@ fn complete(paths: &[PathBuf]) -> Result<BTreeMap<u32, Part>, Error> {
     if absent.is_empty() {
         Ok(parts)
     } else {
-        Err(missing(count, &absent))
+        Err(missing(count, &absent).into())
     }
 }
 
-fn missing(count: u32, absent: &[u32]) -> Error {
+fn missing(count: u32, absent: &[u32]) -> DatasetError {
     let named = absent.iter().take(MOST_NAMED);
     let mut named: Vec<String> = named.map(|number| format!("{number}/{count}")).collect();
     if absent.len() > MOST_NAMED {
         named.push("and others".to_owned());
     }
-    Error::MissingParts {
+    DatasetError::MissingParts {
         count,
         missing: named.join(", "),
     }
@@ -108,7 +109,7 @@ impl Part {
         manifest.tables.clear();
         Ok(Self {
             path: path.to_owned(),
-            shard: shard.ok_or_else(|| Error::NoPart {
+            shard: shard.ok_or_else(|| DatasetError::NoPart {
                 path: path.to_owned(),
             })?,
             manifest,
@@ -130,11 +131,12 @@ impl Part {
         ];
         match differences.into_iter().find(|(differs, _)| *differs) {
             None => Ok(()),
-            Some((_, what)) => Err(Error::ForeignPart {
+            Some((_, what)) => Err(DatasetError::ForeignPart {
                 path: self.path.clone(),
                 other: other.path.clone(),
                 what: what.to_owned(),
-            }),
+            }
+            .into()),
         }
     }
 }

@@ -16,7 +16,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::{
     AnalyzeInputs, AnalyzeOptions, DatasetDir, LogKind, LogSource, Manifest, Traffic, analyze,
 };
-use crate::{Error, Recording};
+use crate::{DatasetError, Error, Recording};
 
 /// Parameters of one cell, by name.
 pub type Parameters = BTreeMap<String, Option<Parameter>>;
@@ -140,9 +140,10 @@ pub fn analyze_run_into(
         // A single capture takes the first place, on whichever side it was taken.
         (None, Some(sink)) => (sink, None),
         (None, None) => {
-            return Err(Error::NoCaptures {
+            return Err(DatasetError::NoCaptures {
                 path: run_dir.join(FILE_NAME),
-            });
+            }
+            .into());
         }
     };
     let logs: Vec<LogSource> = record
@@ -270,9 +271,10 @@ pub fn recorded_runs(path: &Path) -> Result<Vec<(PathBuf, RunRecord)>, Error> {
     }
     let runs = path.join(RUNS);
     if !runs.is_dir() {
-        return Err(Error::NoRuns {
+        return Err(DatasetError::NoRuns {
             path: path.to_owned(),
-        });
+        }
+        .into());
     }
     let dirs = run_dirs(path).map_err(|source| Error::Open { path: runs, source })?;
     let ended = dirs.into_iter().filter(|dir| dir.join(FILE_NAME).is_file());

@@ -14,7 +14,7 @@ use super::names::Named;
 use crate::error::chain;
 use crate::in_order::in_order;
 use crate::set::{Scan, find};
-use crate::{Error, Recording};
+use crate::{Error, PairsError, Recording};
 
 /// Finds the pairs of captures at two points.
 ///
@@ -182,7 +182,7 @@ fn all_below(folder: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
 fn look(file: Listed, stores: &StoreOptions) -> Result<Found, Error> {
     let Some(text) = file.path.to_str() else {
         // The table of pairs is text, which could not name the file.
-        return Err(Error::NoText { path: file.path });
+        return Err(PairsError::NoText { path: file.path }.into());
     };
     let recording = Recording::reopened(file.path.clone(), stores)?;
     let scan = Scan::of(&recording);

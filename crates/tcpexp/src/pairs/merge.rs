@@ -18,7 +18,7 @@ use super::task::{CapturePair, pairs_of};
 use crate::analyze::{MANIFEST_FILE_NAME, PAIRS_KIND, buffered, file_name, unwritten};
 use crate::contents::Contents;
 use crate::in_order::in_order;
-use crate::{CaptureInput, Comparison, DatasetDir, Error, TableEntry};
+use crate::{CaptureInput, Comparison, DatasetDir, Error, PairsError, TableEntry};
 
 /// Pairs whose parts are opened together: a store takes tens of milliseconds for each object.
 const OPENED: usize = 16;
@@ -98,13 +98,14 @@ pub fn merge_pairs(
     if let Some((pair, parts)) = found.into_iter().next() {
         let datasets = parts.datasets.into_iter().map(|part| part.path);
         let mut paths = datasets.chain(parts.failures.into_iter().map(|(path, _)| path));
-        return Err(Error::OtherPair {
+        return Err(PairsError::OtherPair {
             path: paths.next().unwrap_or_default(),
             pair,
-        });
+        }
+        .into());
     }
     if !missing.is_empty() {
-        return Err(missing_pairs(&missing));
+        return Err(missing_pairs(&missing).into());
     }
     let options = common_options(&whole)?;
     // Each table has a file of its own.
@@ -198,13 +199,13 @@ fn row(pair: &PairName, failure: &FailedPart) -> FailedPairRow {
     }
 }
 
-fn missing_pairs(missing: &[String]) -> Error {
+fn missing_pairs(missing: &[String]) -> PairsError {
     let named = missing.iter().take(MOST_NAMED);
     let mut named: Vec<String> = named.cloned().collect();
     if missing.len() > MOST_NAMED {
         named.push(format!("and {} others", missing.len() - MOST_NAMED));
     }
-    Error::MissingPairs {
+    PairsError::MissingPairs {
         missing: named.join(", "),
     }
 }

@@ -12,7 +12,7 @@ use super::record::{ENDING, FailedPart};
 use super::task::{CapturePair, PAIR_COLUMN};
 use crate::analyze::{MANIFEST_FILE_NAME, SHARD, shard_of};
 use crate::in_order::in_order;
-use crate::{Error, Manifest};
+use crate::{DatasetError, Error, Manifest, PairsError};
 
 /// Options of a manifest that depend on the captures.
 const OF_CAPTURES: [&str; 2] = ["from_ns", "to_ns"];
@@ -48,7 +48,7 @@ pub(super) fn parts_in(
     let read = in_order(paths.into_par_iter().map(|path| {
         if is_failure(&path) {
             let failure = FailedPart::read(&path, stores)?;
-            return Ok(OfPair::Failure(path, failure));
+            return Ok::<_, Error>(OfPair::Failure(path, failure));
         }
         let (pair, part) = Part::read(&path, stores)?;
         Ok(OfPair::Dataset(pair, Box::new(part)))
@@ -119,7 +119,7 @@ impl Part {
         let manifest = Manifest::read_with(path, stores)?;
         let pair = manifest.run.get(PAIR_COLUMN);
         let pair = pair.and_then(|pair| pair.as_str()).map(str::to_owned);
-        let pair = pair.ok_or_else(|| Error::NoPairPart {
+        let pair = pair.ok_or_else(|| PairsError::NoPairPart {
             path: path.to_owned(),
         })?;
         let part = Self {
@@ -148,11 +148,12 @@ pub(super) fn absent(pair: &str, parts: &[Part]) -> Result<Vec<String>, Error> {
             None => first,
         };
         let is_same_input = part.manifest.captures == other.manifest.captures;
-        return Err(Error::ForeignPart {
+        return Err(DatasetError::ForeignPart {
             path: part.path.clone(),
             other: other.path.clone(),
             what: if is_same_input { "options" } else { "captures" }.to_owned(),
-        });
+        }
+        .into());
     }
     let absent = (1..=count).filter(|number| !present.contains_key(number));
     Ok(absent
@@ -169,10 +170,11 @@ pub(super) fn require_captures(pair: &CapturePair, parts: &[Part]) -> Result<(),
             .iter()
             .map(|capture| capture.file.bytes);
         if read.ne(pair.bytes) {
-            return Err(Error::OtherFiles {
+            return Err(PairsError::OtherFiles {
                 path: part.path.clone(),
                 pair: pair.pair.name.to_string(),
-            });
+            }
+            .into());
         }
     }
     Ok(())
@@ -201,11 +203,12 @@ pub(super) fn common_options(
             ),
         ];
         if let Some((_, what)) = differences.into_iter().find(|(differs, _)| *differs) {
-            return Err(Error::ForeignPart {
+            return Err(DatasetError::ForeignPart {
                 path: part.path.clone(),
                 other: first.path.clone(),
                 what: what.to_owned(),
-            });
+            }
+            .into());
         }
     }
     Ok(known)

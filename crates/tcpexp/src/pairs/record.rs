@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tcpexp_store::{Object, StoreOptions, as_url};
 
 use crate::contents::Contents;
-use crate::{Error, partial};
+use crate::{Error, PairsError, partial};
 
 /// Value of the field `kind`.
 const KIND: &str = "tcpexp failed pair";
@@ -38,12 +38,11 @@ impl FailedPart {
     pub(super) fn read(path: &Path, stores: &StoreOptions) -> Result<Self, Error> {
         let file = Contents::named(path, stores)?;
         let read: Result<Self, _> = serde_json::from_reader(BufReader::new(file));
-        let no_part = || Error::NoPairPart {
+        let no_part = || PairsError::NoPairPart {
             path: path.to_owned(),
         };
-        read.ok()
-            .filter(|part| part.kind == KIND)
-            .ok_or_else(no_part)
+        let part = read.ok().filter(|part| part.kind == KIND);
+        Ok(part.ok_or_else(no_part)?)
     }
 
     /// Writes the file or object, which appears complete or not at all.

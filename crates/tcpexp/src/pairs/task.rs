@@ -18,7 +18,8 @@ use crate::error::chain;
 use crate::learned::Fingerprint;
 use crate::set::open_files;
 use crate::{
-    AnalyzeInputs, AnalyzeOptions, DatasetDir, Error, Manifest, Recording, analyze, checksum,
+    AnalyzeInputs, AnalyzeOptions, DatasetDir, DatasetError, Error, Manifest, PairsError,
+    Recording, analyze, checksum,
 };
 
 /// The column of all tables that names the pair.
@@ -53,10 +54,11 @@ pub fn pairs_of(rows: &[PairFileRow]) -> Result<Vec<CapturePair>, Error> {
             bytes: [0; 2],
         });
         if known.pair != *pair {
-            return Err(Error::PairNames {
+            return Err(PairsError::PairNames {
                 one: known.pair.name.to_string(),
                 other: pair.name.to_string(),
-            });
+            }
+            .into());
         }
         known.files[point.index()].push(PathBuf::from(&row.file));
         known.bytes[point.index()] += row.bytes;
@@ -68,16 +70,18 @@ pub fn pairs_of(rows: &[PairFileRow]) -> Result<Vec<CapturePair>, Error> {
             .into_iter()
             .find(|point| pair.files[point.index()].is_empty())
         {
-            return Err(Error::HalfPair {
+            return Err(PairsError::HalfPair {
                 pair: name.to_string(),
                 point: point.name(),
-            });
+            }
+            .into());
         }
         if !names.insert(Arc::clone(name)) {
-            return Err(Error::PairNames {
+            return Err(PairsError::PairNames {
                 one: name.to_string(),
                 other: name.to_string(),
-            });
+            }
+            .into());
         }
     }
     Ok(pairs.into_values().collect())
@@ -269,8 +273,7 @@ fn is_passing(error: &Error) -> bool {
         | Error::Encode { .. }
         | Error::Spool { .. }
         | Error::Stopped { .. }
-        | Error::NoFolder { .. }
-        | Error::NotOurs { .. } => true,
+        | Error::Dataset(DatasetError::NoFolder { .. } | DatasetError::NotOurs { .. }) => true,
         _ => false,
     }
 }

@@ -18,8 +18,8 @@ use tcpexp_runs::record::{RunRecord, Status};
 use tcpexp_table::dataset::MANIFEST_FILE_NAME;
 use tcpexp_units::counted;
 
-use crate::Error;
 use crate::in_order::in_order;
+use crate::{Error, TablesError};
 use cells::cell_table;
 use flows::{GOODPUT, NUMBERS, QUEUE, RTT, RunFlows, WINDOW, flows_of};
 use parameters::{parameters, varied_of};
@@ -154,7 +154,7 @@ fn run_on_page(
         .iter()
         .any(|table| data.join(table).is_file());
     if record.is_none() && !has_tables {
-        return Err(Error::NoTables { path: data });
+        return Err(TablesError::NoTables { path: data }.into());
     }
     let is_drawn = record.is_none_or(|record| record.status == Status::Complete);
     let mut page = PageRun {

@@ -10,8 +10,8 @@ use tcpexp_table::TableFile;
 
 use super::apart::{Place, stem, told_apart};
 use super::{Entry, Tables};
-use crate::Error;
 use crate::pairs::PAIR_COLUMN;
+use crate::{Error, TablesError};
 
 /// Columns that occur in one table only. They identify the table of a file that does not store the
 /// table's name.
@@ -126,9 +126,10 @@ impl Tables {
         if self.entries.len() > first {
             return Ok(());
         }
-        Err(Error::NoTables {
+        Err(TablesError::NoTables {
             path: folder.to_owned(),
-        })
+        }
+        .into())
     }
 
     /// Adds the datasets in a folder, or the folder itself if it is a dataset.
@@ -195,9 +196,10 @@ impl Tables {
         if self.entries.len() > known {
             return Ok(());
         }
-        Err(Error::NoTables {
+        Err(TablesError::NoTables {
             path: folder.to_owned(),
-        })
+        }
+        .into())
     }
 }
 
@@ -246,7 +248,7 @@ fn run_of(folder: &Path) -> &Path {
 /// True if the error means that a run has no dataset.
 fn is_absent(error: &Error) -> bool {
     match error {
-        Error::NoTables { .. } => true,
+        Error::Tables(TablesError::NoTables { .. }) => true,
         Error::Open { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
         _ => false,
     }

@@ -9,7 +9,7 @@ use super::pool::{flows_query, optional_columns, pool};
 use super::selection::FLOW_ID;
 use super::words::listed;
 use super::{FLOW_COLUMN, SOURCE_COLUMN, Selection, queues};
-use crate::Error;
+use crate::{Error, TablesError};
 
 /// Unique payload per time, at the capture of the flow's first point.
 const GOODPUT: &str = "goodput_bps";
@@ -284,14 +284,15 @@ impl Grouped {
         let units: BTreeSet<&str> = (0..self.frame.rows()).filter_map(unit).collect();
         let mut units = units.into_iter();
         match (units.next(), units.next()) {
-            (Some(first), Some(second)) => Err(Error::SeveralUnits {
+            (Some(first), Some(second)) => Err(TablesError::SeveralUnits {
                 column: self.column.clone(),
                 units: [first, second]
                     .into_iter()
                     .chain(units)
                     .map(str::to_owned)
                     .collect(),
-            }),
+            }
+            .into()),
             (unit, _) => Ok(unit.map(str::to_owned)),
         }
     }

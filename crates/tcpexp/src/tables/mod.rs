@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 use tcpexp_table::dataset::DatasetTable;
 use tcpexp_table::{Cell, Filter, FilterCheck, Frame, Series, TableFile};
 
-use crate::Error;
 use crate::pairs::PAIR_COLUMN;
+use crate::{Error, TablesError};
 
 /// Name of the column with the file, dataset or run that a row comes from.
 pub const SOURCE_COLUMN: &str = "file";
@@ -149,7 +149,7 @@ impl Tables {
         let fits = |entry: &&Entry| entry.is_one_of(&query.tables) && entry.has(&query.required);
         match self.entries.iter().find(fits) {
             Some(entry) => Ok(&entry.table),
-            None => Err(self.none_fits(query)),
+            None => Err(self.none_fits(query).into()),
         }
     }
 
@@ -185,11 +185,11 @@ impl Tables {
         let mut checks = checks.into_iter();
         checks
             .try_for_each(FilterCheck::result)
-            .map_err(Error::Filter)?;
+            .map_err(TablesError::Filter)?;
         Ok(all)
     }
 
-    fn none_fits(&self, query: &Query) -> Error {
+    fn none_fits(&self, query: &Query) -> TablesError {
         let all = self.names();
         let asked =
             |name: &str| query.tables.is_empty() || query.tables.iter().any(|table| table == name);
@@ -200,7 +200,7 @@ impl Tables {
                 name => name,
             });
             let names: Vec<&str> = names.collect();
-            return Error::NoTable {
+            return TablesError::NoTable {
                 wanted: query.tables.join(" or "),
                 tables: names.join(", "),
             };
@@ -227,7 +227,7 @@ impl Tables {
             let name = if name.is_empty() { "it" } else { name };
             format!("{name} has {}", listing::listed(columns, &required))
         });
-        Error::NoColumns {
+        TablesError::NoColumns {
             wanted,
             tables: tables.collect::<Vec<_>>().join("; "),
         }

@@ -7,7 +7,7 @@ use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
 use tcpexp_table::{Cell, Frame};
 
 use super::{Query, SOURCE_COLUMN};
-use crate::Error;
+use crate::{Error, TablesError};
 
 /// Columns that identify the flow, the direction and the measurement point of a row.
 const OF_LANE: [&str; 6] = [
@@ -110,9 +110,10 @@ pub(super) fn pool<'a>(
     let keep = kept(rows, &sources(&flows), &counted, named_point);
     *rows = rows.filtered(&keep);
     if rows.rows() == 0 {
-        return Err(Error::NoPooledRows {
+        return Err(TablesError::NoPooledRows {
             pooled: pooled.words(),
-        });
+        }
+        .into());
     }
     let directions: BTreeSet<&str> = (0..rows.rows())
         .filter_map(|row| text(rows, "direction", row))

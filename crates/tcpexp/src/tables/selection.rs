@@ -5,7 +5,7 @@ use tcpexp_table::{Cell, Filter, Frame};
 
 use super::words::listed;
 use super::{FLOW_COLUMN, Query, Tables};
-use crate::{Error, FlowName};
+use crate::{Error, FlowName, TablesError};
 
 /// Column with the number of a row's flow.
 pub(super) const FLOW_ID: &str = "flow_id";
@@ -101,7 +101,7 @@ impl Selection {
         if !nowhere.is_empty() {
             return self.choose(first, &nowhere);
         }
-        Err(self.in_several_tables(columns))
+        Err(self.in_several_tables(columns).into())
     }
 
     /// The names of the tables that have a column, which may lack its unit.
@@ -114,7 +114,7 @@ impl Selection {
     }
 
     /// The error for columns that are in different tables.
-    fn in_several_tables(&self, columns: &[&str]) -> Error {
+    fn in_several_tables(&self, columns: &[&str]) -> TablesError {
         let mut names: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
         names.dedup();
         let of_column = |name: &String| {
@@ -126,7 +126,7 @@ impl Selection {
             format!("{name} is in {}", listed(&tables.collect::<Vec<_>>()))
         };
         let tables: Vec<String> = names.iter().map(of_column).collect();
-        Error::NoSingleTable {
+        TablesError::NoSingleTable {
             wanted: listed(&names),
             tables: tables.join("; "),
         }
@@ -191,14 +191,15 @@ impl Selection {
             filters.push(format!("--flow {}", flows.join(" or ")));
         }
         let table = if table.is_empty() { "the table" } else { table }.to_owned();
-        Err(if filters.is_empty() {
-            Error::EmptyTable { table }
+        let error = if filters.is_empty() {
+            TablesError::EmptyTable { table }
         } else {
-            Error::NoRows {
+            TablesError::NoRows {
                 table,
                 filters: filters.join(" and "),
             }
-        })
+        };
+        Err(error.into())
     }
 
     /// The rows of the selected flows.
