@@ -1,5 +1,7 @@
 //! Plans that are refused, with the reason.
 
+use insta::assert_snapshot;
+
 use super::*;
 
 #[test]

@@ -1,0 +1,90 @@
+//! The paths between hosts, and their changes during a run.
+
+use insta::assert_snapshot;
+
+use super::*;
+
+#[test]
+fn changes_add_up() {
+    let plan = plan(&format!(
+        "{PLAN}[[change]]\nat = \"3s\"\nrate = \"5mbit\"\n[[change]]\nat = \"6s\"\ndelay = \"40ms\"\n"
+    ));
+    let last = plan.cells[0].changes.last().unwrap();
+    assert_eq!(last.what, "delay 40ms");
+    assert_eq!(last.path.forward.rate.unwrap().to_string(), "5mbit");
+    assert_eq!(last.path.forward.delay.unwrap().to_exact_text(), "40ms");
+}
+
+#[test]
+fn a_change_keeps_the_keys_that_it_does_not_name() {
+    for key in [
+        "path.forward.rate",
+        "\"path.forward.rate\"",
+        "forward.rate",
+        "rate",
+    ] {
+        let plan = plan(&format!(
+            "{PLAN}[[change]]\nat = \"3s\"\n{key} = \"5mbit\"\n"
+        ));
+        let path = &plan.cells[0].changes[0].path.forward;
+        assert_eq!(path.rate.unwrap().to_string(), "5mbit", "{key}");
+        assert_eq!(path.delay.unwrap().to_exact_text(), "10ms", "{key}");
+    }
+}
+
+#[test]
+fn base_rtt_of_the_first_source_has_the_delay_of_its_flow() {
+    let with = |flow: &str| {
+        let text = PLAN.replace("kind = \"lab\"\n", "kind = \"lab\"\nlab.sources = 2\n");
+        let text = text.replace("[[traffic]]", &format!("{flow}[[traffic]]"));
+        plan(&text).cells[0].setup.clone()
+    };
+    let sources: Vec<String> = with("")
+        .of_role(Role::Source)
+        .map(|(_, host)| host.address.unwrap().to_string())
+        .collect();
+    let rtts = |source: &str| {
+        let setup = with(&format!(
+            "[[path.forward.flows]]\nsource = \"{source}\"\ndelay = \"80ms\"\n"
+        ));
+        [setup.base_rtt(), setup.longest_rtt()].map(|rtt| rtt.to_string())
+    };
+    assert_eq!(rtts(&sources[0]), ["160.000 ms", "160.000 ms"]);
+    assert_eq!(rtts(&sources[1]), ["20.000 ms", "160.000 ms"]);
+}
+
+#[test]
+fn routers_in_a_row_have_paths_of_their_own() {
+    let text = PLAN.replace("kind = \"lab\"\n", "kind = \"lab\"\nlab.routers = 3\n");
+    let hop = "[hops.rtr2.forward]\nrate = \"5mbit\"\ndelay = \"5ms\"\nbuffer = \"9p\"\n";
+    let plan = plan(&format!("{text}{hop}"));
+    let setup = &plan.cells[0].setup;
+    let paths: Vec<_> = setup
+        .paths()
+        .map(|(name, _, path)| format!("{name} {}", path.base_rtt()))
+        .collect();
+    assert_eq!(paths, ["rtr1 20.000 ms", "rtr2 10.000 ms", "rtr3 0 ns"]);
+    assert_eq!(setup.base_rtt().to_string(), "30.000 ms");
+    let rate = plan.cells[0].parameters.get("rtr2_rate_mbps");
+    assert_eq!(rate, Some(&Some(Parameter::Number(5.0))));
+    let address = |name: &str| setup.hosts[name].address.unwrap().to_string();
+    assert_eq!(
+        ["src1", "xsrc1", "xdst1", "xsrc3", "xdst3", "dst1"].map(address),
+        [
+            "172.16.10.3",
+            "172.16.10.200",
+            "172.16.11.201",
+            "172.16.12.200",
+            "172.16.13.201",
+            "172.16.13.2"
+        ]
+    );
+    let wrong = refusal(&format!("{text}{}", hop.replace("rtr2", "rtr1")));
+    assert_snapshot!(wrong, @"plan.toml:16: hops.rtr1: expected the name of a router after the first, such as rtr2");
+    let wrong = refusal(&format!(
+        "{text}{}",
+        hop.replace("buffer = \"9p\"", "queue = \"pie\"\nred_min = \"3kB\"")
+    ));
+    assert_snapshot!(wrong, @"plan.toml:20: hops.rtr2.forward.red_min: forward.red_min does not apply to pie: expected red");
+    assert_snapshot!(refusal(&format!("{PLAN}{hop}")), @"plan.toml:15: hops.rtr2: expected no hops: there is one router, whose path is path");
+}
