@@ -1,0 +1,129 @@
+//! Bottlenecks that cannot be made or changed leave the router as it was.
+
+use netem_ctl::{Control, Os, Router, plan};
+
+use super::{FAST, Namespace, SLOW, plainly, planned};
+
+#[test]
+fn a_change_that_fails_half_way_leaves_what_was_there() {
+    let Some(here) = Namespace::new() else { return };
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let slow = planned(SLOW);
+    let fast = planned(&FAST.replace("64kB", "90kB"));
+    control.apply(&slow, plainly()).unwrap();
+    // The forward queue changes first. The reverse queue is gone, so its change fails.
+    assert_eq!(here.says("tc qdisc del dev r0 root").0, 0);
+    let before = here.says("tc qdisc show; tc class show dev r1");
+    let failed = control.change(&slow, &fast, None).unwrap_err().to_string();
+    assert!(failed.contains("exit code"), "{failed}");
+    assert_eq!(here.says("tc qdisc show; tc class show dev r1"), before);
+    let holder = control.show(Os::Linux).unwrap().holder.unwrap();
+    assert_eq!(holder.bottleneck.as_ref(), Some(&slow.bottleneck));
+    control.clear(Os::Linux).unwrap();
+}
+
+#[test]
+fn a_second_bottleneck_that_fails_half_way_leaves_the_first() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let slow = planned(SLOW);
+    control.apply(&slow, plainly()).unwrap();
+    let held = here.says("tc qdisc show; tc class show dev r1");
+    let mut broken = planned(FAST);
+    let last = broken.apply.len() - 1;
+    broken.apply[last].argv.push("limit".into());
+    let refused = control.apply(&broken, plainly()).unwrap_err().to_string();
+    assert!(refused.contains("exit code"), "{refused}");
+    // A bottleneck that differs from its plan once made is not kept either.
+    let mut other = planned(FAST);
+    other.verify = planned(&FAST.replace("90p", "80p")).verify;
+    let refused = control.apply(&other, plainly()).unwrap_err().to_string();
+    assert!(refused.contains("is 90, not 80"), "{refused}");
+    control.verify(&slow).unwrap();
+    assert_eq!(here.says("tc qdisc show; tc class show dev r1"), held);
+    let holder = control.show(Os::Linux).unwrap().holder.unwrap();
+    assert_eq!(holder.bottleneck.as_ref(), Some(&slow.bottleneck));
+    // Another owner takes nothing back.
+    let second = Control::new(&runner, "second");
+    assert!(second.apply(&broken, plainly()).is_err());
+    control.verify(&slow).unwrap();
+    control.clear(Os::Linux).unwrap();
+    assert_eq!(here.state(), before);
+}
+
+#[test]
+fn remains_of_a_crash_are_cleared_even_without_saved_state() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    control.apply(&planned(SLOW), plainly()).unwrap();
+    here.says("ip link add tcxd-l group 7700 type ifb; set -- $(ls -Li /proc/self/ns/net); rm -r /run/tcpexp-netem-$1");
+    let cleared = Control::new(&runner, "another").clear(Os::Linux).unwrap();
+    assert_eq!(cleared.owner.as_deref(), Some("somebody"));
+    // Without its memory the router cannot know which offloads were on.
+    here.says("for f in tso gso gro tx-udp-segmentation; do ethtool -K r0 $f on; done");
+    let queues = |text: &str| {
+        let lines = text.lines().filter(|line| line.starts_with("qdisc"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(queues(&here.state()), queues(&before));
+    assert!(!here.state().contains("tcxd"), "{}", here.state());
+}
+
+#[test]
+fn a_foreign_queue_is_left_unchanged() {
+    let Some(here) = Namespace::new() else { return };
+    assert_eq!(
+        here.says("tc qdisc add dev r1 root handle 5: pfifo limit 7")
+            .0,
+        0
+    );
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let refused = control
+        .apply(&planned(SLOW), plainly())
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        refused,
+        format!(
+            "{}: r1 has a foreign queue (pfifo 5:): remove it first, because it cannot be \
+             restored",
+            here.0
+        )
+    );
+    assert_eq!(control.clear(Os::Linux).unwrap().owner, None);
+    assert_eq!(here.state(), before);
+}
+
+#[test]
+fn a_bottleneck_refused_by_the_kernel_leaves_nothing_behind() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let router = Router {
+        os: Os::Linux,
+        left: "r0".parse().unwrap(),
+        right: "r7".parse().unwrap(),
+    };
+    let nowhere = plan(&planned(SLOW).bottleneck, &router).unwrap();
+    let refused = control.apply(&nowhere, plainly()).unwrap_err().to_string();
+    assert!(
+        refused.contains("interface r7 does not exist: expected one of "),
+        "{refused}"
+    );
+    // The kernel refuses a `limit` without a number, in the middle of the script.
+    let mut broken = planned(SLOW);
+    let last = broken.apply.len() - 1;
+    broken.apply[last].argv.push("limit".into());
+    let refused = control.apply(&broken, plainly()).unwrap_err().to_string();
+    assert!(refused.contains("exit code"), "{refused}");
+    assert!(refused.contains("of: tc qdisc add dev r0"), "{refused}");
+    assert_eq!(here.state(), before);
+}
