@@ -6,8 +6,10 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::axis::{AxisSpec, range};
 use crate::curve::{Curve, curves, nanos};
+use crate::plot::Plot;
 use crate::quantity::{Quantity, Shown};
-use crate::scene::{Plot, Row, Scene};
+use crate::row::Row;
+use crate::scene::Scene;
 use crate::{AxisStyle, DelaySeries, Error, Style, Svg};
 
 /// Shares of the width for the time panel and the distribution.

@@ -7,8 +7,9 @@ use crate::facet::arranged;
 use crate::layer::Layer;
 use crate::legend::Key;
 use crate::lines::staircase;
+use crate::plot::Plot;
 use crate::quantile::{Sorted, extremes, joined};
-use crate::scene::{Plot, Scene};
+use crate::scene::Scene;
 use crate::stroke::Stroke;
 use crate::{AxisStyle, Error, GroupPanel, Quantity, Style, Svg};
 

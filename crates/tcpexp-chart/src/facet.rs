@@ -4,7 +4,8 @@ use tcpexp_table::Frame;
 
 use crate::Levels;
 use crate::canvas::{TEXT_HEIGHT, UNITS_PER_MM};
-use crate::scene::{Plot, Row};
+use crate::plot::Plot;
+use crate::row::Row;
 use crate::style::FigureSize;
 
 /// Least width of a panel in millimetres: two beside each other in a column of 85 mm, four on a page of

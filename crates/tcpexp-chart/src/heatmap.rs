@@ -5,8 +5,9 @@ use tcpexp_table::Frame;
 use crate::axis::AxisSpec;
 use crate::heat::HeatScale;
 use crate::layer::Layer;
+use crate::plot::Plot;
 use crate::runs::Runs;
-use crate::scene::{Plot, Scene};
+use crate::scene::Scene;
 use crate::without::Without;
 use crate::{AxisStyle, Error, Levels, Quantity, Statistic, Style, Svg};
 

@@ -1,24 +1,19 @@
 //! A figure before drawing: panels with their contents, and a legend.
 
-use crate::axis::AxisSpec;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT, UNITS_PER_MM};
 use crate::fitting::{lines, shortened};
-use crate::heat::HeatScale;
 use crate::labels::ROW;
-use crate::layer::Layer;
 use crate::legend::{Key, Legend};
 use crate::line_end::LineEnd;
-use crate::panel::{Axes, Frame, Panel};
+use crate::panel::{Frame, Panel};
+use crate::plot::{Plot, TITLE};
+use crate::row::Row;
 use crate::{Error, FigureSize, Style, Svg};
 
 /// Blank margin around the figure.
 const MARGIN: i32 = 12;
-/// Gaps between panels in a row and between panels in a column.
-const BETWEEN: (i32, i32) = (40, 14);
-/// Gap between panels in a row with one vertical axis.
-const BETWEEN_SHARED: i32 = 18;
-/// Height of a title above a panel.
-const TITLE: i32 = TEXT_HEIGHT + 14;
+/// Gap between panels in a column.
+const BETWEEN_ROWS: i32 = 14;
 /// Maximum number of lines of the figure's title.
 const TITLE_LINES: usize = 3;
 /// Minimum width and height of a panel's data area; a figure with less room is an error.
@@ -43,17 +38,6 @@ pub struct Scene {
     pub rows: Vec<Row>,
 }
 
-/// Panels side by side.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
-    /// Title above the panels.
-    pub title: Option<String>,
-    /// Panels, each with its share of the width.
-    pub plots: Vec<(i32, Plot)>,
-    /// Number of further panels of one share, for which room is left on the right.
-    pub absent: usize,
-}
-
 /// Positions of the figure's parts.
 struct Layout {
     /// Area of the panels and their axes.
@@ -64,61 +48,6 @@ struct Layout {
     title: Vec<String>,
     /// The lines of the note.
     note: Vec<String>,
-}
-
-/// The contents of a panel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plot {
-    /// The horizontal axis.
-    pub x: AxisSpec,
-    /// The vertical axis.
-    pub y: AxisSpec,
-    /// Contents in drawing order; shades are drawn below the grid.
-    pub layers: Vec<Layer>,
-    /// Name of the marks above the panel, if it has any.
-    pub marks: Option<String>,
-    /// Colour scale beside the panel.
-    pub scale: Option<HeatScale>,
-    /// Title above the panel.
-    pub title: Option<String>,
-    /// True if the panel on its left has the labels of the same vertical axis.
-    pub shares_y: bool,
-    /// Names of lines right of the panel, at the heights where the lines end.
-    pub ends: Vec<LineEnd>,
-}
-
-impl Plot {
-    /// Creates an empty panel.
-    pub const fn new(x: AxisSpec, y: AxisSpec) -> Self {
-        Self {
-            x,
-            y,
-            layers: Vec::new(),
-            marks: None,
-            scale: None,
-            title: None,
-            shares_y: false,
-            ends: Vec::new(),
-        }
-    }
-}
-
-impl From<Plot> for Row {
-    fn from(plot: Plot) -> Self {
-        Self {
-            plots: vec![(1, plot)],
-            ..Self::default()
-        }
-    }
-}
-
-impl Row {
-    fn above(&self) -> i32 {
-        let title = if self.title.is_some() { TITLE } else { 0 };
-        let has_marks = self.plots.iter().any(|(_, plot)| plot.marks.is_some());
-        let has_titles = self.plots.iter().any(|(_, plot)| plot.title.is_some());
-        title + if has_titles { TITLE } else { 0 } + if has_marks { Panel::MARKS } else { 0 }
-    }
 }
 
 impl Scene {
@@ -262,7 +191,7 @@ impl Scene {
             let panels = row.plots.iter().zip(frames).enumerate();
             let needs = panels.map(|(column, ((_, plot), frame))| {
                 if self.shares_axis_below(place, column) {
-                    return Panel::BARE + BETWEEN.1;
+                    return Panel::BARE + BETWEEN_ROWS;
                 }
                 let shared = if plot.shares_y { labels } else { 0 };
                 let width = frame.width() - beside(plot);
@@ -332,95 +261,11 @@ impl Scene {
     }
 }
 
-impl Row {
-    /// True if the panels have one vertical axis.
-    fn shares_y(&self) -> bool {
-        self.absent > 0 || self.plots.iter().any(|(_, plot)| plot.shares_y)
-    }
-
-    /// Room of the labels that only the first panel of a row of panels with one vertical axis has.
-    fn labels_room(&self, canvas: &Canvas<'_>, size: (i32, i32)) -> i32 {
-        match self.plots.first() {
-            Some((_, first)) if self.shares_y() => Panel::beside(canvas, &first.y, size),
-            _ => 0,
-        }
-    }
-
-    /// Frames of the row's panels between the sides of `inside`. The first panel has `labels` more room
-    /// than its share.
-    fn frames(&self, inside: Frame, mut labels: i32) -> Vec<Frame> {
-        let absent = i32::try_from(self.absent).unwrap_or(i32::MAX);
-        let shares: i32 = self.plots.iter().map(|(share, _)| share).sum();
-        let gaps = i32::try_from(self.plots.len()).unwrap_or(1) - 1 + absent;
-        let gap = if self.shares_y() {
-            BETWEEN_SHARED
-        } else {
-            BETWEEN.0
-        };
-        let width = inside.width() - gaps * gap - labels;
-        let mut left = inside.left;
-        let frame = |(share, _): &(i32, Plot)| {
-            let right = left + labels + width / (shares + absent).max(1) * share;
-            let frame = Frame {
-                left,
-                right,
-                ..inside
-            };
-            labels = 0;
-            left = right + gap;
-            frame
-        };
-        self.plots.iter().map(frame).collect()
-    }
-}
-
-impl Plot {
-    fn axes(&self, canvas: &Canvas<'_>, outer_width: i32) -> Axes<'_> {
-        Axes {
-            x: &self.x,
-            y: &self.y,
-            shares_y: self.shares_y,
-            right: LineEnd::room(canvas, &self.ends, outer_width),
-        }
-    }
-
-    fn draw(&self, canvas: &Canvas<'_>, panel: &Panel, has_x_labels: bool) -> Result<(), Error> {
-        let (below, above): (Vec<&Layer>, Vec<&Layer>) =
-            self.layers.iter().partition(|layer| layer.is_background());
-        for layer in below {
-            layer.draw(canvas, panel)?;
-        }
-        panel.draw_axes(canvas, has_x_labels)?;
-        if let Some(name) = &self.marks {
-            panel.draw_marks_name(canvas, name)?;
-        }
-        for layer in above {
-            layer.draw(canvas, panel)?;
-        }
-        if let Some(scale) = &self.scale {
-            scale.draw(canvas, panel.frame)?;
-        }
-        if let Some(title) = &self.title {
-            let Frame {
-                left, right, top, ..
-            } = panel.frame;
-            let title = shortened(title, |text| canvas.text_width(text) <= right - left);
-            let marks = if self.marks.is_some() {
-                Panel::MARKS
-            } else {
-                0
-            };
-            let at = (i32::midpoint(left, right), top - marks - TITLE / 2);
-            canvas.text(&title, at, Align::Centre)?;
-        }
-        LineEnd::draw(canvas, panel, &self.ends)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::AxisStyle;
+    use crate::axis::AxisSpec;
     use crate::stroke::Stroke;
     use crate::theme::Ink;
 
