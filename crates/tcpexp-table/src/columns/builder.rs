@@ -1,4 +1,4 @@
-//! The columns of a table, each defined once: name, meaning, and value of a row.
+//! Adds columns to a table, one method for each type of value.
 
 use std::sync::Arc;
 
@@ -6,27 +6,12 @@ use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, TimestampNanosecondArray, UInt32Array,
     UInt64Array,
 };
-use arrow::compute::take;
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use arrow::record_batch::RecordBatch;
+use arrow::datatypes::{DataType, Field};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::Error;
-use crate::parallel::each_column;
-use crate::run_columns::RunColumns;
+use super::{Columns, Make};
 use crate::schema::{UTC, named, optional, required, text_type, time_type};
 use crate::texts::texts;
-use crate::writer::BATCH_ROWS;
-
-/// The columns of a table with rows of type `R`.
-///
-/// The description of a nullable column states the meaning of null.
-pub struct Columns<R> {
-    schema: SchemaRef,
-    arrays: Vec<Make<R>>,
-}
-
-type Make<R> = Box<dyn Fn(&[&R]) -> ArrayRef + Send + Sync>;
 
 /// Builds [`Columns`] from left to right.
 pub(crate) struct Builder<R> {
@@ -35,90 +20,14 @@ pub(crate) struct Builder<R> {
     arrays: Vec<Make<R>>,
 }
 
-impl<R> Columns<R> {
-    /// Starts a table with this name.
-    pub(crate) fn named(name: &'static str) -> Builder<R> {
-        Builder {
+impl<R> Builder<R> {
+    pub(super) const fn new(name: &'static str) -> Self {
+        Self {
             name,
             fields: Vec::new(),
             arrays: Vec::new(),
         }
     }
-
-    /// Schema with the columns' names, types and definitions.
-    pub fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    /// Puts the columns of the run before these columns.
-    #[must_use]
-    pub fn of_run(self, run: &RunColumns) -> Self
-    where
-        R: 'static,
-    {
-        let mut fields = run.fields();
-        fields.extend(
-            self.schema
-                .fields()
-                .iter()
-                .map(|field| field.as_ref().clone()),
-        );
-        let metadata = self.schema.metadata().clone();
-        // A column of the run has one value, so its array is built once and sliced for each batch.
-        let constant = run
-            .arrays(BATCH_ROWS)
-            .into_iter()
-            .map(|array| -> Make<R> { Box::new(move |rows| repeated(&array, rows.len())) });
-        Self {
-            schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
-            arrays: constant.chain(self.arrays).collect(),
-        }
-    }
-
-    /// Keeps the columns whose names are `wanted`; the others are not computed.
-    #[must_use]
-    pub fn only(self, wanted: impl Fn(&str) -> bool) -> Self {
-        let (metadata, fields) = (self.schema.metadata().clone(), self.schema.fields().iter());
-        let all = fields.map(Arc::clone).zip(self.arrays);
-        let (fields, arrays): (Vec<FieldRef>, Vec<_>) =
-            all.filter(|(field, _)| wanted(field.name())).unzip();
-        Self {
-            schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
-            arrays,
-        }
-    }
-
-    /// Converts the rows to a record batch.
-    pub fn batch(&self, rows: &[R]) -> Result<RecordBatch, Error>
-    where
-        R: Sync,
-    {
-        self.batch_of(&rows.iter().collect::<Vec<_>>())
-    }
-
-    /// Converts rows that lie apart to a record batch.
-    pub(crate) fn batch_of(&self, rows: &[&R]) -> Result<RecordBatch, Error>
-    where
-        R: Sync,
-    {
-        let arrays = self.arrays.iter().collect();
-        let arrays = each_column(rows.len(), arrays, |make: &Make<R>| make(rows));
-        Ok(RecordBatch::try_new(self.schema(), arrays)?)
-    }
-}
-
-fn in_millis(name: &str) -> String {
-    format!("{name}_ns / 1e6, in milliseconds.")
-}
-
-/// Resizes an array of equal values to `rows`.
-fn repeated(array: &ArrayRef, rows: usize) -> ArrayRef {
-    if rows <= array.len() {
-        return array.slice(0, rows);
-    }
-    // `batch` is public and takes more rows than the prepared array has.
-    let first = UInt64Array::from_value(0, rows);
-    take(array, &first, None).expect("an array with rows has a first one")
 }
 
 impl<R: 'static> Builder<R> {
@@ -415,4 +324,8 @@ impl<R: 'static> Builder<R> {
         self.arrays.push(Box::new(array));
         self
     }
+}
+
+fn in_millis(name: &str) -> String {
+    format!("{name}_ns / 1e6, in milliseconds.")
 }
