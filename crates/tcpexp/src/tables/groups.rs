@@ -1,29 +1,13 @@
-//! A column to draw, with the columns that group its rows.
+//! The rows of a column to draw, and the columns that group them.
 
-use std::collections::BTreeSet;
+use tcpexp_table::{Frame, QUEUE_KEYS};
 
-use tcpexp_chart::{Levels, Quantity};
-use tcpexp_table::{Cell, Frame, QUEUE_KEYS, Series};
-
+use super::arrived::{arrived_columns, take_arrived};
+use super::grouped::{Grouped, UNIT, VALUE};
 use super::pool::{flows_query, optional_columns, pool};
 use super::selection::FLOW_ID;
-use super::words::listed;
 use super::{FLOW_COLUMN, SOURCE_COLUMN, Selection, queues};
-use crate::{Error, TablesError};
-
-/// Unique payload per time, at the capture of the flow's first point.
-const GOODPUT: &str = "goodput_bps";
-/// The same at the other point, where the payload arrives.
-const ARRIVED_GOODPUT: &str = "arrived_goodput_bps";
-/// IP bytes per time, at the capture of the flow's first point.
-const THROUGHPUT: &str = "throughput_bps";
-/// The bytes and the time, in nanoseconds, of the same at the other point.
-const ARRIVED_BYTES: [&str; 2] = ["arrived_ip_bytes", "arrived_span_ns"];
-
-/// Column of values whose units are in another column.
-const VALUE: &str = "value";
-/// The column of these units.
-const UNIT: &str = "unit";
+use crate::Error;
 
 /// Default for rows without requested groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,26 +18,6 @@ pub enum UsualGroups {
     No,
     /// The columns are an axis of points, and group no rows.
     OfPoints,
-}
-
-/// Rows with the column to draw and the columns that group them.
-#[derive(Clone, Debug)]
-pub struct Grouped {
-    /// Name of the table; empty if unknown.
-    pub table: String,
-    /// The rows.
-    pub frame: Frame,
-    /// The column to draw.
-    pub column: String,
-    /// The columns of each grouping.
-    pub groups: Vec<Vec<String>>,
-    /// Description of the pooled flows and directions if rows are pooled, or of the measurement point
-    /// whose rows are read.
-    pub note: Option<String>,
-    /// True if the rows are those of the flows and directions that a pooled figure counts.
-    pub is_pooled: bool,
-    /// The parameters in which runs of one group differ.
-    pub differing: Vec<String>,
 }
 
 /// Rows that count in a figure.
@@ -112,51 +76,22 @@ impl Selection {
         let (table, required) = self.resolve(&wanted, usual)?;
         // `resolve` keeps the order of `wanted`: first the column, then the columns of each
         // grouping.
-        let mut named = required.iter().cloned();
+        let mut named = required.into_iter();
         let column = named.next().unwrap_or_else(|| column.to_owned());
         let mut of_groups: Vec<Vec<String>> = groups
             .iter()
             .map(|(columns, _)| named.by_ref().take(columns.len()).collect())
             .collect();
         let used: Vec<String> = of_groups.iter().flatten().cloned().collect();
-        let takes_usual = |(columns, default): &(&[String], UsualGroups)| {
-            columns.is_empty() && *default == UsualGroups::Yes
-        };
-        for (columns, asked) in of_groups.iter_mut().zip(groups) {
-            if takes_usual(asked) {
-                *columns = self.usual_groups(&table);
-                columns.retain(|column| !used.contains(column));
-            }
+        for columns in usually_grouped(&mut of_groups, groups) {
+            *columns = self.usual_groups(&table);
+            columns.retain(|column| !used.contains(column));
         }
         let mut required = vec![column.clone()];
         required.extend(of_groups.iter().flatten().cloned());
-        let mut optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
-        if column == GOODPUT {
-            optional.push(ARRIVED_GOODPUT.to_owned());
-        }
-        if column == THROUGHPUT {
-            optional.extend(ARRIVED_BYTES.map(str::to_owned));
-        }
-        let filtered = self.filters.iter().map(|filter| filter.column.as_str());
-        let chosen: Vec<&str> = filtered.chain(asked.iter().copied()).collect();
-        let is_of_queues = queues::are_of_table(&table, &chosen);
-        if column == VALUE {
-            optional.push(UNIT.to_owned());
-        }
-        if is_of_queues {
-            optional.extend(QUEUE_KEYS.map(str::to_owned));
-        }
-        let mut counted = self.counted(&table, &required, &optional, &asked)?;
-        take_arrived(&mut counted.frame, &column);
-        if is_of_queues {
-            (counted.frame, counted.note) = queues::take(&counted.frame, &column, &chosen);
-        }
+        let counted = self.counted_values(&table, &required, optional, &asked)?;
         if self.varied_in(&table).next().is_some() {
-            for (columns, _) in of_groups
-                .iter_mut()
-                .zip(groups)
-                .filter(|(_, asked)| takes_usual(asked))
-            {
+            for columns in usually_grouped(&mut of_groups, groups) {
                 *columns = self.distinguishing(&table, &counted.frame, &used)?;
             }
         }
@@ -176,6 +111,31 @@ impl Selection {
             is_pooled: counted.is_pooled,
             differing,
         })
+    }
+
+    /// Reads the rows that count, and the values to draw in the first required column: of rates those of
+    /// the data that arrived, and of queues the queue that the filters and the `asked` groups choose.
+    fn counted_values(
+        &self,
+        table: &str,
+        required: &[String],
+        optional: &[&str],
+        asked: &[&str],
+    ) -> Result<Counted, Error> {
+        let column = required.first().map_or("", String::as_str);
+        let filtered = self.filters.iter().map(|filter| filter.column.as_str());
+        let chosen: Vec<&str> = filtered.chain(asked.iter().copied()).collect();
+        let is_of_queues = queues::are_of_table(table, &chosen);
+        let unit: &[&str] = if column == VALUE { &[UNIT] } else { &[] };
+        let keys: &[&str] = if is_of_queues { &QUEUE_KEYS } else { &[] };
+        let optional = [optional, arrived_columns(column), unit, keys].concat();
+        let optional: Vec<String> = optional.into_iter().map(str::to_owned).collect();
+        let mut counted = self.counted(table, required, &optional, asked)?;
+        take_arrived(&mut counted.frame, column);
+        if is_of_queues {
+            (counted.frame, counted.note) = queues::take(&counted.frame, column, &chosen);
+        }
+        Ok(counted)
     }
 
     /// Keeps the rows that count, and describes them.
@@ -213,187 +173,24 @@ impl Selection {
     }
 }
 
-/// Replaces a rate of flows by the rate at the receiving point, if the rows have it: data that was sent and
-/// never arrived is not goodput (RFC 2647, section 3.17). `tcpexp compare` uses the same rule.
-fn take_arrived(frame: &mut Frame, column: &str) {
-    let arrived = match column {
-        GOODPUT => frame.column(ARRIVED_GOODPUT).cloned(),
-        THROUGHPUT => arrived_throughput(frame),
-        _ => None,
-    };
-    if let Some(arrived) = arrived
-        && (0..frame.rows()).any(|row| arrived.number(row).is_some())
-    {
-        frame.set(column, arrived);
-    }
-}
-
-/// IP bytes that arrived over the time in which they arrived, in bits per second, rounded down.
-fn arrived_throughput(frame: &Frame) -> Option<Series> {
-    let [bytes, nanos] = ARRIVED_BYTES.map(|name| frame.column(name));
-    let (bytes, nanos) = (bytes?, nanos?);
-    let rate = |row: usize| {
-        // A flow of one packet has no duration, and so no rate.
-        let nanos = nanos.whole(row).filter(|nanos| *nanos > 0)?;
-        let bits = i128::from(bytes.whole(row)?) * 8;
-        i64::try_from(bits * 1_000_000_000 / i128::from(nanos)).ok()
-    };
-    Some(Series::Whole((0..frame.rows()).map(rate).collect()))
-}
-
-impl Grouped {
-    /// Returns, for each flow, the rows of the direction with the larger sum of the column, which
-    /// is that of the flow's data.
-    pub fn data_direction(&self) -> Frame {
-        let lane = [SOURCE_COLUMN, FLOW_COLUMN, "direction"].map(str::to_owned);
-        let lanes = Levels::of(&self.frame, &lane);
-        let flows = Levels::of(&self.frame, &lane[..2]);
-        let numbers = self.frame.column(&self.column);
-        let mut carried = vec![0.0; lanes.len()];
-        let mut most = vec![(f64::MIN, 0); flows.len()];
-        for row in 0..self.frame.rows() {
-            let number = numbers.and_then(|numbers| numbers.number(row));
-            carried[lanes.of_row(row)] += number.unwrap_or(0.0);
-        }
-        for row in 0..self.frame.rows() {
-            let (lane, flow) = (lanes.of_row(row), flows.of_row(row));
-            if carried[lane] > most[flow].0 {
-                most[flow] = (carried[lane], lane);
-            }
-        }
-        let keep: Vec<bool> = (0..self.frame.rows())
-            .map(|row| most[flows.of_row(row)].1 == lanes.of_row(row))
-            .collect();
-        self.frame.filtered(&keep)
-    }
-
-    /// Returns the unit of the column to draw if another column states it; `None` for other columns.
-    pub fn stated_unit(&self) -> Result<Option<String>, Error> {
-        if self.column != VALUE {
-            return Ok(None);
-        }
-        let values = self.frame.column(VALUE);
-        let units = self.frame.column(UNIT);
-        let unit = |row: usize| {
-            values?.number(row)?;
-            match units?.cell(row) {
-                Cell::Text(unit) => Some(unit),
-                _ => None,
-            }
-        };
-        let units: BTreeSet<&str> = (0..self.frame.rows()).filter_map(unit).collect();
-        let mut units = units.into_iter();
-        match (units.next(), units.next()) {
-            (Some(first), Some(second)) => Err(TablesError::SeveralUnits {
-                column: self.column.clone(),
-                units: [first, second]
-                    .into_iter()
-                    .chain(units)
-                    .map(str::to_owned)
-                    .collect(),
-            }
-            .into()),
-            (unit, _) => Ok(unit.map(str::to_owned)),
-        }
-    }
-
-    /// Describes the rows of a group: the pooled flows and directions, and in which parameters its runs
-    /// differ. `None` if all rows of equal runs are read.
-    pub fn pool_note(&self) -> Option<String> {
-        let names = self.differing.iter();
-        let names: Vec<String> = names
-            .map(|name| Quantity::stem(name).replace('_', " "))
-            .collect();
-        let differing = (!names.is_empty())
-            .then(|| format!("runs that differ in {} are pooled", listed(&names)));
-        let parts = [self.note.clone(), differing].into_iter().flatten();
-        parts.reduce(|note, differing| format!("{note}; {differing}"))
-    }
-
-    /// Returns the note for a chart that pools the values of several runs; `None` if all rows are
-    /// read.
-    pub fn sample_note(&self) -> Option<String> {
-        let pool = self.pool_note()?;
-        let columns: Vec<String> = self.groups.iter().flatten().cloned().collect();
-        let groups = Levels::of(&self.frame, &columns);
-        let runs = Levels::of(&self.frame, &[SOURCE_COLUMN.to_owned()]);
-        let mut of_groups = vec![BTreeSet::new(); groups.len()];
-        for row in 0..self.frame.rows() {
-            of_groups[groups.of_row(row)].insert(runs.of_row(row));
-        }
-        let counts = of_groups.iter().map(BTreeSet::len);
-        let (least, most) = (counts.clone().min()?, counts.max()?);
-        let runs = match (least, most) {
-            (1, 1) if runs.len() == 1 => "all values of one run".to_owned(),
-            (1, 1) => "all values of one run each".to_owned(),
-            (least, most) if least == most => format!("all values of {most} runs together"),
-            (least, most) => format!("all values of {least} to {most} runs together"),
-        };
-        Some(format!("{runs}, {pool}"))
-    }
+/// The groupings without requested columns that take the usual ones.
+fn usually_grouped<'a>(
+    of_groups: &'a mut [Vec<String>],
+    asked: &'a [(&[String], UsualGroups)],
+) -> impl Iterator<Item = &'a mut Vec<String>> {
+    of_groups
+        .iter_mut()
+        .zip(asked)
+        .filter(|(_, (columns, default))| columns.is_empty() && *default == UsualGroups::Yes)
+        .map(|(columns, _)| columns)
 }
 
 #[cfg(test)]
 mod tests {
     use tcpexp_metrics::pooling::Pooling;
 
-    use super::super::tests::folder;
+    use super::super::tests::{RATES, folder, goodputs};
     use super::*;
-
-    const RATES: &str = "flow_id,initiator,responder,direction,goodput_bps\n\
-        0,a:1,b:2,forward,900\n0,a:1,b:2,reverse,10\n1,a:3,b:2,reverse,700\n1,a:3,b:2,forward,20\n";
-
-    fn goodputs(frame: &Frame) -> Vec<Option<i64>> {
-        let column = frame.column("goodput_bps").unwrap();
-        (0..frame.rows()).map(|row| column.whole(row)).collect()
-    }
-
-    #[test]
-    fn goodput_is_that_of_the_payload_that_arrived_if_known() {
-        for (arrived, expected) in [
-            (["800", "0", ""], [Some(800), Some(0), None]),
-            (["", "", ""], [Some(900), Some(700), Some(50)]),
-        ] {
-            let [a, b, c] = arrived;
-            let flows = format!(
-                "flow_id,direction,goodput_bps,arrived_goodput_bps\n\
-                0,forward,900,{a}\n1,forward,700,{b}\n2,forward,50,{c}\n"
-            );
-            let (_dir, tables) = folder(&[("flows", &flows)]);
-            let rows = Selection::of(tables).grouped("goodput", &[], &[], &[]);
-            assert_eq!(goodputs(&rows.unwrap().frame), expected);
-        }
-    }
-
-    #[test]
-    fn throughput_of_flows_is_that_of_the_data_that_arrived_if_known() {
-        let flows = "flow_id,direction,throughput_bps,arrived_ip_bytes,arrived_span_ns\n\
-            0,forward,900,100,1000000000\n1,forward,700,1,0\n2,forward,50,,\n";
-        let (_dir, tables) = folder(&[("flows", flows)]);
-        let rows = Selection::of(tables).grouped("throughput", &[], &["flows"], &[]);
-        let rows = rows.unwrap();
-        let column = rows.frame.column("throughput_bps").unwrap();
-        let rates: Vec<_> = (0..3).map(|row| column.whole(row)).collect();
-        assert_eq!(rates, [Some(800), None, None]);
-    }
-
-    #[test]
-    fn values_of_several_units_have_no_common_unit() {
-        let series = "series,value,unit\nping,20,ms\ndown,7,Mbits/s\nup,8,Mbits/s\n";
-        let (_dir, tables) = folder(&[("series", series)]);
-        let unit = |filters: &[&str]| {
-            let filters = filters.iter().map(|filter| filter.parse().unwrap());
-            let selection = Selection::of(tables.clone()).filters(filters.collect());
-            let rows = selection.grouped("value", &[], &[], &[]).unwrap();
-            rows.stated_unit().map_err(|error| error.to_string())
-        };
-        assert_eq!(unit(&["unit=ms"]), Ok(Some("ms".to_owned())));
-        assert_eq!(unit(&["series!=ping"]), Ok(Some("Mbits/s".to_owned())));
-        assert_eq!(
-            unit(&[]).unwrap_err(),
-            "the values of value are in Mbits/s and ms: select one unit, for example with --filter unit=Mbits/s"
-        );
-    }
 
     #[test]
     fn without_requested_groups_the_flows_are_the_groups() {
@@ -420,33 +217,6 @@ mod tests {
             rows.unwrap().column
         };
         assert_eq!(["rtt", "rtt_samples"].map(drawn), ["rtt_ns", "rtt_samples"]);
-    }
-
-    #[test]
-    fn the_note_names_the_point_whose_rows_are_read() {
-        let rtts = "flow_id,direction,reference,rtt_ns\n0,forward,src,40\n0,reverse,dst,41\n";
-        let (_dir, tables) = folder(&[("rtt", rtts)]);
-        let selection = Selection::of(tables).pooled(Pooling::default());
-        let all = [(&[][..], UsualGroups::No)];
-        let rows = selection.grouped("rtt", &all, &["rtt"], &[]).unwrap();
-        assert_eq!(
-            (rows.frame.rows(), rows.sample_note().as_deref()),
-            (
-                1,
-                Some("all values of one run, only rows with reference=src")
-            )
-        );
-    }
-
-    #[test]
-    fn the_data_direction_of_a_flow_is_the_one_that_carries_more() {
-        let (_dir, tables) = folder(&[("throughput", RATES)]);
-        let usual = [(&[][..], UsualGroups::Yes)];
-        let rows = Selection::of(tables).grouped("goodput", &usual, &[], &["direction"]);
-        assert_eq!(
-            goodputs(&rows.unwrap().data_direction()),
-            [Some(900), Some(700)]
-        );
     }
 
     #[test]

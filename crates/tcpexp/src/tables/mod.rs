@@ -1,8 +1,10 @@
 //! Combined access to the tables of datasets, of sweeps and of single files.
 
 mod apart;
+mod arrived;
 mod differing;
 mod discovery;
+mod grouped;
 mod groups;
 mod listing;
 mod pool;
@@ -11,7 +13,8 @@ mod run_numbers;
 mod selection;
 mod words;
 
-pub use groups::{Counted, Grouped, UsualGroups};
+pub use grouped::Grouped;
+pub use groups::{Counted, UsualGroups};
 pub use run_numbers::RunNumbers;
 pub use selection::Selection;
 
@@ -299,6 +302,15 @@ fn flow(frame: &Frame, row: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Rates of two flows.
+    pub(super) const RATES: &str = "flow_id,initiator,responder,direction,goodput_bps\n\
+        0,a:1,b:2,forward,900\n0,a:1,b:2,reverse,10\n1,a:3,b:2,reverse,700\n1,a:3,b:2,forward,20\n";
+
+    pub(super) fn goodputs(frame: &Frame) -> Vec<Option<i64>> {
+        let column = frame.column("goodput_bps").unwrap();
+        (0..frame.rows()).map(|row| column.whole(row)).collect()
+    }
 
     /// Writes CSV tables to a folder that lives as long as the guard.
     pub(super) fn folder(tables: &[(&str, &str)]) -> (tempfile::TempDir, Tables) {
