@@ -51,46 +51,8 @@ impl Selection {
         let Some(folders) = folders.filter(|_| is_of_runs) else {
             return Ok(None);
         };
-        let mut comparisons = Vec::new();
-        for folder in folders {
-            let options = CompareOptions {
-                measure,
-                ..CompareOptions::default()
-            };
-            let comparison =
-                Comparison::of(folder, &options).map_err(|source| Error::CompareRuns {
-                    path: folder.clone(),
-                    source,
-                })?;
-            comparisons.push((folder, comparison));
-        }
-        let place = |folder: &PathBuf, run: &str| (folder.clone(), run.to_owned());
-        let runs = comparisons.iter().flat_map(|(folder, comparison)| {
-            comparison.runs.iter().map(|run| place(folder, &run.run))
-        });
-        let places = runs.collect();
-        let of_runs = told_apart(&places);
-        let mut frame = Frame::default();
-        let mut left_out = Vec::new();
-        for (folder, comparison) in &comparisons {
-            let name = |run: &str| of_runs[&place(folder, run)].clone();
-            let complete = comparison
-                .runs
-                .iter()
-                .filter(|run| run.status == Status::Complete);
-            left_out.extend(complete.filter_map(|run| Some((name(&run.run), run.fault.clone()?))));
-            let mut own = of_comparison(comparison, name).map_err(|source| Error::Table {
-                path: (*folder).clone(),
-                source,
-            })?;
-            for column in comparison.parameters().columns() {
-                frame.agree_on_text(&mut own, &column.name);
-            }
-            frame.append(own).map_err(|source| Error::Table {
-                path: (*folder).clone(),
-                source,
-            })?;
-        }
+        let comparisons = comparisons(folders, measure)?;
+        let (frame, left_out) = rows_of_runs(&comparisons)?;
         let filtered = self.filters.iter().map(|filter| &filter.column);
         let mut named = filtered.chain(columns);
         // A requested rule stays where a filter names a class.
@@ -124,6 +86,58 @@ impl Selection {
 fn has_class(pooling: &Pooling) -> bool {
     let is_class = matches!(pooling.flows, PooledFlows::Load | PooledFlows::Class(_));
     is_class && pooling.direction == PooledDirection::Payload
+}
+
+/// Compares the runs of each folder.
+fn comparisons(
+    folders: &[PathBuf],
+    measure: Options,
+) -> Result<Vec<(&PathBuf, Comparison)>, Error> {
+    let options = CompareOptions {
+        measure,
+        ..CompareOptions::default()
+    };
+    let compared = folders.iter().map(|folder| {
+        let comparison = Comparison::of(folder, &options).map_err(|source| Error::CompareRuns {
+            path: folder.clone(),
+            source,
+        })?;
+        Ok((folder, comparison))
+    });
+    compared.collect()
+}
+
+/// The rows of all comparisons, and the complete runs without numbers, each with the reason. Runs of
+/// different folders have different names.
+fn rows_of_runs(
+    comparisons: &[(&PathBuf, Comparison)],
+) -> Result<(Frame, Vec<(String, String)>), Error> {
+    let place = |folder: &PathBuf, run: &str| (folder.clone(), run.to_owned());
+    let runs = comparisons
+        .iter()
+        .flat_map(|(folder, comparison)| comparison.runs.iter().map(|run| place(folder, &run.run)));
+    let places = runs.collect();
+    let of_runs = told_apart(&places);
+    let mut frame = Frame::default();
+    let mut left_out = Vec::new();
+    for (folder, comparison) in comparisons {
+        let name = |run: &str| of_runs[&place(folder, run)].clone();
+        let complete = comparison
+            .runs
+            .iter()
+            .filter(|run| run.status == Status::Complete);
+        left_out.extend(complete.filter_map(|run| Some((name(&run.run), run.fault.clone()?))));
+        let unreadable = |source| Error::Table {
+            path: (*folder).clone(),
+            source,
+        };
+        let mut own = of_comparison(comparison, name).map_err(unreadable)?;
+        for column in comparison.parameters().columns() {
+            frame.agree_on_text(&mut own, &column.name);
+        }
+        frame.append(own).map_err(unreadable)?;
+    }
+    Ok((frame, left_out))
 }
 
 /// A row per run and class, with the names of datasets for the class and for the run, which has `name`.
