@@ -77,35 +77,8 @@ fn file_of(record: &RunRecord, run: &Run) -> Option<FlentFile> {
     let times = grid(run);
     let uploads = senders.iter().filter(|sender| sender.link == 0).count();
     let downloads = senders.len() - uploads;
-    let (test, class) = match (uploads, downloads, ping) {
-        (0, 0, None) => return None,
-        (0, 0, Some(_)) => ("ping", ""),
-        (_, 0, _) => ("tcp_nup", ""),
-        (0, ..) => ("tcp_ndown", ""),
-        // The series of this test name the class of service, best effort.
-        _ => ("rrul_be_nflows", " BE"),
-    };
-    let mut all = Vec::new();
-    for (link, way) in ["upload", "download"].into_iter().enumerate() {
-        let of_way = senders.iter().filter(|sender| sender.link == link);
-        let named = of_way.zip(1..).map(|(sender, number)| {
-            let name = format!("TCP {way}{class}::{number}");
-            rate_series(name, sender, run, &times)
-        });
-        let each: Vec<Series> = named.collect();
-        if !each.is_empty() {
-            all.push(combined(format!("TCP {way} avg"), &each, true));
-            all.push(combined(format!("TCP {way} sum"), &each, false));
-        }
-        all.extend(each);
-    }
-    if uploads > 0 && downloads > 0 {
-        let sums: Vec<Series> = all
-            .extract_if(.., |one| one.name.ends_with(" sum"))
-            .collect();
-        all.push(combined("TCP totals".to_owned(), &sums, false));
-        all.extend(sums);
-    }
+    let (test, class) = test_and_class(uploads, downloads, ping.is_some())?;
+    let mut all = rates(&senders, class, run, &times);
     all.extend(ping.map(|ping| ping_series(ping, &times)));
     let is_left_out =
         |sender: &&Sender| !is_tcp(sender) && !ping.is_some_and(|ping| std::ptr::eq(ping, *sender));
@@ -139,6 +112,47 @@ fn file_of(record: &RunRecord, run: &Run) -> Option<FlentFile> {
         }),
         left_out,
     })
+}
+
+/// The name of Flent's test with these series, and the class of service in the names of its series.
+const fn test_and_class(
+    uploads: usize,
+    downloads: usize,
+    has_ping: bool,
+) -> Option<(&'static str, &'static str)> {
+    Some(match (uploads, downloads, has_ping) {
+        (0, 0, false) => return None,
+        (0, 0, true) => ("ping", ""),
+        (_, 0, _) => ("tcp_nup", ""),
+        (0, ..) => ("tcp_ndown", ""),
+        // The series of this test name the class of service, best effort.
+        _ => ("rrul_be_nflows", " BE"),
+    })
+}
+
+/// The rates of the senders of each way, with their mean and their sum, and the sum of both ways.
+fn rates(senders: &[&Sender], class: &str, run: &Run, times: &[Timestamp]) -> Vec<Series> {
+    let mut all = Vec::new();
+    for (link, way) in ["upload", "download"].into_iter().enumerate() {
+        let of_way = senders.iter().filter(|sender| sender.link == link);
+        let named = of_way.zip(1..).map(|(sender, number)| {
+            let name = format!("TCP {way}{class}::{number}");
+            rate_series(name, sender, run, times)
+        });
+        let each: Vec<Series> = named.collect();
+        if !each.is_empty() {
+            all.push(combined(format!("TCP {way} avg"), &each, true));
+            all.push(combined(format!("TCP {way} sum"), &each, false));
+        }
+        all.extend(each);
+    }
+    let is_sum = |one: &Series| one.name.ends_with(" sum");
+    if all.iter().filter(|one| is_sum(one)).count() > 1 {
+        let sums: Vec<Series> = all.extract_if(.., |one| is_sum(one)).collect();
+        all.push(combined("TCP totals".to_owned(), &sums, false));
+        all.extend(sums);
+    }
+    all
 }
 
 /// Ends of the bins of all senders; of a run without bins, the times of the round-trip times.
