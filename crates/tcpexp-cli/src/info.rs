@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
 use tcpexp::{CaptureInfo, CaptureSet, SetBack};
+use tcpexp_capture::Interface;
 use tcpexp_pair::spp::TickMeter;
 use tcpexp_units::{TimeDelta, Timestamp, counted};
 use tcpexp_wire::LinkType;
@@ -100,27 +101,13 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
     };
     line("format", &format);
     if let Some(set) = &info.set {
-        let mut files = counted(set.files.len(), "file");
-        if set.ignored > 0 {
-            let _ = write!(files, "; {} without records", counted(set.ignored, "other"));
-        }
-        line("set", &files);
+        line("set", &files_text(set));
         for remark in set.remarks() {
             line("", &shown::line(&remark));
         }
     }
     for interface in &info.interfaces {
-        let mut what = LinkType(interface.link_type).to_string();
-        if let Some(name) = &interface.name {
-            what = format!("{}, {what}", shown::line(name));
-        }
-        if let Some(snaplen) = interface.snaplen {
-            let _ = write!(what, ", up to {snaplen} bytes of a packet");
-        }
-        if let Some(dropped) = interface.dropped {
-            let _ = write!(what, ", {dropped} dropped by the capture");
-        }
-        line("interface", &what);
+        line("interface", &interface_text(interface));
     }
     if let Some((first, last)) = info.span {
         line("first", &utc(first));
@@ -167,6 +154,28 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         if info.damaged_places > 1 {
             line("", &format!("and {} more places", info.damaged_places - 1));
         }
+    }
+    text
+}
+
+fn files_text(set: &CaptureSet) -> String {
+    let files = counted(set.files.len(), "file");
+    if set.ignored == 0 {
+        return files;
+    }
+    format!("{files}; {} without records", counted(set.ignored, "other"))
+}
+
+fn interface_text(interface: &Interface) -> String {
+    let mut text = LinkType(interface.link_type).to_string();
+    if let Some(name) = &interface.name {
+        text = format!("{}, {text}", shown::line(name));
+    }
+    if let Some(snaplen) = interface.snaplen {
+        let _ = write!(text, ", up to {snaplen} bytes of a packet");
+    }
+    if let Some(dropped) = interface.dropped {
+        let _ = write!(text, ", {dropped} dropped by the capture");
     }
     text
 }
