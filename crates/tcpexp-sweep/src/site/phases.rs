@@ -240,7 +240,7 @@ fn usual_logs(setup: &Setup, (name, host): Named<'_>) -> Vec<LogRecord> {
 
 /// Starts captures and loggers, and waits until they run.
 pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
-    let (name, host) = named;
+    let (name, _) = named;
     let mut script = start(name);
     let mut line = |line: String| script.push_str(&(line + "\n"));
     let Capture {
@@ -256,7 +256,6 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
             "capture", &capture, &interface, &snaplen, &buffer, filter,
         ]));
     }
-    let every = |time: &Option<TimeDelta>| time.map_or_else(|| "1".to_owned(), seconds);
     for (log, _) in command_logs(setup, named) {
         let process = processes::command_log(name, &log.name);
         let (file, header) = (format!("{process}.txt"), log.header());
@@ -274,41 +273,47 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
         line(command_line(before.into_iter().chain(command)));
     }
     for log in usual_logs(setup, named) {
-        let process = processes::logger(name, &log.kind);
-        let file = log
-            .file
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let spawn = |command: &[&str]| {
-            let before = ["spawn", &process, &file, "0"];
-            command_line(before.iter().chain(command))
-        };
-        line(match log.kind.as_str() {
-            // The tracepoint reports the connections of all namespaces, so the log is filtered by
-            // address.
-            "tcp_probe" => {
-                let address = host.address.map(|address| address.to_string());
-                let address = address.unwrap_or_default();
-                command_line(["trace_tcp_probe", &process, &file, &address])
-            }
-            "siftr" => command_line(["trace_siftr", &process, &file]),
-            "ss" => spawn(&["poll_sockets", &every(&setup.loggers.ss)]),
-            "ping" => {
-                let sink = setup.first(Role::Sink).and_then(|(_, sink)| sink.address);
-                let sink = sink.map(|sink| sink.to_string()).unwrap_or_default();
-                spawn(&["ping", "-D", "-n", "-i", &every(&setup.loggers.ping), &sink])
-            }
-            _ => {
-                let interfaces = host.interfaces();
-                let poll = ["poll_queues", &every(&setup.loggers.queue)];
-                let command: Vec<&str> = poll.iter().copied().chain(interfaces).collect();
-                spawn(&command)
-            }
-        });
+        line(logger(setup, named, &log));
     }
     script
+}
+
+/// The command that starts a logger of the driver.
+fn logger(setup: &Setup, (name, host): Named<'_>, log: &LogRecord) -> String {
+    let process = processes::logger(name, &log.kind);
+    let file = log
+        .file
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let every = |time: &Option<TimeDelta>| time.map_or_else(|| "1".to_owned(), seconds);
+    let spawn = |command: &[&str]| {
+        let before = ["spawn", &process, &file, "0"];
+        command_line(before.iter().chain(command))
+    };
+    match log.kind.as_str() {
+        // The tracepoint reports the connections of all namespaces, so the log is filtered by
+        // address.
+        "tcp_probe" => {
+            let address = host.address.map(|address| address.to_string());
+            let address = address.unwrap_or_default();
+            command_line(["trace_tcp_probe", &process, &file, &address])
+        }
+        "siftr" => command_line(["trace_siftr", &process, &file]),
+        "ss" => spawn(&["poll_sockets", &every(&setup.loggers.ss)]),
+        "ping" => {
+            let sink = setup.first(Role::Sink).and_then(|(_, sink)| sink.address);
+            let sink = sink.map(|sink| sink.to_string()).unwrap_or_default();
+            spawn(&["ping", "-D", "-n", "-i", &every(&setup.loggers.ping), &sink])
+        }
+        _ => {
+            let interfaces = host.interfaces();
+            let poll = ["poll_queues", &every(&setup.loggers.queue)];
+            let command: Vec<&str> = poll.iter().copied().chain(interfaces).collect();
+            spawn(&command)
+        }
+    }
 }
 
 /// Starts the servers of a host, and waits until they listen.

@@ -22,32 +22,7 @@ pub(crate) fn preflight(
     let mut script = format!("{PREFLIGHT_SH}\n");
     let mut line = |line: String| script.push_str(&(line + "\n"));
     line(command_line(["is_free", &dir(name), owner]));
-    let mut tools = vec!["tcpdump", "tar", "sysctl"];
-    if host.os == Os::Linux {
-        tools.extend(["ip", "ethtool"]);
-    }
-    let programs = generators
-        .iter()
-        .flat_map(|generator| generator.programs_on(name));
-    tools.extend(programs);
-    match (host.role, host.os) {
-        (Role::Router, Os::Linux) => {
-            tools.push("tc");
-            // The logger of queues talks to one `tc` for all reads, by a coprocess of bash.
-            tools.extend(setup.loggers.queue.map(|_| "bash"));
-        }
-        (Role::Router, Os::FreeBsd) => tools.push("ipfw"),
-        (Role::Source, _) => {
-            tools.extend(setup.calibration.enabled.then_some("ping"));
-            tools.extend(setup.is_loaded().then_some("iperf3"));
-            if setup.loggers.ss.is_some() {
-                tools.push("ss");
-            }
-        }
-        (Role::Sink, _) => tools.extend(setup.is_loaded().then_some("iperf3")),
-    }
-    tools.sort_unstable();
-    tools.dedup();
+    let tools = tools(setup, (name, host), generators);
     line(command_line(["tools"].into_iter().chain(tools)));
     // netem-ctl checks the interfaces of the router.
     if let Some(interface) = &host.interface {
@@ -83,6 +58,41 @@ pub(crate) fn preflight(
     }
     line("has_room 20000".to_owned());
     script
+}
+
+/// The programs that a run needs on a host.
+fn tools<'a>(
+    setup: &Setup,
+    (name, host): Named<'_>,
+    generators: &'a [Generator],
+) -> BTreeSet<&'a str> {
+    let mut tools = BTreeSet::from(["tcpdump", "tar", "sysctl"]);
+    if host.os == Os::Linux {
+        tools.extend(["ip", "ethtool"]);
+    }
+    let programs = generators
+        .iter()
+        .flat_map(|generator| generator.programs_on(name));
+    tools.extend(programs);
+    match (host.role, host.os) {
+        (Role::Router, Os::Linux) => {
+            tools.insert("tc");
+            // The logger of queues talks to one `tc` for all reads, by a coprocess of bash.
+            tools.extend(setup.loggers.queue.map(|_| "bash"));
+        }
+        (Role::Router, Os::FreeBsd) => {
+            tools.insert("ipfw");
+        }
+        (Role::Source, _) => {
+            tools.extend(setup.calibration.enabled.then_some("ping"));
+            tools.extend(setup.is_loaded().then_some("iperf3"));
+            if setup.loggers.ss.is_some() {
+                tools.insert("ss");
+            }
+        }
+        (Role::Sink, _) => tools.extend(setup.is_loaded().then_some("iperf3")),
+    }
+    tools
 }
 
 fn other_side(setup: &Setup, role: Role) -> Vec<Named<'_>> {
