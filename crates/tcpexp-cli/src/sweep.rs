@@ -129,13 +129,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     if args.kernel.kernel.is_some() && plan.kind != Kind::Lab {
         bail!("--kernel requires the virtual testbed: add --lab");
     }
-    let mut only = selected(&plan, args.only.as_deref())?;
-    if let Some(task) = args.task {
-        if plan.kind != Kind::Lab {
-            bail!("--task requires the virtual testbed, where tasks share no hosts: add --lab");
-        }
-        only = Some(runs_of(task, &plan, only)?);
-    }
+    let only = wanted_runs(args, &plan)?;
     let task = args.task.map(|task| task.to_string());
     if args.dry_run {
         return output::print(&tcpexp_sweep::dry_run(&plan, only.as_deref())?);
@@ -175,26 +169,49 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
             analyze,
             on_event: &|event| progress.show(event),
         };
-        sweep(&plan, &options)
+        anyhow::Ok(sweep(&plan, &options)?)
     };
-    let summary = if is_virtual {
-        let testbeds = Testbeds::new(&plan, &args.kernel.source())?;
-        testbeds.refuse_other_kernels(dir)?;
-        let carry_out = |run: &Planned<'_>, out: &Path| testbeds.carry_out(run, out);
-        with(On::Testbeds {
-            jobs: args.jobs,
-            carry_out: &carry_out,
-        })?
-    } else if plan.kind == Kind::Netns {
-        let namespaces = Namespaces::create(plan.lab)?;
-        with(On::Hosts(&rooms(&plan, |name| Ok(namespaces.reach(name)))?))?
-    } else if args.lab {
-        with(On::Hosts(&rooms(&plan, sweep_lab::enter)?))?
-    } else {
-        with(On::Hosts(&hosts(&plan, args)?))?
-    };
+    let summary = on_hosts(args, &plan, dir, is_virtual, with)?;
     drop(progress);
     end(summary)
+}
+
+/// The names of the runs that `--only` and `--task` select.
+fn wanted_runs(args: &SweepArgs, plan: &Plan) -> anyhow::Result<Option<Vec<String>>> {
+    let only = selected(plan, args.only.as_deref())?;
+    let Some(task) = args.task else {
+        return Ok(only);
+    };
+    if plan.kind != Kind::Lab {
+        bail!("--task requires the virtual testbed, where tasks share no hosts: add --lab");
+    }
+    Ok(Some(runs_of(task, plan, only)?))
+}
+
+/// Makes or reaches the hosts of the plan, and starts the sweep on them.
+fn on_hosts(
+    args: &SweepArgs,
+    plan: &Plan,
+    dir: &Path,
+    is_virtual: bool,
+    start: impl FnOnce(On<'_>) -> anyhow::Result<Summary>,
+) -> anyhow::Result<Summary> {
+    if is_virtual {
+        let testbeds = Testbeds::new(plan, &args.kernel.source())?;
+        testbeds.refuse_other_kernels(dir)?;
+        let carry_out = |run: &Planned<'_>, out: &Path| testbeds.carry_out(run, out);
+        start(On::Testbeds {
+            jobs: args.jobs,
+            carry_out: &carry_out,
+        })
+    } else if plan.kind == Kind::Netns {
+        let namespaces = Namespaces::create(plan.lab)?;
+        start(On::Hosts(&rooms(plan, |name| Ok(namespaces.reach(name)))?))
+    } else if args.lab {
+        start(On::Hosts(&rooms(plan, sweep_lab::enter)?))
+    } else {
+        start(On::Hosts(&hosts(plan, args)?))
+    }
 }
 
 /// Sets what Ctrl-C does. The flag becomes true when hosts must be restored.
