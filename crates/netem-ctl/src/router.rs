@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -10,7 +11,8 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Router {
-    /// The operating system, which decides the commands.
+    /// The operating system, which decides the commands: `tc` of iproute2 on Linux, `ipfw` with dummynet
+    /// on FreeBSD.
     #[serde(default)]
     pub os: Os,
     /// Interface towards the sources; the bridge, if there are several.
@@ -19,14 +21,14 @@ pub struct Router {
     pub right: Interface,
 }
 
-/// An operating system with a supported emulator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// An operating system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Os {
-    /// `tc` of iproute2.
+    /// Linux.
     #[default]
     Linux,
-    /// `ipfw` and dummynet.
+    /// FreeBSD.
     FreeBsd,
 }
 

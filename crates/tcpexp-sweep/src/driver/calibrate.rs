@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use netem_ctl::Queue;
+use netem_ctl::{Os, Queue};
 use tcpexp_runs::record::{Calibration, Role};
 use tcpexp_units::{ByteCount, TimeDelta, counted};
 
@@ -12,7 +12,7 @@ use super::crew::PATIENCE;
 use super::error::Trouble;
 use super::files::pause;
 use super::load_times::{LOAD_BYTES, LoadTimes};
-use crate::plan::{Calibrate, Os, Setup};
+use crate::plan::{Calibrate, Setup};
 use crate::site::{self, Counters};
 
 /// The verdict of the calibration.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use netem_ctl::ApplyOptions;
+use netem_ctl::{ApplyOptions, Os};
 use tcpexp_runs::record::{CaptureRecord, Role, RunRecord, Status};
 use tcpexp_units::counted;
 
@@ -18,7 +18,7 @@ use super::error::Trouble;
 use super::files::{self, Seen};
 use super::journal::Journal;
 use super::kept::while_kept;
-use crate::plan::{self, Cell, Host, Os};
+use crate::plan::{self, Cell, Host};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
 
@@ -276,7 +276,7 @@ impl Run<'_> {
         };
         self.crew
             .control(host, "undo", self.around.owner, |control| {
-                control.release(plan::os(router)).map(drop)
+                control.release(router.os).map(drop)
             })
     }
 }

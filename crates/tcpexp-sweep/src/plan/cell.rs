@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
+use netem_ctl::Os;
 use serde::Deserialize;
 use tcpexp_runs::record::{Parameter, Role};
 use toml::Spanned;
@@ -15,7 +16,7 @@ use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
 use super::traces::Traces;
-use super::{Change, Host, Kind, Os, Setup, change, testbed, traffic_check};
+use super::{Change, Host, Kind, Setup, change, testbed, traffic_check};
 use crate::hash;
 
 /// One cell of the grid.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use netem_ctl::Os;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use tcpexp_runs::record::Role;
@@ -42,17 +43,6 @@ pub struct Host {
     )]
     #[schemars(schema_with = "kernel::values_schema")]
     pub module: BTreeMap<String, String>,
-}
-
-/// An operating system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Os {
-    /// Linux.
-    #[default]
-    Linux,
-    /// FreeBSD.
-    FreeBsd,
 }
 
 /// Longest name of an interface on Linux (`IFNAMSIZ` - 1).

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use netem_ctl::Os;
 use tcpexp_runs::record::Role;
 
 use super::kernel::Kernel;
-use super::{Host, Kind, Os, Setup};
+use super::{Host, Kind, Setup};
 
 /// The settings of a host: those of all ends, of its role, and its own.
 pub(crate) fn kernel_of(setup: &Setup, host: &Host) -> Kernel {

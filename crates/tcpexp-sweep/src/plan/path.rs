@@ -4,7 +4,7 @@ use netem_ctl::{Bottleneck, Plan, Router, Step};
 use tcpexp_units::{ByteCount, TimeDelta};
 
 use super::Setup;
-use super::host::{Host, Os};
+use super::host::Host;
 
 /// Why a router cannot emulate a path.
 pub(crate) type PathError = Box<dyn std::error::Error + Send + Sync>;
@@ -24,18 +24,10 @@ pub(super) fn place_of(
 /// A host as a router of `netem-ctl`.
 pub(crate) fn router(host: &Host) -> Result<Router, PathError> {
     Ok(Router {
-        os: os(host),
+        os: host.os,
         left: host.left.as_deref().unwrap_or_default().parse()?,
         right: host.right.as_deref().unwrap_or_default().parse()?,
     })
-}
-
-/// The system of a host.
-pub(crate) fn os(host: &Host) -> netem_ctl::Os {
-    match host.os {
-        Os::Linux => netem_ctl::Os::Linux,
-        Os::FreeBsd => netem_ctl::Os::FreeBsd,
-    }
 }
 
 /// The commands that turn one path into another in place.

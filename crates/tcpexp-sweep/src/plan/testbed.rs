@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use netem_ctl::Os;
 use tcpexp_runs::record::Role;
 
-use super::{Host, Lab, Os, Setup};
+use super::{Host, Lab, Setup};
 
 /// Largest number of hosts on one side: the limit of the lab's topology.
 pub(crate) const MAX_HOSTS: u8 = 64;

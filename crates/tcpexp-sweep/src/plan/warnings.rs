@@ -1,9 +1,10 @@
 //! Plans that can run, but hardly measure what they are meant to.
 
+use netem_ctl::Os;
 use tcpexp_runs::record::Role;
 
 use super::host_kernel::kernel_of;
-use super::{Cell, Os, Setup, Traffic};
+use super::{Cell, Setup, Traffic};
 
 /// The setting with which a Linux host asks for ECN: 1 of RFC 3168, 3 to 5 of accurate ECN. The default
 /// of 2 accepts ECN and does not ask for it.

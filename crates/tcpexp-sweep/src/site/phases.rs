@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use netem_ctl::Script;
+use netem_ctl::{Os, Script};
 use tcpexp_host::{command_line, quote};
 use tcpexp_runs::record::{CaptureRecord, LogRecord, Role};
 use tcpexp_units::TimeDelta;
 
 use super::generator::Generator;
 use crate::plan::{
-    self, COLUMNS, Capture, CommandLog, Host, Kernel, Loggers, Os, Setup, processes, seconds,
+    self, COLUMNS, Capture, CommandLog, Host, Kernel, Loggers, Setup, processes, seconds,
 };
 
 /// The functions that all scripts of a run need.

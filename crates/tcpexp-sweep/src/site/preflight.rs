@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use netem_ctl::Os;
 use tcpexp_host::command_line;
 use tcpexp_runs::record::Role;
 
 use super::generator::Generator;
 use super::phases::{Named, dir, parameters};
-use crate::plan::{self, Os, Setup};
+use crate::plan::{self, Setup};
 
 /// The functions of the preflight script.
 const PREFLIGHT_SH: &str = include_str!("preflight.sh");
