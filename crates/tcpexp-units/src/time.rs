@@ -59,6 +59,12 @@ impl TimeDelta {
         Self(seconds.saturating_mul(1_000_000_000))
     }
 
+    /// Creates the span that is nearest to `seconds` seconds; saturates after 292 years.
+    #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+    pub fn from_seconds_f64(seconds: f64) -> Self {
+        Self((seconds * 1e9).round() as i64)
+    }
+
     /// The span in whole nanoseconds.
     pub const fn as_nanos(self) -> i64 {
         self.0

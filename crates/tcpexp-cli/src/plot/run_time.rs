@@ -50,7 +50,5 @@ pub(super) fn count_from_origins(frame: &mut Frame) {
 fn origin_of(frame: &Frame, row: usize) -> Option<Timestamp> {
     let times = TIMES.into_iter().find_map(|time| frame.column(time))?;
     let seconds = frame.column(SINCE_ORIGIN)?.number(row)?;
-    #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-    let since = TimeDelta::from_nanos((seconds * 1e9).round() as i64);
-    Some(Timestamp::from_nanos(times.whole(row)?) - since)
+    Some(Timestamp::from_nanos(times.whole(row)?) - TimeDelta::from_seconds_f64(seconds))
 }

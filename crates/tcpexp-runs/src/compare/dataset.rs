@@ -121,7 +121,7 @@ impl Tables {
             fates: has_path.then(|| all(&self.fates, lanes())),
             rtts,
             transfers: transfers(traffic, flows),
-            media_time: traffic.segment_s.map(seconds),
+            media_time: traffic.segment_s.map(TimeDelta::from_seconds_f64),
         }
     }
 }
@@ -135,21 +135,13 @@ fn all<T: Clone>(of: &HashMap<Lane, Vec<T>>, lanes: impl Iterator<Item = Lane>) 
 }
 
 fn active(traffic: &TrafficRecord, flows: &[&FlowRow], origin: Timestamp) -> Window {
-    let from = origin + seconds(traffic.start_s);
+    let from = origin + TimeDelta::from_seconds_f64(traffic.start_s);
     let last = flows.iter().map(|flow| flow.last).max();
     let until = match traffic.duration_s {
-        Some(duration) => from + seconds(duration),
+        Some(duration) => from + TimeDelta::from_seconds_f64(duration),
         None => last.unwrap_or(from),
     };
     Window { from, until }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a plan's seconds; what is too long saturates"
-)]
-fn seconds(seconds: f64) -> TimeDelta {
-    TimeDelta::from_nanos((seconds * 1e9).round() as i64)
 }
 
 fn transfers(traffic: &TrafficRecord, flows: &[&FlowRow]) -> Vec<Transfer> {
@@ -287,7 +279,7 @@ fn capacity(
 fn time_of(change: &ChangeRecord, origin: Timestamp) -> Timestamp {
     match change.executed_ns {
         Some(executed) => Timestamp::from_nanos(executed),
-        None => origin + seconds(change.at_s),
+        None => origin + TimeDelta::from_seconds_f64(change.at_s),
     }
 }
 

@@ -245,11 +245,7 @@ fn rate_bps(record: &RunRecord) -> Option<u64> {
 fn path_changes(record: &RunRecord) -> Vec<(Timestamp, Arc<str>)> {
     let changes = record.changes.iter().filter_map(|change| {
         let planned = || {
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "a run is shorter than years"
-            )]
-            let after = TimeDelta::from_nanos((change.at_s * 1e9).round() as i64);
+            let after = TimeDelta::from_seconds_f64(change.at_s);
             Some(Timestamp::from_nanos(record.t0_ns?) + after)
         };
         let at = change.executed_ns.map(Timestamp::from_nanos);

@@ -9,7 +9,7 @@ use tcpexp_chart::Thinned;
 use tcpexp_chart::page::{PageFlow, PageSeries, page_quantiles};
 use tcpexp_metrics::pooling::{Lane, Pooling};
 use tcpexp_table::{Cell, Frame, QUEUE_KEYS, TableFile, queue_rows};
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::Error;
 
@@ -277,12 +277,8 @@ fn values(frame: &Frame, column: &str, is_wanted: impl Fn(usize) -> bool) -> Vec
 }
 
 /// Converts seconds since a run's origin to a time.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a run takes less than 292 years"
-)]
 fn at(seconds: f64) -> Timestamp {
-    Timestamp::from_nanos((seconds * 1e9).round() as i64)
+    Timestamp::from_nanos(TimeDelta::from_seconds_f64(seconds).as_nanos())
 }
 
 pub(super) fn add(
