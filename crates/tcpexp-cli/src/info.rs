@@ -132,7 +132,7 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         line("order", &moved);
     }
     if let Some(SetBack { record, by }) = info.set_back {
-        let by_s = by.as_nanos() as f64 / 1e9;
+        let by_s = by.as_seconds_f64();
         line(
             "clock",
             &format!("set back by {by_s:.3} s at record {record}"),

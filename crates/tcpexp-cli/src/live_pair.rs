@@ -204,7 +204,7 @@ fn line(flow: &LiveFlow, sample: &RttSample, first: Timestamp) -> String {
     };
     format!(
         "{:12.6} s {:>10} {at} {from} > {to}",
-        (sample.time - first).as_nanos() as f64 / 1e9,
+        (sample.time - first).as_seconds_f64(),
         format!("{:.3}", sample.rtt),
     )
 }

@@ -104,7 +104,7 @@ impl Lines {
                 writeln!(
                     out,
                     "{:12.6} s {:>10} {:<12} {from} > {to}",
-                    (sample.at - first).as_nanos() as f64 / 1e9,
+                    (sample.at - first).as_seconds_f64(),
                     format!("{:.3}", sample.rtt),
                     sample.method.name(),
                 )?;

@@ -65,7 +65,7 @@ fn line(one: &ExplainedPacket, first: Timestamp, shows_flow: bool) -> String {
     let line = format!(
         "{:>8} {:>12.6}  {:<44} {}",
         packet.record + 1,
-        (packet.at - first).as_nanos() as f64 / 1e9,
+        (packet.at - first).as_seconds_f64(),
         format!("{flow}{arrow} {header}"),
         inferred(one)
     );

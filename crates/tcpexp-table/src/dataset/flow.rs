@@ -107,5 +107,5 @@ pub(super) fn time_part<R: 'static>(
 /// Seconds from `origin` to `at`, exact to the nanosecond for a hundred days.
 fn seconds(at: Timestamp, origin: Timestamp) -> f64 {
     // An f64 has 53 bits, and 2⁵³ ns are 104 days.
-    (at - origin).as_nanos() as f64 / 1e9
+    (at - origin).as_seconds_f64()
 }
