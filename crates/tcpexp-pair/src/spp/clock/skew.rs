@@ -23,7 +23,8 @@ const RESOLUTION_NS: f64 = 2_000.0;
 /// An estimate is significant if it exceeds this many times its uncertainty.
 const SIGNIFICANT: f64 = 3.0;
 
-/// A way whose uncertainty exceeds the other's by more than this factor is ignored.
+/// A way whose uncertainty exceeds the other's by more than this factor is ignored, unless it contradicts
+/// the other.
 const BLUNT: f64 = 8.0;
 
 /// Maximum error of an oscillator (1000 ppm). A steeper slope is a queue, unless both ways show it.
@@ -81,12 +82,19 @@ pub(in crate::spp) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> 
         .map(|path_direction| shown(&delays[path_direction.index()], step_error_ns));
     // With a faster destination clock, delays out seem to grow and delays back seem to shrink.
     let mut asked: Vec<Shown> = out.into_iter().chain(back.map(Shown::turned)).collect();
-    let uncertainties = asked.iter().map(|shown| shown.slope.uncertainty);
-    let least = uncertainties.fold(f64::INFINITY, f64::min);
-    asked.retain(|shown| shown.slope.uncertainty <= BLUNT * least);
-    let (combined, agreed) = match asked[..] {
-        [ref out, ref back] => combine(out.slope, back.slope),
-        [ref only] => (only.slope, None),
+    let both = match &asked[..] {
+        [out, back] => Some(combine(out.slope, back.slope)),
+        _ => None,
+    };
+    // However blunt one way is, it may contradict the other; only then does it say anything.
+    if both.is_none_or(|(_, agreed)| agreed != Some(false)) {
+        let uncertainties = asked.iter().map(|shown| shown.slope.uncertainty);
+        let least = uncertainties.fold(f64::INFINITY, f64::min);
+        asked.retain(|shown| shown.slope.uncertainty <= BLUNT * least);
+    }
+    let (combined, agreed) = match (&asked[..], both) {
+        ([_, _], Some(both)) => both,
+        ([only], _) => (only.slope, None),
         _ => return SkewEstimate::default(),
     };
     let combined = match agreed {
@@ -383,6 +391,21 @@ mod tests {
         let out = every_millisecond(10_000, |i| i * 100);
         let back = every_millisecond(10_000, |i| i * 100);
         assert!(!estimate(&[out, back], 0.0).detected);
+    }
+
+    #[test]
+    fn a_queue_that_fills_evenly_is_no_skew_if_the_jitter_of_the_other_direction_contradicts_it() {
+        for (ppm, jitter_ns) in [(50, 1_000), (200, 100_000), (800, 500_000)] {
+            let out = every_millisecond(10_000, |i| i * ppm);
+            let back = every_millisecond(10_000, |i| random_below(i, jitter_ns));
+            let found = estimate(&[out, back], 0.0);
+            assert!(!found.detected, "{ppm} ppm: {found:?}");
+            let uncertainty = found.uncertainty.map(Skew::as_ppm_f64);
+            assert!(
+                uncertainty.is_none_or(|most| most >= ppm as f64),
+                "{ppm} ppm: {found:?}"
+            );
+        }
     }
 
     #[test]
