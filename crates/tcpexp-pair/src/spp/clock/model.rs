@@ -616,6 +616,33 @@ mod tests {
         }
     }
 
+    /// Estimates the clocks from crossings with their true times, and requires the true queueing delay of
+    /// each to be within its error. The fastest packets take 20 ms.
+    fn require_queueing_delays_within_errors(crossings: &[(Crossing, [i64; 2])], of: &str) {
+        let (crossings, times): (Vec<Crossing>, Vec<[i64; 2]>) = crossings.iter().copied().unzip();
+        let model = ClockModel::estimate(&crossings, FINE).unwrap();
+        let least = least_delays(&model, &crossings);
+        let bounds = DelayBounds::new(&model.settled(least, false), least);
+        let true_owds = times.iter().map(|[src, dst]| (dst - src).abs());
+        for (crossing, true_owd) in crossings.iter().zip(true_owds) {
+            let Some(placed) = placed(&model, crossing) else {
+                continue;
+            };
+            let way = crossing.path_direction;
+            let queueing = placed.raw_owd() - least[way.index()].unwrap().delay;
+            let off = (queueing - TimeDelta::from_nanos(true_owd - 20 * MS)).abs();
+            let errors = bounds.of(way, [placed.src_time, placed.dst_time]);
+            // Rounding of the times, and the true smallest delay.
+            let allowed = errors
+                .queueing
+                .map(|error| error + TimeDelta::from_micros(7));
+            assert!(
+                allowed.is_none_or(|allowed| off <= allowed),
+                "{of}, {crossing:?}: {off} {errors:?}"
+            );
+        }
+    }
+
     #[test]
     fn queueing_delays_under_a_saw_tooth_clock_are_within_their_errors() {
         for (rate, ppm) in [(100, 100), (100, 500), (50, -500), (400, 50)] {
@@ -624,24 +651,39 @@ mod tests {
                 ..saw_tooth(ppm)
             };
             let (crossings, times) = scene.run(clean);
-            let model = ClockModel::estimate(&crossings, FINE).unwrap();
-            let least = least_delays(&model, &crossings);
-            let bounds = DelayBounds::new(&model.settled(least, false), least);
-            let true_owds = times.iter().map(|[src, dst]| (dst - src).abs());
-            for (crossing, true_owd) in crossings.iter().zip(true_owds) {
-                let Some(placed) = placed(&model, crossing) else {
-                    continue;
-                };
-                let way = crossing.path_direction;
-                let queueing = placed.raw_owd() - least[way.index()].unwrap().delay;
-                let off = (queueing - TimeDelta::from_nanos(true_owd - 20 * MS)).abs();
-                let error = bounds.of(way, [placed.src_time, placed.dst_time]).queueing;
-                // Rounding of the times, and the true smallest delay.
-                let allowed = error.unwrap() + TimeDelta::from_micros(3);
-                assert!(
-                    off <= allowed,
-                    "{rate} {ppm} ppm, {crossing:?}: {off} {error:?}"
-                );
+            let all: Vec<_> = crossings.into_iter().zip(times).collect();
+            require_queueing_delays_within_errors(&all, &format!("{rate} {ppm} ppm"));
+        }
+    }
+
+    #[test]
+    fn queueing_delays_are_within_their_errors_however_few_packets_the_other_direction_has() {
+        let scenes = [(0, SECOND), (0, -SECOND), (0, 5 * MS), (50, 0), (-50, 0)];
+        for (skew_ppm, step_ns) in scenes {
+            let scene = Scene {
+                skew_ppm,
+                set: vec![(Point::Dst, 15 * SECOND, step_ns)],
+                ..Scene::default()
+            };
+            let (crossings, times) = scene.run(clean);
+            let all: Vec<_> = crossings.into_iter().zip(times).collect();
+            for back in [1, 2, 3, 4, 5, 8, 12, 20] {
+                for spread_s in [1, 5, 20] {
+                    // The packets back are those of the first seconds, evenly.
+                    let is_kept = |sent: i64| {
+                        let every = spread_s * SECOND / back;
+                        sent < spread_s * SECOND && sent % every < SECOND / 100
+                    };
+                    let kept: Vec<_> = all
+                        .iter()
+                        .filter(|(crossing, times)| {
+                            crossing.path_direction == PathDirection::Out || is_kept(times[1])
+                        })
+                        .copied()
+                        .collect();
+                    let of = format!("{skew_ppm} ppm, {step_ns} ns, {back} in {spread_s} s");
+                    require_queueing_delays_within_errors(&kept, &of);
+                }
             }
         }
     }

@@ -41,13 +41,17 @@ pub(super) struct Bin {
 
 /// Groups `passages`, which are in order of time at `point`.
 pub(super) fn bins(passages: &[Passage], point: Point) -> Vec<Bin> {
-    let least = PathDirection::BOTH.map(|path_direction| {
+    let [out, back] = PathDirection::BOTH.map(|path_direction| {
         let of_way = passages
             .iter()
             .filter(|passage| passage.path_direction == path_direction);
-        of_way.count()
+        of_way.copied().collect::<Vec<Passage>>()
     });
-    let least = least[0].min(least[1]);
+    let least = out.len().min(back.len());
+    if least < AT_END {
+        let busier = if out.len() < back.len() { back } else { out };
+        return bins_of_one_way(&busier, point);
+    }
     let in_bin = (least / BINS).clamp(MIN_IN_BIN, IN_BIN);
     let mut bins = Vec::new();
     let mut delays: [Vec<i64>; 2] = Default::default();
@@ -68,6 +72,26 @@ pub(super) fn bins(passages: &[Passage], point: Point) -> Vec<Bin> {
     bins
 }
 
+/// Groups the passages of the only way with enough of them to show a movement. It may be one of the clocks
+/// or of a queue, and nothing contradicts that the other way moved as much.
+fn bins_of_one_way(passages: &[Passage], point: Point) -> Vec<Bin> {
+    let groups = passages.chunks(IN_BIN).map(|group| {
+        let owds_ns: Vec<i64> = group.iter().map(|passage| passage.owd_ns).collect();
+        Bin::of(group[0].at[point.index()], &mut [owds_ns.clone(), owds_ns])
+    });
+    let mut bins: Vec<Bin> = groups.collect();
+    let owds_ns = passages.iter().map(|passage| passage.owd_ns);
+    let least = [
+        owds_ns.clone().take(AT_END).min(),
+        owds_ns.rev().take(AT_END).min(),
+    ];
+    for way in [0, 1] {
+        show(bins.first_mut(), way, least[0]);
+        show(bins.last_mut(), way, least[1]);
+    }
+    bins
+}
+
 /// Extends the first bin by the delays at the start, and the last bin by those at the end: no neighbour shows
 /// the outer side of a step within these bins. `ends` covers fewer delays.
 fn show_ends(bins: &mut [Bin], passages: &[Passage]) {
@@ -77,13 +101,15 @@ fn show_ends(bins: &mut [Bin], passages: &[Passage]) {
             .filter(|passage| passage.path_direction == path_direction);
         let owds_ns = of_way.map(|passage| passage.owd_ns);
         let way = path_direction.index();
-        let show = |bin: Option<&mut Bin>, least: Option<i64>| {
-            if let (Some(bin), Some(least)) = (bin, least) {
-                bin.high_ns[way] = bin.high_ns[way].max(least);
-            }
-        };
-        show(bins.first_mut(), owds_ns.clone().take(AT_END).min());
-        show(bins.last_mut(), owds_ns.rev().take(AT_END).min());
+        show(bins.first_mut(), way, owds_ns.clone().take(AT_END).min());
+        show(bins.last_mut(), way, owds_ns.rev().take(AT_END).min());
+    }
+}
+
+/// Extends a bin by the smallest of the delays at an end.
+fn show(bin: Option<&mut Bin>, way: usize, least: Option<i64>) {
+    if let (Some(bin), Some(least)) = (bin, least) {
+        bin.high_ns[way] = bin.high_ns[way].max(least);
     }
 }
 
