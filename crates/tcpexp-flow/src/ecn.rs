@@ -9,12 +9,19 @@ mod accurate;
 mod classic;
 mod handshake;
 
+use tcpexp_wire::TcpFlags;
+
 use crate::alpha::Alpha;
 use crate::sent_packets::SentPackets;
 use crate::{Segment, StreamOffset};
-pub use accurate::ace;
 use classic::Echoes;
 pub use handshake::{EcnHandshake, EcnMode};
+
+/// Returns AE, CWR and ECE as a number (RFC 9768, section 3.2.2).
+#[inline]
+pub fn ace(flags: TcpFlags) -> u8 {
+    u8::from(flags.ae()) << 2 | u8::from(flags.cwr()) << 1 | u8::from(flags.ece())
+}
 
 /// Counts the packets of one direction that arrived marked, from the ACKs of the other direction.
 #[derive(Clone, Debug)]

@@ -1,10 +1,8 @@
 //! Feedback of Accurate ECN (RFC 9768): the three-bit ACE counter, and the marked bytes of the `AccECN`
 //! option, which show how often the counter wrapped.
 
-use tcpexp_wire::TcpFlags;
-
 use super::handshake::HANDSHAKE_CE;
-use super::{CeFeedback, Echo, EcnMode, highest};
+use super::{CeFeedback, Echo, EcnMode, ace, highest};
 use crate::sent_packets::Alike;
 use crate::{Segment, StreamOffset};
 
@@ -14,12 +12,6 @@ const FIRST_COUNT: u8 = 5;
 const COUNTS: u32 = 8;
 /// Mask of the 24-bit byte counters in the `AccECN` option (RFC 9768, section 3.2.3).
 const BYTE_COUNTER_MASK: u32 = 0xff_ffff;
-
-/// Returns AE, CWR and ECE as a number (RFC 9768, section 3.2.2).
-#[inline]
-pub fn ace(flags: TcpFlags) -> u8 {
-    u8::from(flags.ae()) << 2 | u8::from(flags.cwr()) << 1 | u8::from(flags.ece())
-}
 
 impl CeFeedback {
     /// True if the counter of an ACK that is not known to be newer than the latest went back: it would have
