@@ -124,11 +124,11 @@ pub use analyze::{
 pub use capture_set::{CaptureSet, Gap, SetFile};
 pub use compat::spp_pairs;
 pub use cwnd::{LabelledSenderRow, cwnd};
-pub use error::Error;
 #[cfg(all(feature = "charts", feature = "runs"))]
 pub use error::TablesError;
 #[cfg(feature = "tables")]
 pub use error::{DatasetError, PairsError, SurveyError};
+pub use error::{Error, PartError};
 #[cfg(feature = "runs")]
 pub use experiments::{FlentFile, ForeignRun, flent_file, flent_runs, teacup_runs};
 pub use explain::{Explained, Explanation, explain, records};
@@ -150,7 +150,6 @@ pub use pairs::{
     CapturePair, KnownPart, MergedPair, PairTask, PairsManifest, TaskOutcome, find_pairs,
     find_pairs_with, merge_pairs, pairs_of,
 };
-pub use part::PartError;
 pub use path::{PathReport, path};
 pub use points::{PointsReport, SegmentReport, path_along};
 pub use recording::Recording;

@@ -4,6 +4,7 @@
 mod dataset;
 #[cfg(feature = "tables")]
 mod pairs;
+mod part;
 #[cfg(feature = "tables")]
 mod survey;
 #[cfg(all(feature = "charts", feature = "runs"))]
@@ -13,6 +14,7 @@ mod tables;
 pub use dataset::DatasetError;
 #[cfg(feature = "tables")]
 pub use pairs::PairsError;
+pub use part::PartError;
 #[cfg(feature = "tables")]
 pub use survey::SurveyError;
 #[cfg(all(feature = "charts", feature = "runs"))]
@@ -25,8 +27,6 @@ use tcpexp_logs::import;
 use tcpexp_pair::spp::NothingInCommon;
 use tcpexp_store::shown_url;
 use thiserror::Error;
-
-use crate::PartError;
 
 /// An error of a measurement, an analysis or an input file.
 #[derive(Debug, Error)]
