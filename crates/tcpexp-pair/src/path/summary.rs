@@ -11,6 +11,10 @@ use super::packet::PathPacket;
 use super::reordering::Order;
 use crate::spp::{DirectionCounts, FlowSummary, PathDirection};
 
+/// The packets beside possible clock steps are few if they are at most one in this many: they then move a
+/// quantile by no more than one percent of the packets.
+const FEW_BESIDE_STEPS: u64 = 100;
+
 /// Quantiles of a delay.
 pub type DelaySummary = RttSummary;
 
@@ -45,8 +49,8 @@ pub struct PathSummary {
     pub one_way_delay: Option<DelaySummary>,
     /// One-way delays above the minimum of all flows that go this way.
     pub queueing_delay: Option<DelaySummary>,
-    /// Largest error of the one-way delays, except those of the few packets for which a clock step
-    /// next to them cannot be excluded, unless there are no others.
+    /// Largest error of the one-way delays. If at most 1 % of the packets are beside a possible clock step,
+    /// their errors are left out.
     pub one_way_delay_error: Option<TimeDelta>,
     /// Largest error of the queueing delays, with the same exception.
     pub queueing_delay_error: Option<TimeDelta>,
@@ -122,6 +126,8 @@ pub(super) struct Tally {
     /// The largest errors of one-way and queueing delays: of most packets, and of those beside a
     /// possible clock step.
     errors: [[Option<TimeDelta>; 2]; 2],
+    /// Number of packets with a delay beside a possible clock step.
+    beside_steps: u64,
     pub(super) bottleneck: Bottleneck,
     pub(super) reordered: u64,
     pub(super) largest_extent_packets: Option<u64>,
@@ -136,6 +142,7 @@ impl Tally {
             self.queueing_delays.add(delay);
             self.marking.arrive(packet, delay);
             let errors = [packet.one_way_delay_error, packet.queueing_delay_error];
+            self.beside_steps += u64::from(is_beside_step);
             let largest = &mut self.errors[usize::from(is_beside_step)];
             for (largest, error) in largest.iter_mut().zip(errors) {
                 *largest = (*largest).max(error);
@@ -156,7 +163,9 @@ impl Tally {
         least_owd: Option<TimeDelta>,
     ) -> PathSummary {
         let queueing_delay = self.queueing_delays.summary();
-        let [sure, beside_steps] = self.errors;
+        let delays = queueing_delay.as_ref().map_or(0, |delay| delay.samples);
+        let [one_way_delay_error, queueing_delay_error] =
+            largest_errors(self.errors, self.beside_steps, delays);
         let marking = self.marking.close(&mut self.queueing_delays);
         PathSummary {
             counts,
@@ -170,11 +179,29 @@ impl Tally {
                 .zip(least_owd)
                 .map(|(delay, least)| above(&delay, least)),
             queueing_delay,
-            one_way_delay_error: sure[0].or(beside_steps[0]),
-            queueing_delay_error: sure[1].or(beside_steps[1]),
+            one_way_delay_error,
+            queueing_delay_error,
             bottleneck_bps: self.bottleneck.rate_bps(),
         }
     }
+}
+
+/// The largest errors of one-way and queueing delays: those of the packets away from possible clock steps,
+/// if the `beside_steps` others are few of all `delays`.
+fn largest_errors(
+    errors: [[Option<TimeDelta>; 2]; 2],
+    beside_steps: u64,
+    delays: u64,
+) -> [Option<TimeDelta>; 2] {
+    let [away, beside] = errors;
+    let are_few = beside_steps <= delays / FEW_BESIDE_STEPS;
+    [0, 1].map(|kind: usize| {
+        if are_few {
+            away[kind].or(beside[kind])
+        } else {
+            away[kind].max(beside[kind])
+        }
+    })
 }
 
 /// Adds `more` to all delays.
@@ -187,5 +214,19 @@ fn above(delay: &DelaySummary, more: TimeDelta) -> DelaySummary {
         p95: delay.p95 + more,
         p99: delay.p99 + more,
         max: delay.max + more,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_beside_clock_steps_count_unless_they_are_those_of_few_packets() {
+        let [small, large] = [1, 9].map(|ms| Some(TimeDelta::from_millis(ms)));
+        let errors = [[small; 2], [large; 2]];
+        assert_eq!(largest_errors(errors, 1, 100), [small; 2]);
+        assert_eq!(largest_errors(errors, 2, 100), [large; 2]);
+        assert_eq!(largest_errors([[None; 2], [large; 2]], 1, 1), [large; 2]);
     }
 }
