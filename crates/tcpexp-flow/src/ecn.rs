@@ -8,14 +8,19 @@
 mod accurate;
 mod classic;
 mod handshake;
+mod repeats;
+mod reported;
 
 use tcpexp_wire::TcpFlags;
 
 use crate::alpha::Alpha;
 use crate::sent_packets::SentPackets;
 use crate::{Segment, StreamOffset};
+use accurate::SinceOption;
 use classic::Echoes;
 pub use handshake::{EcnHandshake, EcnMode};
+use repeats::Repeats;
+use reported::Reported;
 
 /// Returns AE, CWR and ECE as a number (RFC 9768, section 3.2.2).
 #[inline]
@@ -31,10 +36,11 @@ pub struct CeFeedback {
     state: Echo,
     /// Latest value of the marked-byte counter.
     echoed_bytes: Option<u32>,
+    since_option: SinceOption,
     una: Option<StreamOffset>,
-    /// The highest offset that an ACK reports as received.
-    highest_received: Option<StreamOffset>,
+    reported: Reported,
     sent: SentPackets,
+    repeats: Repeats,
     /// `TSval` of the latest ACK, to recognize reordered ACKs.
     stamp: Option<u32>,
     packets: u64,
@@ -56,6 +62,8 @@ enum Echo {
     Handshake,
     /// Classic: true if ECE was set.
     Ece(bool),
+    /// Accurate: initial value of the counter, before the first ACK after the handshake.
+    First(u8),
     /// Accurate: value of the counter.
     Count(u8),
 }
@@ -72,9 +80,11 @@ impl CeFeedback {
                 EcnMode::NotEcn | EcnMode::Classic => Echo::Ece(false),
             },
             echoed_bytes: None,
+            since_option: SinceOption::default(),
             una: None,
-            highest_received: None,
+            reported: Reported::default(),
             sent: SentPackets::default(),
+            repeats: Repeats::default(),
             stamp: None,
             packets: 0,
             is_ambiguous: false,
@@ -104,6 +114,11 @@ impl CeFeedback {
     /// Processes a segment of the marked direction.
     #[inline]
     pub fn send(&mut self, segment: &Segment) {
+        let end = segment.payload_start().plus(segment.seen.payload_bytes);
+        let is_new = segment.seen.payload_bytes > 0 && self.sent.nxt().is_none_or(|nxt| end > nxt);
+        if !is_new && self.mode == EcnMode::Accurate {
+            self.repeats.send(segment, self.smss_bytes);
+        }
         if segment.is_numbered() {
             self.sent.send(segment, self.smss_bytes);
         }
@@ -131,20 +146,29 @@ impl CeFeedback {
             return 0;
         }
         let packets = self.sent.count(before, ack, self.smss_bytes);
-        let arrived = self.arrived(before, ack, segment);
-        let is_newer = ack > before || ticks > 0;
-        if !is_newer && self.is_overtaken(segment, arrived) {
-            return 0;
-        }
+        let reported = Reported::of(segment, ack);
         let marked = match self.mode {
             EcnMode::NotEcn => 0,
             EcnMode::Classic => self.classic(segment.flags.ece(), ack, packets),
-            EcnMode::Accurate => self.accurate(segment, before, arrived),
+            EcnMode::Accurate => {
+                let new = self.newly_received(before, ack, &reported);
+                if ack == before
+                    && ticks == 0
+                    && new == 0
+                    && self.is_passed_over(segment, &reported)
+                {
+                    return 0;
+                }
+                self.accurate(segment, before, new)
+            }
         };
         self.una = Some(ack);
         self.stamp = stamp.or(self.stamp);
-        self.highest_received = self.highest_received.max(Some(highest(ack, segment)));
+        self.reported = reported;
         self.sent.acknowledge(ack);
+        if let Some(nxt) = self.sent.nxt() {
+            self.repeats.acknowledge(ack, nxt);
+        }
         let is_echo = self.mode == EcnMode::Classic && segment.flags.ece();
         self.latest = [packets, if is_echo { packets } else { marked }];
         marked
@@ -187,27 +211,18 @@ impl CeFeedback {
         (!self.is_ambiguous).then_some(self.packets)
     }
 
-    /// Number of packets that may have arrived since the latest ACK, by the acknowledgment number and the
-    /// SACK blocks (RFC 9768, appendix A.2).
-    fn arrived(&self, before: StreamOffset, ack: StreamOffset, segment: &Segment) -> u64 {
-        let acked = self.sent.count(before, ack, self.smss_bytes);
-        if self.mode != EcnMode::Accurate || segment.sack_block_count() == 0 {
-            return acked;
-        }
-        let from = self
-            .highest_received
-            .map_or(ack, |highest| highest.max(ack));
-        acked
-            + self
-                .sent
-                .count(from, highest(ack, segment), self.smss_bytes)
+    /// Most data packets that an ACK of the data before `ack` newly reports as received, by the acknowledgment
+    /// number and the SACK blocks (RFC 9768, appendix A.2).
+    fn newly_received(&self, before: StreamOffset, ack: StreamOffset, reported: &Reported) -> u64 {
+        let (sent, smss_bytes) = (&self.sent, self.smss_bytes);
+        let acked = self.reported.unreported(sent, [before, ack], smss_bytes);
+        let beyond = match sent.nxt() {
+            // A receiver without SACK reports no data behind a gap before the gap is filled.
+            Some(nxt) if reported.is_empty() && ack > before && self.repeats.may_fill_gaps() => {
+                sent.count(ack, nxt.max(ack), smss_bytes)
+            }
+            _ => self.reported.new_in(reported, ack, sent, smss_bytes),
+        };
+        acked + beyond
     }
-}
-
-/// The highest offset that an ACK of all data before `ack` reports as received.
-fn highest(ack: StreamOffset, segment: &Segment) -> StreamOffset {
-    segment
-        .sack_blocks()
-        .map(|block| block.1)
-        .fold(ack, StreamOffset::max)
 }

@@ -79,6 +79,11 @@ impl SentPackets {
         self.runs.push_back(run);
     }
 
+    /// One past the highest sequence number of captured data; `None` before the first data.
+    pub(crate) fn nxt(&self) -> Option<StreamOffset> {
+        self.nxt
+    }
+
     /// True if any data was captured.
     pub(crate) fn has_any(&self) -> bool {
         self.nxt.is_some()

@@ -2,7 +2,8 @@
 //! option, which show how often the counter wrapped.
 
 use super::handshake::HANDSHAKE_CE;
-use super::{CeFeedback, Echo, EcnMode, ace, highest};
+use super::reported::Reported;
+use super::{CeFeedback, Echo, ace};
 use crate::sent_packets::Alike;
 use crate::{Segment, StreamOffset};
 
@@ -13,29 +14,63 @@ const COUNTS: u32 = 8;
 /// Mask of the 24-bit byte counters in the `AccECN` option (RFC 9768, section 3.2.3).
 const BYTE_COUNTER_MASK: u32 = 0xff_ffff;
 
+/// The marked packets counted since the latest ACK with the `AccECN` option.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SinceOption {
+    /// The least and the most payload that these packets may have.
+    bytes: [u64; 2],
+}
+
 impl CeFeedback {
-    /// True if the counter of an ACK that is not known to be newer than the latest went back: it would have
-    /// to go up by more packets than arrived (RFC 9768, section 3.2.2.5).
-    pub(super) fn is_overtaken(&self, segment: &Segment, arrived: u64) -> bool {
-        let Echo::Count(before) = self.state else {
+    /// True if an ACK that reports no new data says nothing: it was overtaken, and its counter is older than the
+    /// latest, or nothing shows which of the two is older.
+    ///
+    /// Later ACKs have the counts of an ACK that is left out.
+    pub(super) fn is_passed_over(&mut self, segment: &Segment, reported: &Reported) -> bool {
+        let (Echo::First(before) | Echo::Count(before)) = self.state else {
             return false;
         };
+        let Some(ack) = segment.ack else {
+            return true;
+        };
+        let new_bytes = self.new_bytes(segment);
+        if new_bytes.is_some_and(has_fallen) || reported.highest(ack) < self.reported.highest(ack) {
+            return true;
+        }
         let least = increase(before, ace(segment.flags));
-        self.mode == EcnMode::Accurate && least > u64::from(COUNTS / 2) && least > arrived
+        // An increase by more packets than can have arrived is a decrease (RFC 9768, section 3.2.2.5), or a
+        // receiver without SACK has data behind a gap. None may be eight.
+        if least == 0 || least > self.repeats.most() {
+            return true;
+        }
+        let rose = new_bytes.is_some_and(|bytes| bytes > 0);
+        self.is_ambiguous |= !rose;
+        !rose
     }
 
-    /// Processes the ACE field and the `AccECN` option of an ACK, which followed an ACK of the data before `una`;
-    /// returns the number of packets that it newly reports as marked.
-    pub(super) fn accurate(&mut self, segment: &Segment, una: StreamOffset, arrived: u64) -> u64 {
+    /// Processes the ACE field and the `AccECN` option of an ACK, which followed an ACK of the data before `una`
+    /// and reports up to `new` data packets as newly received; returns the number of packets that it newly reports
+    /// as marked.
+    pub(super) fn accurate(&mut self, segment: &Segment, una: StreamOffset, new: u64) -> u64 {
         let count = ace(segment.flags);
-        let bytes = segment.echoed_ce_bytes;
-        let new_bytes = bytes.zip(self.echoed_bytes);
-        let new_bytes = new_bytes.map(|(now, then)| now.wrapping_sub(then) & BYTE_COUNTER_MASK);
-        self.echoed_bytes = bytes.or(self.echoed_bytes);
+        let new_bytes = self.new_bytes(segment);
+        if new_bytes.is_some_and(has_fallen) {
+            // The counts of this ACK are part of those of a later one that arrived before it.
+            return 0;
+        }
+        self.echoed_bytes = segment.echoed_ce_bytes.or(self.echoed_bytes);
         let before = match self.state {
+            Echo::First(before) => {
+                // The path clears the field (RFC 9768, section 3.2.2.4).
+                self.is_ambiguous |= count == 0;
+                before
+            }
             Echo::Count(before) => before,
             // RFC 9768, section 3.2.2.1, table 4.
-            Echo::Handshake => return self.start(count == HANDSHAKE_CE),
+            Echo::Handshake => {
+                self.is_ambiguous |= count == 0;
+                return self.start(count == HANDSHAKE_CE);
+            }
             Echo::Unknown | Echo::Ece(_) => {
                 self.state = Echo::Count(count);
                 return 0;
@@ -45,6 +80,7 @@ impl CeFeedback {
         let least = increase(before, count);
         // Without the data, the sizes of its packets are unknown.
         let is_covered = self.sent.has_any() || segment.ack.is_none_or(|ack| ack <= una);
+        let arrived = new + self.repeats.most() + self.duplicates(segment);
         // The counter cannot have wrapped if fewer packets arrived (RFC 9768, appendix A.2).
         let marked = if is_covered && arrived < u64::from(COUNTS) {
             Some(least)
@@ -56,19 +92,66 @@ impl CeFeedback {
         self.is_ambiguous |= marked.is_none();
         let marked = marked.unwrap_or(least);
         self.packets += marked;
+        if segment.echoed_ce_bytes.is_some() {
+            self.since_option = SinceOption::default();
+        } else if marked > 0 {
+            self.count_without_option(marked, una, segment);
+        }
         marked
     }
 
     /// Starts the counter; returns the number of packets reported as marked: 1 if the handshake packet of
     /// this direction was marked.
     pub(super) fn start(&mut self, is_marked: bool) -> u64 {
-        self.state = Echo::Count(FIRST_COUNT + u8::from(is_marked));
+        self.state = Echo::First(FIRST_COUNT + u8::from(is_marked));
         self.packets = u64::from(is_marked);
         self.packets
     }
 
+    /// Increase of the marked-byte counter since the latest ACK with the option; `None` without either value.
+    fn new_bytes(&self, segment: &Segment) -> Option<u32> {
+        let values = segment.echoed_ce_bytes.zip(self.echoed_bytes);
+        values.map(|(now, then)| now.wrapping_sub(then) & BYTE_COUNTER_MASK)
+    }
+
+    /// Number of packets that the ACK reports as received twice (RFC 2883).
+    fn duplicates(&self, segment: &Segment) -> u64 {
+        let block = segment.sack_blocks().next();
+        let block = block.filter(|_| segment.reports_duplicate());
+        let bytes = block.map_or(0, |(from, to)| to.since(from).max(0).unsigned_abs());
+        bytes.div_ceil(u64::from(self.smss_bytes))
+    }
+
+    /// Notes that an ACK without the option reports `marked` packets, which the next option includes.
+    fn count_without_option(&mut self, marked: u64, una: StreamOffset, segment: &Segment) {
+        let smss = u64::from(self.smss_bytes);
+        let least = self
+            .sizes(una, segment)
+            .first()
+            .map_or(1, |alike| alike.packet_bytes);
+        // Pure ACKs have no payload.
+        let with_payload = marked.saturating_sub(self.repeats.most());
+        let since = &mut self.since_option;
+        since.bytes[0] += with_payload * u64::from(least);
+        since.bytes[1] += marked * smss;
+    }
+
+    /// The packets that an ACK may newly report as received, the smallest first.
+    fn sizes(&self, una: StreamOffset, segment: &Segment) -> Vec<Alike> {
+        let mut sizes = Vec::new();
+        if let Some(ack) = segment.ack {
+            let to = Reported::of(segment, ack).highest(ack);
+            let take = |alike| sizes.push(alike);
+            self.sent.each(una, to, self.smss_bytes, take);
+        }
+        sizes.sort_by_key(|alike| alike.packet_bytes);
+        sizes
+    }
+
     /// Returns the packet count nearest to the number of packets that have `bytes` of payload, among
     /// `least` plus whole wraps of the counter. `None` if packets of different sizes allow two counts.
+    ///
+    /// The packets of ACKs without the option are among the bytes too.
     #[cold]
     fn of_bytes(
         &self,
@@ -77,16 +160,19 @@ impl CeFeedback {
         una: StreamOffset,
         segment: &Segment,
     ) -> Option<u64> {
-        let to = highest(segment.ack?, segment);
-        let mut sizes = Vec::new();
-        self.sent
-            .each(una, to, self.smss_bytes, |alike| sizes.push(alike));
-        sizes.sort_by_key(|alike| alike.packet_bytes);
-        let most = packets_with(bytes, sizes.iter());
-        let fewest = packets_with(bytes, sizes.iter().rev());
+        let sizes = self.sizes(una, segment);
+        let [fewest_bytes, most_bytes] = self.since_option.bytes;
+        let smss = u64::from(self.smss_bytes);
+        let most = packets_with(bytes.saturating_sub(fewest_bytes), sizes.iter(), smss);
+        let fewest = packets_with(bytes.saturating_sub(most_bytes), sizes.iter().rev(), smss);
         let [fewest, most] = [fewest, most].map(|packets| nearest(least, packets));
         (fewest == most).then_some(fewest)
     }
+}
+
+/// True if the increase of the marked-byte counter is a decrease, modulo the counter.
+fn has_fallen(new_bytes: u32) -> bool {
+    new_bytes > BYTE_COUNTER_MASK / 2
 }
 
 /// Increase of the ACE counter from `before` to `now`, if it did not wrap more than once.
@@ -95,18 +181,19 @@ fn increase(before: u8, now: u8) -> u64 {
     u64::from(u32::from(now).wrapping_sub(u32::from(before)) % COUNTS)
 }
 
-/// Number of packets, taken in order, whose payload reaches `bytes`.
-fn packets_with<'a>(bytes: u64, sizes: impl Iterator<Item = &'a Alike>) -> u64 {
+/// Number of packets, taken in order, whose payload reaches `bytes`. What is left after all of them was sent
+/// again, in packets of the size of the first, or of the SMSS.
+fn packets_with<'a>(bytes: u64, sizes: impl Iterator<Item = &'a Alike>, smss_bytes: u64) -> u64 {
     let mut left = bytes;
-    let mut packets = 0;
+    let (mut packets, mut first_bytes) = (0, None);
     for alike in sizes {
-        let taken = left
-            .div_ceil(u64::from(alike.packet_bytes))
-            .min(alike.packets);
+        let packet_bytes = u64::from(alike.packet_bytes.max(1));
+        first_bytes.get_or_insert(packet_bytes);
+        let taken = left.div_ceil(packet_bytes).min(alike.packets);
         packets += taken;
-        left = left.saturating_sub(taken * u64::from(alike.packet_bytes));
+        left = left.saturating_sub(taken * packet_bytes);
     }
-    packets
+    packets + left.div_ceil(first_bytes.unwrap_or(smss_bytes))
 }
 
 /// Returns the count nearest to `packets`, among `least` plus whole wraps of the counter.

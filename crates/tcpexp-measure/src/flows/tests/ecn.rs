@@ -103,6 +103,51 @@ fn byte_counter_wraps_at_24_bits() {
 }
 
 #[test]
+fn bytes_of_packets_that_earlier_acks_counted_are_not_counted_again() {
+    // From 5 to 9 in five packets without the option, and from 9 to 15 in ten, with the bytes of all.
+    let acks = ["E. ack 5001", "AEW. ack 15001 ceb 10000"];
+    assert_eq!(reported("SAEW", "S.W", &acks), Some(10));
+}
+
+#[test]
+fn an_overtaken_duplicate_ack_does_not_increase_the_counter() {
+    let newest = "E. ack 1001 sack 2001:7001";
+    for late in ["AW. ack 1001 sack 2001:3001", "AE. ack 1001"] {
+        let acks = [newest, late, "AE. ack 9001"];
+        // From 5 to 9, and from 9 to 13.
+        assert_eq!(reported("SAEW", "S.W", &acks), Some(8), "{late}");
+    }
+}
+
+#[test]
+fn a_counter_that_the_path_clears_counts_nothing() {
+    assert_eq!(reported("SAEW", "S.W", &[". ack 1001", ". ack 2001"]), None);
+}
+
+#[test]
+fn retransmissions_that_a_router_may_mark_may_wrap_the_counter() {
+    let text = |tos: u8| {
+        let mut text =
+            "0.00 > SAEW 0 mss 1000\n0.04 < S.W 0 ack 1 mss 1000\n0.05 > AW. 1 ack 1\n".to_owned();
+        for (time, sent) in [("0.1", "1"), ("0.4", "2")] {
+            for number in 0..5 {
+                let (from, to) = (1 + 1000 * number, 1001 + 1000 * number);
+                writeln!(
+                    text,
+                    "{time}{number} > A.E {from}:{to}(1000) ack 1 id {sent}{number} tos {tos}"
+                )
+                .unwrap();
+            }
+        }
+        text.push_str("0.50 < AEW. ack 5001\n");
+        connections(&text)[0].directions[0].ce_reported_packets
+    };
+    // From 5 to 7 in five packets, or in ten.
+    assert_eq!(text(0), Some(2));
+    assert_eq!(text(3), None);
+}
+
+#[test]
 fn classic_echo_counts_once_until_it_ends() {
     let acks = [
         ". ack 1001",
