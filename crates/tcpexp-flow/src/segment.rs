@@ -178,7 +178,10 @@ fn push_datagram(arrivals: &mut Vec<Arrival>, packet: Packet<'_>, seen: Seen) {
 }
 
 impl Datagram {
-    fn of(seen: Seen, packet: &Packet<'_>) -> Self {
+    fn of(mut seen: Seen, packet: &Packet<'_>) -> Self {
+        if let Transport::Other(other) = &packet.transport {
+            seen.payload_bytes -= other.header_rest_bytes.min(seen.payload_bytes);
+        }
         let is_udp = matches!(packet.transport, Transport::Udp(_));
         let quic = if is_udp {
             Quic::of(packet.payload)

@@ -17,9 +17,18 @@ const NO_PORTS: Ports = Ports {
     destination: 0,
 };
 
+/// Length of the header of every ICMP message (RFC 792; RFC 4443): four bytes that all types share, and four whose
+/// meaning depends on the type.
+const ICMP_HEADER_BYTES: usize = 8;
+/// Length of the header of UDP-Lite (RFC 3828, section 3.1).
+const UDP_LITE_HEADER_BYTES: usize = 8;
+
 /// What a header holds, and its length.
 struct Header {
+    /// Bytes before those that identify the packet.
     bytes: usize,
+    /// Bytes before the data.
+    whole_bytes: usize,
     ports: Ports,
     checksum: u16,
 }
@@ -31,20 +40,27 @@ pub(crate) fn packet<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
         ICMP => icmp(ip, [8, 0])?,
         ICMPV6 => icmp(ip, [128, 129])?,
         SCTP => sctp(ip)?,
-        DCCP | UDP_LITE => Header {
+        DCCP => dccp(ip)?,
+        UDP_LITE => Header {
             ports: ports(&first::<4>(ip)?),
             bytes: 4,
+            whole_bytes: UDP_LITE_HEADER_BYTES,
             checksum: 0,
         },
         _ => Header {
             ports: NO_PORTS,
             bytes: 0,
+            whole_bytes: 0,
             checksum: 0,
         },
     };
+    // A message that ends within its header has no data.
+    let before_data = header.whole_bytes.min(ip.payload.wire_bytes);
+    let rest = before_data.saturating_sub(header.bytes);
     let other = Other {
         protocol: ip.protocol,
         checksum: header.checksum,
+        header_rest_bytes: u32::try_from(rest).expect("at most 255 words of 4 bytes"),
     };
     Ok(whole_packet(
         ip,
@@ -63,6 +79,7 @@ fn icmp(ip: &IpPacket<'_>, echoes: [u8; 2]) -> Result<Header, Skipped> {
     if !echoes.contains(&kind) {
         return Ok(Header {
             bytes: 4,
+            whole_bytes: ICMP_HEADER_BYTES,
             ports: NO_PORTS,
             checksum,
         });
@@ -71,6 +88,7 @@ fn icmp(ip: &IpPacket<'_>, echoes: [u8; 2]) -> Result<Header, Skipped> {
     let identifier = u16::from_be_bytes([high, low]);
     Ok(Header {
         bytes: 6,
+        whole_bytes: ICMP_HEADER_BYTES,
         ports: Ports {
             source: identifier,
             destination: identifier,
@@ -85,8 +103,21 @@ fn sctp(ip: &IpPacket<'_>) -> Result<Header, Skipped> {
     let [.., a, b, c, d] = header;
     Ok(Header {
         bytes: header.len(),
+        whole_bytes: header.len(),
         ports: ports(&header),
         checksum: u16::from_be_bytes([a, b]) ^ u16::from_be_bytes([c, d]),
+    })
+}
+
+/// Decodes DCCP (RFC 4340, section 5.1): ports, and the offset of the data in words of four bytes.
+fn dccp(ip: &IpPacket<'_>) -> Result<Header, Skipped> {
+    let header: [u8; 5] = first(ip)?;
+    let [.., data_offset] = header;
+    Ok(Header {
+        bytes: 4,
+        whole_bytes: 4 * usize::from(data_offset),
+        ports: ports(&header),
+        checksum: 0,
     })
 }
 

@@ -163,4 +163,7 @@ pub struct Other {
     pub protocol: u8,
     /// Checksum field as sent, folded to 16 bits; 0 if the protocol has none or it is unknown.
     pub checksum: u16,
+    /// Number of bytes at the start of [`Packet::payload`] that still belong to the header. They identify
+    /// the packet, but carry no data.
+    pub header_rest_bytes: u32,
 }

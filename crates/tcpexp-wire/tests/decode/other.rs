@@ -8,6 +8,8 @@ const ICMP: u8 = 1;
 const ESP: u8 = 50;
 const ICMPV6: u8 = 58;
 const SCTP: u8 = 132;
+const DCCP: u8 = 33;
+const UDP_LITE: u8 = 136;
 
 fn raw(packet: &[u8]) -> String {
     seen(LinkType::RAW, packet)
@@ -59,6 +61,28 @@ fn sctp_has_ports_and_its_chunks_are_payload() {
         panic!("SCTP is neither TCP nor UDP");
     };
     assert_eq!(other.checksum, 0x1234 ^ 0x1001);
+}
+
+#[test]
+fn the_rest_of_a_header_is_not_data() {
+    let data_bytes = |protocol, header: &[u8]| {
+        let packet = ipv4(protocol, &stack(&[header, HELLO]));
+        let packet = decoded(&packet);
+        let Transport::Other(other) = packet.transport else {
+            panic!("neither TCP nor UDP");
+        };
+        packet.payload_bytes - other.header_rest_bytes
+    };
+    assert_eq!(data_bytes(ICMP, &[8, 0, 0, 0, 0, 1, 0, 2]), 5);
+    assert_eq!(data_bytes(ICMP, &[3, 1, 0, 0, 0, 0, 0, 0]), 5);
+    assert_eq!(data_bytes(UDP_LITE, &[0, 1, 0, 2, 0, 8, 0, 0]), 5);
+    let mut dccp = [0; 16];
+    dccp[4] = 4;
+    assert_eq!(data_bytes(DCCP, &dccp), 5);
+    // An offset beyond the end of the packet.
+    dccp[4] = 255;
+    assert_eq!(data_bytes(DCCP, &dccp), 0);
+    assert_eq!(data_bytes(ESP, &[]), 5);
 }
 
 #[test]
