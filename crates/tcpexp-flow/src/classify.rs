@@ -25,7 +25,8 @@ use gaps::{Gap, Gaps};
 /// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Takes no sequence numbers, or, as the first SYN-ACK of a simultaneous open, only that of its SYN.
+    /// Takes no sequence numbers of the stream. It has none, it is a RST, or it is the first SYN-ACK of a
+    /// simultaneous open, whose only number is that of its SYN.
     Empty,
     /// Continues the stream, or leaves a gap.
     New,
@@ -156,8 +157,15 @@ impl Classifier {
         segment: &Segment,
         times: impl FnOnce() -> PathTimes,
     ) -> (Class, u32) {
-        if segment.flags.syn() && self.opens_anew() {
-            self.sent = None;
+        if segment.flags.syn() || segment.flags.rst() {
+            // The sequence number of a RST is copied from the segment it refuses, or forged, and its text is
+            // none of the stream (RFC 9293, section 3.5.3).
+            if segment.flags.rst() {
+                return (Class::Empty, 0);
+            }
+            if self.opens_anew() {
+                self.sent = None;
+            }
         }
         if let Some(sent) = self.sent
             && segment.is_numbered()

@@ -201,3 +201,18 @@ fn ack_of_retransmitted_data_yields_no_round_trip() {
         0.500 < ack 3001
     "), @"6 sent, 4 with data, 4000 bytes, 3000 unique, 1 by timeout, 1000 bytes again, RTT 40 ms..50 ms");
 }
+
+#[test]
+fn text_of_a_rst_is_not_data() {
+    // A firewall's RST far ahead of the data; the connection goes on.
+    let counts = sent(
+        "
+        0.1 > 1:1001(1000)
+        0.14 < . 1 ack 1001
+        0.2 > R. 200001:200018(17) ack 1
+        0.3 > 1001:2001(1000)
+        0.34 < . 1 ack 2001
+    ",
+    );
+    assert_snapshot!(counts, @"5 sent, 3 with data, 2017 bytes, 2000 unique, RTT 40 ms..40 ms");
+}
