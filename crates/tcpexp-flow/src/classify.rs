@@ -13,6 +13,7 @@ mod tests;
 
 use tcpexp_units::Timestamp;
 
+use crate::acceptance::Acceptance;
 use crate::cause::{PathTimes, RetransmissionCause};
 use crate::coverage::{Beginning, missed};
 use crate::identity::{Identity, OrderEvidence, SendOrder};
@@ -25,8 +26,8 @@ use gaps::{Gap, Gaps};
 /// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Takes no sequence numbers of the stream. It has none, it is a RST, or it is the first SYN-ACK of a
-    /// simultaneous open, whose only number is that of its SYN.
+    /// Takes no sequence numbers of the stream. It has none, it is a RST, its numbers are outside the receive
+    /// window, or it is the first SYN-ACK of a simultaneous open, whose only number is that of its SYN.
     Empty,
     /// Continues the stream, or leaves a gap.
     New,
@@ -76,6 +77,7 @@ pub struct Classifier {
     acked: Option<Acked>,
     identity: Identity,
     beginning: Beginning,
+    acceptance: Acceptance,
     /// `None` for most streams: they have no gaps.
     disorder: Option<Box<Disorder>>,
 }
@@ -144,7 +146,8 @@ struct Disorder {
 
 impl Classifier {
     /// Classifies the direction's next segment; returns its class and the number of its payload
-    /// bytes that were captured for the first time.
+    /// bytes that were captured for the first time. The number includes the bytes of an earlier segment that
+    /// seemed to be outside the receive window, if this segment shows that it was not.
     ///
     /// `times` is called only for segments that start below `nxt`.
     #[inline(always)]
@@ -169,8 +172,56 @@ impl Classifier {
         }
         if let Some(sent) = self.sent
             && segment.is_numbered()
+            && segment.start > sent.nxt
+        {
+            return self.ahead(sent, segment, times);
+        }
+        self.accepted(segment, times)
+    }
+
+    /// Classifies a segment that starts above `nxt`.
+    #[cold]
+    fn ahead(
+        &mut self,
+        sent: Sent,
+        segment: &Segment,
+        times: impl FnOnce() -> PathTimes,
+    ) -> (Class, u32) {
+        let confirmed = self
+            .acceptance
+            .take_confirmed(segment, sent.nxt, self.una());
+        let mut confirmed_bytes = 0;
+        if let Some(aside) = confirmed {
+            confirmed_bytes = self.take(&aside);
+            self.in_sequence(Some(sent), &aside);
+        }
+        let una = self.una();
+        let is_outside = self
+            .sent
+            .is_some_and(|sent| self.acceptance.puts_aside(segment, sent.nxt, una));
+        if is_outside {
+            return (Class::Empty, confirmed_bytes);
+        }
+        let (class, fresh_bytes) = self.accepted(segment, times);
+        (class, fresh_bytes + confirmed_bytes)
+    }
+
+    /// Classifies a segment that is not above the receive window.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for nearly each segment, from one place"
+    )]
+    fn accepted(&mut self, segment: &Segment, times: impl FnOnce() -> PathTimes) -> (Class, u32) {
+        if let Some(sent) = self.sent
+            && segment.is_numbered()
             && segment.start < sent.nxt
         {
+            // The second SYN-ACK of a server that sends cookies may have a lower number.
+            self.beginning.leave_gap(segment);
+            if self.beginning.is_after(segment.start) {
+                return (Class::Empty, 0);
+            }
             // The byte of a keep-alive is none of the stream (RFC 9293, section 3.8.4), also at the
             // sequence number of the SYN.
             if let Some(probe) = self.as_probe(sent, segment) {
@@ -239,6 +290,13 @@ impl Classifier {
 
     /// The bytes that the capture missed: see [`Coverage`](crate::Coverage).
     pub fn missed(&self) -> Holes {
+        if let Some((sent, aside)) = self.sent.zip(self.confirmed()) {
+            let mut whole = self.clone();
+            whole.acceptance = Acceptance::default();
+            whole.take(aside);
+            whole.in_sequence(Some(sent), aside);
+            return whole.missed();
+        }
         let fin = self.disorder.as_deref().and_then(|disorder| disorder.fin);
         match (self.sent, self.una()) {
             // Without data and SYN, a pure ACK has set `nxt`, and data may have been sent before the
@@ -251,6 +309,30 @@ impl Classifier {
             }
             _ => Holes::default(),
         }
+    }
+
+    /// The latest segment that was outside the receive window, if it is acknowledged.
+    fn confirmed(&self) -> Option<&Segment> {
+        self.acceptance.acknowledged(self.nxt()?, self.una())
+    }
+
+    /// Number of payload bytes of a segment that seemed to be outside the receive window, and is acknowledged:
+    /// [`segment`](Self::segment) has not counted them.
+    pub fn confirmed_bytes(&self) -> u32 {
+        self.confirmed().map_or(0, |aside| aside.seen.payload_bytes)
+    }
+
+    /// True if the segment, the latest of this direction, is outside the receive window, as far as known: it does
+    /// not belong to the connection.
+    pub fn is_outside(&self, segment: &Segment) -> bool {
+        self.acceptance.has_aside(segment) || self.beginning.is_after(segment.start)
+    }
+
+    /// True if a FIN left a gap, or seemed to be outside the receive window and is acknowledged.
+    pub fn has_late_fin(&self) -> bool {
+        let disorder = self.disorder.as_deref();
+        disorder.is_some_and(|disorder| disorder.fin.is_some())
+            || self.confirmed().is_some_and(|aside| aside.flags.fin())
     }
 
     fn una(&self) -> Option<StreamOffset> {

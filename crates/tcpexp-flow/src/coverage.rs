@@ -1,5 +1,6 @@
 //! Detection of data that a capture missed.
 
+use crate::acceptance::Acceptance;
 use crate::holes::Hole;
 use crate::{FirstCopies, Holes, MAX_WINDOW_BYTES, Segment, StreamOffset};
 
@@ -16,25 +17,53 @@ pub struct Coverage {
     /// Sequence number of a FIN that left a gap.
     fin: Option<StreamOffset>,
     beginning: Beginning,
+    acceptance: Acceptance,
 }
 
 impl Coverage {
     /// Adds a segment of this direction; returns the number of its payload bytes that were captured
-    /// for the first time.
+    /// for the first time. The number includes the bytes of an earlier segment that seemed to be outside the
+    /// receive window, if this segment shows that it was not.
     #[inline]
     pub fn send(&mut self, segment: &Segment) -> u32 {
+        match self.nxt {
+            Some(nxt) if segment.start > nxt && segment.is_numbered() => {
+                self.send_ahead(nxt, segment)
+            }
+            _ => self.take(segment),
+        }
+    }
+
+    /// Adds a segment that starts above `nxt`.
+    #[cold]
+    fn send_ahead(&mut self, nxt: StreamOffset, segment: &Segment) -> u32 {
+        let confirmed = self.acceptance.take_confirmed(segment, nxt, self.una);
+        let confirmed_bytes = confirmed.map_or(0, |aside| self.take(&aside));
+        let nxt = self.nxt.unwrap_or(nxt);
+        if self.acceptance.puts_aside(segment, nxt, self.una) {
+            return confirmed_bytes;
+        }
+        confirmed_bytes + self.take(segment)
+    }
+
+    /// Adds a segment that is not above the receive window.
+    #[inline]
+    fn take(&mut self, segment: &Segment) -> u32 {
         let start = segment.payload_start();
         // A pure ACK before any data need not be where the stream begins.
         if segment.is_numbered() {
             match self.nxt {
                 None => self.beginning.send(segment),
-                Some(nxt) if segment.start > nxt => self.leave_gap(segment),
+                Some(nxt) if segment.start != nxt => self.take_elsewhere(nxt, segment),
                 Some(_) => {}
             }
             self.nxt = self.nxt.max(Some(segment.end()));
         }
-        // A keep-alive of an end that has sent no data (RFC 9293, section 3.8.4).
-        if self.beginning.is_syn(start) && !self.copies.has_any() {
+        // A keep-alive of an end that has sent no data (RFC 9293, section 3.8.4), or a segment of an earlier
+        // connection.
+        if (self.beginning.is_syn(start) && !self.copies.has_any())
+            || self.beginning.is_after(start)
+        {
             return 0;
         }
         self.copies
@@ -42,9 +71,11 @@ impl Coverage {
     }
 
     #[cold]
-    fn leave_gap(&mut self, segment: &Segment) {
+    fn take_elsewhere(&mut self, nxt: StreamOffset, segment: &Segment) {
         self.beginning.leave_gap(segment);
-        if let Some(fin) = segment.fin() {
+        if segment.start > nxt
+            && let Some(fin) = segment.fin()
+        {
             self.fin = Some(fin);
         }
     }
@@ -52,12 +83,20 @@ impl Coverage {
     /// Adds an acknowledgment number from the other end, and its segment.
     #[inline]
     pub fn acknowledge(&mut self, ack: StreamOffset, segment: &Segment) {
+        self.acceptance.advertise(segment);
         self.beginning.acknowledge(ack, segment, &self.copies);
         self.una = self.una.max(Some(ack));
     }
 
     /// The bytes that the capture missed.
     pub fn missed(&self) -> Holes {
+        let confirmed = |nxt| self.acceptance.acknowledged(nxt, self.una);
+        if let Some(aside) = self.nxt.and_then(confirmed) {
+            let mut whole = self.clone();
+            whole.acceptance = Acceptance::default();
+            whole.take(aside);
+            return whole.missed();
+        }
         match (self.nxt, self.una) {
             (Some(nxt), Some(una)) => missed(&self.copies, nxt, self.fin, una, self.beginning),
             _ => Holes::default(),
@@ -80,7 +119,7 @@ pub(crate) fn missed(
         return Holes::default();
     }
     // Without a SYN, captured data precedes the beginning, and `holes_below` ignores it.
-    let first_byte = beginning.0.map(|from| from.plus(1));
+    let first_byte = beginning.from.map(|from| from.plus(1));
     let mut holes = copies.holes_below(una, first_byte);
     if let (Some(end), Some(fin)) = (copies.end().or(first_byte), fin)
         && end < fin.min(una)
@@ -91,7 +130,7 @@ pub(crate) fn missed(
     if nxt < una {
         holes.certain.push((nxt, una));
     }
-    let may_be_before = |hole: &Hole| beginning.0.is_none_or(|from| hole.0 < from);
+    let may_be_before = |hole: &Hole| beginning.from.is_none_or(|from| hole.0 < from);
     let certain = holes.certain.partition_point(may_be_before);
     let certain = holes.certain.split_off(certain);
     holes.possible = std::mem::replace(&mut holes.certain, certain);
@@ -108,7 +147,11 @@ pub(crate) fn missed(
 /// A receiver without SACK reports nothing, and a capture may cut the blocks off. Then the captured data
 /// can be a retransmission only if at least [`RUN_BYTES`] in a row were lost.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Beginning(Option<StreamOffset>);
+pub(crate) struct Beginning {
+    from: Option<StreamOffset>,
+    /// True if the offset is that of a SYN.
+    is_syn: bool,
+}
 
 /// Number of captured bytes in a row before an ACK: with segments of 1448 bytes, 45 of them. The longest
 /// run of lost data in 19 captures with full queues and random losses has 17 packets.
@@ -117,10 +160,11 @@ const RUN_BYTES: i64 = 65_536;
 impl Beginning {
     /// Adds the first segment of the stream that takes a sequence number.
     pub(crate) fn send(&mut self, segment: &Segment) {
-        self.0 = segment.flags.syn().then_some(segment.start);
+        self.from = segment.flags.syn().then_some(segment.start);
+        self.is_syn = segment.flags.syn();
     }
 
-    /// Adds a segment that leaves a gap. The second SYN-ACK of a server that sends cookies has another
+    /// Adds a segment that does not continue the stream. The second SYN-ACK of a server that sends cookies has another
     /// initial sequence number (RFC 4987, section 3.6).
     pub(crate) fn leave_gap(&mut self, segment: &Segment) {
         if segment.flags.syn() {
@@ -131,12 +175,17 @@ impl Beginning {
     /// True if the stream's SYN was captured and has this sequence number, the only one below the first
     /// byte.
     pub(crate) fn is_syn(self, start: StreamOffset) -> bool {
-        self.0 == Some(start)
+        self.from == Some(start)
+    }
+
+    /// True if a segment that starts here precedes the stream's SYN: it is of an earlier connection.
+    pub(crate) fn is_after(self, start: StreamOffset) -> bool {
+        self.is_syn && Some(start) < self.from
     }
 
     /// True if the capture of the stream is known to begin at some byte.
     pub(crate) fn is_known(self) -> bool {
-        self.0.is_some()
+        self.from.is_some()
     }
 
     /// Adds an acknowledgment number from the other end, and its segment.
@@ -147,11 +196,11 @@ impl Beginning {
         segment: &Segment,
         copies: &FirstCopies,
     ) {
-        if self.0.is_none()
+        if self.from.is_none()
             && segment.sack_block_count() == 0
             && copies.has_run_before(ack, RUN_BYTES)
         {
-            self.0 = Some(ack);
+            self.from = Some(ack);
         }
     }
 }
@@ -263,5 +312,25 @@ mod tests {
             1.030 > . 101 ack 7788
         ";
         assert_eq!(missed_in(Direction::Reverse, cookies), 0);
+    }
+
+    #[test]
+    fn segment_outside_the_window_hides_no_missed_data() {
+        let windowed = |data: &str| {
+            missed(&format!(
+                "
+                0.00 > S 0 wscale 0
+                0.04 < S. 0 ack 1 win 8000 wscale 0
+                0.10 > 1:1001(1000) ack 1
+                {data}
+            "
+            ))
+        };
+        let forged = "0.11 > 30001:31001(1000) ack 1\n";
+        let gap = "0.12 > 2001:3001(1000) ack 1\n0.16 < . 1 ack 3001";
+        assert_eq!(windowed(&format!("{forged}{gap}")), 1000);
+        assert_eq!(windowed(&format!("{forged}0.2 < . 1 ack 31001")), 29_000);
+        let continued = "0.12 > 31001:32001(1000) ack 1\n0.2 < . 1 ack 32001";
+        assert_eq!(windowed(&format!("{forged}{continued}")), 29_000);
     }
 }

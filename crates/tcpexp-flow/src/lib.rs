@@ -21,6 +21,7 @@
 //! # Ok::<(), tcpexp_wire::Skipped>(())
 //! ```
 
+mod acceptance;
 mod alpha;
 mod cause;
 mod classify;

@@ -30,8 +30,12 @@ impl Classifier {
     #[inline]
     pub fn acknowledge(&mut self, segment: &Segment) -> bool {
         let Some(ack) = segment.ack.filter(|_| !segment.flags.rst()) else {
+            if segment.flags.syn() {
+                self.acceptance.advertise(segment);
+            }
             return false;
         };
+        self.acceptance.advertise(segment);
         let is_selective = segment.sack_block_count() > 0;
         let mut is_duplicate = false;
         self.beginning.acknowledge(ack, segment, &self.copies);

@@ -1,5 +1,6 @@
 //! Classes of the segments of short scripts.
 
+mod acceptance;
 mod causes;
 mod copies;
 mod opening;

@@ -100,6 +100,9 @@ impl Connection {
             may_probe: handshake.agreed(|offer| offer.sack_permitted) != Some(false),
             ..PathTimes::default()
         });
+        if segment.flags.fin() && !half.is_outside(segment) {
+            closing.finish(direction);
+        }
         // A closed connection stays for late segments, but most of its memory can be released.
         if self.closing.is_closed() {
             self.halves.iter_mut().for_each(Half::shrink);
@@ -111,6 +114,11 @@ impl Connection {
         let vantage = self.vantage();
         let quic = self.quic(flow);
         let ecn = self.handshake.ecn.mode();
+        for direction in Direction::BOTH {
+            if self.halves[direction.index()].has_late_fin() {
+                self.closing.finish(direction);
+            }
+        }
         let mut of = |direction: Direction| {
             let half = &mut self.halves[direction.index()];
             let known = Known {

@@ -75,14 +75,12 @@ pub(super) struct Closing {
 }
 
 impl Closing {
+    /// Processes a segment, except its FIN: that of a segment outside the receive window finishes nothing.
     #[inline]
     pub(super) fn observe(&mut self, segment: &Segment) {
         let direction = segment.seen.direction;
         self.is_asked |= segment.flags.syn();
         self.is_answered |= segment.ack.is_some();
-        if segment.flags.fin() {
-            self.finished[direction.index()] = true;
-        }
         if let Some(reset) = &mut self.reset
             && reset.is_refuted_by(segment)
         {
@@ -95,6 +93,12 @@ impl Closing {
                 then_sent: None,
             });
         }
+    }
+
+    /// Processes the FIN of an end.
+    #[cold]
+    pub(super) fn finish(&mut self, direction: Direction) {
+        self.finished[direction.index()] = true;
     }
 
     /// True if both ends sent a FIN, or one end sent a RST.

@@ -99,8 +99,11 @@ impl Half {
         let (class, fresh_bytes) = self
             .classifier
             .segment(segment, || with_timer(timer, path()));
-        if fresh_bytes < seen.payload_bytes {
-            self.rare().repeated_bytes += u64::from(seen.payload_bytes - fresh_bytes);
+        if fresh_bytes != seen.payload_bytes {
+            // The fresh bytes of an earlier segment counted as repeated until now.
+            let rare = self.rare();
+            rare.repeated_bytes += u64::from(seen.payload_bytes);
+            rare.repeated_bytes -= u64::from(fresh_bytes);
         }
         match class {
             Class::Empty => {}
@@ -176,6 +179,22 @@ impl Half {
     /// DCTCP's estimate α; `None` if unknown.
     pub(super) fn alpha(&self) -> Option<f64> {
         self.rare.as_ref()?.feedback.as_ref()?.alpha()
+    }
+
+    /// Number of payload bytes captured more than once.
+    pub(super) fn repeated_bytes(&self) -> u64 {
+        let repeated = self.rare.as_ref().map_or(0, |rare| rare.repeated_bytes);
+        repeated - u64::from(self.classifier.confirmed_bytes())
+    }
+
+    /// True if this direction's latest segment is outside the receive window.
+    pub(super) fn is_outside(&self, segment: &Segment) -> bool {
+        self.classifier.is_outside(segment)
+    }
+
+    /// See [`Classifier::has_late_fin`].
+    pub(super) fn has_late_fin(&self) -> bool {
+        self.classifier.has_late_fin()
     }
 
     /// The bytes that the capture missed.

@@ -180,7 +180,7 @@ impl DirectionSummary {
             wire_bytes,
             ip_bytes,
             payload_bytes,
-            unique_bytes: payload_bytes - count(|rare| rare.repeated_bytes),
+            unique_bytes: payload_bytes - half.repeated_bytes(),
             missed: half.missed(),
             data_packets,
             span: half.counts.span(),

@@ -184,6 +184,29 @@ fn ending_is_determined_by_fin_and_rst() {
 }
 
 #[test]
+fn fin_outside_the_window_closes_nothing() {
+    let ending = |text: &str| connections(text)[0].ending.name();
+    let handshake = "
+        0.000 > S wscale 0
+        0.040 < S. win 8000 wscale 0
+        0.040 > .
+    ";
+    let forged = "0.1 > F 300000 ack 1\n0.14 < . 1 ack 1 win 8000\n";
+    let later = "0.2 > 1:101(100) ack 1\n0.24 < . 1 ack 101 win 8000\n";
+    assert_eq!(ending(&format!("{handshake}{forged}{later}")), "open");
+    let fin = "0.3 > F 101 ack 1";
+    assert_eq!(
+        ending(&format!("{handshake}{forged}{later}{fin}")),
+        "half_closed_by_initiator"
+    );
+    // The capture missed the data before it.
+    assert_eq!(
+        ending(&format!("{handshake}{forged}0.15 < . 1 ack 300001")),
+        "half_closed_by_initiator"
+    );
+}
+
+#[test]
 fn ignored_rst_does_not_end_a_connection() {
     let ending = |text: &str| {
         connections(&format!("{AT_INITIATOR}{text}"))[0]

@@ -216,3 +216,23 @@ fn text_of_a_rst_is_not_data() {
     );
     assert_snapshot!(counts, @"5 sent, 3 with data, 2017 bytes, 2000 unique, RTT 40 ms..40 ms");
 }
+
+#[test]
+fn bytes_outside_the_window_are_unique_only_if_acknowledged() {
+    let unique = |data: &str| {
+        let text = format!(
+            "
+            0.00 > S wscale 0
+            0.04 < S. win 8000 wscale 0
+            0.04 > .
+            0.1 > 1:1001(1000) ack 1
+            0.11 > 300001:300101(100) ack 1
+            {data}
+        "
+        );
+        connections(&text)[0].directions[0].unique_bytes
+    };
+    assert_eq!(unique("0.12 < . 1 ack 1001"), 1000);
+    assert_eq!(unique("0.12 < . 1 ack 300101"), 1100);
+    assert_eq!(unique("0.12 > 300101:300201(100) ack 1"), 1200);
+}
