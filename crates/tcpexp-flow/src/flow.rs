@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{Packet, SeqNum, Tcp, TcpFlags};
 
-use crate::{Direction, End, FlowId, FlowKey, StreamOffset};
+use crate::{AfterReset, Direction, End, FlowId, FlowKey, StreamOffset};
 
 /// Upper bound on the sequence numbers that a SYN takes: its own and the data of one IP packet.
 const MAX_SYN_BYTES: u32 = 1 << 16;
@@ -77,7 +77,8 @@ pub struct Flow {
     /// ends exchanged the connection ID in encrypted packets.
     pub continues: Option<FlowId>,
     pub(crate) streams: [Stream; 2],
-    pub(crate) reset: bool,
+    /// The end that sent a RST, until the connection is seen to go on.
+    pub(crate) reset: Option<(End, AfterReset)>,
     pub(crate) shed: bool,
 }
 
@@ -120,15 +121,32 @@ impl Flow {
         self.streams[sender as usize].isn
     }
 
-    /// True if both ends sent a FIN, or either sent a RST.
+    /// True if both ends sent a FIN, or either sent a RST that ended the connection.
     pub fn is_closed(&self) -> bool {
-        self.reset || self.streams.iter().all(|stream| stream.finished)
+        self.reset.is_some() || self.streams.iter().all(|stream| stream.finished)
     }
 
     /// True if the flow ended early, because too many were alive: its later packets are in another
     /// flow.
     pub fn was_shed(&self) -> bool {
         self.shed
+    }
+
+    /// Processes a RST, or a segment after a RST.
+    #[cold]
+    pub(crate) fn after_reset(&mut self, sender: End, tcp: &Numbers, start: StreamOffset) {
+        if tcp.flags.rst() {
+            self.reset.get_or_insert((sender, AfterReset::default()));
+            return;
+        }
+        let acked = &self.streams[sender.opposite() as usize];
+        let ack = tcp.flags.ack().then(|| acked.place(tcp.ack));
+        let is_numbered = tcp.payload_bytes > 0 || tcp.flags.syn() || tcp.flags.fin();
+        let start = is_numbered.then_some(start);
+        self.reset = self.reset.and_then(|(by, mut after)| {
+            let is_refuted = after.is_refuted_by(sender == by, start, ack);
+            (!is_refuted).then_some((by, after))
+        });
     }
 
     /// True if at most one end has sent.

@@ -22,6 +22,7 @@
 //! ```
 
 mod acceptance;
+mod after_reset;
 mod alpha;
 mod cause;
 mod classify;
@@ -52,6 +53,7 @@ mod laws;
 #[cfg(test)]
 mod trace;
 
+pub use after_reset::AfterReset;
 pub use cause::{
     LossRecoveryKind, MAX_ANSWER_DELAY, PathTimes, RetransmissionCause, RetransmissionEvidence,
     SHORTEST_TIMEOUT, may_be_probe_after,

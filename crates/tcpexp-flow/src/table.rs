@@ -195,12 +195,15 @@ impl FlowTable {
         // Packets may be slightly out of order in the capture.
         flow.last_seen = flow.last_seen.max(at);
         let start = numbers.map(|tcp| {
-            flow.reset |= tcp.flags.rst();
             // A forged RST must not move the stream of the other end.
             if tcp.flags.ack() && !tcp.flags.rst() {
                 flow.streams[sender.opposite() as usize].acknowledge(tcp.ack);
             }
-            flow.streams[sender as usize].advance(&tcp)
+            let start = flow.streams[sender as usize].advance(&tcp);
+            if tcp.flags.rst() || flow.reset.is_some() {
+                flow.after_reset(sender, &tcp, start);
+            }
+            start
         });
         Tracked {
             flow: flow.id,
@@ -306,6 +309,13 @@ mod tests {
         assert!(is_over_after(&fins, 2, 61, ". 102 ack 202"));
         let reset = format!("{SHAKE}\n2.0 < R. 201 ack 101");
         assert!(is_over_after(&reset, 2, 61, ". 102 ack 202"));
+        let ignored = "\n2.1 > 101:111(10) ack 201\n2.2 < . 201 ack 111";
+        assert!(!is_over_after(
+            &format!("{reset}{ignored}"),
+            2,
+            3600,
+            ". 111 ack 201"
+        ));
         let half_closed = format!("{SHAKE}\n2.0 > F 101 ack 201");
         assert!(!is_over_after(&half_closed, 2, 3600, ". 102 ack 202"));
     }

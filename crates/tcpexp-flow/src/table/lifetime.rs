@@ -103,7 +103,7 @@ impl FlowTable {
             last_seen: at,
             continues: None,
             streams: [Stream::default(); 2],
-            reset: false,
+            reset: None,
             shed: false,
         };
         self.next_id = FlowId(self.next_id.0.wrapping_add(1));

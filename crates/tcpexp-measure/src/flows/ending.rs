@@ -1,6 +1,6 @@
 //! The end of a flow.
 
-use tcpexp_flow::{Direction, Segment, StreamOffset};
+use tcpexp_flow::{AfterReset, Direction, Segment};
 
 /// How a flow ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,29 +37,16 @@ impl Ending {
 #[derive(Clone, Copy, Debug)]
 struct Reset {
     by: Direction,
-    /// Start of the first segment with a sequence number that the other end sent after the RST.
-    then_sent: Option<StreamOffset>,
+    after: AfterReset,
 }
 
 impl Reset {
     /// Processes a later segment; returns true if it shows that the RST ended nothing.
-    ///
-    /// An end ignores a RST that is not at `RCV.NXT`, as that of an attacker or of an earlier connection
-    /// (RFC 5961, section 3.2; RFC 9293, figures 9 and 10), and a host that has reset a connection
-    /// acknowledges nothing more.
     #[cold]
     fn is_refuted_by(&mut self, segment: &Segment) -> bool {
-        if segment.flags.rst() {
-            return false;
-        }
-        if segment.seen.direction == self.by {
-            let ack = segment.ack.zip(self.then_sent);
-            return ack.is_some_and(|(ack, start)| ack > start);
-        }
-        if self.then_sent.is_none() && segment.is_numbered() {
-            self.then_sent = Some(segment.start);
-        }
-        false
+        let is_own = segment.seen.direction == self.by;
+        let start = segment.is_numbered().then_some(segment.start);
+        !segment.flags.rst() && self.after.is_refuted_by(is_own, start, segment.ack)
     }
 }
 
@@ -90,7 +77,7 @@ impl Closing {
         if segment.flags.rst() && self.finished != [true; 2] && self.reset.is_none() {
             self.reset = Some(Reset {
                 by: direction,
-                then_sent: None,
+                after: AfterReset::default(),
             });
         }
     }

@@ -220,6 +220,13 @@ fn ignored_rst_does_not_end_a_connection() {
         ending(&format!("{forged}0.15 < . 1 ack 101\n{closing}")),
         "closed"
     );
+    // The end that seems to have sent the RST sends on.
+    let forged_of_sender = "0.1 > R 9000000\n0.11 > 1:101(100) ack 1\n0.15 < . 1 ack 101\n";
+    assert_eq!(ending(forged_of_sender), "reset_by_initiator");
+    assert_eq!(
+        ending(&format!("{forged_of_sender}0.16 > 101:201(100) ack 1")),
+        "open"
+    );
     // Data on its way to a host that has reset the connection.
     assert_eq!(ending(forged), "reset_by_responder");
     assert_eq!(
