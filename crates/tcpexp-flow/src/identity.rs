@@ -97,6 +97,12 @@ impl Identity {
             && segment.timestamps.map(|(tsval, _)| tsval) == self.tsval
     }
 
+    /// True if the Identification of `segment` is that of the last recorded segment, and counts up: no other
+    /// packet has it until the counter wraps.
+    pub(crate) fn is_same_count(&self, segment: &Segment) -> bool {
+        self.is_counter() && self.is_of(segment)
+    }
+
     /// True if the sender's counters show that `segment` was sent after the last recorded segment.
     pub(crate) fn is_later(&self, segment: &Segment) -> bool {
         self.by_ip_id(segment) == SendOrder::Later || self.by_timestamp(segment) == SendOrder::Later
@@ -113,10 +119,13 @@ impl Identity {
         self.hops.is_past_router(segment.seen.ttl) && !self.is_later(segment)
     }
 
+    fn is_counter(&self) -> bool {
+        self.steps > self.missteps.saturating_mul(STEPS_PER_MISSTEP)
+    }
+
     fn by_ip_id(&self, segment: &Segment) -> SendOrder {
-        let is_counter = self.steps > self.missteps.saturating_mul(STEPS_PER_MISSTEP);
         match (segment.seen.ip_id, self.ip_id) {
-            (Some(id), Some(furthest)) if is_counter && id != furthest => {
+            (Some(id), Some(furthest)) if self.is_counter() && id != furthest => {
                 let ahead = id.wrapping_sub(furthest).cast_signed();
                 if ahead < 0 {
                     SendOrder::Earlier

@@ -163,6 +163,9 @@ impl Classifier {
     }
 
     fn is_copy(&self, sent: Sent, segment: &Segment) -> bool {
+        if sent.latest.has_range_of(segment) && self.identity.is_same_count(segment) {
+            return true;
+        }
         // A copy has the same Identification; another segment with the same start has a different one.
         sent.latest.start == segment.start
             && segment.seen.at - sent.latest.at < COPY_DELAY

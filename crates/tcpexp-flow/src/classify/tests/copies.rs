@@ -123,3 +123,30 @@ fn packets_of_a_router_count_once_if_its_queue_separates_their_records() {
     0.310 > Copy
     ");
 }
+
+#[test]
+fn late_copy_has_the_identification_of_the_latest_packet() {
+    let repeated = |id: u32| {
+        classes(&format!(
+            "
+            0.000 > 1:1001(1000) id 7 ts 10 1
+            0.001 > 1001:2001(1000) id 8 ts 11 1
+            0.040 < ack 2001
+            0.050 > 2001:3001(1000) id 9 ts 60 1
+            0.300 > 2001:3001(1000) id {id} ts 60 1
+        "
+        ))
+    };
+    assert_snapshot!(repeated(9), @r"
+    0.000 > New
+    0.001 > New
+    0.050 > New
+    0.300 > Copy
+    ");
+    assert_snapshot!(repeated(10), @r"
+    0.000 > New
+    0.001 > New
+    0.050 > New
+    0.300 > sent Later by Bytes, TailLossProbe
+    ");
+}
