@@ -103,6 +103,13 @@ impl Identity {
         self.is_counter() && self.is_of(segment)
     }
 
+    /// Number of packets that the sender sent after `segment` and before the last recorded segment, at most:
+    /// other connections may share the counter. Valid only if the Identification shows that it was sent earlier.
+    pub(crate) fn ids_behind(&self, segment: &Segment) -> i64 {
+        let ids = self.ip_id.zip(segment.seen.ip_id);
+        ids.map_or(0, |(furthest, id)| furthest.wrapping_sub(id).into())
+    }
+
     /// True if the sender's counters show that `segment` was sent after the last recorded segment.
     pub(crate) fn is_later(&self, segment: &Segment) -> bool {
         self.by_ip_id(segment) == SendOrder::Later || self.by_timestamp(segment) == SendOrder::Later

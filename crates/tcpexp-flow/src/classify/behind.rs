@@ -17,6 +17,10 @@ pub(crate) const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
 /// take 12 µs.
 const BACK_TO_BACK: TimeDelta = TimeDelta::from_micros(10);
 
+/// Largest IP packet of common links (jumbo frames). Longer captured packets were cut into several after the
+/// capture, or joined before it, and took an Identification for each.
+const MAX_PACKET_BYTES: i64 = 9_000;
+
 /// A recovery: it lasts until all data sent before its start is acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
@@ -76,6 +80,16 @@ impl Classifier {
             return Class::Copy;
         }
         let (order, known_by) = match self.identity.out_of_order(segment) {
+            // A retransmission that newer data has overtaken.
+            (SendOrder::Earlier, OrderEvidence::IpId) if self.is_after_original(sent, segment) => {
+                let is_known = fresh_bytes < segment.seen.payload_bytes;
+                let known_by = if is_known {
+                    OrderEvidence::Bytes
+                } else {
+                    OrderEvidence::IpId
+                };
+                (SendOrder::Later, known_by)
+            }
             known @ (SendOrder::Earlier, _) if fresh_bytes == 0 && self.is_repaired(segment) => {
                 known
             }
@@ -235,6 +249,20 @@ impl Classifier {
         known.map_or((SendOrder::Unknown, OrderEvidence::Nothing), |order| {
             (order, OrderEvidence::Time)
         })
+    }
+
+    /// True if fewer packets were sent after `segment` than its original must have been sent before: all data
+    /// above it is newer than the original.
+    fn is_after_original(&self, sent: Sent, segment: &Segment) -> bool {
+        let packet_bytes = [
+            segment.numbers_taken(),
+            sent.latest.numbers,
+            sent.before.numbers,
+        ]
+        .into_iter()
+        .fold(MAX_PACKET_BYTES, |most, bytes| most.max(bytes.into()));
+        let data_bytes = sent.nxt.since(segment.end());
+        self.identity.ids_behind(segment) < data_bytes / packet_bytes
     }
 
     fn is_head(&self, segment: &Segment) -> bool {

@@ -197,3 +197,26 @@ fn original_that_arrives_after_its_retransmission_is_reordered() {
     0.090 > sent Earlier by Timestamp, FastRetransmit
     ");
 }
+
+#[test]
+fn retransmission_that_newer_data_overtakes_is_not_its_original() {
+    let overtaken = |first: &str, id: u32| {
+        let flight = (1..40)
+            .map(|n| {
+                let start = 1 + 1000 * n;
+                format!("0.0{n:02} > {start}:{}(1000) id {}\n", start + 1000, n + 1)
+            })
+            .collect::<Vec<_>>()
+            .concat();
+        let newer = "0.080 > 40001:41001(1000) id 42\n";
+        let again = format!("0.081 > 1:1001(1000) id {id}");
+        let all = classes(&format!("0.000 > {first} id 1\n{flight}{newer}{again}"));
+        all.lines().last().unwrap_or_default().to_owned()
+    };
+    let original = "1:1001(1000)";
+    assert_snapshot!(overtaken(original, 41), @"0.081 > sent Later by Bytes, ReorderingTimer");
+    assert_snapshot!(overtaken(original, 1), @"0.081 > Copy");
+    // The original was lost before the capture.
+    let lost = "4294967000:1(297)";
+    assert_snapshot!(overtaken(lost, 41), @"0.081 > sent Later by IpId, ReorderingTimer");
+}
