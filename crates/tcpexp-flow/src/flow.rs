@@ -92,6 +92,9 @@ pub(crate) struct Stream {
     furthest: Option<StreamOffset>,
     captured: bool,
     finished: bool,
+    /// One past the sequence numbers captured before a FIN that left a gap, and the number of the FIN. It is
+    /// not of the connection if the stream continues before it.
+    fin_ahead: Option<(StreamOffset, StreamOffset)>,
     /// IPv4 Identification of the latest SYN; 0 if it has none.
     syn_ip_id: u16,
 }
@@ -225,6 +228,29 @@ impl Stream {
             .is_some_and(|isn| (1..=MAX_SYN_BYTES).contains(&answer.ack.0.wrapping_sub(isn.0)))
     }
 
+    /// Processes a FIN, or a segment after a FIN that left a gap: a receiver drops a FIN outside its window (RFC
+    /// 9293, section 3.10.7.4), and this end sends on.
+    #[cold]
+    fn finish(&mut self, tcp: &Numbers, start: StreamOffset) {
+        let end = start.plus(tcp.payload_bytes);
+        if tcp.flags.fin() {
+            let nxt = self.furthest.filter(|nxt| self.captured && start > *nxt);
+            self.fin_ahead = nxt.map(|nxt| (nxt, end));
+            self.finished = true;
+        } else if let Some((nxt, fin)) = self.fin_ahead
+            && tcp.payload_bytes > 0
+        {
+            if end == fin {
+                // The path reordered the FIN and the data before it.
+                self.fin_ahead = None;
+                self.finished = true;
+            } else if start == nxt {
+                self.fin_ahead = Some((end, fin));
+                self.finished = false;
+            }
+        }
+    }
+
     /// Processes a segment; returns the offset of its first byte.
     #[inline]
     pub(crate) fn advance(&mut self, tcp: &Numbers) -> StreamOffset {
@@ -238,7 +264,9 @@ impl Stream {
             self.isn = Some(tcp.seq);
             self.syn_ip_id = tcp.ip_id;
         }
-        self.finished |= flags.fin();
+        if flags.fin() || self.fin_ahead.is_some() {
+            self.finish(tcp, start);
+        }
         // SYN and FIN take one sequence number each (RFC 9293, section 3.4).
         let numbered = u32::from(flags.syn()) + u32::from(flags.fin());
         let end = start.plus(tcp.payload_bytes).plus(numbered);

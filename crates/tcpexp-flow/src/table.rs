@@ -317,6 +317,13 @@ mod tests {
             ". 111 ack 201"
         ));
         let half_closed = format!("{SHAKE}\n2.0 > F 101 ack 201");
+        let forged = format!("{SHAKE}\n1.0 > F 90101 ack 201\n1.1 < F 201 ack 101");
+        assert!(is_over_after(&forged, 2, 61, ". 102 ack 202"));
+        let goes_on = format!("{forged}\n1.2 > 101:111(10) ack 202");
+        assert!(!is_over_after(&goes_on, 2, 3600, ". 111 ack 202"));
+        let reordered =
+            format!("{SHAKE}\n1.0 > F 111 ack 201\n1.1 < F 201 ack 101\n1.2 > 101:111(10)");
+        assert!(is_over_after(&reordered, 2, 62, ". 112 ack 202"));
         assert!(!is_over_after(&half_closed, 2, 3600, ". 102 ack 202"));
     }
 
