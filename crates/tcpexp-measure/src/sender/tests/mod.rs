@@ -139,7 +139,7 @@ fn window_equals_the_pipe_while_acks_release_data() {
     988+4940 pipe 5 cwnd 10 application_limited slow_start
     1976+4940 pipe 5 cwnd 10 application_limited slow_start
     2964+4940 pipe 5 cwnd 5 filled slow_start
-    3952+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    3952+4940 pipe 5 cwnd 5 filled slow_start
     ");
 }
 

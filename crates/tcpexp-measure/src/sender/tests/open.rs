@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A sender whose window stays at five segments. It has sent all data before 10870, and all before
-/// 5930 is acknowledged.
+/// A sender whose window stays at five segments. It has sent all data before 13833, and all before
+/// 8893 is acknowledged.
 const FIVE_SEGMENTS: &str = "
     0.041000 > 1:989(988) ts 41 900
     0.041001 > 989:1977(988) ts 41 900
@@ -22,6 +22,12 @@ const FIVE_SEGMENTS: &str = "
     0.122010 > 8893:9881(988) ts 122 981
     0.123000 < ack 5929 ts 982 82
     0.123010 > 9881:10869(988) ts 123 982
+    0.124000 < ack 6917 ts 983 83
+    0.124010 > 10869:11857(988) ts 124 983
+    0.125000 < ack 7905 ts 984 84
+    0.125010 > 11857:12845(988) ts 125 984
+    0.163000 < ack 8893 ts 1022 122
+    0.163010 > 12845:13833(988) ts 163 1022
 ";
 
 /// The rows that `rest` adds to those of [`FIVE_SEGMENTS`].
@@ -39,8 +45,11 @@ fn window_of_five_segments_is_filled() {
     988+4940 pipe 5 cwnd 10 application_limited slow_start
     1976+4940 pipe 5 cwnd 10 application_limited slow_start
     2964+4940 pipe 5 cwnd 5 filled slow_start
-    3952+4940 pipe 5 cwnd 5 filled congestion_avoidance
-    4940+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    3952+4940 pipe 5 cwnd 5 filled slow_start
+    4940+4940 pipe 5 cwnd 5 filled slow_start
+    5928+4940 pipe 5 cwnd 5 filled slow_start
+    6916+4940 pipe 5 cwnd 5 filled slow_start
+    7904+4940 pipe 5 cwnd 5 filled congestion_avoidance
     ");
 }
 
@@ -48,25 +57,25 @@ fn window_of_five_segments_is_filled() {
 fn tail_loss_probe_of_new_data_does_not_raise_the_window() {
     let rows = rows_after_five_segments(
         "
-        0.215000 > 10869:11857(988) ts 215 982
-        0.256000 < ack 5929 sack 10869:11857 ts 1115 215
+        0.255000 > 13833:14821(988) ts 255 1022
+        0.296000 < ack 8893 sack 13833:14821 ts 1155 255
         ",
     );
-    assert_snapshot!(rows, @"5928+5928 pipe 6 cwnd 5 filled congestion_avoidance");
+    assert_snapshot!(rows, @"8892+5928 pipe 6 cwnd 5 filled congestion_avoidance");
 }
 
 #[test]
 fn last_data_of_the_application_does_not_lower_the_window() {
     let rows = rows_after_five_segments(
         "
-        0.124000 < ack 7905 ts 983 83
-        0.124010 > 10869:10900(31) ts 124 983
-        0.165000 < ack 10900 ts 1024 124
+        0.164000 < ack 10869 ts 1023 123
+        0.164010 > 13833:13864(31) ts 164 1023
+        0.205000 < ack 13864 ts 1064 164
         ",
     );
     assert_snapshot!(rows, @r"
-    5928+4940 pipe 5 cwnd 5 filled congestion_avoidance
-    7904+2995 pipe 4 cwnd 5 application_limited congestion_avoidance
+    8892+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    10868+2995 pipe 4 cwnd 5 application_limited congestion_avoidance
     ");
 }
 
@@ -226,4 +235,35 @@ fn end_of_a_write_in_full_segments_lowers_no_window_in_slow_start() {
     5000+12000 pipe 12 cwnd 15 application_limited slow_start
     6000+11000 pipe 11 cwnd 16 application_limited slow_start
     ");
+}
+
+/// Ten segments, and `acks` ACKs of a segment each, which release two: the window doubles in a round
+/// trip. The slow link makes the round trip three times as long as that of the handshake.
+fn slow_start_into_a_queue(acks: u32) -> String {
+    let segment = |at: u32, number: u32| {
+        let (from, to) = (1 + number * 988, 1 + (number + 1) * 988);
+        format!("0.{at:06} > {from}:{to}(988) ts 41 900\n")
+    };
+    let mut text = HANDSHAKE.to_owned();
+    for number in 0..10 {
+        text += &segment(41_000 + number, number);
+    }
+    for ack in 1..=acks {
+        let at = 69_000 + 12_000 * ack;
+        text += &format!("0.{at:06} < ack {} ts 940 41\n", 1 + ack * 988);
+        text += &segment(at + 10, 8 + 2 * ack);
+        text += &segment(at + 11, 9 + 2 * ack);
+    }
+    text
+}
+
+#[test]
+fn slow_start_goes_on_while_each_round_trip_doubles_the_window() {
+    let rows = replay(&slow_start_into_a_queue(70));
+    assert!(!rows.contains("congestion_avoidance"), "{rows}");
+    let last = rows.lines().last().unwrap();
+    assert!(
+        last.ends_with("pipe 79 cwnd 79 filled slow_start"),
+        "{last}"
+    );
 }

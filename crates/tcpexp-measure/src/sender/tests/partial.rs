@@ -29,7 +29,7 @@ fn window_is_unknown_until_captured_data_is_acknowledged() {
     1000+3000 pipe 3 cwnd 3 filled -
     2000+3000 pipe 3 cwnd 3 filled -
     3000+3000 pipe 3 cwnd 3 filled -
-    4000+3000 pipe 3 cwnd 3 filled -
+    4000+3000 pipe 3 cwnd 3 filled congestion_avoidance
     ");
 }
 

@@ -1,6 +1,7 @@
 //! The congestion window: observed where the sender fills it, replayed where it does not.
 
 mod replay;
+mod round;
 
 use std::collections::VecDeque;
 
@@ -14,6 +15,7 @@ use super::reduction::MIN_THRESHOLD;
 use super::sample::CwndSource;
 use super::undecided::Reduced;
 use replay::Usage;
+use round::{Growth, Rounds};
 
 /// Number of latest ACKs that decide whether the sender fills its window. Chosen on captures whose
 /// senders' kernels logged cwnd.
@@ -86,12 +88,14 @@ pub(super) struct Window {
     /// True if the sender sends several segments at a time (TSO or GSO), so it does not always fill
     /// the window.
     is_bursty: bool,
-    /// Estimates of the last round trip, to detect the end of slow start.
-    round: VecDeque<(Timestamp, u32)>,
+    /// The growth in the last round trip, which shows the end of slow start.
+    rounds: Rounds,
     pub(super) is_filled: bool,
     start: Beginning,
     /// The replay's threshold while the real one is unknown, because it was set before the capture began.
     assumed_ssthresh: Option<u32>,
+    /// The threshold, if it is only the window at which a round trip showed the end of slow start.
+    noticed_ssthresh: Option<u32>,
     /// True if nothing has shown the window since a reduction of unknown size.
     is_hidden: bool,
 }
@@ -119,10 +123,11 @@ impl Window {
             judged: VecDeque::with_capacity(JUDGED + 1),
             answered: None,
             is_bursty,
-            round: VecDeque::new(),
+            rounds: Rounds::default(),
             is_filled: false,
             start: Beginning::Seen,
             assumed_ssthresh: None,
+            noticed_ssthresh: None,
             is_hidden: false,
         }
     }
@@ -168,7 +173,7 @@ impl Window {
             // The receiver's window holds the sender back, so this ACK counts as unfilled.
             self.judge(now);
             self.cover(now);
-            self.increase.pause();
+            self.pause();
             return CwndEstimate::Sure(self.cwnd, CwndSource::ReceiverLimited);
         }
         if self.is_filling() && !now.reply.has_sent() {
@@ -190,7 +195,7 @@ impl Window {
         let is_drained = (now.is_drained || has_fallen) && now.pipe < self.cwnd;
         if !self.is_filling() || now.reply != Reply::AtOnce || is_drained {
             self.cover(now);
-            self.increase.pause();
+            self.pause();
             return CwndEstimate::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
         self.is_filled = true;
@@ -228,6 +233,12 @@ impl Window {
         self.judged.len() >= MIN_JUDGED && filled * 10 >= self.judged.len() * 7
     }
 
+    /// Interrupts what is measured while the sender fills its window.
+    fn pause(&mut self) {
+        self.increase.pause();
+        self.rounds.interrupt();
+    }
+
     /// Raises the window to the pipe: all data sent fits into the window.
     fn cover(&mut self, now: &AckContext) {
         if now.reply.has_sent() {
@@ -245,7 +256,7 @@ impl Window {
 
     /// Sets the window after a reduction without a loss.
     pub(super) fn reduced(&mut self, Reduced { cwnd, ssthresh }: Reduced) {
-        self.assumed_ssthresh = None;
+        self.forget_origin();
         self.is_hidden = false;
         self.cwnd = cwnd;
         self.ssthresh = Some(ssthresh);
@@ -256,23 +267,31 @@ impl Window {
     }
 
     /// Detects the end of slow start without a loss, at rising delay (`HyStart`, RFC 9406): a round
-    /// trip multiplies the window by less than 1.3.
+    /// trip grows the window too slowly. A later one that grows it as slow start does withdraws this.
     fn notice_slow_start_end(&mut self, now: &AckContext) {
-        let Some(srtt) = now.srtt else {
+        let Some(growth) = self.rounds.fill(now.una, now.nxt, self.cwnd) else {
             return;
         };
-        self.round.push_back((now.at, self.cwnd));
-        while self.round.len() > 1 && self.round[1].0 <= now.at - srtt {
-            self.round.pop_front();
-        }
-        let (since, before) = self.round[0];
-        let is_round = (now.at - since).as_nanos() * 10 >= srtt.as_nanos() * 9;
         let is_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
-        if is_slow_start && is_round && self.cwnd * 10 < before * 13 {
-            self.ssthresh = Some(self.cwnd);
-            // In the middle of a stream, slow start may have ended long before.
-            self.assumed_ssthresh = self.ssthresh.filter(|_| self.start != Beginning::Seen);
+        match growth {
+            Growth::Slow if is_slow_start => {
+                self.ssthresh = Some(self.cwnd);
+                self.noticed_ssthresh = self.ssthresh;
+                // In the middle of a stream, slow start may have ended long before.
+                self.assumed_ssthresh = self.ssthresh.filter(|_| self.start != Beginning::Seen);
+            }
+            Growth::Fast if self.ssthresh == self.noticed_ssthresh => {
+                self.ssthresh = None;
+                self.forget_origin();
+            }
+            Growth::Slow | Growth::Fast => {}
         }
+    }
+
+    /// The threshold has another origin from now on.
+    fn forget_origin(&mut self) {
+        self.assumed_ssthresh = None;
+        self.noticed_ssthresh = None;
     }
 
     /// Begins a recovery that sets `threshold`, if already known.
@@ -284,7 +303,7 @@ impl Window {
     /// Ends a recovery: the pipe is the reduced window.
     pub(super) fn settle(&mut self, pipe: u32) {
         self.start = Beginning::Seen;
-        self.assumed_ssthresh = None;
+        self.forget_origin();
         self.is_hidden = false;
         self.cwnd = pipe.max(MIN_THRESHOLD);
         self.ssthresh = Some(self.cwnd);
@@ -303,7 +322,7 @@ impl Window {
 
     /// Ends a recovery in which something other than the window limited the sender.
     pub(super) fn settle_unfilled(&mut self, threshold: u32) {
-        self.assumed_ssthresh = None;
+        self.forget_origin();
         self.is_hidden = false;
         self.cwnd = threshold.max(MIN_THRESHOLD);
         self.ssthresh = Some(self.cwnd);
@@ -325,6 +344,7 @@ impl Window {
         // As in `tcp_reno_undo_cwnd`, the window never falls when a reduction is undone.
         self.cwnd = self.cwnd.max(before.cwnd);
         self.ssthresh = before.ssthresh;
+        self.noticed_ssthresh = None;
         self.is_hidden = !before.is_known;
         self.forget();
     }
@@ -333,6 +353,6 @@ impl Window {
         self.increase.forget();
         self.judged.clear();
         self.answered = None;
-        self.round.clear();
+        self.rounds.interrupt();
     }
 }

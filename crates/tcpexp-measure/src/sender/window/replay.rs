@@ -42,15 +42,16 @@ impl Window {
 
     /// Grows the replica as the sender does when `delivered` segments are acknowledged.
     pub(in crate::sender) fn grow(&mut self, delivered: u32) {
-        // A window that is not used must not grow (RFC 7661).
-        if !self.is_limited() {
-            return;
-        }
         let mut counted = match self.profile.growth() {
             Growth::PerSegment => delivered,
             Growth::PerAck => 1,
             Growth::Bytes { most } => delivered.min(most),
         };
+        self.rounds.count(counted);
+        // A window that is not used must not grow (RFC 7661).
+        if !self.is_limited() {
+            return;
+        }
         let room = match self.ssthresh {
             None => u32::MAX,
             Some(ssthresh) => ssthresh.saturating_sub(self.cwnd),
