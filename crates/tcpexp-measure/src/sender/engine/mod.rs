@@ -182,8 +182,8 @@ impl<'a> Engine<'a> {
             let (last, in_flight) = (self.board.transmissions(), self.board.pipe());
             model.send(sent.at, bytes, last, in_flight, is_idle);
         }
-        self.exchange.send(sent.at);
         let sent_bytes = sent.end.since(sent.start);
+        self.exchange.send(sent.at, sent_bytes);
         self.exchange.is_drained = sent_bytes % i64::from(self.subject.side.smss_bytes.max(1)) != 0;
         self.note_limit();
         self.ticks.send(sent.at, sent.stamp);

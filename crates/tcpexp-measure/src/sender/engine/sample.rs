@@ -146,7 +146,7 @@ impl Engine<'_> {
         let Some(stream) = self.stream else {
             return;
         };
-        let is_closed = stream.is_closed(self.subject.side.smss_bytes);
+        let is_closed = self.is_held_by_receiver(&stream);
         let is_filled = self.window.is_filled || !self.state.is_open();
         let limit = match (is_closed, is_filled) {
             (true, _) => Some(Limit::ReceiverWindow),
@@ -154,6 +154,17 @@ impl Engine<'_> {
             (false, false) => None,
         };
         self.totals.limits.set(stream.una < stream.nxt, limit);
+    }
+
+    /// True if the receiver's window holds the sender back. A sender that sends several segments at once
+    /// waits until the window has room for as many; in a recovery, it sends segment by segment.
+    fn is_held_by_receiver(&self, stream: &Stream) -> bool {
+        let smss_bytes = self.subject.side.smss_bytes;
+        if self.state.is_open() {
+            stream.is_closed_for(self.exchange.awaited_bytes(smss_bytes))
+        } else {
+            stream.is_closed(smss_bytes)
+        }
     }
 
     pub(super) fn context(&self, acked: &Acked, stream: &Stream) -> AckContext {
@@ -165,7 +176,7 @@ impl Engine<'_> {
             outstanding: self.board.outstanding(),
             una: stream.una,
             nxt: stream.nxt,
-            is_closed: stream.is_closed(self.subject.side.smss_bytes),
+            is_closed: self.is_held_by_receiver(stream),
             reply: self.exchange.reply(at),
             is_drained: self.exchange.is_drained,
             has_probed: self.exchange.has_probed_anew,

@@ -9,6 +9,9 @@ use crate::sender::window::Reply;
 /// [`MAX_ANSWER_DELAY`] where the order of events is replayed from timestamps, whose ticks are 1 ms.
 const REPLAYED_ANSWER: TimeDelta = TimeDelta::from_millis(3);
 
+/// A sender sends what fits once the room holds a super-packet of this size (`GSO_LEGACY_MAX_SIZE`).
+const MOST_AWAITED_BYTES: i64 = 1 << 16;
+
 /// Source of the order of events at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sender) enum Order {
@@ -123,8 +126,12 @@ impl Stream {
 
     /// True if the receiver's window has no room for a segment of `smss_bytes`.
     pub(super) fn is_closed(&self, smss_bytes: u32) -> bool {
-        self.usable_bytes()
-            .is_some_and(|usable| usable < i64::from(smss_bytes))
+        self.is_closed_for(i64::from(smss_bytes))
+    }
+
+    /// True if the receiver's window has no room for `bytes`.
+    pub(super) fn is_closed_for(&self, bytes: i64) -> bool {
+        self.usable_bytes().is_some_and(|usable| usable < bytes)
     }
 }
 
@@ -145,6 +152,8 @@ pub(super) struct Exchange {
     pub(super) is_drained: bool,
     /// True if a tail loss probe of new data was sent since the latest ACK.
     pub(super) has_probed_anew: bool,
+    /// Bytes that the sender sent at once in its latest answer to an ACK.
+    burst_bytes: i64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -166,10 +175,15 @@ impl Exchange {
             has_probed: false,
             is_drained: false,
             has_probed_anew: false,
+            burst_bytes: 0,
         }
     }
 
-    pub(super) fn send(&mut self, at: Timestamp) {
+    /// Records `bytes` of data that the sender sends.
+    pub(super) fn send(&mut self, at: Timestamp, bytes: i64) {
+        if self.reply == Reply::Nothing {
+            self.burst_bytes = 0;
+        }
         // The first transmission after an ACK decides; any later transmission may have another
         // cause.
         if self.reply == Reply::Nothing {
@@ -180,7 +194,20 @@ impl Exchange {
                 Reply::Otherwise
             };
         }
+        if self.reply == Reply::AtOnce {
+            self.burst_bytes += bytes;
+        }
         self.sent = Some(at);
+    }
+
+    /// Bytes for which a sender with more data waits: a segment of `smss_bytes`, or as many segments as
+    /// it sends at once (`tcp_tso_should_defer`).
+    pub(super) fn awaited_bytes(&self, smss_bytes: u32) -> i64 {
+        let smss_bytes = i64::from(smss_bytes);
+        if self.is_drained {
+            return smss_bytes;
+        }
+        self.burst_bytes.min(MOST_AWAITED_BYTES).max(smss_bytes)
     }
 
     pub(super) fn on_ack(&mut self, acked: &Acked) {

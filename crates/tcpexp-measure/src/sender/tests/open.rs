@@ -267,3 +267,39 @@ fn slow_start_goes_on_while_each_round_trip_doubles_the_window() {
         "{last}"
     );
 }
+
+/// The sender answers each ACK of two segments with two segments. Ten in flight leave room for less than
+/// two in the receiver's window.
+#[test]
+fn window_without_room_for_as_much_as_the_sender_sends_at_once_limits_it() {
+    let mut text = String::from(
+        "
+        0.000 > S 0 mss 1000 sackok wscale 0
+        0.040 < S. 0 ack 1 win 11900 mss 1000 sackok wscale 0
+        0.040 > . 1 ack 1
+        ",
+    );
+    let segment = |at: u32, number: u32| {
+        let (from, to) = (1 + number * 1_000, 1 + (number + 1) * 1_000);
+        format!("0.{at:06} > {from}:{to}(1000) ack 1\n")
+    };
+    for number in 0..10 {
+        text += &segment(50_000 + number, number);
+    }
+    for ack in 1..=8 {
+        let at = 90_000 + 8_000 * ack;
+        text += &format!("0.{at:06} < . 1 ack {} win 11900\n", 1 + 2_000 * ack);
+        text += &segment(at + 10, 8 + 2 * ack);
+        text += &segment(at + 11, 9 + 2 * ack);
+    }
+    assert_snapshot!(replay(&text), @r"
+    0+10000 pipe 10 cwnd 10 application_limited slow_start
+    2000+10000 pipe 10 cwnd 12 receiver_limited slow_start
+    4000+10000 pipe 10 cwnd 14 receiver_limited slow_start
+    6000+10000 pipe 10 cwnd 16 receiver_limited slow_start
+    8000+10000 pipe 10 cwnd 18 receiver_limited slow_start
+    10000+10000 pipe 10 cwnd 20 receiver_limited slow_start
+    12000+10000 pipe 10 cwnd 20 receiver_limited slow_start
+    14000+10000 pipe 10 cwnd 20 receiver_limited slow_start
+    ");
+}
