@@ -271,10 +271,10 @@ impl Over {
         } else {
             ", without SACK"
         };
-        format!(
-            "{place}; segments of {} bytes{sack}",
-            self.summary.smss_bytes
-        )
+        match self.summary.smss_bytes {
+            Some(bytes) => format!("{place}; segments of {bytes} bytes{sack}"),
+            None => format!("{place}; segments of unknown size{sack}"),
+        }
     }
 
     /// The sources of the congestion window, by share of the ACKs.

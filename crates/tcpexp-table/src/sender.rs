@@ -28,7 +28,7 @@ pub(crate) fn windows<R: 'static>(
     columns
         .maybe_id("snd_una_seq", "SND.UNA (RFC 9293, section 3.3.1), the oldest sequence number not acknowledged, as on the wire: it wraps. Null if a log has no such value, and while data from before the capture is in flight.", move |row| of(row)?.snd_una.map(wire))
         .maybe_id("snd_nxt_seq", "SND.NXT, the next sequence number to send for the first time, as on the wire: it wraps. Null if a log has no such value.", move |row| of(row)?.snd_nxt.map(wire))
-        .maybe_id("smss_bytes", "Sender maximum segment size (RFC 5681, section 2) as seen in the data, in bytes. Null if a log has no such value.", move |row| of(row)?.smss_bytes)
+        .maybe_id("smss_bytes", "Sender maximum segment size (RFC 5681, section 2) as seen in the data, in bytes. Null if a log has no such value, and if the capture begins in the middle and all packets may hold several segments.", move |row| of(row)?.smss_bytes)
         .maybe_count("flight_size_bytes", "FlightSize (RFC 5681, section 2): bytes sent and not acknowledged. Null if a log has no such value, and while data from before the capture is in flight.", move |row| of(row)?.flight_size_bytes)
         .maybe_count("pipe_bytes", "Pipe (RFC 6675, section 2): estimated bytes in the network. Null if unknown.", move |row| of(row)?.pipe_bytes)
         .maybe_id("pipe_segments", "Estimated segments in the network. Null if unknown.", move |row| of(row)?.pipe_segments)
@@ -39,7 +39,7 @@ pub(crate) fn windows<R: 'static>(
 /// Adds the column for the source of the congestion window.
 pub(crate) fn cwnd_source<R: 'static>(columns: Builder<R>, of: fn(&R) -> CwndSource) -> Builder<R> {
     columns
-        .name("cwnd_source", "Source of the window: measured (a kernel logged it), filled (the sender fills it, so it equals the data in the network), recovery (data in the network plus what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules; receiver_limited without a window: a recovery whose threshold is unknown). Or the reason why it is unknown: undecided (a sender that filled its window was silent until a loss recovery began: it may have cut the window, or have had no data; or the sender had no data in a recovery, and nothing has shown the reduced window since), warm_up (the capture began in the middle, and the sender has neither filled nor reduced its window since), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
+        .name("cwnd_source", "Source of the window: measured (a kernel logged it), filled (the sender fills it, so it equals the data in the network), recovery (data in the network plus what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules; receiver_limited without a window: a recovery whose threshold is unknown). Or the reason why it is unknown: undecided (a sender that filled its window was silent until a loss recovery began: it may have cut the window, or have had no data; or the sender had no data in a recovery, and nothing has shown the reduced window since), warm_up (the capture began in the middle, and the sender has neither filled nor reduced its window since, or smss_bytes is unknown), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
 }
 
 /// Adds the columns for the state of congestion control and its timers.

@@ -233,7 +233,7 @@ impl Sender {
             flow: FLOW,
             direction: DIRECTION,
             position,
-            smss_bytes: SMSS,
+            smss_bytes: Some(SMSS),
             has_sack: true,
             window_scale: WindowScale::Known(7),
             retransmitted: 0,

@@ -23,7 +23,8 @@ pub struct SenderSample {
     pub snd_una: Option<StreamOffset>,
     /// `snd_nxt`: the next sequence number to send for the first time.
     pub snd_nxt: Option<StreamOffset>,
-    /// Sender maximum segment size in bytes, as seen in the data (RFC 5681, section 2).
+    /// Sender maximum segment size in bytes, as seen in the data (RFC 5681, section 2); `None` if all packets
+    /// may hold several segments.
     pub smss_bytes: Option<u32>,
     /// Bytes sent and not acknowledged (RFC 5681, section 2).
     pub flight_size_bytes: Option<u64>,
@@ -81,7 +82,7 @@ pub enum CwndSource {
     /// had no data during and after a recovery, and nothing has shown the reduced window since.
     Undecided,
     /// Unknown: the capture began mid-connection, and the sender has neither filled nor reduced its window
-    /// since.
+    /// since. Or all packets that it shows may hold several segments, so that segments cannot be counted.
     WarmUp,
     /// Unknown: the sender paces below its window (BBR), so packets do not show the window.
     Paced,

@@ -28,6 +28,8 @@ pub(super) struct Surveyed {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Side {
     pub(super) smss_bytes: u32,
+    /// False if the data may consist of super-packets only, so that the number of its segments is unknown.
+    pub(super) is_smss_known: bool,
     pub(super) position: Option<Position>,
     pub(super) has_sack: bool,
     pub(super) has_timestamps: bool,

@@ -19,8 +19,9 @@ pub struct SenderSummary {
     pub direction: Direction,
     /// Position of the capture; `None` if unknown.
     pub position: Option<Position>,
-    /// Sender maximum segment size in bytes, as seen in the data.
-    pub smss_bytes: u32,
+    /// Sender maximum segment size in bytes, as seen in the data; `None` if all packets may hold several
+    /// segments.
+    pub smss_bytes: Option<u32>,
     /// True if the receiver sends selective acknowledgments.
     pub has_sack: bool,
     /// Scale of the receiver's window. If unknown, the room in the window is unknown too.

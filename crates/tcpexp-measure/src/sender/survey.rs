@@ -341,7 +341,8 @@ impl SideSurvey {
             // A host may offer any MSS, also one below the length of the option.
             u32::from(least).saturating_sub(options).max(MIN_SMSS_BYTES)
         });
-        let smss_bytes = lengths.smss_bytes(mss);
+        let smss = lengths.smss(mss);
+        let smss_bytes = smss.bytes;
         // A packet that the capture shows may hold several segments (TSO, GSO).
         let segments = self.data_bytes.div_ceil(u64::from(smss_bytes.max(1)));
         if self.data_segments.max(segments) < MIN_DATA_SEGMENTS {
@@ -349,6 +350,7 @@ impl SideSurvey {
         }
         Some(Side {
             smss_bytes,
+            is_smss_known: smss.is_known,
             feedback: None,
             is_bursty: lengths.is_above(smss_bytes),
             tick: self.ticks.found(),

@@ -63,8 +63,9 @@ impl Engine<'_> {
         let has_phase = !self.state.is_open() || !is_warming_up && self.window.has_known_phase();
         // The window in a recovery follows from the pipe, whatever the window before.
         let is_hidden = self.state.is_open() && self.window.is_hidden();
+        let is_counted = self.subject.side.is_smss_known;
         let source = match source {
-            _ if is_warming_up => CwndSource::WarmUp,
+            _ if is_warming_up || !is_counted => CwndSource::WarmUp,
             _ if self.subject.order == Order::NotSeen => CwndSource::NotSeen,
             _ if self.subject.side.is_paced => CwndSource::Paced,
             CwndSource::ApplicationLimited | CwndSource::ReceiverLimited
@@ -92,7 +93,7 @@ impl Engine<'_> {
         let shows_pipe = is_ordered && has_all;
         let srtt = self.timer.srtt();
         let is_timed = is_ordered && srtt.is_none_or(|srtt| self.subject.shows(srtt));
-        let model = self.model.as_ref().filter(|_| is_timed);
+        let model = self.model.as_ref().filter(|_| is_timed && is_counted);
         SenderSample {
             at: now.at,
             record: Some(now.packet),
@@ -100,12 +101,12 @@ impl Engine<'_> {
             direction: self.subject.direction,
             snd_una: has_all.then_some(now.una),
             snd_nxt: Some(now.nxt),
-            smss_bytes: Some(smss),
+            smss_bytes: Some(smss).filter(|_| is_counted),
             flight_size_bytes: u64::try_from(now.nxt.since(now.una))
                 .ok()
                 .filter(|_| has_all),
             pipe_bytes: self.pipe_bytes(now).filter(|_| shows_pipe),
-            pipe_segments: shows_pipe.then_some(now.pipe),
+            pipe_segments: (shows_pipe && is_counted).then_some(now.pipe),
             cwnd_segments: cwnd,
             cwnd_bytes: cwnd.map(|cwnd| u64::from(cwnd) * u64::from(smss)),
             cwnd_source: source,
@@ -190,11 +191,12 @@ impl Engine<'_> {
         let least_rtt = least_rtt.filter(|rtt| self.subject.shows(*rtt));
         let is_ordered = self.subject.order != Order::NotSeen;
         let shows_window = is_ordered && !self.subject.side.is_paced;
+        let is_counted = self.subject.side.is_smss_known;
         SenderSummary {
             flow: self.subject.flow,
             direction: self.subject.direction,
             position: self.subject.side.position,
-            smss_bytes,
+            smss_bytes: Some(smss_bytes).filter(|_| is_counted),
             has_sack: self.subject.side.has_sack,
             window_scale: self.subject.side.window_scale,
             retransmitted: self.totals.retransmitted,
@@ -209,6 +211,7 @@ impl Engine<'_> {
             least_rtt,
             greatest_delivery_rate_bps: self.totals.delivery.greatest_bps(),
             model_window_segments: least_rtt
+                .filter(|_| is_counted)
                 .and_then(|rtt| self.totals.delivery.model_window_segments(rtt, smss_bytes)),
             model_fit: self.model.as_ref().map(|model| model.fit()),
             // Windows replayed without the order of events are no evidence.

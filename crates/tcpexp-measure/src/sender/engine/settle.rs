@@ -265,6 +265,8 @@ impl Engine<'_> {
         if self.subject.order == Order::NotSeen {
             return;
         }
+        let is_counted = self.subject.side.is_smss_known;
+        let threshold = threshold.filter(|_| is_counted);
         let losses = self.losses.as_mut();
         let lost = losses.map(|losses| recovery.lost + losses.recover(recovery.high));
         rows.extend([SenderRow::Recovery(RecoveryEpoch {
@@ -275,7 +277,7 @@ impl Engine<'_> {
             began: recovery.began,
             ended,
             high: recovery.high,
-            cwnd_before_segments: recovery.before.known_cwnd(),
+            cwnd_before_segments: recovery.before.known_cwnd().filter(|_| is_counted),
             ssthresh_segments: threshold.map(|threshold| threshold.segments),
             seen_ssthresh_segments: threshold.and_then(|threshold| threshold.seen),
             was_undone,
