@@ -83,7 +83,10 @@ impl Engine<'_> {
     }
 
     fn resend(&mut self, sent: &Sent) {
-        let segments = self.board.send_again(sent.at, sent.start, sent.end);
+        let smss_bytes = self.subject.side.smss_bytes;
+        let segments = self
+            .board
+            .send_again(sent.at, sent.start, sent.end, smss_bytes);
         if let Some(recovery) = self.state.recovery_mut() {
             recovery.retransmit(segments, sent.stamp);
         }

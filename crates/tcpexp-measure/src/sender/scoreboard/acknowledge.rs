@@ -29,7 +29,10 @@ impl Scoreboard {
             progress.cumulative += 1;
             progress.has_retransmitted |= segment.again;
             // A SACK block has reported the segment as delivered before.
-            if segment.sacked {
+            if segment.collapsed {
+                self.collapsed -= 1;
+                progress.cumulative -= 1;
+            } else if segment.sacked {
                 self.sacked -= 1;
             } else {
                 progress.delivered += 1;
@@ -142,7 +145,7 @@ impl Scoreboard {
     }
 
     /// Removes a segment from the counters of lost and retransmitted segments.
-    fn leave(&mut self, segment: &Segment) {
+    pub(super) fn leave(&mut self, segment: &Segment) {
         self.lost -= u32::from(segment.lost);
         self.retransmitted -= u32::from(segment.retransmitted);
     }

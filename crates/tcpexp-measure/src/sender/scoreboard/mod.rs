@@ -1,6 +1,7 @@
 //! The scoreboard of outstanding segments (RFC 6675, section 3), with running counters.
 
 mod acknowledge;
+mod collapse;
 
 use std::collections::VecDeque;
 
@@ -24,6 +25,8 @@ pub(super) struct Scoreboard {
     order: VecDeque<(u64, u64)>,
     transmissions: u64,
     sacked: u32,
+    /// Segments that a retransmission has joined to the segment before them.
+    collapsed: u32,
     lost: u32,
     retransmitted: u32,
     /// Duplicate ACKs that each stand for a received segment, for receivers without SACK.
@@ -60,7 +63,10 @@ pub(super) struct Segment {
     /// Lower bound on the number of the next segment, from this one on, that is not selectively
     /// acknowledged.
     open: u64,
+    /// True if the receiver has the segment, or if it is `collapsed`.
     pub(super) sacked: bool,
+    /// True if the segment before it has taken over its data.
+    collapsed: bool,
     pub(super) lost: bool,
     pub(super) retransmitted: bool,
     /// True once the segment was retransmitted.
@@ -82,7 +88,8 @@ impl Scoreboard {
 
     /// Number of outstanding segments (`packets_out`).
     pub(super) fn outstanding(&self) -> u32 {
-        u32::try_from(self.segments.len()).unwrap_or(u32::MAX)
+        let all = u32::try_from(self.segments.len()).unwrap_or(u32::MAX);
+        all - self.collapsed
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -151,6 +158,7 @@ impl Scoreboard {
                 transmission: self.transmissions,
                 open: number,
                 sacked: false,
+                collapsed: false,
                 lost: false,
                 retransmitted: false,
                 again: false,
@@ -179,18 +187,33 @@ impl Scoreboard {
             .filter(|segment| !segment.sacked)
     }
 
-    /// Marks segments lost and retransmitted; returns their number.
+    /// Marks segments lost and retransmitted by one packet; returns their number.
     pub(super) fn send_again(
         &mut self,
         at: Timestamp,
         start: StreamOffset,
         end: StreamOffset,
+        smss_bytes: u32,
     ) -> u32 {
         let mut count = 0;
+        // The segment to which this packet may join the next.
+        let mut head = None;
         for index in self.range(start, end) {
-            if self.segments[index].sacked {
+            let Segment {
+                start: from,
+                end: to,
+                sacked,
+                collapsed,
+                ..
+            } = self.segments[index];
+            if sacked {
+                head = head.filter(|_| collapsed);
                 continue;
             }
+            if to <= end && head.is_some_and(|head| self.collapse(head, index, smss_bytes)) {
+                continue;
+            }
+            head = (from >= start && to <= end).then_some(index);
             // A retransmission shows that the sender considers the segment, or its latest copy,
             // lost.
             self.mark_index_lost(index);
@@ -340,7 +363,7 @@ mod tests {
             u32::try_from(board.segments.iter().filter(|s| is(s)).count()).unwrap()
         };
         (
-            count(|s| s.sacked),
+            count(|s| s.sacked && !s.collapsed),
             count(|s| s.lost),
             count(|s| s.retransmitted),
         )
@@ -373,7 +396,7 @@ mod tests {
                         board.acknowledge(at, offset(una), std::iter::empty());
                     }
                     3 => {
-                        board.send_again(at, offset(left), offset(right.max(left)));
+                        board.send_again(at, offset(left), offset(right.max(left)), SMSS);
                     }
                     _ if from == 0 => board.time_out(at, true),
                     _ => {}
@@ -401,6 +424,10 @@ mod tests {
                         board.append(at, byte(nxt), byte(nxt + bytes), SMSS);
                     }
                     nxt += bytes;
+                } else if kind == 5 {
+                    for board in [&mut board, &mut searching] {
+                        board.send_again(at, byte(una), byte((una + bytes).min(nxt)), SMSS);
+                    }
                 } else {
                     // An ACK may end within a segment, and may acknowledge nothing new.
                     if kind == 1 {
@@ -415,6 +442,9 @@ mod tests {
                     prop_assert_eq!(format!("{found:?}"), format!("{known:?}"));
                 }
                 prop_assert_eq!(sacked(&board), sacked(&searching));
+                prop_assert_eq!(recount(&board), (board.sacked, board.lost, board.retransmitted));
+                let collapsed = board.segments.iter().filter(|s| s.collapsed).count();
+                prop_assert_eq!(collapsed, board.collapsed as usize);
             }
         }
     }

@@ -232,3 +232,31 @@ fn reduction_is_undone_when_the_original_has_arrived() {
     4940+988 pipe 1 cwnd 10 application_limited slow_start
     ");
 }
+
+#[test]
+fn small_segments_that_one_retransmission_carries_count_as_one() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.082000 < ack 989 ts 941 41
+        0.090000 > 989:1189(200) ts 90 941
+        0.110000 > 1189:1389(200) ts 110 941
+        0.130000 > 1389:1589(200) ts 130 941
+        0.150000 > 1589:2577(988) ts 150 941
+        0.450000 > 989:1589(600) ts 450 941   // the timer has expired
+        0.491000 < ack 989 sack 1389:1589 ts 1350 41
+        0.492000 < ack 1589 ts 1351 450
+        0.492010 > 1589:2577(988) ts 492 1351
+        0.533000 < ack 2577 ts 1392 492
+        "
+    );
+    assert_snapshot!(replay(&text), @r"
+    0+988 pipe 1 cwnd 10 application_limited slow_start
+    retransmitted timeout
+    988+1588 pipe 1 cwnd 1 recovery loss_recovery
+    988+1588 pipe 1 cwnd 1 recovery loss_recovery
+    retransmitted after_timeout
+    1588+988 pipe 1 cwnd 1 recovery loss_recovery
+    recovery 0 timeout to None
+    ");
+}
