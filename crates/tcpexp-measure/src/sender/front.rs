@@ -116,7 +116,8 @@ impl<'a> Front<'a> {
                 None => Some(at),
                 Some(replay) => replay.syn_left_at(at),
             };
-            self.engine.open(left_at, segment.start);
+            let stamp = stamps.map(|(stamp, _)| stamp);
+            self.engine.open(left_at, segment.start, stamp);
         }
         let (start, end) = (segment.payload_start(), segment.end());
         let brings_nothing = match class {

@@ -1,13 +1,14 @@
 //! Measurements from each ACK: round-trip time, delivery rate, and the model of BBR.
 
-use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::stream::{Start, Stream};
 use super::{Engine, Order};
 use crate::sender::event::Acked;
 use crate::sender::model::{Delivery as ModelDelivery, Repairing};
 use crate::sender::progress::Progress;
 use crate::sender::recovery::RecoveryKind;
+use crate::sender::stamps::Ticks;
 
 impl Engine<'_> {
     pub(super) fn update_model(
@@ -37,13 +38,11 @@ impl Engine<'_> {
     }
 
     /// Samples the round-trip time as Linux does: once per ACK, never on retransmitted data.
-    pub(super) fn time(
-        &mut self,
-        acked: &Acked,
-        progress: &Progress,
-        syn: Option<Timestamp>,
-        nxt: StreamOffset,
-    ) {
+    pub(super) fn time(&mut self, acked: &Acked, progress: &Progress, before: &Stream) {
+        let syn = match before.start {
+            Start::Opening(at) => Some(at),
+            _ => None,
+        };
         let rtt = match syn.or_else(|| progress.timed()) {
             Some(sent) => Some(acked.at - sent),
             // A timestamp shows which copy of retransmitted data the ACK answers
@@ -54,7 +53,17 @@ impl Engine<'_> {
                 self.latest_rtt = rtt.or(self.latest_rtt);
                 rtt
             }
-            None => None,
+            // The same holds for a retransmitted SYN (`tcp_synack_rtt_meas`).
+            None => match before.start {
+                Start::Reopening(at, stamp) => {
+                    // A middlebox may answer the SYN by a clock of its own, so the clock of the data stays
+                    // as it is.
+                    let mut ticks = Ticks::new(self.subject.side.tick);
+                    ticks.send(at, stamp);
+                    ticks.rtt(acked.at, acked.echo.filter(|echo| *echo != 0))
+                }
+                _ => None,
+            },
         };
         // Away from the sender, the handshake shows a part of the round-trip time.
         if let (Some(model), Some(sent), Order::Seen) = (&mut self.model, syn, self.subject.order) {
@@ -62,7 +71,7 @@ impl Engine<'_> {
         }
         // A clock that was set back in between shows no time.
         if let Some(rtt) = rtt.filter(|rtt| *rtt >= TimeDelta::ZERO) {
-            self.timer.sample(rtt, acked.ack, nxt);
+            self.timer.sample(rtt, acked.ack, before.nxt);
         }
     }
 

@@ -136,7 +136,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Processes a SYN of the sender, which left it at `at`; `None` if unknown.
-    pub(super) fn open(&mut self, at: Option<Timestamp>, start: StreamOffset) {
+    pub(super) fn open(&mut self, at: Option<Timestamp>, start: StreamOffset, stamp: Option<u32>) {
         // The SYN takes one sequence number.
         let first = start.plus(1);
         let Some(stream) = &mut self.stream else {
@@ -145,9 +145,9 @@ impl<'a> Engine<'a> {
         };
         stream.una = first;
         stream.nxt = first;
-        // A retransmitted SYN gives no round-trip time (RFC 6298, section 3).
-        if let Start::Opening(_) = stream.start {
-            stream.start = Start::Complete;
+        // Of a retransmitted SYN, only a timestamp shows which copy an ACK answers (RFC 6298, section 3).
+        if let Start::Opening(_) | Start::Reopening(..) = stream.start {
+            stream.start = at.map_or(Start::Complete, |at| Start::Reopening(at, stamp));
         }
     }
 
@@ -302,10 +302,6 @@ impl<'a> Engine<'a> {
         let is_duplicate = !has_sack && self.is_duplicate(acked, &before);
         let start = before.start_after(acked.ack);
         let warmed_up = before.is_warming_up() && start == Start::Complete;
-        let syn = match before.start {
-            Start::Opening(at) => Some(at),
-            Start::Complete | Start::WarmingUp(_) | Start::Late(_) => None,
-        };
         let (window_bytes, wl1) = if before.takes_window_of(acked) {
             (acked.window_bytes, Some(acked.seq))
         } else {
@@ -334,7 +330,7 @@ impl<'a> Engine<'a> {
         }
         self.latest_rtt = progress.latest_rtt();
         self.latest_marked_packets = acked.marked_packets;
-        self.time(acked, &progress, syn, before.nxt);
+        self.time(acked, &progress, &before);
         self.measure_delivery(acked);
         // Outside a recovery, the first retransmission marks the losses: only it shows that the
         // sender has detected them.

@@ -54,6 +54,8 @@ pub(super) enum Start {
     Complete,
     /// A SYN was sent once, at this time, and is not acknowledged yet.
     Opening(Timestamp),
+    /// A SYN was sent more than once and is not acknowledged yet: the time and the timestamp of the latest.
+    Reopening(Timestamp, Option<u32>),
     /// The capture began after the stream, or missed a long part of it. No data after this point is
     /// acknowledged yet; the data before it is acknowledged.
     WarmingUp(StreamOffset),

@@ -1,5 +1,7 @@
 //! Data that does not show the window, although it follows an ACK that released some.
 
+use tcpexp_units::TimeDelta;
+
 use super::*;
 
 /// A sender whose window stays at five segments. It has sent all data before 13833, and all before
@@ -302,4 +304,33 @@ fn window_without_room_for_as_much_as_the_sender_sends_at_once_limits_it() {
     12000+10000 pipe 10 cwnd 20 receiver_limited slow_start
     14000+10000 pipe 10 cwnd 20 receiver_limited slow_start
     ");
+}
+
+#[test]
+fn timestamp_shows_which_syn_an_ack_answers() {
+    // 50 ticks and more show the length of a tick.
+    let text = "
+        0.000000 > S 0 mss 1000 sackok wscale 7 ts 1000 0
+        1.004000 > S 0 mss 1000 sackok wscale 7 ts 2004 0
+        1.018010 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7 ts 900 2004
+        1.018020 > . 1 ack 1 win 512 ts 2018 900
+        1.020000 > 1:989(988) ts 2020 900
+        1.020001 > 989:1977(988) ts 2020 900
+        1.020002 > 1977:2965(988) ts 2020 900
+        1.020003 > 2965:3953(988) ts 2020 900
+        1.034200 < ack 3953 ts 916 2020
+    ";
+    let first = |text: &str| {
+        let rows = rows(text, SenderOptions::default());
+        rows.into_iter().find_map(|row| match row {
+            SenderRow::Sample(sample) if sample.direction == Direction::Forward => sample.srtt,
+            _ => None,
+        })
+    };
+    assert_eq!(first(text), Some(TimeDelta::from_millis(14)));
+    // The answer to the first SYN.
+    let late = text.replace("900 2004", "900 1000");
+    assert_eq!(first(&late), Some(TimeDelta::from_millis(1_018)));
+    let blind = text.replace(" ts ", " // ts ");
+    assert_eq!(first(&blind), None);
 }
