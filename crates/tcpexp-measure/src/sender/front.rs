@@ -29,7 +29,7 @@ struct Front<'a> {
     side: &'a Side,
     engine: Engine<'a>,
     /// Restores the sender's order of events in a capture at the receiver.
-    replay: Option<Replay>,
+    replay: Option<Replay<'a>>,
     classifier: Classifier,
     feedback: Option<CeFeedback>,
 }
@@ -46,7 +46,13 @@ impl<'a> FlowReplay<'a> {
                 order: order(side, options.position),
                 coarse_tick: hindsight.coarse_tick,
             };
-            Some(Box::new(Front::new(subject, losses, options.profile)))
+            let receiver = hindsight.side(flow, direction.opposite());
+            Some(Box::new(Front::new(
+                subject,
+                receiver,
+                losses,
+                options.profile,
+            )))
         };
         Self {
             senders: Direction::BOTH.map(sender),
@@ -81,7 +87,12 @@ impl Meter for FlowReplay<'_> {
 }
 
 impl<'a> Front<'a> {
-    fn new(subject: Subject<'a>, losses: Option<Losses<'a>>, profile: Profile) -> Self {
+    fn new(
+        subject: Subject<'a>,
+        receiver: Option<&'a Side>,
+        losses: Option<Losses<'a>>,
+        profile: Profile,
+    ) -> Self {
         let Subject { side, order, .. } = subject;
         Self {
             side,
@@ -91,7 +102,7 @@ impl<'a> Front<'a> {
                 losses.filter(|_| order == Order::Seen),
                 profile,
             ),
-            replay: (order == Order::Replayed).then(|| Replay::new(side)),
+            replay: (order == Order::Replayed).then(|| Replay::new(side, receiver)),
             classifier: Classifier::default(),
             feedback: side.feedback.clone(),
         }
@@ -99,6 +110,9 @@ impl<'a> Front<'a> {
 
     fn send(&mut self, segment: &Segment, rows: &mut impl Extend<SenderRow>) {
         let stamps = segment.timestamps;
+        if let (Some(replay), Some(ack)) = (&mut self.replay, segment.ack) {
+            replay.answer(ack);
+        }
         if !segment.is_numbered() {
             return;
         }
@@ -174,7 +188,9 @@ impl<'a> Front<'a> {
             marked_packets: u32::try_from(marked_packets).unwrap_or(u32::MAX),
         };
         match (&mut self.replay, segment.timestamps) {
-            (Some(replay), Some((stamp, _))) if !acked.is_syn => replay.depart(stamp, acked),
+            (Some(replay), Some((stamp, _))) if !acked.is_syn => {
+                replay.depart(stamp, acked, segment.end());
+            }
             _ => self.engine.on_ack(&acked, rows),
         }
     }

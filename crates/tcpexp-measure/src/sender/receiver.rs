@@ -3,13 +3,18 @@
 //! Data echoes the timestamp of the latest ACK that reached the sender before the data left (RFC
 //! 7323, section 4). An ACK therefore reached the sender before the data that echoes its timestamp
 //! or a later timestamp, and after all other data.
+//!
+//! An ACK behind a gap in the receiver's own data is not echoed until the gap closes (RFC 7323, section
+//! 4.3), so it shows no order: by the echo, it may have reached the sender or not.
 
 use std::collections::VecDeque;
 
+use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::engine::Engine;
 use super::event::{Acked, Sent};
+use super::retransmissions::Retransmissions;
 use super::row::SenderRow;
 use super::side::Side;
 use super::stamps::{Ticks, is_after};
@@ -32,8 +37,8 @@ const LEAST_TIMEOUT: TimeDelta = TimeDelta::from_millis(200);
 /// A timer sends the data after a silence. An ACK that left long before and is not echoed was lost, so
 /// it gives no send time.
 #[derive(Debug)]
-pub(super) struct Replay {
-    departed: VecDeque<(u32, Acked)>,
+pub(super) struct Replay<'a> {
+    departed: VecDeque<Departed>,
     /// `None` if no data echoed an ACK.
     least_rtt: Option<TimeDelta>,
     /// Time of the latest event at the sender; `None` before the first.
@@ -42,10 +47,52 @@ pub(super) struct Replay {
     arrived: Option<Timestamp>,
     /// The sender's timestamp clock, mapped to the capture's clock minus a round trip.
     ticks: Ticks,
+    /// Data of the receiver that the sender has acknowledged.
+    answered: Option<StreamOffset>,
+    /// Retransmissions of this data.
+    receiver_again: Option<&'a Retransmissions>,
 }
 
-impl Replay {
-    pub(super) fn new(side: &Side) -> Self {
+/// An ACK that left the receiver.
+#[derive(Clone, Copy, Debug)]
+struct Departed {
+    stamp: u32,
+    acked: Acked,
+    /// End of the data in its segment; `None` without data.
+    data_end: Option<StreamOffset>,
+    /// True if this data is sent again later, so that it may have been lost.
+    is_sent_again: bool,
+}
+
+/// Whether a sender that does not echo an ACK had received it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Receipt {
+    Received,
+    NotReceived,
+    Unknown,
+}
+
+impl Departed {
+    /// The receipt at a sender that has received all data before `next` and echoes `echo`.
+    fn receipt(&self, echo: Option<u32>, next: Option<StreamOffset>) -> Receipt {
+        if echo.is_none_or(|echo| !is_after(self.stamp, echo)) {
+            return Receipt::Received;
+        }
+        let Some(next) = next else {
+            return Receipt::NotReceived;
+        };
+        match self.data_end {
+            Some(end) if end <= next => Receipt::Received,
+            // Data behind a gap, or data that opens one.
+            _ if self.acked.seq > next || self.is_sent_again => Receipt::Unknown,
+            _ => Receipt::NotReceived,
+        }
+    }
+}
+
+impl<'a> Replay<'a> {
+    /// `receiver` is the direction of the ACKs; `None` if it has hardly any data.
+    pub(super) fn new(side: &Side, receiver: Option<&'a Side>) -> Self {
         let least_rtt = side.least_echo;
         let first_tick = side
             .first_tick
@@ -56,7 +103,14 @@ impl Replay {
             latest: None,
             arrived: None,
             ticks: Ticks::started(side.tick, first_tick),
+            answered: None,
+            receiver_again: receiver.map(|side| &side.retransmissions),
         }
+    }
+
+    /// Records what a packet of the sender acknowledges.
+    pub(super) fn answer(&mut self, ack: StreamOffset) {
+        self.answered = self.answered.max(Some(ack));
     }
 
     /// Time at which the sender sent a SYN that was captured at `at`, like data that answers no ACK;
@@ -65,13 +119,21 @@ impl Replay {
         self.least_rtt.map(|least| at - least)
     }
 
-    /// Records an ACK that leaves the receiver.
-    pub(super) fn depart(&mut self, stamp: u32, acked: Acked) {
+    /// Records an ACK that leaves the receiver, in a segment that ends at `end`.
+    pub(super) fn depart(&mut self, stamp: u32, acked: Acked, end: StreamOffset) {
+        let (again, has_data) = (self.receiver_again, !acked.is_bare);
+        let is_sent_again =
+            has_data && again.is_some_and(|again| again.covers(acked.seq, end, acked.packet + 1));
         if self.departed.len() == MAX_DEPARTED {
             // A later ACK covers the same data.
             self.departed.pop_front();
         }
-        self.departed.push_back((stamp, acked));
+        self.departed.push_back(Departed {
+            stamp,
+            acked,
+            data_end: has_data.then_some(end),
+            is_sent_again,
+        });
     }
 
     /// Replays data that echoes `echo`, after the ACKs that it follows.
@@ -83,8 +145,9 @@ impl Replay {
         rows: &mut impl Extend<SenderRow>,
     ) {
         // Data without an echo shows no order, so it follows all ACKs captured before it.
-        while let Some((stamp, _)) = self.departed.front()
-            && echo.is_none_or(|echo| !is_after(*stamp, echo))
+        let next = self.answered;
+        while let Some(departed) = self.departed.front()
+            && departed.receipt(echo, next) == Receipt::Received
         {
             self.release(sent.record, engine, rows);
         }
@@ -100,8 +163,12 @@ impl Replay {
         if let Some(tick) = self.ticks.latest() {
             at_most = at_most.min(tick);
         }
-        self.drop_lost(sent.at, at_most);
-        let next = self.departed.front().map(|(_, acked)| acked.at);
+        self.drop_lost(sent.at, at_most, echo, engine);
+        let first = self.departed.front();
+        if first.is_some_and(|first| first.receipt(echo, next) == Receipt::Unknown) {
+            engine.leave_untimed(sent.start..sent.end);
+        }
+        let next = self.departed.front().map(|departed| departed.acked.at);
         sent.at = match next {
             // The data does not echo the next ACK, so it left the sender before this ACK came.
             Some(next) if next <= at_most => self.latest.unwrap_or(next),
@@ -113,21 +180,32 @@ impl Replay {
 
     /// Drops the ACKs that never reached the sender, if data that left at `at_most` arrives after a
     /// silence. A later ACK covers the same data.
-    fn drop_lost(&mut self, arrival: Timestamp, at_most: Timestamp) {
+    fn drop_lost(
+        &mut self,
+        arrival: Timestamp,
+        at_most: Timestamp,
+        echo: Option<u32>,
+        engine: &mut Engine<'_>,
+    ) {
         let before = self.arrived.replace(arrival);
         let timeout = self.least_rtt.unwrap_or_default() + LEAST_TIMEOUT;
         if before.is_some_and(|before| arrival - before < timeout) {
             return;
         }
-        while let Some((_, acked)) = self.departed.front()
-            && at_most - acked.at >= timeout
+        while let Some(departed) = self.departed.front()
+            && at_most - departed.acked.at >= timeout
         {
+            // If it was received, the later ACK gives no round-trip time.
+            if departed.receipt(echo, self.answered) == Receipt::Unknown {
+                let ack = departed.acked.ack;
+                engine.leave_untimed(ack.moved(-1)..ack);
+            }
             self.departed.pop_front();
         }
     }
 
     fn release(&mut self, record: u64, engine: &mut Engine<'_>, rows: &mut impl Extend<SenderRow>) {
-        if let Some((_, mut acked)) = self.departed.pop_front() {
+        if let Some(Departed { mut acked, .. }) = self.departed.pop_front() {
             // Retransmissions carry the record numbers of their arrival.
             acked.record = record;
             if let Some(latest) = self.latest {
@@ -150,7 +228,7 @@ impl Replay {
         while self
             .departed
             .front()
-            .is_some_and(|(_, acked)| acked.at <= until)
+            .is_some_and(|departed| departed.acked.at <= until)
         {
             // No data follows these ACKs, so no later retransmission marks a loss.
             self.release(u64::MAX, engine, rows);

@@ -8,12 +8,14 @@ mod settle;
 mod state;
 mod stream;
 mod unseen;
+mod untimed;
 
 use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use self::state::State;
 use self::stream::{Exchange, Start, Stream};
+use self::untimed::Untimed;
 use super::backoff::Backoff;
 use super::delivery::Delivery;
 use super::event::{Acked, Sent};
@@ -73,6 +75,8 @@ pub(super) struct Engine<'a> {
     refused: Option<StreamOffset>,
     /// End of the data that exceeded the path MTU and is sent again in shorter segments.
     resized: Option<StreamOffset>,
+    /// Data whose send times are not known.
+    untimed: Untimed,
     /// Round-trip time that the latest ACK showed.
     latest_rtt: Option<TimeDelta>,
     latest_marked_packets: u32,
@@ -125,6 +129,7 @@ impl<'a> Engine<'a> {
             probed: None,
             refused: None,
             resized: None,
+            untimed: Untimed::default(),
             latest_rtt: None,
             latest_marked_packets: 0,
             model: subject.has_model().then(|| {
@@ -328,9 +333,14 @@ impl<'a> Engine<'a> {
         if !has_sack {
             progress.delivered = self.count_duplicates(&progress, acked.ack, is_duplicate, had);
         }
-        self.latest_rtt = progress.latest_rtt();
+        let is_timed = !self.untimed.covers(before.una, acked.ack, &progress);
+        self.latest_rtt = progress.latest_rtt().filter(|_| is_timed);
         self.latest_marked_packets = acked.marked_packets;
-        self.time(acked, &progress, &before);
+        if is_timed {
+            self.time(acked, &progress, &before);
+        } else if progress.delivered > 0 {
+            self.untimed.miss();
+        }
         self.measure_delivery(acked);
         // Outside a recovery, the first retransmission marks the losses: only it shows that the
         // sender has detected them.

@@ -92,7 +92,9 @@ impl Engine<'_> {
             .is_none_or(|stream| !stream.may_have_older_data());
         let shows_pipe = is_ordered && has_all;
         let srtt = self.timer.srtt();
-        let is_timed = is_ordered && srtt.is_none_or(|srtt| self.subject.shows(srtt));
+        let is_timed = is_ordered
+            && srtt.is_none_or(|srtt| self.subject.shows(srtt))
+            && self.untimed.keeps_srtt();
         let model = self.model.as_ref().filter(|_| is_timed && is_counted);
         SenderSample {
             at: now.at,

@@ -399,3 +399,44 @@ fn retransmitted_syn_ack_does_not_move_the_capture() {
         assert_eq!(summary(&text).position, Some(expected), "{handshake}");
     }
 }
+
+#[test]
+fn acks_behind_a_gap_in_the_receivers_data_give_no_round_trip_time() {
+    // Seen at the server, whose second segment is lost: until it arrives again, the client echoes the
+    // first, whatever ACKs it has received since.
+    let text = "
+        0.000000 > S 0 mss 1000 sackok wscale 7 ts 1 0
+        0.000010 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7 ts 900 1
+        0.040010 > . 1 ack 1 win 512 ts 41 900
+        0.040020 > 1:101(100) ack 1 ts 41 900
+        0.040030 < 1:101(100) ack 101 ts 940 41
+        0.080040 > 101:201(100) ack 101 ts 81 940
+        0.080050 < 101:201(100) ack 201 ts 980 81
+        0.080060 < 201:301(100) ack 201 ts 980 81
+        0.380000 > 201:301(100) ack 101 sack 201:301 ts 381 940
+        0.380010 < . 301 ack 301 ts 1280 381
+        0.420020 > 301:401(100) ack 101 sack 201:301 ts 421 940
+        0.420030 < . 301 ack 401 ts 1320 421
+        0.430000 < 101:201(100) ack 401 ts 1330 421
+        0.470010 > 401:501(100) ack 301 ts 471 1330
+        0.470020 < . 301 ack 501 ts 1370 471
+        0.510030 > 501:601(100) ack 301 ts 511 1370
+        0.510040 < . 301 ack 601 ts 1410 511
+    ";
+    let options = SenderOptions {
+        position: Some(Position::Receiver),
+        ..SenderOptions::default()
+    };
+    let srtts: Vec<_> = rows(text, options)
+        .into_iter()
+        .filter_map(|row| match row {
+            SenderRow::Sample(sample) if sample.direction == Direction::Forward => sample.srtt,
+            _ => None,
+        })
+        .collect();
+    let forty = tcpexp_units::TimeDelta::from_millis(41);
+    assert!(
+        !srtts.is_empty() && srtts.iter().all(|srtt| *srtt < forty),
+        "{srtts:?}"
+    );
+}
