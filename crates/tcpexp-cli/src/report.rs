@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use tcpexp::{
     CaptureInfo, coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning,
-    fragments_warning, given_up_warning, missed_warning, not_held_warning, set_back_warning,
-    twins_warning,
+    fragments_warning, given_up_warning, missed_acks_warning, missed_warning, not_held_warning,
+    set_back_warning, twins_warning,
 };
 use tcpexp_pair::spp::{self, Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
@@ -195,6 +195,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
         capture.missed.bytes,
         capture.missed.possible_bytes,
     ));
+    warnings.extend(missed_acks_warning(name.display(), capture.missed.ack_gaps));
     warnings.extend(coarse_clock_warning(name.display(), capture.coarse_tick));
     warnings.extend(twins_warning(name.display(), capture.has_twins));
     let fragments = capture.tally.skipped_for(Skipped::LaterFragment);

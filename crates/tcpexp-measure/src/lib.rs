@@ -15,6 +15,7 @@ mod live;
 mod meter;
 mod metered;
 mod missed;
+mod missed_acks;
 pub mod naming;
 pub mod packets;
 pub mod quic;

@@ -1,10 +1,11 @@
-//! Data that a capture missed.
+//! Data and acknowledgments that a capture missed.
 
 use std::ops::AddAssign;
 
 use tcpexp_flow::Holes;
 
-/// Data that the flows of a capture acknowledge and that the capture never shows.
+/// Data that the flows of a capture acknowledge and that the capture never shows, and acknowledgments
+/// that only the answers to them show.
 ///
 /// A lower bound, as for [`Holes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,9 @@ pub struct MissedData {
     pub possible_bytes: u64,
     /// Directions of flows with such bytes.
     pub directions: u64,
+    /// Number of gaps between the ACKs of a flow: in each, the capture missed at least one ACK that reached
+    /// the sender of the data.
+    pub ack_gaps: u64,
 }
 
 impl MissedData {
@@ -25,6 +29,7 @@ impl MissedData {
             bytes: holes.bytes(),
             possible_bytes: holes.possible_bytes(),
             directions: u64::from(!holes.is_empty()),
+            ack_gaps: 0,
         }
     }
 }
@@ -34,5 +39,6 @@ impl AddAssign for MissedData {
         self.bytes += other.bytes;
         self.possible_bytes += other.possible_bytes;
         self.directions += other.directions;
+        self.ack_gaps += other.ack_gaps;
     }
 }

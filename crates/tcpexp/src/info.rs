@@ -116,6 +116,16 @@ pub fn missed_warning(
     ))
 }
 
+/// The warning of ACKs that a capture missed between others, in `ack_gaps` places; `None` if there are none.
+pub fn missed_acks_warning(name: impl std::fmt::Display, ack_gaps: u64) -> Option<String> {
+    (ack_gaps > 0).then(|| {
+        format!(
+            "{name}: the capture missed ACKs in at least {}, as the data sent in answer shows: times and windows next to them are not certain",
+            counted(ack_gaps, "place")
+        )
+    })
+}
+
 /// The warning of packets that were given up before they could have arrived; `None` if there were none.
 pub fn given_up_warning(given_up_packets: u64) -> Option<String> {
     (given_up_packets > 0).then(|| {

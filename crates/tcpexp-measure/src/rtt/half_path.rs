@@ -1,6 +1,6 @@
 //! Round trips of one direction: from the capture point to the receiver and back.
 
-use tcpexp_flow::{Coverage, FlowId, Segment, StreamOffset};
+use tcpexp_flow::{Coverage, Direction, FlowId, Segment, StreamOffset, SynOptions};
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -8,6 +8,7 @@ use super::in_flight::{InFlight, Sacked, Timed};
 use super::tsvals::{Echo, Tsvals};
 use super::{AckClass, RttEstimate, RttMethod, SingleRttDirection, SingleRttRow, SingleRttSample};
 use crate::MissedData;
+use crate::missed_acks::AckWatch;
 use crate::rto::{LinuxRto, Rfc6298Rto};
 
 /// The data of one direction and its answers.
@@ -15,6 +16,8 @@ use crate::rto::{LinuxRto, Rfc6298Rto};
 pub(super) struct HalfPath {
     in_flight: InFlight,
     coverage: Coverage,
+    acks: AckWatch,
+    ack_gaps: u64,
     tsvals: Tsvals,
     order: Order,
     timers: Timers,
@@ -46,10 +49,16 @@ impl HalfPath {
         if segment.is_numbered() {
             self.in_flight.send(segment, is_other_end_captured);
             self.coverage.send(segment);
+            self.acks.send(segment);
         }
         if let Some((value, _)) = segment.timestamps {
             self.tsvals.send(value, segment, is_other_end_captured);
         }
+    }
+
+    /// Takes the options of both ends' SYNs; `direction` is that of the data.
+    pub(super) fn open(&mut self, syns: [Option<SynOptions>; 2], direction: Direction) {
+        self.acks.open(syns, direction);
     }
 
     /// Processes a packet from the receiver with the acknowledgment number `ack`.
@@ -86,6 +95,14 @@ impl HalfPath {
             .and_then(|(_, echo)| self.tsvals.echo(echo, ack))
             .filter(|echo| echo.of.at <= at);
         let timed = acked.timed.or(sacked.timed).filter(|timed| timed.at <= at);
+        // A missed ACK may have answered first.
+        let (timed, echo) = if self.acks.on_ack(segment, ack) {
+            let is_disordered = !was_in_order || !acked.is_new || segment.sack_block_count() > 0;
+            self.pass_gap(is_disordered);
+            (None, None)
+        } else {
+            (timed, echo)
+        };
         // As in `tcp_ack_update_rtt`, an echo counts only on an ACK of new data.
         self.time(at, ack, timed, echo.filter(|_| acked.is_new));
         let timed_class = match acked.timed {
@@ -124,9 +141,22 @@ impl HalfPath {
             spin_bit: None,
             quic_handshake: None,
             ambiguous_acks: self.ambiguous_acks,
-            missed: MissedData::of(&self.coverage.missed()),
+            missed: MissedData {
+                ack_gaps: self.ack_gaps + u64::from(self.acks.misses_acks()),
+                ..MissedData::of(&self.coverage.missed())
+            },
             rfc6298: self.timers.rfc6298(),
             linux: self.timers.linux(),
+        }
+    }
+
+    /// Passes ACKs that the capture missed. If data `is_disordered`, their SACK blocks may have reported any of
+    /// the data in flight.
+    #[cold]
+    fn pass_gap(&mut self, is_disordered: bool) {
+        self.ack_gaps += 1;
+        if is_disordered {
+            self.in_flight.doubt();
         }
     }
 

@@ -92,6 +92,13 @@ impl InFlight {
         self.give_up_old(segment.seen.at, most);
     }
 
+    /// Makes the answers to all segments in flight ambiguous, because the first answer to each may be missing.
+    pub(super) fn doubt(&mut self) {
+        self.segments
+            .iter_mut()
+            .for_each(|sent| sent.is_sent_again = true);
+    }
+
     /// End of the data sent so far (`SND.NXT` of RFC 9293).
     pub(super) fn furthest(&self) -> Option<StreamOffset> {
         self.furthest

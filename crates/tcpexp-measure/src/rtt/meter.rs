@@ -1,6 +1,6 @@
 //! The meter of one flow, both directions.
 
-use tcpexp_flow::{Datagram, Direction, Flow, Segment};
+use tcpexp_flow::{Datagram, Direction, Flow, Segment, SynOptions};
 use tcpexp_metrics::Quantiles;
 
 use super::half_path::HalfPath;
@@ -20,6 +20,8 @@ pub struct SingleRttMeter {
     /// By direction of the data, from the first segment on.
     paths: Option<Box<[HalfPath; 2]>>,
     captured: [bool; 2],
+    /// By direction.
+    syns: [Option<SynOptions>; 2],
     /// `None` unless the flow is QUIC.
     quic: Option<Box<Quic>>,
 }
@@ -39,6 +41,7 @@ impl SingleRttMeter {
             flow: *flow,
             paths: None,
             captured: [false; 2],
+            syns: [None; 2],
             quic: flow.continues.map(|_| Box::default()),
         }
     }
@@ -95,6 +98,12 @@ impl Meter for SingleRttMeter {
         }
         let direction = segment.seen.direction;
         self.captured[direction.index()] = true;
+        if segment.flags.syn() {
+            self.syns[direction.index()] = segment.syn;
+            for direction in Direction::BOTH {
+                paths[direction.index()].open(self.syns, direction);
+            }
+        }
         // Process the ACK first: data in the same packet may be due to it.
         if let Some(ack) = segment.ack {
             paths[direction.opposite().index()].answer(segment, ack, flow.id, rows);

@@ -177,6 +177,56 @@ fn sack_yields_a_sample_and_the_following_ack_yields_no_sample() {
 }
 
 #[test]
+fn ack_behind_missed_acks_yields_no_sample() {
+    let text = "
+        0.000 > S 0 mss 1000 ts 1 0
+        0.040 < S. 0 ack 1 win 9000 mss 1000 ts 900 1
+        0.040 > . 1 ack 1 win 9000 ts 41 900
+        0.041 > 1:1001(1000) ts 41 900
+        0.085 > 1001:2001(1000) ts 85 941     // answers an ACK that is not here
+        0.125 < . 1 ack 2001 win 9000 ts 981 85
+        0.126 > 2001:3001(1000) ts 126 981
+        0.166 < . 1 ack 3001 win 9000 ts 1022 126
+    ";
+    assert_snapshot!(samples(text), @r"
+    0.040 forward 0 40 ms by sequence_ack, handshake
+    0.040 forward 0 40 ms by timestamps, handshake
+    0.040 reverse 0 0 ns by sequence_ack, handshake
+    0.040 reverse 0 0 ns by timestamps, handshake
+    0.126 reverse 1 1 ms by timestamps, unasked
+    0.166 forward 2001 40 ms by sequence_ack, cumulative
+    0.166 forward 2001 40 ms by timestamps, cumulative
+    ");
+    let missed = rows(text).into_iter().find_map(|row| match row {
+        SingleRttRow::Ended(flow) => Some(flow.directions[0].missed.ack_gaps),
+        _ => None,
+    });
+    assert_eq!(missed, Some(1));
+}
+
+#[test]
+fn data_in_flight_at_missed_sack_blocks_yields_no_sample() {
+    let text = "
+        0.000 > S 0 mss 1000 ts 1 0
+        0.040 < S. 0 ack 1 win 9000 mss 1000 ts 900 1
+        0.040 > . 1 ack 1 win 9000 ts 41 900
+        0.041 > 1:1001(1000) ts 41 900
+        0.041 > 1001:2001(1000) ts 41 900
+        0.041 > 2001:3001(1000) ts 41 900
+        0.041 > 3001:4001(1000) ts 41 900
+        0.085 > 1:1001(1000) ts 85 943        // answers SACK blocks that are not here
+        0.125 < . 1 ack 1001 win 9000 ts 981 85 sack 3001:4001
+        0.180 < . 1 ack 4001 win 9000 ts 1036 85
+    ";
+    assert_snapshot!(samples(text), @r"
+    0.040 forward 0 40 ms by sequence_ack, handshake
+    0.040 forward 0 40 ms by timestamps, handshake
+    0.040 reverse 0 0 ns by sequence_ack, handshake
+    0.040 reverse 0 0 ns by timestamps, handshake
+    ");
+}
+
+#[test]
 fn late_segment_yields_a_sample_marked_as_reordered() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000)

@@ -105,6 +105,9 @@ pub struct CaptureInput {
     /// Further such bytes that may have been sent before the capture of their flow began.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub possibly_missed_bytes: u64,
+    /// Number of gaps between the ACKs of a flow, in each of which the capture missed an ACK, at least.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_ack_gaps: u64,
     /// Tick of the clock, if it is coarser than one microsecond; of a pair, see `clock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_tick_ns: Option<i64>,
@@ -341,6 +344,7 @@ impl CaptureInput {
             flows_left_out: info.flows_left_out,
             missed_bytes: info.missed.bytes,
             possibly_missed_bytes: info.missed.possible_bytes,
+            missed_ack_gaps: info.missed.ack_gaps,
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
             cut_options_packets: info.tally.cut_options(),
             has_each_packet_twice: info.has_twins,

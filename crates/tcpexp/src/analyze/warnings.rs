@@ -9,7 +9,8 @@ use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 use crate::info::{
     coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning, fragments_warning,
-    given_up_warning, missed_warning, not_held_warning, set_back_warning, twins_warning,
+    given_up_warning, missed_acks_warning, missed_warning, not_held_warning, set_back_warning,
+    twins_warning,
 };
 use crate::set_back::SetBack;
 
@@ -76,6 +77,7 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
         capture.missed_bytes,
         capture.possibly_missed_bytes,
     ));
+    warnings.extend(missed_acks_warning(path, capture.missed_ack_gaps));
     let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
     warnings.extend(coarse_clock_warning(path, coarse_tick));
     warnings.extend(twins_warning(path, capture.has_each_packet_twice));
