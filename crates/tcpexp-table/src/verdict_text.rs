@@ -243,7 +243,10 @@ fn missed(seen: &Evidence) -> Vec<String> {
     let possibly = bytes(seen.possibly_missed_bytes).map(|bytes| {
         format!("the capture missed {bytes} bytes that were acknowledged, unless they were sent before it began")
     });
-    missed.into_iter().chain(possibly).collect()
+    let acks = bytes(seen.acks_after_missed).map(|acks| {
+        format!("the capture missed ACKs, so the state before {acks} of those captured is unknown")
+    });
+    missed.into_iter().chain(possibly).chain(acks).collect()
 }
 
 fn handshake(opening: &Opening) -> Vec<String> {

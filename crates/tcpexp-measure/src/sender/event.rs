@@ -3,6 +3,8 @@
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::Timestamp;
 
+use super::ack_gaps::NextToGap;
+
 /// Maximum number of SACK blocks in one header (RFC 2018, section 3).
 const MAX_BLOCKS: usize = 4;
 
@@ -43,6 +45,8 @@ pub(super) struct Acked {
     pub(super) congestion_echo: bool,
     /// See [`CeFeedback::latest_marked_packets`](tcpexp_flow::CeFeedback::latest_marked_packets).
     pub(super) marked_packets: u32,
+    /// Whether the capture missed ACKs before or behind this one.
+    pub(super) gap: NextToGap,
 }
 
 /// SACK blocks of one ACK in the order sent.

@@ -5,6 +5,7 @@ use tcpexp_flow::{
 };
 use tcpexp_units::Timestamp;
 
+use super::ack_gaps::AckGapWalk;
 use super::engine::{Engine, Order, Subject};
 use super::event::{Acked, Sent};
 use super::hindsight::Hindsight;
@@ -32,6 +33,7 @@ struct Front<'a> {
     replay: Option<Replay<'a>>,
     classifier: Classifier,
     feedback: Option<CeFeedback>,
+    gaps: AckGapWalk<'a>,
 }
 
 impl<'a> FlowReplay<'a> {
@@ -105,6 +107,7 @@ impl<'a> Front<'a> {
             replay: (order == Order::Replayed).then(|| Replay::new(side, receiver)),
             classifier: Classifier::default(),
             feedback: side.feedback.clone(),
+            gaps: side.ack_gaps.walk(),
         }
     }
 
@@ -186,6 +189,7 @@ impl<'a> Front<'a> {
             echo: segment.timestamps.map(|(_, echo)| echo),
             congestion_echo: marks > 0,
             marked_packets: u32::try_from(marked_packets).unwrap_or(u32::MAX),
+            gap: self.gaps.pass(segment.seen.record),
         };
         match (&mut self.replay, segment.timestamps) {
             (Some(replay), Some((stamp, _))) if !acked.is_syn => {

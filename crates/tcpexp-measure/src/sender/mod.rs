@@ -36,6 +36,7 @@
 //! }
 //! ```
 
+mod ack_gaps;
 mod backoff;
 mod control;
 mod delivery;

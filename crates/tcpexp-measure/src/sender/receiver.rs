@@ -200,7 +200,11 @@ impl<'a> Replay<'a> {
                 let ack = departed.acked.ack;
                 engine.leave_untimed(ack.moved(-1)..ack);
             }
+            let follows_missed = departed.acked.gap.before;
             self.departed.pop_front();
+            if let Some(next) = self.departed.front_mut() {
+                next.acked.gap.before |= follows_missed;
+            }
         }
     }
 

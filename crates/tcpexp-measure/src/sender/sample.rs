@@ -79,7 +79,8 @@ pub enum CwndSource {
     ApplicationLimited,
     /// Unknown: a sender that filled its window left several ACKs unanswered until a loss recovery
     /// began. It may have cut the window, or the application may have had no data. Or the application
-    /// had no data during and after a recovery, and nothing has shown the reduced window since.
+    /// had no data during and after a recovery, or the capture missed ACKs, and nothing has shown the window
+    /// since.
     Undecided,
     /// Unknown: the capture began mid-connection, and the sender has neither filled nor reduced its window
     /// since. Or all packets that it shows may hold several segments, so that segments cannot be counted.
@@ -87,7 +88,8 @@ pub enum CwndSource {
     /// Unknown: the sender paces below its window (BBR), so packets do not show the window.
     Paced,
     /// Unknown: the capture was not taken at the sender and the flow has no timestamps, so the
-    /// sender's order of events is unknown.
+    /// sender's order of events is unknown. Or the capture missed ACKs: see
+    /// [`SenderSample::follows_missed_acks`].
     NotSeen,
 }
 
@@ -118,6 +120,12 @@ pub enum Limit {
 }
 
 impl SenderSample {
+    /// True if the capture missed ACKs, so that what the sender had in flight before this ACK is unknown.
+    /// Only then is `snd_una` unknown in a row whose window is [`CwndSource::NotSeen`].
+    pub fn follows_missed_acks(&self) -> bool {
+        self.cwnd_source == CwndSource::NotSeen && self.snd_una.is_none()
+    }
+
     /// True if not all segments in flight are full. A sender with more data to send sends full
     /// segments only (RFC 9293, section 3.8.6.2.1).
     pub fn has_short_segments(&self) -> bool {

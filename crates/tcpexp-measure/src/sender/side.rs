@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use tcpexp_flow::CeFeedback;
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::ack_gaps::AckGaps;
 use super::retransmissions::Retransmissions;
 use super::scale::WindowScale;
 use super::unseen::Unseen;
@@ -38,6 +39,8 @@ pub(super) struct Side {
     pub(super) retransmissions: Retransmissions,
     /// Data lost before it reached a capture away from the sender.
     pub(super) unseen: Unseen,
+    /// Where the capture missed ACKs of the data.
+    pub(super) ack_gaps: AckGaps,
     /// Shortest time from an ACK to the data that echoes it; in a capture at the receiver, the
     /// round-trip time.
     pub(super) least_echo: Option<TimeDelta>,

@@ -6,6 +6,7 @@ use tcpexp_flow::{
 };
 use tcpexp_units::TimeDelta;
 
+use super::ack_gaps::AckGapSearch;
 use super::drain::Drains;
 use super::echo_watch::EchoWatch;
 use super::ecn_signs::EcnSigns;
@@ -68,6 +69,7 @@ struct SideSurvey {
     /// ACKs from the other end, and which of them this end is known to have received.
     received_acks: ReceivedAcks,
     echo_watch: EchoWatch,
+    ack_gaps: AckGapSearch,
     drains: Drains,
     pulses: Pulses,
     ecn: EcnSigns,
@@ -116,6 +118,9 @@ impl Meter for FlowSurvey {
             other.on_ack(segment, ack);
         }
         own.send(segment, other.echoes.least());
+        if segment.flags.syn() {
+            self.open();
+        }
     }
 
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
@@ -144,9 +149,21 @@ impl FlowSurvey {
     fn missed(&self) -> MissedData {
         let mut missed = MissedData::default();
         for side in &self.sides {
-            missed += MissedData::of(&side.classifier.missed());
+            missed += MissedData {
+                ack_gaps: side.ack_gaps.count(),
+                ..MissedData::of(&side.classifier.missed())
+            };
         }
         missed
+    }
+
+    /// Learns the scales of the windows from the SYNs so far.
+    #[cold]
+    fn open(&mut self) {
+        let syns = [self.sides[0].syn, self.sides[1].syn];
+        for direction in Direction::BOTH {
+            self.sides[direction.index()].ack_gaps.open(syns, direction);
+        }
     }
 
     /// Position of the capture relative to the data in `direction`.
@@ -247,6 +264,7 @@ impl SideSurvey {
         if !segment.is_numbered() {
             return;
         }
+        self.ack_gaps.send(segment);
         let (start, end) = (segment.payload_start(), segment.end());
         let bytes = segment.seen.payload_bytes;
         if bytes > 0 {
@@ -270,10 +288,11 @@ impl SideSurvey {
                 self.pacing.send(segment.seen.at);
                 self.scale.send(end);
                 self.unseen.send(start, end);
-                if let Some(acked) = self
+                let known = self
                     .received_acks
-                    .known_at(segment.timestamps.map(|(_, echo)| echo))
-                {
+                    .known_at(segment.timestamps.map(|(_, echo)| echo));
+                // In a gap, the flight is less than the captured ACKs show.
+                if let Some(acked) = known.filter(|_| !self.ack_gaps.is_open()) {
                     let flight_bytes = end.since(acked);
                     let least_rtt = least_echo.zip(self.echoes.least());
                     let least_rtt = least_rtt.map(|(own, other)| own + other);
@@ -295,6 +314,7 @@ impl SideSurvey {
     /// Processes an ACK of this direction's data.
     fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) {
         self.classifier.acknowledge(segment);
+        self.ack_gaps.on_ack(segment, ack);
         if let Some((_, echo)) = segment.timestamps {
             self.echoes.on_ack(echo, segment.seen.at);
         }
@@ -366,6 +386,7 @@ impl SideSurvey {
             },
             window_scale: self.window_scale(other),
             retransmissions: self.again.clone().sorted(position),
+            ack_gaps: self.ack_gaps.found(),
             unseen: match position {
                 // A capture at the sender misses data only by its own fault.
                 None | Some(Position::Sender) => Unseen::default(),

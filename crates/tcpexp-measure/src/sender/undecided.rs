@@ -48,6 +48,12 @@ impl Undecided {
         self.rest();
     }
 
+    /// Emits the samples without a window: the capture missed what would have decided.
+    pub(super) fn hide(&mut self, rows: &mut impl Extend<SenderRow>) {
+        self.samples.iter_mut().for_each(clear_window);
+        self.give_up(rows);
+    }
+
     /// Frees the memory of many samples that were emitted.
     fn rest(&mut self) {
         if self.samples.capacity() > KEPT {
@@ -64,13 +70,7 @@ impl Undecided {
         let advances = self.samples.windows(2).filter(is_new).count();
         let has_data = |last: &SenderSample| !last.has_short_segments();
         if advances + 1 >= CUT && self.samples.last().is_some_and(has_data) {
-            for sample in &mut self.samples {
-                sample.cwnd_segments = None;
-                sample.cwnd_bytes = None;
-                sample.ssthresh_segments = None;
-                sample.cwnd_source = CwndSource::Undecided;
-                sample.limit = None;
-            }
+            self.hide(rows);
         }
         self.give_up(rows);
     }
@@ -177,6 +177,15 @@ pub(super) struct Reduced {
     pub(super) cwnd: u32,
     /// The window right after the reduction, in segments.
     pub(super) ssthresh: u32,
+}
+
+/// Makes the window of a sample unknown.
+fn clear_window(sample: &mut SenderSample) {
+    sample.cwnd_segments = None;
+    sample.cwnd_bytes = None;
+    sample.ssthresh_segments = None;
+    sample.cwnd_source = CwndSource::Undecided;
+    sample.limit = None;
 }
 
 #[cfg(test)]

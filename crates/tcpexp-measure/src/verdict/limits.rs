@@ -52,6 +52,8 @@ pub struct Limits {
     pub(super) lost: Option<LostPackets>,
     /// True if the capture does not show in which order data left the sender and ACKs reached it.
     pub(super) lacks_order: bool,
+    /// Number of ACKs whose time is not certain because the capture missed ACKs before them.
+    pub(super) ack_gaps: u64,
     pub(super) base_rtt: Option<TimeDelta>,
     /// Position of the capture relative to the sender's data; `None` if unknown.
     pub(super) position: Option<Position>,
@@ -93,6 +95,7 @@ impl Limits {
             retransmitted: 0,
             lost: None,
             lacks_order: false,
+            ack_gaps: 0,
             base_rtt: None,
             position: None,
         }
@@ -141,7 +144,9 @@ impl Limits {
     }
 
     fn sample(&mut self, sample: &SenderSample) {
-        self.lacks_order |= sample.cwnd_source == CwndSource::NotSeen;
+        let follows_missed_acks = sample.follows_missed_acks();
+        self.ack_gaps += u64::from(follows_missed_acks);
+        self.lacks_order |= sample.cwnd_source == CwndSource::NotSeen && !follows_missed_acks;
         let srtt = sample.srtt.unwrap_or(TimeDelta::ZERO);
         if srtt > TimeDelta::ZERO {
             self.base_rtt = Some(self.base_rtt.map_or(srtt, |base| base.min(srtt)));
@@ -167,6 +172,9 @@ impl Limits {
         let sent_at = sent_at.max(began);
         let open_at = self.open_at().unwrap_or(sent_at).clamp(began, sent_at);
         self.spend(LimitCause::Setup, began, open_at - began);
+        if sample.follows_missed_acks() {
+            return self.spend(LimitCause::NotCertain, open_at, sample.at - open_at);
+        }
         if is_closed(sample) {
             return self.spend(LimitCause::ReceiverWindow, open_at, sample.at - open_at);
         }
@@ -195,9 +203,11 @@ impl Limits {
         }
         self.note_loss(latest, sample);
         let mut span = (sample.at - latest.at).max(TimeDelta::ZERO);
-        if let (Some(from), Some(to)) = (latest.snd_nxt, sample.snd_nxt)
-            && self.missed.overlap(from, to)
-        {
+        let misses_data = latest
+            .snd_nxt
+            .zip(sample.snd_nxt)
+            .is_some_and(|(from, to)| self.missed.overlap(from, to));
+        if misses_data || sample.follows_missed_acks() {
             // The packets that the capture missed would show what limited the sender, also since the
             // sender last seemed to have nothing to send.
             let since = self.unsure_since.take().unwrap_or(latest.at);
@@ -254,7 +264,9 @@ impl Limits {
             return;
         }
         self.epoch = sample.recovery_epoch;
-        if sample.phase != Some(Phase::LossRecovery)
+        // Without the missed ACKs, the beginning and the cause of the recovery are unknown.
+        if !sample.follows_missed_acks()
+            && sample.phase != Some(Phase::LossRecovery)
             && self.losses.len() < MOST_LOSSES
             && let (Some(una), Some(srtt)) = (latest.snd_una, latest.srtt)
         {

@@ -78,10 +78,10 @@ impl Engine<'_> {
 
     pub(super) fn measure_delivery(&mut self, acked: &Acked) {
         let delivery = &mut self.totals.delivery;
-        if self.state.is_open() && !self.board.has_sacked() {
+        if self.state.is_open() && !self.board.has_sacked() && !self.gap.hides_state {
             delivery.acknowledge(acked.at, acked.ack, self.timer.srtt());
         } else {
-            // The ACK fills a hole and covers data delivered earlier.
+            // The ACK fills a hole, or follows missed ACKs, and covers data delivered earlier.
             delivery.restart();
         }
     }

@@ -1,5 +1,6 @@
 //! The replay of one sender, event by event.
 
+mod ack_gap;
 mod duplicates;
 mod measure;
 mod repair;
@@ -13,6 +14,7 @@ mod untimed;
 use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use self::ack_gap::AckGap;
 use self::state::State;
 use self::stream::{Exchange, Start, Stream};
 use self::untimed::Untimed;
@@ -67,6 +69,7 @@ pub(super) struct Engine<'a> {
     ticks: Ticks,
     backoff: Backoff,
     undecided: Undecided,
+    gap: AckGap,
     totals: Totals,
     /// `snd_nxt` at the last retransmission as a tail loss probe, until an ACK shows whether the probe
     /// repaired a loss (`tlp_high_seq`).
@@ -125,6 +128,7 @@ impl<'a> Engine<'a> {
             ticks: Ticks::new(subject.side.tick),
             backoff: Backoff::default(),
             undecided: Undecided::default(),
+            gap: AckGap::default(),
             totals: Totals::default(),
             probed: None,
             refused: None,
@@ -257,14 +261,18 @@ impl<'a> Engine<'a> {
             return;
         }
         let now = self.context(acked, &stream);
-        self.window.validate(&now);
-        self.see_settled(acked.at, rows);
-        // As in `tcp_probe`, the sample shows the state before the ACK is processed, and a SYN-ACK
-        // gives no sample.
-        if !acked.is_syn {
-            self.emit_sample(&now, rows);
+        if self.enter_gap(acked, &stream) {
+            self.emit_hidden(acked, &now, rows);
+        } else {
+            self.window.validate(&now);
+            self.see_settled(acked.at, rows);
+            // As in `tcp_probe`, the sample shows the state before the ACK is processed, and a SYN-ACK
+            // gives no sample.
+            if !acked.is_syn {
+                self.emit_sample(&now, rows);
+            }
+            self.see_regrown(rows);
         }
-        self.see_regrown(rows);
         // RFC 9293, section 3.10.7.4: an older ACK updates neither `snd_una` nor the window.
         if acked.ack >= stream.una {
             self.process(acked, stream, rows);
@@ -275,6 +283,7 @@ impl<'a> Engine<'a> {
             losses.repair(acked.ack);
         }
         self.exchange.on_ack(acked);
+        self.leave_gap(acked, rows);
         self.note_limit();
     }
 
@@ -333,12 +342,14 @@ impl<'a> Engine<'a> {
         if !has_sack {
             progress.delivered = self.count_duplicates(&progress, acked.ack, is_duplicate, had);
         }
-        let is_timed = !self.untimed.covers(before.una, acked.ack, &progress);
-        self.latest_rtt = progress.latest_rtt().filter(|_| is_timed);
         self.latest_marked_packets = acked.marked_packets;
-        if is_timed {
+        let is_timed = !self.untimed.covers(before.una, acked.ack, &progress);
+        // A missed ACK may have been the first to cover the data.
+        let is_first = !self.gap.hides_state;
+        self.latest_rtt = progress.latest_rtt().filter(|_| is_timed && is_first);
+        if is_timed && is_first {
             self.time(acked, &progress, &before);
-        } else if progress.delivered > 0 {
+        } else if !is_timed && progress.delivered > 0 {
             self.untimed.miss();
         }
         self.measure_delivery(acked);

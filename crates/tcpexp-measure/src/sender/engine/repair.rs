@@ -171,7 +171,9 @@ impl Engine<'_> {
         // As in `tcp_init_cwnd_reduction`, the reduction counts for the probe too.
         self.probed = None;
         // A timeout that interrupts a recovery starts from the window before that recovery.
-        let (cwnd, was_filled) = (self.window.cwnd, self.window.is_filled);
+        let hides_window = self.gap.hides_recovery();
+        let was_filled = self.window.is_filled && !hides_window;
+        let cwnd = self.window.cwnd;
         match mem::take(&mut self.state) {
             State::Recovering(interrupted) => {
                 let threshold = self.expected_threshold(&interrupted.before);
@@ -185,7 +187,7 @@ impl Engine<'_> {
             ssthresh: self.window.ssthresh,
             was_filled,
             outstanding: self.board.outstanding(),
-            is_known: !self.window.is_hidden(),
+            is_known: !self.window.is_hidden() && !hides_window,
         };
         let threshold = self.expected_threshold(&before);
         let outstanding = stream.una..stream.nxt;
@@ -258,6 +260,11 @@ impl Engine<'_> {
         let State::Recovering(mut recovery) = mem::take(&mut self.state) else {
             return;
         };
+        // The missed ACKs would show how the recovery went.
+        if self.gap.hides_recovery() {
+            self.report(&recovery, Some(at), None, rows);
+            return;
+        }
         if undone {
             let before = recovery.before;
             self.window.undo(&before);

@@ -57,10 +57,17 @@ impl Engine<'_> {
         }
     }
 
-    fn sample(&self, now: &AckContext, cwnd: Option<u32>, source: CwndSource) -> SenderSample {
+    pub(super) fn sample(
+        &self,
+        now: &AckContext,
+        cwnd: Option<u32>,
+        source: CwndSource,
+    ) -> SenderSample {
         let smss = self.subject.side.smss_bytes;
         let is_warming_up = self.stream.is_some_and(|stream| stream.is_warming_up());
-        let has_phase = !self.state.is_open() || !is_warming_up && self.window.has_known_phase();
+        // Slow start may have ended in a gap.
+        let is_phase_known = self.window.has_known_phase() && !self.gap.hides_window();
+        let has_phase = !self.state.is_open() || !is_warming_up && is_phase_known;
         // The window in a recovery follows from the pipe, whatever the window before.
         let is_hidden = self.state.is_open() && self.window.is_hidden();
         let is_counted = self.subject.side.is_smss_known;
@@ -73,8 +80,19 @@ impl Engine<'_> {
             {
                 CwndSource::WarmUp
             }
-            CwndSource::ApplicationLimited if is_hidden => CwndSource::Undecided,
             source => source,
+        };
+        // Whether the sender answers ACKs shows its limit although a gap hides its window. After a reduction of
+        // unknown size, answers are too few.
+        let is_undecided = is_hidden && source == CwndSource::ApplicationLimited;
+        let limit = match source {
+            _ if is_undecided && !self.gap.hides_window() => limit(now, CwndSource::Undecided),
+            source => limit(now, source),
+        };
+        let source = if is_undecided {
+            CwndSource::Undecided
+        } else {
+            source
         };
         let is_known = !matches!(
             source,
@@ -122,7 +140,7 @@ impl Engine<'_> {
             srtt: srtt.filter(|_| is_timed),
             rto: is_timed.then(|| self.timer.rto()),
             usable_window_bytes: self.stream.and_then(|stream| stream.usable_bytes()),
-            limit: limit(now, source),
+            limit,
             latest_rtt: self.latest_rtt.filter(|rtt| self.subject.shows(*rtt)),
             latest_marked_packets: self.latest_marked_packets,
             model: model.map(|model| model.state()),
@@ -152,6 +170,7 @@ impl Engine<'_> {
         let is_closed = self.is_held_by_receiver(&stream);
         let is_filled = self.window.is_filled || !self.state.is_open();
         let limit = match (is_closed, is_filled) {
+            _ if self.gap.is_open() => None,
             (true, _) => Some(Limit::ReceiverWindow),
             (false, true) => Some(Limit::CongestionWindow),
             (false, false) => None,

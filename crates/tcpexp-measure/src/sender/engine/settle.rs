@@ -129,6 +129,10 @@ impl Engine<'_> {
         let (Some(stream), State::Settling(settling)) = (self.stream, &self.state) else {
             return;
         };
+        // In a gap of the ACKs, the flight is unknown.
+        if self.gap.is_open() {
+            return;
+        }
         // An ACK right after the recovery may find the sender in the middle of its burst.
         if !self.exchange.has_sent() || at - settling.ended.at < self.subject.order.answer() {
             return;

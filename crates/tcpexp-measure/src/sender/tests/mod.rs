@@ -11,6 +11,7 @@ use crate::Position;
 use tcpexp_testkit::scripted::Scripted;
 
 mod ecn;
+mod missed_acks;
 mod open;
 mod partial;
 mod recovery;

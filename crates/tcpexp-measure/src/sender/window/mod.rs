@@ -339,6 +339,15 @@ impl Window {
         self.is_hidden = true;
     }
 
+    /// Continues behind ACKs that the capture missed, which may have grown or reduced the window.
+    pub(super) fn lose_sight(&mut self) {
+        self.is_hidden = true;
+        self.assumed_ssthresh = self.ssthresh;
+        self.increase.forget();
+        self.answered = None;
+        self.round.clear();
+    }
+
     /// Undoes a reduction of the window `before`.
     pub(super) fn undo(&mut self, before: &Before) {
         // As in `tcp_reno_undo_cwnd`, the window never falls when a reduction is undone.

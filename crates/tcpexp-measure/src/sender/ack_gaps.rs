@@ -1,0 +1,105 @@
+//! Gaps in the ACKs of one direction's data: in each, the capture missed ACKs that the sender answered.
+
+use tcpexp_flow::{Direction, Segment, StreamOffset, SynOptions};
+
+use crate::missed_acks::AckWatch;
+
+/// The gaps, by the captured ACKs around each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AckGaps {
+    /// Record numbers of the ACK before and the ACK behind a gap, in order. A gap at the end of the capture
+    /// has no ACK behind it.
+    around: Vec<(u64, u64)>,
+}
+
+impl AckGaps {
+    /// The gaps, to be passed in the order of the capture.
+    pub(super) fn walk(&self) -> AckGapWalk<'_> {
+        AckGapWalk(&self.around)
+    }
+}
+
+/// The gaps that are still to come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckGapWalk<'a>(&'a [(u64, u64)]);
+
+/// Gaps next to an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NextToGap {
+    /// True if the capture missed ACKs between the ACK before and this one.
+    pub(super) before: bool,
+    /// True if the capture missed ACKs between this one and the next.
+    pub(super) behind: bool,
+}
+
+impl AckGapWalk<'_> {
+    /// Passes the captured ACK with this record number.
+    #[inline]
+    pub(super) fn pass(&mut self, record: u64) -> NextToGap {
+        match self.0 {
+            [(before, _), ..] if record < *before => NextToGap::default(),
+            [] => NextToGap::default(),
+            _ => self.arrive(record),
+        }
+    }
+
+    #[cold]
+    fn arrive(&mut self, record: u64) -> NextToGap {
+        let mut next_to = NextToGap::default();
+        if let [(_, behind), rest @ ..] = self.0
+            && record >= *behind
+        {
+            next_to.before = true;
+            self.0 = rest;
+        }
+        next_to.behind = self.0.first().is_some_and(|(before, _)| record >= *before);
+        next_to
+    }
+}
+
+/// Search for the gaps in the first pass.
+#[derive(Debug, Default)]
+pub(super) struct AckGapSearch {
+    watch: AckWatch,
+    /// Record number of the latest ACK.
+    latest: u64,
+    found: AckGaps,
+}
+
+impl AckGapSearch {
+    pub(super) fn open(&mut self, syns: [Option<SynOptions>; 2], direction: Direction) {
+        self.watch.open(syns, direction);
+    }
+
+    #[inline]
+    pub(super) fn send(&mut self, segment: &Segment) {
+        self.watch.send(segment);
+    }
+
+    #[inline]
+    pub(super) fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) {
+        let record = segment.seen.record;
+        if self.watch.on_ack(segment, ack) {
+            self.found.around.push((self.latest, record));
+        }
+        self.latest = record;
+    }
+
+    /// True if the capture missed ACKs since the latest one.
+    pub(super) fn is_open(&self) -> bool {
+        self.watch.misses_acks()
+    }
+
+    /// Number of gaps.
+    pub(super) fn count(&self) -> u64 {
+        self.found.around.len() as u64 + u64::from(self.is_open())
+    }
+
+    pub(super) fn found(&self) -> AckGaps {
+        let mut found = self.found.clone();
+        if self.is_open() {
+            found.around.push((self.latest, u64::MAX));
+        }
+        found
+    }
+}
