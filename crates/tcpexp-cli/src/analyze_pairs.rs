@@ -68,7 +68,7 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
         report::line(&mut text, "datasets", &shown::path(folder));
         let known = format!("{analysed} analysed, {known} already there, {failed} failed");
         report::line(&mut text, "pairs", &known);
-        output::print(&text)?;
+        output::print_last(&text)?;
     }
     // A program that calls the command gets the error only, without the lines above.
     if let Some(problem) = first_problem {

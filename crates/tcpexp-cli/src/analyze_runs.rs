@@ -120,7 +120,7 @@ pub(crate) fn finish(
         }
     }
     if !quiet {
-        output::print(&written_runs(&manifests, others))?;
+        output::print_last(&written_runs(&manifests, others))?;
     }
     if failed > 0 {
         bail!("the analysis of {failed} of {all} runs failed");

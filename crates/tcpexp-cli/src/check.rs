@@ -89,8 +89,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
         report::line(&mut text, "verdicts", &counts);
     }
     sheet.add(rows)?;
-    sheet.finish(&text)?;
-    junit.map_or(Ok(()), Output::finish)?;
+    sheet.finish(&text, junit)?;
     match (not_met, unknown) {
         (0, 0) => Ok(()),
         // A program takes the verdicts from the rows.

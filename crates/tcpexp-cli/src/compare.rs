@@ -66,7 +66,6 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let comparison = Comparison::of(&fetched::local(&args.dir)?, &options)?;
     let parameters = comparison.parameters();
     let mut sheet = Sheet::create(&args.output, compare_columns(&parameters))?;
-    // All files are complete before the first gets its final name.
     let side = args.runs.as_deref().map(|path| {
         let mut table = SideTable::create(path, compare_run_columns(&parameters))?;
         table.add(comparison.run_rows())?;
@@ -79,8 +78,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         text += &remarks(args, &comparison);
     }
     sheet.add(rows)?;
-    sheet.finish(&text)?;
-    side.map_or(Ok(()), crate::output::Output::finish)
+    sheet.finish(&text, side)
 }
 
 fn shown(args: &CompareArgs) -> CompareText {

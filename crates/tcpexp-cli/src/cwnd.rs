@@ -173,15 +173,11 @@ impl<'a> Results<'a> {
             text.push('\n');
             text += &score(collected, &truth)?;
         }
-        // All files are complete before the first gets its final name.
         let events = self.events.map(SideTable::complete).transpose()?;
         let controls = self.controls.map(SideTable::complete).transpose()?;
         let chart = self.chart.map(CwndChart::draw).transpose()?;
-        self.sheet.finish(&text)?;
-        for file in [events, controls, chart].into_iter().flatten() {
-            file.finish()?;
-        }
-        Ok(())
+        let others = [events, controls, chart].into_iter().flatten();
+        self.sheet.finish(&text, others)
     }
 }
 

@@ -108,7 +108,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
             if sheet.takes_rows() {
                 sheet.add(packets)?;
             }
-            sheet.finish(&text)
+            sheet.finish(&text, [])
         }
         (None, None) => Ok(()),
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tcpexp_sweep::SweepError;
 
 use crate::caller::caller;
-use crate::{fetched, shown};
+use crate::{fetched, shown, standard_output};
 
 /// The command in the guest failed and has already printed its own message.
 #[derive(Debug, thiserror::Error)]
@@ -16,7 +16,7 @@ const SUCCESS: u8 = 0;
 const FAILURE: u8 = 1;
 const WRONG_USAGE: u8 = 2;
 
-/// Maps an outcome to the exit code: 0 for success or a closed pipe, 1 for a failure, 2 for wrong
+/// Maps an outcome to the exit code: 0 for success or a closed standard output, 1 for a failure, 2 for wrong
 /// arguments. A command in a guest determines its own exit code.
 pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> u8 {
     let Err(error) = outcome else {
@@ -85,11 +85,11 @@ pub(crate) fn print_line(line: &str) {
     drop(writeln!(io::stderr(), "tcpexp: {}", shown::line(line)));
 }
 
-/// True if the reader closed the pipe, as in `tcpexp … | head`, which is not a failure.
+/// True if the reader of standard output closed it, as in `tcpexp … | head`, which is not a failure.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
             .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+            .is_some_and(standard_output::is_closed)
     })
 }

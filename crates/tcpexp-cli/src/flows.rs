@@ -12,7 +12,6 @@ use tcpexp_table::{
     connection_columns, connection_details, control_columns, verdict_lines,
 };
 
-use crate::output::Output;
 use crate::progress::Progress;
 use crate::shared_args::{
     OutputArgs, PartArgs, ReadArgs, SelectArgs, order_of, shown_names, wrong_usage,
@@ -133,10 +132,8 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
             shown_names(&args.select.flow)
         );
     }
-    // Both files are complete before the first gets its final name.
     let controls = controls.map(SideTable::complete).transpose()?;
-    sheet.finish(&parts.join("\n"))?;
-    controls.map_or(Ok(()), Output::finish)
+    sheet.finish(&parts.join("\n"), controls)
 }
 
 /// True if the error is that a file has no packet to measure.

@@ -13,7 +13,6 @@ use tcpexp_table::{
     sender_event_columns, series_columns,
 };
 
-use crate::output::Output;
 use crate::sender_args::{ImportArgs, ImportFormat};
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
@@ -49,12 +48,9 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     let report = log.read(format, |batch| results.take(batch))?;
     warn(args, &results.sheet, &report, &name);
     let text = results.table.into_text(args.limit, FLOW_TABLE_WIDTH);
-    // All files are complete before the first gets its final name.
     let events = results.events.map(SideTable::complete).transpose()?;
-    results
-        .sheet
-        .finish(&with_remarks(args, text, &report.lines))?;
-    events.map_or(Ok(()), Output::finish)
+    let text = with_remarks(args, text, &report.lines);
+    results.sheet.finish(&text, events)
 }
 
 /// Accumulated results.
@@ -125,7 +121,7 @@ fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
     }
     warn(args, &sheet, &report, &name);
     let text = table.into_text(args.limit, FLOW_TABLE_WIDTH);
-    sheet.finish(&with_remarks(args, text, &report.lines))
+    sheet.finish(&with_remarks(args, text, &report.lines), [])
 }
 
 /// Imports the series of a test tool.
@@ -148,7 +144,7 @@ fn series(args: &ImportArgs) -> anyhow::Result<()> {
     })?;
     warn(args, &sheet, &report, &name);
     let text = table.into_text(args.limit, FLOW_TABLE_WIDTH);
-    sheet.finish(&with_remarks(args, text, &report.lines))
+    sheet.finish(&with_remarks(args, text, &report.lines), [])
 }
 
 /// Labels of the flows found so far in a log.

@@ -13,6 +13,7 @@ use tcpexp_lab::{Cache, Guest, Image, Job, MAX_HOSTS, MAX_ROUTERS, Shape};
 use crate::failure::EndedInGuest;
 use crate::kernel_args::{KernelArgs, users_cache};
 use crate::lab_diff::{self, DiffArgs};
+use crate::standard_output::StandardOutput;
 use crate::{program, shown};
 
 /// Run commands in a virtual testbed, in virtual time
@@ -209,7 +210,7 @@ fn build(args: &BuildArgs) -> anyhow::Result<()> {
 fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
     let findings = doctor::examine(&args.image.place.cache()?, &args.image.kernel.source());
     let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
-    crate::output::print(&(lines.join("\n") + "\n"))?;
+    crate::output::print_last(&(lines.join("\n") + "\n"))?;
     if findings.iter().all(Finding::is_fine) {
         Ok(())
     } else {
@@ -245,7 +246,7 @@ fn list_or_clear(args: &CacheArgs) -> anyhow::Result<()> {
 fn boot(args: &ImageArgs, job: &Job, limit: Option<Duration>) -> anyhow::Result<()> {
     let image = Image::ensure(&args.place.cache()?, &args.kernel.source())?;
     let guest = Guest::spawn(&image, job)?;
-    let code = guest.wait(&mut io::stdout(), &mut io::stderr(), limit)?;
+    let code = guest.wait(&mut StandardOutput, &mut io::stderr(), limit)?;
     if code == 0 {
         Ok(())
     } else {

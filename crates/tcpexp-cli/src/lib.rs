@@ -65,6 +65,7 @@ mod shown;
 mod side_table;
 mod single_rtt;
 mod split;
+mod standard_output;
 mod store_options;
 mod survey;
 mod sweep;

@@ -1,24 +1,23 @@
 //! Rows on standard output that a reader follows.
 
-use std::io::{self, IsTerminal};
-
 use anyhow::bail;
 use tcpexp_table::{Columns, RowsWriter};
 
 use crate::output::without_wrapping;
 use crate::shared_args::{Format, wrong_usage};
+use crate::standard_output::StandardOutput;
 
 /// Begins a table of rows; `None` for text.
 pub(crate) fn rows_in<R: Sync>(
     format: Option<Format>,
     columns: Columns<R>,
-) -> anyhow::Result<Option<Box<RowsWriter<R, io::Stdout>>>> {
-    let out = io::stdout();
+) -> anyhow::Result<Option<Box<RowsWriter<R, StandardOutput>>>> {
+    let out = StandardOutput;
     let rows = match format {
         None | Some(Format::Table) => return Ok(None),
         Some(Format::Csv) => RowsWriter::new(tcpexp_table::Format::Csv, columns, out),
         Some(Format::Json) => RowsWriter::new(tcpexp_table::Format::Json, columns, out),
-        Some(Format::Arrow) if out.is_terminal() => {
+        Some(Format::Arrow) if StandardOutput::is_terminal() => {
             bail!("a terminal cannot show arrow: redirect the output")
         }
         Some(Format::Arrow) => RowsWriter::arrow_stream(columns, out),

@@ -1,7 +1,7 @@
 //! `tcpexp rtt SRC DST --live`.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use crate::output::without_wrapping;
 use crate::prometheus::Metrics;
 use crate::rtt_args::RttArgs;
 use crate::shared_args::wrong_usage;
+use crate::standard_output::StandardOutput;
 use crate::values::clocks;
 
 /// Prints each round-trip time between two captures in progress.
@@ -129,7 +130,7 @@ struct LiveFlow {
 /// Standard output. A reader follows it, so it is flushed after each batch.
 struct Printer {
     /// `None` for text.
-    rows: Option<Box<RowsWriter<Labelled<RttSample>, io::Stdout>>>,
+    rows: Option<Box<RowsWriter<Labelled<RttSample>, StandardOutput>>>,
     /// Time of the first sample at each point.
     first: [Option<Timestamp>; 2],
     flows: HashMap<FlowId, LiveFlow>,
@@ -147,7 +148,7 @@ impl Printer {
         }
         match &mut self.rows {
             None => {
-                let mut out = io::stdout().lock();
+                let mut out = StandardOutput::lock();
                 for sample in &batch.samples {
                     if let Some(flow) = self.flows.get(&sample.flow) {
                         let first = &mut self.first[sample.reference.index()];

@@ -16,6 +16,7 @@ use crate::live_output::rows_in;
 use crate::output::without_wrapping;
 use crate::rtt_args::RttArgs;
 use crate::shared_args::Format;
+use crate::standard_output::StandardOutput;
 use crate::warnings;
 
 /// Prints each round-trip time as soon as it is known.
@@ -85,7 +86,7 @@ enum Lines {
         /// Time of the first sample.
         first: Option<Timestamp>,
     },
-    Rows(Box<RowsWriter<Labelled<SingleRttSample>, io::Stdout>>),
+    Rows(Box<RowsWriter<Labelled<SingleRttSample>, StandardOutput>>),
 }
 
 impl Lines {
@@ -100,7 +101,7 @@ impl Lines {
                 let first = *first.get_or_insert(sample.at);
                 let from = flow.ends[sample.direction.index()];
                 let to = flow.ends[sample.direction.opposite().index()];
-                let mut out = io::stdout().lock();
+                let mut out = StandardOutput::lock();
                 writeln!(
                     out,
                     "{:12.6} s {:>10} {:<12} {from} > {to}",

@@ -1,8 +1,8 @@
 //! `tcpexp netem`.
 
-use std::io;
-
 use netem_ctl::cli;
+
+use crate::standard_output::StandardOutput;
 
 /// Emulate a bottleneck on a router
 ///
@@ -29,5 +29,5 @@ pub(crate) struct NetemArgs {
 }
 
 pub(crate) fn run(args: &NetemArgs) -> anyhow::Result<()> {
-    Ok(cli::run(&args.command, &mut io::stdout().lock())?)
+    Ok(cli::run(&args.command, &mut StandardOutput::lock())?)
 }

@@ -1,8 +1,9 @@
 //! Output files that are either complete or absent.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, anyhow, bail};
@@ -11,20 +12,24 @@ use tcpexp_store::{Upload, as_url, shown_url};
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::caller::{CallError, Caller, caller};
-use crate::shown;
+use crate::standard_output::{self, StandardOutput};
 use crate::store_options::of_this_run;
+use crate::{failure, shown};
 
 /// An output: standard output, a device, a pipe, a file or an object. A file has a temporary name until
 /// it is complete, and an object does not exist until then.
 pub(crate) struct Output {
     writer: BufWriter<Target>,
     path: PathBuf,
+    _unfinished: Option<Unfinished>,
 }
 
 enum Target {
-    Stdout(io::Stdout),
+    Stdout(StandardOutput),
     /// Standard output on a terminal: control characters in rows are escaped.
-    Terminal(io::Stdout),
+    Terminal(StandardOutput),
+    /// Standard output whose reader has closed it, while other outputs are still written.
+    Closed,
     /// Text for the program that called the command.
     Caller(Arc<Caller>),
     Device(File),
@@ -38,7 +43,13 @@ enum Target {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Stdout(stdout) => stdout.write(bytes),
+            Self::Stdout(stdout) => match stdout.write(bytes) {
+                Err(error) if standard_output::is_closed(&error) && Unfinished::exists() => {
+                    *self = Self::Closed;
+                    Ok(bytes.len())
+                }
+                written => written,
+            },
             Self::Terminal(stdout) => write_shown(stdout, bytes),
             Self::Caller(caller) => {
                 caller.print(&String::from_utf8_lossy(bytes));
@@ -48,7 +59,7 @@ impl Write for Target {
             // Errors of the wrapper name the temporary file.
             Self::File(file, _) => file.as_file_mut().write(bytes),
             Self::Object(upload) => upload.write(bytes),
-            Self::Nowhere => Ok(bytes.len()),
+            Self::Closed | Self::Nowhere => Ok(bytes.len()),
         }
     }
 
@@ -57,7 +68,7 @@ impl Write for Target {
             Self::Stdout(stdout) | Self::Terminal(stdout) => stdout.flush(),
             Self::Device(file) => file.flush(),
             Self::File(file, _) => file.as_file_mut().flush(),
-            Self::Caller(_) | Self::Object(_) | Self::Nowhere => Ok(()),
+            Self::Caller(_) | Self::Object(_) | Self::Closed | Self::Nowhere => Ok(()),
         }
     }
 }
@@ -76,11 +87,10 @@ impl Output {
     /// Opens `path` for writing; `None` and `-` mean standard output.
     pub(crate) fn create(path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-            let stdout = io::stdout();
             let target = match caller() {
                 Some(caller) => Target::Caller(caller),
-                None if stdout.is_terminal() => Target::Terminal(stdout),
-                None => Target::Stdout(stdout),
+                None if StandardOutput::is_terminal() => Target::Terminal(StandardOutput),
+                None => Target::Stdout(StandardOutput),
             };
             return Ok(Self::new(target, Path::new("standard output")));
         };
@@ -96,6 +106,14 @@ impl Output {
         // A rename onto a device would replace the device.
         let target = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => bail!("{} is a directory", path.display()),
+            // `/dev/stdout`.
+            Ok(metadata)
+                if !metadata.is_file()
+                    && caller().is_none()
+                    && standard_output::is_of(&metadata) =>
+            {
+                return Self::create(None);
+            }
             Ok(metadata) if !metadata.is_file() => Target::Device(
                 File::options()
                     .write(true)
@@ -114,9 +132,14 @@ impl Output {
     }
 
     fn new(target: Target, path: &Path) -> Self {
+        let is_standard = matches!(
+            target,
+            Target::Stdout(_) | Target::Terminal(_) | Target::Caller(_)
+        );
         Self {
             writer: BufWriter::with_capacity(1 << 16, target),
             path: path.to_owned(),
+            _unfinished: (!is_standard).then(Unfinished::count),
         }
     }
 
@@ -129,7 +152,7 @@ impl Output {
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(
             self.writer.get_ref(),
-            Target::Stdout(_) | Target::Terminal(_)
+            Target::Stdout(_) | Target::Terminal(_) | Target::Closed
         )
     }
 
@@ -167,8 +190,63 @@ impl Drop for Output {
     }
 }
 
+/// Counts an output other than standard output, until it is finished or discarded.
+///
+/// While there is one, a reader that closes standard output does not end the run: the other outputs
+/// must still be complete, since the exit code says so.
+struct Unfinished;
+
+static UNFINISHED: AtomicUsize = AtomicUsize::new(0);
+
+impl Unfinished {
+    fn count() -> Self {
+        UNFINISHED.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+
+    fn exists() -> bool {
+        UNFINISHED.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Finishes all outputs of a command: standard output last, so that neither a closed nor a full
+/// standard output keeps a file from its final name.
+pub(crate) fn finish_all(outputs: impl IntoIterator<Item = Output>) -> anyhow::Result<()> {
+    let (standard, mut files): (Vec<_>, Vec<_>) = outputs.into_iter().partition(Output::is_stdout);
+    // All files are complete before the first gets its final name.
+    for file in &mut files {
+        let flushed = file.flush();
+        flushed.with_context(|| format!("cannot write {}", file.name().display()))?;
+    }
+    files.into_iter().try_for_each(Output::finish)?;
+    let printed = standard.into_iter().try_for_each(Output::finish);
+    unless_closed(printed)
+}
+
+/// Prints the last text of a command. If the reader has closed standard output, the outcome of the
+/// command still determines its exit code.
+pub(crate) fn print_last(text: &str) -> anyhow::Result<()> {
+    unless_closed(print(text))
+}
+
+fn unless_closed(printed: anyhow::Result<()>) -> anyhow::Result<()> {
+    printed.or_else(|error| {
+        if failure::is_closed_pipe(&error) {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    })
+}
+
 /// Writes rows to a terminal; returns the number of input bytes written.
-fn write_shown(stdout: &mut io::Stdout, bytes: &[u8]) -> io::Result<usize> {
+fn write_shown(stdout: &mut StandardOutput, bytes: &[u8]) -> io::Result<usize> {
     match shown::first_control(bytes) {
         None => stdout.write(bytes),
         Some(0) => {
@@ -195,7 +273,7 @@ pub(crate) fn print_raw(text: &[u8]) -> anyhow::Result<()> {
         return Ok(());
     }
     // Flushing reports a closed pipe or a full disk here. At exit, the error would be lost.
-    let mut stdout = io::stdout().lock();
+    let mut stdout = StandardOutput::lock();
     stdout
         .write_all(text)
         .and_then(|()| stdout.flush())
@@ -205,7 +283,7 @@ pub(crate) fn print_raw(text: &[u8]) -> anyhow::Result<()> {
 /// True if binary output would go to a terminal.
 pub(crate) fn is_terminal(path: Option<&Path>) -> bool {
     let is_stdout = path.is_none_or(|path| path.as_os_str() == "-");
-    is_stdout && caller().is_none() && io::stdout().is_terminal()
+    is_stdout && caller().is_none() && StandardOutput::is_terminal()
 }
 
 /// Creates a file with a temporary name in the folder of `path`, and the lock that marks it as in

@@ -53,5 +53,5 @@ pub(crate) fn run(args: &PairsArgs) -> anyhow::Result<()> {
     }
     let text = pairs_text(&rows);
     sheet.add(rows)?;
-    sheet.finish(&text)
+    sheet.finish(&text, [])
 }

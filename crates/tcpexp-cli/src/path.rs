@@ -16,7 +16,6 @@ use tcpexp_table::{
 use crate::basis::Seen;
 use crate::failure;
 use crate::labels::Labels;
-use crate::output::Output;
 use crate::path_args::PathArgs;
 use crate::picture::Chart;
 use crate::points;
@@ -154,7 +153,6 @@ impl Results {
         Ok(())
     }
 
-    /// Completes all files, then renames them to their final names.
     fn finish(self, report: &PathReport, quiet: bool) -> anyhow::Result<()> {
         let is_offset_known = report.clock.offset().error().is_some();
         let ways = &report.totals.path_directions;
@@ -173,9 +171,7 @@ impl Results {
         let flows = self.flows.map(SideTable::complete).transpose()?;
         let draw = |chart: Chart| chart.draw(queueing_figure, undrawn_losses(report));
         let chart = self.chart.map(draw).transpose()?;
-        self.sheet.finish(&text)?;
-        let others = flows.into_iter().chain(chart);
-        others.into_iter().try_for_each(Output::finish)
+        self.sheet.finish(&text, flows.into_iter().chain(chart))
     }
 }
 

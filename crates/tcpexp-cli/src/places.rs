@@ -8,7 +8,7 @@ use tcpexp::{DatasetError, Manifest, partial};
 use tcpexp_store::as_url;
 
 use crate::shared_args::wrong_usage;
-use crate::shown;
+use crate::{shown, standard_output};
 
 /// Arguments that name a file or directory to write.
 const OUTPUTS: [&str; 8] = [
@@ -159,14 +159,7 @@ fn place(path: &Path) -> Option<PathBuf> {
 
 #[cfg(unix)]
 fn is_standard_output(input: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-
-    let Ok(stdout) = rustix::fs::fstat(std::io::stdout()) else {
-        return false;
-    };
-    fs::metadata(input).is_ok_and(|input| {
-        input.is_file() && (input.dev(), input.ino()) == (stdout.st_dev, stdout.st_ino)
-    })
+    fs::metadata(input).is_ok_and(|input| input.is_file() && standard_output::is_of(&input))
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ use tcpexp_units::{TimeDelta, counted};
 use crate::basis::{Basis, Seen};
 use crate::failure;
 use crate::labels::Labels;
-use crate::output::Output;
 use crate::path_args::PathArgs;
 use crate::progress::Progress;
 use crate::report;
@@ -163,7 +162,6 @@ impl Results {
         Ok(())
     }
 
-    /// Completes all files, then renames them to their final names.
     fn finish(
         self,
         report: &PointsReport,
@@ -191,8 +189,7 @@ impl Results {
             report::line(&mut text, "one-way delay", &delay_errors(report));
         }
         let flows = self.flows.map(SideTable::complete).transpose()?;
-        self.sheet.finish(&text)?;
-        flows.into_iter().try_for_each(Output::finish)
+        self.sheet.finish(&text, flows)
     }
 }
 

@@ -173,7 +173,7 @@ impl Results {
         }
         let is_table = matches!(self.out, Out::Table(_));
         let cannot = || format!("cannot write {}", self.out_name.display());
-        let mut out = match self.out {
+        let out = match self.out {
             Out::Table(mut out) => {
                 out.write_all(shown::lines(&text).as_bytes())
                     .with_context(cannot)?;
@@ -185,22 +185,15 @@ impl Results {
                 .with_context(cannot)?,
             Out::Spp(out) => out,
         };
-        out.flush().with_context(cannot)?;
         let shows_table = !is_table && !out.is_stdout() && !quiet;
         let flows = self.flows.map(SideTable::complete).transpose()?;
         let chart = self
             .chart
             .map(|chart| chart.draw(rtt_figure, None))
             .transpose()?;
-        out.finish()?;
-        if let Some(flows) = flows {
-            flows.finish()?;
-        }
-        if let Some(chart) = chart {
-            chart.finish()?;
-        }
+        output::finish_all([out].into_iter().chain(flows).chain(chart))?;
         if shows_table {
-            output::print(&text)?;
+            output::print_last(&text)?;
         }
         Ok(())
     }

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
     if !losses.is_empty() {
         texts.push(loss_score_text(&losses));
     }
-    sheet.finish(&texts.join("\n"))
+    sheet.finish(&texts.join("\n"), [])
 }
 
 /// Compares the losses between two captures with the drops of the bottleneck between them.

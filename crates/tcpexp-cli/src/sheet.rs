@@ -86,11 +86,16 @@ impl<R: Sync> Sheet<R> {
         self.shows_text
     }
 
-    /// Completes the output. Prints `text` unless the output is rows on standard output or quiet.
-    pub(crate) fn finish(self, text: &str) -> anyhow::Result<()> {
+    /// Completes the output, and finishes the `others` of the command with it. Prints `text` unless the
+    /// output is rows on standard output or quiet.
+    pub(crate) fn finish(
+        self,
+        text: &str,
+        others: impl IntoIterator<Item = Output>,
+    ) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", self.name.display());
         let shows_text = self.shows_text;
-        let (mut out, is_text) = match self.out {
+        let (out, is_text) = match self.out {
             Out::Text(mut out) => {
                 out.write_all(shown::lines(text).as_bytes())
                     .with_context(cannot)?;
@@ -101,11 +106,10 @@ impl<R: Sync> Sheet<R> {
                 (out.with_context(cannot)?, false)
             }
         };
-        out.flush().with_context(cannot)?;
-        out.finish()?;
+        output::finish_all([out].into_iter().chain(others))?;
         // Printed last, so that a failed write prints no table.
         if shows_text && !is_text {
-            output::print(text)?;
+            output::print_last(text)?;
         }
         Ok(())
     }

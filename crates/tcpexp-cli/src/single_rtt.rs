@@ -124,7 +124,7 @@ impl Results {
             .chart
             .map(|chart| chart.draw(rtt_figure, None))
             .transpose()?;
-        self.sheet.finish(&self.table.into_text(FLOW_TABLE_WIDTH))?;
-        chart.map_or(Ok(()), crate::output::Output::finish)
+        let text = self.table.into_text(FLOW_TABLE_WIDTH);
+        self.sheet.finish(&text, chart)
     }
 }

@@ -295,8 +295,7 @@ impl Results {
     fn finish(self, remarks: &str) -> anyhow::Result<()> {
         let chart = self.chart.map(RateChart::draw).transpose()?;
         let text = self.table.into_text(FLOW_TABLE_WIDTH) + remarks;
-        self.sheet.finish(&text)?;
-        chart.map_or(Ok(()), crate::output::Output::finish)
+        self.sheet.finish(&text, chart)
     }
 }
 

@@ -96,5 +96,5 @@ pub(crate) fn run(args: &WhyArgs) -> anyhow::Result<()> {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\nand {more} more {senders}");
     }
-    sheet.finish(&text)
+    sheet.finish(&text, [])
 }

@@ -48,6 +48,54 @@ fn a_reader_that_stops_early_is_not_a_failure() {
     assert_quiet_end(run, line);
 }
 
+#[test]
+fn a_reader_that_stops_early_keeps_no_file_from_completion() {
+    let desk = Desk::new();
+    for (line, files) in [
+        ("cwnd src.pcap -o c.csv --plot c.svg", 2),
+        ("cwnd src.pcap --plot c.svg --events e.csv", 2),
+        ("throughput src.pcap -o t.csv --plot t.svg", 2),
+        ("throughput src.pcap --bin 1ms --format csv --plot t.svg", 1),
+        ("rtt src.pcap -o r.csv --plot r.svg", 2),
+        (
+            "rtt src.pcap dst.pcap --format csv --plot r.svg --flows f.csv",
+            2,
+        ),
+        ("path src.pcap dst.pcap -o p.csv --plot p.svg", 2),
+        ("path src.pcap dst.pcap --format csv --flows f.csv", 1),
+    ] {
+        let mut run = piped(&desk, line);
+        drop(run.stdout.take());
+        assert_quiet_end(run, line);
+        let written = desk.written();
+        assert_eq!(written.len(), files, "{line}: {written:?}");
+        for file in written {
+            assert!(!file.starts_with('.'), "{line}: {file}");
+            std::fs::remove_file(desk.path(&file)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_closed_pipe_other_than_standard_output_is_a_failure() {
+    let desk = Desk::new();
+    let script = format!(
+        "mkfifo pipe; head -c 1 pipe >/dev/null & \
+         exec '{}' rtt src.pcap dst.pcap --format csv -o pipe --plot r.svg",
+        env!("CARGO_BIN_EXE_tcpexp")
+    );
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(desk.path("."))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        reason(&output),
+        "cannot write pipe: Broken pipe (os error 32)"
+    );
+}
+
 fn assert_quiet_end(run: Child, what: &str) {
     let output = run.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
