@@ -234,7 +234,7 @@ fn logged_window_is_drawn_and_scored_beside_the_estimate() {
     assert_snapshot!(reasons.join("\n"), @r"
     cannot open missing: No such file or directory (os error 2)
     the log contains none of the selected senders of the capture
-    cannot read probe.csv: none of 2970 lines can be used; line 1 is not a line of this format
+    cannot read probe.csv: none of 2970 lines can be used; line 1: not a line of this format
     ");
     assert!(!desk.path("none.svg").exists());
 }

@@ -162,7 +162,7 @@ fn incomparable_input_is_refused_by_name() {
     cannot read letter: not a capture: it starts with 44 65 61 72 20 63 6f 6c ("Dear col")
     letter is not a log of a known format: expected one of tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, flent
     garbage is not a log of a known format: expected one of tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, flent
-    cannot read probe.csv: none of 2970 lines can be used; line 1 is not a line of this format
+    cannot read probe.csv: none of 2970 lines can be used; line 1: not a line of this format
     cannot read cut.parquet: cannot read the table: Parquet argument error: Parquet error: Invalid Parquet file. Corrupt footer
     cannot read rtt.parquet: the table has no column snd_una_seq of the type that tcpexp writes
     nothing to compare: reconstruction and truth have no sender in common

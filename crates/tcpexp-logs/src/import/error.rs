@@ -71,6 +71,9 @@ pub enum Unusable {
     /// The columns have no header.
     #[error("columns without a header that names them")]
     NoHeader,
+    /// A header names no column for the time, so the rows below it cannot be read.
+    #[error("a header without a column for the time")]
+    NoTime,
     /// The line is longer than the limit.
     #[error("longer than any line of such a log")]
     TooLong,
@@ -140,7 +143,7 @@ impl FirstUnusable {
 
     fn clause(first: Option<&Self>) -> String {
         first.map_or_else(String::new, |first| {
-            format!("; line {} is {}", first.line, first.reason)
+            format!("; line {}: {}", first.line, first.reason)
         })
     }
 }

@@ -79,6 +79,7 @@ pub(super) fn read<E: From<Error>>(
             let (samples, unreadable) = tool_samples(&file, name, start, &row);
             batch.series_samples = samples;
             for _ in 0..unreadable {
+                report.lines += 1;
                 report.refuse(Unusable::Unreadable("a tool's sample"), name);
             }
             sink(batch)?;
@@ -129,7 +130,8 @@ fn tool_samples(
             ..row.clone()
         })
     };
-    let is_readable = |entry: &Value| entry[key].is_number() && entry["t"].is_number();
+    let is_readable =
+        |entry: &Value| entry[key].is_number() && entry["t"].as_f64().and_then(timestamp).is_some();
     // A sample without a value is a lost ping, for example.
     let with_value = entries.iter().filter(|entry| !entry[key].is_null());
     let unreadable = with_value.filter(|entry| !is_readable(entry)).count();
@@ -141,7 +143,7 @@ fn tool_samples(
 fn raw_entries<'a>(file: &'a Value, name: &'a str) -> (&'a [Value], &'a str) {
     let of = |series: &str, key: &str| {
         let entries = file["raw_values"][series].as_array()?.as_slice();
-        let has_value = entries.iter().any(|entry| entry[key].is_number());
+        let has_value = entries.iter().any(|entry| !entry[key].is_null());
         has_value.then_some(entries)
     };
     // Flent summarises a series whose own samples are an empty list by its values.
@@ -331,6 +333,18 @@ mod tests {
         ");
         let newer = samples_of(&text.replace("\"version\": 3", "\"version\": 4"));
         assert!(newer[0].ends_with(" 0.004"), "{newer:?}");
+    }
+
+    #[test]
+    fn a_sample_that_cannot_be_read_counts_as_a_line() {
+        let broken = FILE.replace("\"val\": 9.4", "\"val\": \"9.4\"");
+        let late = FILE.replace("1487710511.9", "1e300");
+        for text in [broken, late] {
+            let report = read_all(&text).1.unwrap();
+            assert_eq!(report.unusable(), 1 + 3);
+            let counted = report.used + report.passed_over + report.unusable();
+            assert_eq!(report.lines, counted);
+        }
     }
 
     #[test]

@@ -9,14 +9,44 @@ pub(super) struct Header(Vec<String>);
 
 impl Header {
     /// Reads `header`. Columns with unknown names keep their places. The names may be those of the fields of
-    /// `struct tcp_info`, with their prefix.
+    /// `struct tcp_info`, with their prefix. Upper and lower case are equal.
     pub(super) fn of(header: &str) -> Self {
+        let header = header.trim_start_matches('#');
         Self(
             header
                 .split(',')
-                .map(|name| name.trim().trim_start_matches("tcpi_").to_owned())
+                .map(|text| name(text).to_ascii_lowercase())
                 .collect(),
         )
+    }
+
+    /// True if the line is a header: it names one of the `known` columns. No row contains such a name,
+    /// since values are numbers and addresses. A comment may, unless it consists of names only.
+    pub(super) fn is_one(line: &str, known: &[&str]) -> bool {
+        // Most rows are numbers only, so most end here.
+        let has_letters = line.bytes().any(|byte| byte.is_ascii_alphabetic());
+        if !has_letters || line.starts_with('#') && !Self::may_be_one(line) {
+            return false;
+        }
+        let mut names = line.trim_start_matches('#').split(',').map(name);
+        names.any(|name| known.iter().any(|known| name.eq_ignore_ascii_case(known)))
+    }
+
+    /// True if the line looks like a header with unknown names: words without spaces, and no number.
+    pub(super) fn may_be_one(line: &str) -> bool {
+        let mut names = line.trim_start_matches('#').split(',').map(name);
+        let count = names.clone().count();
+        let is_word = |name: &str| {
+            name.starts_with(|first: char| first.is_alphabetic() || first == '_')
+                && !name.contains(char::is_whitespace)
+                && name.parse::<f64>().is_err()
+        };
+        count >= MIN_NAMES && names.all(is_word)
+    }
+
+    /// True if a column has this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|known| known == name)
     }
 
     /// Splits a row.
@@ -34,6 +64,22 @@ impl Header {
             header: self,
             fields,
         })
+    }
+}
+
+/// Smallest number of words with commas between them that are taken for a header. Every format has more
+/// columns; a sentence in a log has fewer words without spaces.
+const MIN_NAMES: usize = 3;
+
+/// Prefix of the fields of `struct tcp_info`.
+const PREFIX: &str = "tcpi_";
+
+/// The name of a column, without quotes and the prefix of `struct tcp_info`.
+fn name(text: &str) -> &str {
+    let text = text.trim().trim_matches('"').trim();
+    match text.split_at_checked(PREFIX.len()) {
+        Some((prefix, name)) if prefix.eq_ignore_ascii_case(PREFIX) => name,
+        _ => text,
     }
 }
 

@@ -9,9 +9,12 @@ use super::header::Header;
 use super::rows::Batch;
 use super::state::Probe;
 
+/// A column by which the header is recognised.
+pub(super) const COLUMNS: [&str; 1] = ["snd_cwnd"];
+
 /// True if `text` is the header of the CSV.
 pub(super) fn is_header(text: &str) -> bool {
-    text.starts_with("time,") && text.contains(",snd_cwnd")
+    Header::is_one(text, &COLUMNS)
 }
 
 /// Reads one row of the CSV.

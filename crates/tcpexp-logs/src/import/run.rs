@@ -6,14 +6,15 @@ use std::mem;
 
 use super::error::{Error, LineUse, Report, Unusable};
 use super::flows::Flows;
+use super::header::Header;
 use super::lines::{self, Lines};
 use super::probe_log::ProbeLog;
 use super::rows::Batch;
 use super::siftr::Siftr;
 use super::ss::Ss;
-use super::tcp_info::TcpInfo;
-use super::web10g::Web10g;
-use super::{flent, iperf3};
+use super::tcp_info::{self, TcpInfo};
+use super::web10g::{self, Web10g};
+use super::{flent, iperf3, probe_columns};
 
 /// Lines per batch.
 const BATCH_LINES: u64 = 4_096;
@@ -194,14 +195,26 @@ enum Parser {
 }
 
 impl Parser {
+    /// Columns by which a header is recognised.
+    fn columns(&self) -> &'static [&'static str] {
+        match self {
+            Self::TcpProbe(_) => &probe_columns::COLUMNS,
+            Self::TcpInfo(_) => &tcp_info::COLUMNS,
+            Self::Web10g(_) => &web10g::NAMES,
+            Self::Ss(_) | Self::Siftr(_) => &[],
+        }
+    }
+
     fn line(
         &mut self,
         text: &str,
         flows: &mut Flows,
         batch: &mut Batch,
     ) -> Result<LineUse, Unusable> {
-        // A trace of the kernel begins with comments, such as `# tracer: nop`.
-        if text.trim_start().is_empty() || text.starts_with('#') {
+        // A trace of the kernel begins with comments, such as `# tracer: nop`. The names of columns
+        // may be a comment too.
+        let is_comment = text.starts_with('#') && !Header::is_one(text, self.columns());
+        if text.trim_start().is_empty() || is_comment {
             return Ok(LineUse::PassedOver);
         }
         match self {

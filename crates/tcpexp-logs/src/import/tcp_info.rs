@@ -14,7 +14,7 @@ use super::state::{blank, finite, phase};
 
 /// The columns without a header, in order: the time of the call in seconds, then fields of the kernel's
 /// `struct tcp_info` under their own names, with times in microseconds.
-const COLUMNS: [&str; 16] = [
+pub(super) const COLUMNS: [&str; 16] = [
     "time",
     "ca_state",
     "rto",
@@ -38,6 +38,8 @@ const COLUMNS: [&str; 16] = [
 pub(super) struct TcpInfo {
     columns: Header,
     has_header: bool,
+    /// True after the first row.
+    has_rows: bool,
 }
 
 impl Default for TcpInfo {
@@ -45,6 +47,7 @@ impl Default for TcpInfo {
         Self {
             columns: Header::of(&COLUMNS.join(",")),
             has_header: false,
+            has_rows: false,
         }
     }
 }
@@ -57,10 +60,17 @@ impl TcpInfo {
         flows: &mut Flows,
         batch: &mut Batch,
     ) -> Result<LineUse, Unusable> {
-        if text.starts_with(COLUMNS[0]) {
+        // Below a header that is not recognised, the rows would be read by the places of other columns.
+        let is_header =
+            Header::is_one(text, &COLUMNS) || !self.has_rows && Header::may_be_one(text);
+        if is_header {
             self.columns = Header::of(text);
             self.has_header = true;
-            return Ok(LineUse::PassedOver);
+            return if self.columns.has(COLUMNS[0]) {
+                Ok(LineUse::PassedOver)
+            } else {
+                Err(Unusable::NoTime)
+            };
         }
         let row = self.columns.row(text);
         let row = row.map_err(|reason| match reason {
@@ -71,6 +81,7 @@ impl TcpInfo {
             return Err(Unusable::OtherLayout);
         }
         poll(&row, flows, batch)?;
+        self.has_rows = true;
         Ok(LineUse::Used)
     }
 }
@@ -165,7 +176,63 @@ mod tests {
         let refused = import(Format::TcpInfo, lines(log).as_bytes(), |_| {
             Ok::<_, Error>(())
         });
-        assert_snapshot!(refused.unwrap_err(), @"none of 2 lines can be used; line 2 is ca_state is missing");
+        assert_snapshot!(refused.unwrap_err(), @"none of 2 lines can be used; line 2: ca_state is missing");
+    }
+
+    const ROW: [&str; 16] = [
+        "12.5",
+        "0",
+        "244000",
+        "10",
+        "0",
+        "0",
+        "0",
+        "41883",
+        "2147483647",
+        "10",
+        "0",
+        "4000",
+        "0",
+        "0",
+        "1",
+        "0",
+    ];
+
+    /// A log whose columns are in the reverse order of [`COLUMNS`], with their names changed.
+    fn reversed(change: impl Fn(&str) -> String) -> String {
+        let names: Vec<_> = COLUMNS.into_iter().rev().map(change).collect();
+        let row: Vec<_> = ROW.into_iter().rev().collect();
+        format!("{}\n{}\n", names.join(","), row.join(","))
+    }
+
+    #[test]
+    fn header_is_recognised_by_any_name_in_any_case() {
+        let known = rows_of(Format::TcpInfo, &reversed(str::to_owned));
+        assert!(
+            known.contains("cwnd 10 phase slow_start srtt 41.883 ms"),
+            "{known}"
+        );
+        for log in [
+            reversed(str::to_uppercase),
+            reversed(|name| format!("\"TCPI_{name}\"")),
+            format!("# {}", reversed(str::to_owned)),
+        ] {
+            assert_eq!(rows_of(Format::TcpInfo, &log), known);
+        }
+    }
+
+    #[test]
+    fn rows_below_a_header_without_a_time_are_refused() {
+        for log in [
+            reversed(|name| name.replace("time", "clock")),
+            reversed(|name| format!("my_{name}")),
+        ] {
+            let refused = import(Format::TcpInfo, log.as_bytes(), |_| Ok::<_, Error>(()));
+            assert_eq!(
+                refused.unwrap_err().to_string(),
+                "none of 2 lines can be used; line 1: a header without a column for the time"
+            );
+        }
     }
 
     #[test]

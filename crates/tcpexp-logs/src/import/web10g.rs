@@ -13,6 +13,7 @@ use tcpexp_wire::SeqNum;
 use super::error::{LineUse, Unusable};
 use super::fields::Field;
 use super::flows::Flows;
+use super::header::Header;
 use super::rows::Batch;
 use super::state::blank;
 
@@ -30,6 +31,8 @@ const COLUMNS: [(&str, usize); 6] = [
     ("CurSsthresh", 27),
     ("SndUna", 108),
 ];
+/// Columns by which a header is recognised.
+pub(super) const NAMES: [&str; 2] = ["CurCwnd", "LocalAddress"];
 /// `SndNxt` follows `SndUna`.
 const SND_NXT: &str = "SndNxt";
 
@@ -37,6 +40,8 @@ const SND_NXT: &str = "SndNxt";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Web10g {
     header: Option<Vec<String>>,
+    /// True if the first column of the header is not the time.
+    is_untimed: bool,
 }
 
 impl Web10g {
@@ -47,12 +52,23 @@ impl Web10g {
         flows: &mut Flows,
         batch: &mut Batch,
     ) -> Result<LineUse, Unusable> {
+        let is_header = Header::is_one(text, &NAMES);
+        let text = text.trim_start_matches('#');
         let row: Vec<&str> = text.split(',').map(str::trim).collect();
-        if row[0].eq_ignore_ascii_case("timestamp") {
+        let is_timed = row[0].eq_ignore_ascii_case("timestamp");
+        if is_timed || is_header {
             self.header = Some(row.into_iter().map(str::to_owned).collect());
-            return Ok(LineUse::PassedOver);
+            self.is_untimed = !is_timed;
+            return if is_timed {
+                Ok(LineUse::PassedOver)
+            } else {
+                Err(Unusable::NoTime)
+            };
         }
         match &self.header {
+            // The time is the first column of all releases, so the first column of another header is
+            // something else.
+            _ if self.is_untimed => return Err(Unusable::NoTime),
             None if row.len() < MIN_COLUMNS => return Err(Unusable::OtherLayout),
             // An empty column at the end is a comma after the last value.
             Some(header) if row.iter().skip(header.len()).any(|text| !text.is_empty()) => {
@@ -115,7 +131,9 @@ impl Web10g {
     /// A variable by its name in the header, or by its column without a header.
     fn find<'a>(&self, name: &'static str, row: &[&'a str]) -> Result<Option<Field<'a>>, Unusable> {
         let place = match &self.header {
-            Some(header) => header.iter().position(|known| known == name),
+            Some(header) => header
+                .iter()
+                .position(|known| known.eq_ignore_ascii_case(name)),
             // Index 108 is column 109, as `COLUMNS` counts from 1.
             None if name == SND_NXT => Some(108),
             None => COLUMNS
@@ -133,8 +151,25 @@ impl Web10g {
 mod tests {
     use insta::assert_snapshot;
 
-    use crate::import::Format;
-    use crate::import::log::rows_of;
+    use crate::import::log::{lines, rows_of};
+    use crate::import::{Error, Format, import};
+
+    #[test]
+    fn rows_below_a_header_without_a_time_are_refused() {
+        let log = "
+            CID,Timestamp,LocalAddress,LocalPort,RemAddress,RemPort,CurCwnd,CurMSS
+            7,1400000000.25,10.0.0.1,4,10.0.0.2,5,14480,1448
+        ";
+        let refused = import(
+            Format::Web10g,
+            lines(log).as_bytes(),
+            |_| Ok::<_, Error>(()),
+        );
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "none of 2 lines can be used; line 1: a header without a column for the time"
+        );
+    }
 
     #[test]
     fn header_names_the_columns() {
