@@ -5,8 +5,7 @@ use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::bufread::MultiGzDecoder;
-use lz4_flex::frame::FrameDecoder;
+use crate::members::{GzipMembers, Lz4Frames, ZstdFrames};
 
 /// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,35 +76,28 @@ impl Compression {
         input: impl BufRead + Send + 'a,
     ) -> io::Result<Box<dyn Read + Send + 'a>> {
         Ok(match self {
-            Self::Gzip => Box::new(MultiGzDecoder::new(input)),
-            Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
-            Self::Lz4 => Box::new(Lz4Frames {
-                frame: FrameDecoder::new(EndSeen {
-                    input,
-                    magic: Vec::new(),
-                    seen: false,
-                }),
-                is_between: true,
-            }),
+            Self::Gzip => Box::new(GzipMembers::new(input)),
+            Self::Zstd => Box::new(ZstdFrames::new(input)?),
+            Self::Lz4 => Box::new(Lz4Frames::new(input)),
         })
     }
 }
 
 /// Number of bytes of the magic of a frame.
-const MAGIC_BYTES: usize = 4;
+pub(crate) const MAGIC_BYTES: usize = 4;
 /// Number of bytes before the content of a skippable frame: magic and length (RFC 8878, section 3.1.2).
-const SKIPPABLE_HEAD_BYTES: usize = 8;
+pub(crate) const SKIPPABLE_HEAD_BYTES: usize = 8;
 /// Number of skippable bytes up to which the frame behind them is looked for in a stream, which must keep
 /// them: as many as of the longest record.
 const LONGEST_SKIPPED: u64 = 64 << 20;
 
 /// True if a skippable frame of Zstandard or LZ4 starts here.
-fn is_skippable(start: &[u8]) -> bool {
+pub(crate) fn is_skippable(start: &[u8]) -> bool {
     matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
 /// Length of the skippable frames at the start, as far as their heads are there. May exceed `start`.
-fn skippable_bytes(start: &[u8]) -> u64 {
+pub(crate) fn skippable_bytes(start: &[u8]) -> u64 {
     let mut bytes = 0;
     while let Some(frame) = usize::try_from(bytes).ok().and_then(|at| start.get(at..))
         && let Some(&[_, _, _, _, a, b, c, d]) = frame.first_chunk::<SKIPPABLE_HEAD_BYTES>()
@@ -133,94 +125,6 @@ pub fn decompressed<'a>(
     match compression {
         Some(compression) => compression.decode(whole),
         None => Ok(Box::new(whole)),
-    }
-}
-
-/// Decodes all LZ4 frames of a file. `lz4_flex` stops at the end of each frame, accepts a frame that is cut
-/// between two blocks, and refuses skippable frames.
-struct Lz4Frames<R: Read> {
-    frame: FrameDecoder<EndSeen<R>>,
-    /// True before the first frame and after the end of each.
-    is_between: bool,
-}
-
-impl<R: BufRead> Read for Lz4Frames<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if self.is_between {
-                self.frame.get_mut().skip()?;
-                // Each end of a frame reads as 0 bytes, so only the input itself shows the end of the
-                // file.
-                if self.frame.get_ref().magic.is_empty() {
-                    return Ok(0);
-                }
-                self.is_between = false;
-            }
-            let count = self.frame.read(buffer)?;
-            // A read into an empty buffer returns 0 anywhere, not only at the end of a frame.
-            if count > 0 || buffer.is_empty() {
-                return Ok(count);
-            }
-            // A frame has an end mark, so a decoder that reads past the file's end was cut short.
-            if self.frame.get_ref().seen {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            self.is_between = true;
-        }
-    }
-}
-
-/// Remembers whether a read hit the end of the input.
-struct EndSeen<R> {
-    input: R,
-    /// Bytes of the input that were read to look for a skippable frame.
-    magic: Vec<u8>,
-    seen: bool,
-}
-
-impl<R: BufRead> EndSeen<R> {
-    /// Skips skippable frames.
-    fn skip(&mut self) -> io::Result<()> {
-        loop {
-            self.fill(MAGIC_BYTES)?;
-            if !is_skippable(&self.magic) {
-                return Ok(());
-            }
-            self.fill(SKIPPABLE_HEAD_BYTES)?;
-            let bytes = skippable_bytes(&self.magic).checked_sub(SKIPPABLE_HEAD_BYTES as u64);
-            let skipped = match bytes {
-                Some(bytes) => io::copy(&mut (&mut self.input).take(bytes), &mut io::sink())?,
-                None => 0,
-            };
-            if bytes != Some(skipped) {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            self.magic.clear();
-        }
-    }
-
-    /// Reads ahead until `magic` has `needed` bytes or the input ends.
-    fn fill(&mut self, needed: usize) -> io::Result<()> {
-        let missing = needed.saturating_sub(self.magic.len()) as u64;
-        (&mut self.input)
-            .take(missing)
-            .read_to_end(&mut self.magic)
-            .map(|_| ())
-    }
-}
-
-impl<R: Read> Read for EndSeen<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if !self.magic.is_empty() {
-            let count = self.magic.len().min(buffer.len());
-            for (to, from) in buffer.iter_mut().zip(self.magic.drain(..count)) {
-                *to = from;
-            }
-            return Ok(count);
-        }
-        let count = self.input.read(buffer)?;
-        self.seen |= count == 0 && !buffer.is_empty();
-        Ok(count)
     }
 }
 

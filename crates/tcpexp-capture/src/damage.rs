@@ -5,6 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use crate::Compression;
+use crate::members::Trailing;
 
 /// Damage after a sound file header: bytes that are not records.
 ///
@@ -141,7 +142,7 @@ pub enum Damage {
         /// The error at the first of these bytes.
         reason: Box<Damage>,
     },
-    /// The compressed data is cut or corrupt.
+    /// The compressed data is cut or corrupt, or other bytes follow it.
     #[error("the {compression} data {}", of_decoder(source, *offset))]
     Decompression {
         /// Number of usable decompressed bytes.
@@ -163,6 +164,9 @@ pub enum Damage {
 
 /// What a decoder's error shows about the decompressed data.
 fn of_decoder(error: &io::Error, offset: u64) -> String {
+    if let Some(trailing) = Trailing::of(error) {
+        return trailing.to_string();
+    }
     match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("is cut short after {offset} decompressed bytes"),
         // Checksums come after the data: flipped bits were decompressed by then.
@@ -175,7 +179,11 @@ fn of_decoder(error: &io::Error, offset: u64) -> String {
 impl Damage {
     /// True if bytes before [`offset`](Self::offset) may be wrong too.
     pub(crate) fn extends_back(&self) -> bool {
-        matches!(self, Self::Decompression { source, .. } if source.kind() != io::ErrorKind::UnexpectedEof)
+        matches!(
+            self,
+            Self::Decompression { source, .. }
+                if source.kind() != io::ErrorKind::UnexpectedEof && Trailing::of(source).is_none()
+        )
     }
 
     /// Returns the offset of the first unusable byte of the decompressed file.

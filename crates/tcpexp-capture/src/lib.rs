@@ -36,6 +36,7 @@ mod damage;
 mod error;
 mod format;
 mod map;
+mod members;
 mod outlier;
 mod part;
 mod pcap;
