@@ -7,10 +7,11 @@ use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::FILE_NAME as RUN_RECORD;
 
 use crate::analyze_args::{AnalyzeArgs, options};
-use crate::output::{self, RemovedOnInterrupt};
+use crate::output;
 use crate::progress::Progress;
 use crate::shared_args::wrong_usage;
 use crate::store_options::of_this_run;
+use crate::temporary::RemovedOnInterrupt;
 use crate::{allocator, analyze_pairs, analyze_runs, failure, fetched, report, shown};
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {

@@ -13,9 +13,10 @@ use tcpexp_table::PairName;
 
 use crate::analyze_args::{self, AnalyzeArgs};
 use crate::caller::{PairEnd, PairOutcome, caller};
-use crate::output::{self, RemovedOnInterrupt};
+use crate::output;
 use crate::progress::Progress;
 use crate::task_args::Task;
+use crate::temporary::RemovedOnInterrupt;
 use crate::{failure, fetched, jobs, report, shown, store_options};
 
 pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Result<()> {

@@ -12,8 +12,9 @@ use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::{FILE_NAME as RUN_RECORD, RunRecord, Status};
 
 use crate::analyze_args::{self, AnalyzeArgs};
-use crate::output::{self, RemovedOnInterrupt};
+use crate::output;
 use crate::shared_args::wrong_usage;
+use crate::temporary::RemovedOnInterrupt;
 use crate::{failure, jobs, report, shown};
 
 /// Analyses all runs in a directory; each run gets its own dataset.

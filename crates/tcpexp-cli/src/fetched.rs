@@ -13,8 +13,8 @@ use anyhow::{Context, anyhow};
 use tcpexp::{StoreOption, StoreOptions};
 use tcpexp_store::{Error as StoreError, Folder, Object, as_url, shown_url};
 
-use crate::output::TemporaryDir;
 use crate::store_options::of_this_run;
+use crate::temporary::TemporaryDir;
 
 thread_local! {
     /// The copies of a run.

@@ -8,9 +8,9 @@ use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::Status;
 
 use crate::analyze_runs::{finish, one_run};
-use crate::output::TemporaryDir;
 use crate::sender_args::ImportArgs;
 use crate::shared_args::wrong_usage;
+use crate::temporary::TemporaryDir;
 use crate::{failure, jobs, output, report, shown};
 
 /// Imports the experiments of TEACUP and analyses their captures.

@@ -73,6 +73,7 @@ mod sweep_lab;
 mod sweep_netns;
 mod sweep_progress;
 mod task_args;
+mod temporary;
 mod throughput;
 mod values;
 mod warnings;

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use tcpexp::{DatasetDir, merge, merge_by_table, merge_pairs};
 use tcpexp_store::as_url;
 
-use crate::output::{self, RemovedOnInterrupt};
+use crate::output;
 use crate::shared_args::{StoreArgs, wrong_usage};
 use crate::store_options::of_this_run;
+use crate::temporary::RemovedOnInterrupt;
 use crate::{analyze, analyze_pairs, failure, fetched, report, shown};
 
 /// Join the datasets of all parts of an analysis into one dataset

@@ -3,17 +3,18 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use tcpexp::partial;
 use tcpexp_store::{Upload, as_url, shown_url};
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::NamedTempFile;
 
 use crate::caller::{CallError, Caller, caller};
 use crate::standard_output::{self, StandardOutput};
 use crate::store_options::of_this_run;
+use crate::temporary::{forget, temporary};
 use crate::{failure, shown};
 
 /// An output: standard output, a device, a pipe, a file or an object. A file has a temporary name until
@@ -284,148 +285,6 @@ pub(crate) fn print_raw(text: &[u8]) -> anyhow::Result<()> {
 pub(crate) fn is_terminal(path: Option<&Path>) -> bool {
     let is_stdout = path.is_none_or(|path| path.as_os_str() == "-");
     is_stdout && caller().is_none() && StandardOutput::is_terminal()
-}
-
-/// Creates a file with a temporary name in the folder of `path`, and the lock that marks it as in
-/// use.
-fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
-    remove_on_interrupt();
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    partial::remove_leftovers(folder);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The default mode of new files; the umask still applies.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    // Takes the mutex first: otherwise an interrupt between creation and registration would leave
-    // the file.
-    let mut temporaries = temporaries();
-    let made = partial::locked(|| builder.tempfile_in(folder), NamedTempFile::path);
-    let (file, lock) = made.map_err(|error| {
-        let why = if folder.is_dir() {
-            // The message of the error names the temporary file.
-            error.kind().to_string()
-        } else {
-            format!("directory {} does not exist", folder.display())
-        };
-        anyhow!("cannot write {}: {why}", path.display())
-    })?;
-    temporaries.push(file.path().to_owned());
-    Ok((file, lock))
-}
-
-/// A hidden directory that is removed when it is dropped, or by an interrupt.
-pub(crate) struct TemporaryDir {
-    folder: TempDir,
-    /// Marks the directory as in use.
-    _lock: File,
-    _removed: RemovedOnInterrupt,
-}
-
-impl TemporaryDir {
-    /// Creates it in `place` with these access rights, which the umask reduces.
-    pub(crate) fn make(place: &Path, mode: u32) -> io::Result<Self> {
-        partial::remove_leftovers(place);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(mode));
-        }
-        #[cfg(not(unix))]
-        let _ = mode;
-        let locked = || partial::locked(|| builder.tempdir_in(place), TempDir::path);
-        let ((folder, lock), removed) = RemovedOnInterrupt::make(locked, |(dir, _)| dir.path())?;
-        Ok(Self {
-            folder,
-            _lock: lock,
-            _removed: removed,
-        })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Gives the directory its final name, which may be that of an empty directory.
-    pub(crate) fn rename(self, to: &Path) -> io::Result<()> {
-        std::fs::rename(self.folder.path(), to)?;
-        // The directory has moved, so nothing is left to clean up.
-        let _ = self.folder.keep();
-        Ok(())
-    }
-}
-
-/// A temporary directory that an interrupt removes, until this guard is dropped.
-pub(crate) struct RemovedOnInterrupt(PathBuf);
-
-impl RemovedOnInterrupt {
-    /// Creates a directory with `make`; `name` returns its path.
-    pub(crate) fn make<T, E>(
-        make: impl FnOnce() -> Result<T, E>,
-        name: impl Fn(&T) -> &Path,
-    ) -> Result<(T, Self), E> {
-        remove_on_interrupt();
-        // Takes the mutex first, as for files.
-        let mut temporaries = temporaries();
-        let directory = make()?;
-        let path = name(&directory).to_owned();
-        temporaries.push(path.clone());
-        Ok((directory, Self(path)))
-    }
-}
-
-impl Drop for RemovedOnInterrupt {
-    fn drop(&mut self) {
-        forget(&self.0);
-    }
-}
-
-/// Temporary files and directories to remove on an interrupt.
-fn temporaries() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
-    static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-    TEMPORARIES
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn forget(temporary: &Path) {
-    temporaries().retain(|path| path != temporary);
-}
-
-/// Destructors do not run on Ctrl-C or `kill`, so a signal handler removes the files.
-fn remove_on_interrupt() {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    // The signals of a program that calls the command are its own. Its errors drop the files.
-    if caller().is_some() {
-        return;
-    }
-    // `ctrlc` accepts one handler per process.
-    INSTALLED.get_or_init(|| {
-        let installed = ctrlc::set_handler(|| {
-            // Holds the mutex until exit, so that no new file appears.
-            let mut temporaries = temporaries();
-            for path in temporaries.drain(..) {
-                // The path may not exist any more, and a failure cannot be reported at this point.
-                if path.is_dir() {
-                    drop(std::fs::remove_dir_all(path));
-                } else {
-                    drop(std::fs::remove_file(path));
-                }
-            }
-            // The exit code of a process that SIGINT ended, as shells report it: 128 + 2.
-            std::process::exit(130);
-        });
-        // Without a handler, an interrupt leaves a hidden file with a temporary name.
-        drop(installed);
-    });
 }
 
 /// The cause alone, if the table's error only states that writing failed.
