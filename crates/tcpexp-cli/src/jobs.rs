@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 use crate::caller::{CallError, caller, on_behalf_of};
 
@@ -29,8 +30,15 @@ pub(crate) fn each_of<T: Sync, R: Send>(
     };
     let work = || while !is_stopped() && do_next().is_some() {};
     std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| on_behalf_of(caller.clone(), work));
+        for started in 0..jobs {
+            let thread = || on_behalf_of(caller.clone(), work);
+            // If the system refuses to start a thread, the others do its work, or this one.
+            if Builder::new().spawn_scoped(scope, thread).is_err() {
+                if started == 0 {
+                    work();
+                }
+                break;
+            }
         }
     });
     if is_stopped() {

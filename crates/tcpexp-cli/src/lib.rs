@@ -81,6 +81,7 @@ mod why;
 
 use std::ffi::OsString;
 
+use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
 
 pub use tcpexp::{CapturePair, StoreError, StoreOption};
@@ -120,6 +121,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
 }
 
 fn carry_out(command: Command) -> anyhow::Result<()> {
+    tcpexp::start_threads().context("cannot start a thread")?;
     match command {
         Command::Rtt(args) => rtt::run(&args),
         Command::Flows(args) => flows::run(&args),

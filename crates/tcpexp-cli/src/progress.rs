@@ -45,10 +45,12 @@ impl Progress {
             caller.reads(&counters, total);
         }
         let show = !quiet && std::io::stderr().is_terminal();
-        let thread = show.then(|| {
+        let start = || {
             let (stop, counters) = (Arc::clone(&stop), counters.clone());
-            thread::spawn(move || run(&stop, &counters, total))
-        });
+            thread::Builder::new().spawn(move || run(&stop, &counters, total))
+        };
+        // Without a thread there is no bar.
+        let thread = show.then(start).and_then(Result::ok);
         Self {
             counters,
             stop,

@@ -1,11 +1,9 @@
 //! Chunks of a capture: some thousand packets, grouped by flow.
 
-use std::panic::resume_unwind;
-use std::thread;
-
 use tcpexp_flow::{Arrival, Flow, FlowPacket, FlowTable, Slot};
 use tcpexp_units::prefetch;
 
+use crate::crew::run_ring;
 use crate::metered::Metered;
 use crate::ring::{Stage, UntilError};
 use tcpexp_flow::Packets;
@@ -122,8 +120,10 @@ pub(crate) fn each_chunk<E: Send>(
 ) -> Result<(), E> {
     // Each of the two stages keeps one thread busy.
     let threads = rayon::current_num_threads().min(2);
-    let arrivals = Stage::ring(threads, Arrivals::of(packets));
-    let work = Stage::ring(threads, UntilError::new(take));
+    let ring = |threads| {
+        let arrivals = Stage::ring(threads, Arrivals::of(packets));
+        arrivals.zip(Stage::ring(threads, UntilError::new(take)))
+    };
     // `None` if the other thread failed.
     let run = |(arrivals, work): (Stage<Arrivals<'_, _>>, Stage<UntilError<_>>)| {
         let mut chunk = Chunk::default();
@@ -135,18 +135,7 @@ pub(crate) fn each_chunk<E: Send>(
             }
         }
     };
-    let mut workers = arrivals.zip(work);
-    let own = workers.next();
-    thread::scope(|scope| {
-        let others: Vec<_> = workers
-            .map(|worker| scope.spawn(move || run(worker)))
-            .collect();
-        let own = own.and_then(run);
-        let others = others
-            .into_iter()
-            .filter_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        own.into_iter().chain(others).collect()
-    })
+    run_ring(threads, ring, run).into_iter().flatten().collect()
 }
 
 /// Assigns the packets of chunks to flows.

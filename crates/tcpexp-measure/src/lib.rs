@@ -9,6 +9,7 @@
 mod both;
 mod busiest;
 mod chunk;
+mod crew;
 pub mod flows;
 mod labels;
 mod live;

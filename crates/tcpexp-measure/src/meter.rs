@@ -1,11 +1,9 @@
 //! One measurement per flow of a capture, all flows in one pass.
 
-use std::panic::resume_unwind;
-use std::thread;
-
 use tcpexp_flow::{Arrival, Datagram, Flow, FlowPacket, Segment, Slot};
 
 use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, prefetch_state};
+use crate::crew::run_ring;
 use crate::metered::Metered;
 use crate::ring::{Stage, UntilError};
 use tcpexp_flow::Packets;
@@ -96,22 +94,10 @@ fn run<M: Meter, E: Send>(
     sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
 ) -> Result<Metered, E> {
     let threads = rayon::current_num_threads().min(MAX_THREADS);
-    let mut workers = Worker::ring(threads, packets, listen, sink);
-    // The calling thread works as well, so a single worker starts no thread.
-    let own = workers.pop();
-    thread::scope(|scope| {
-        let begin = &begin;
-        let others: Vec<_> = workers
-            .into_iter()
-            .map(|worker| scope.spawn(move || worker.run(begin)))
-            .collect();
-        let own = own.and_then(|worker| worker.run(begin));
-        let others = others
-            .into_iter()
-            .filter_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        let ends: Result<Vec<_>, E> = own.into_iter().chain(others).collect();
-        Ok(ends?.pop().unwrap_or_default())
-    })
+    let ring = |threads| Worker::ring(threads, packets, listen, sink);
+    let ends = run_ring(threads, ring, |worker| worker.run(&begin));
+    let ends: Result<Vec<_>, E> = ends.into_iter().flatten().collect();
+    Ok(ends?.pop().unwrap_or_default())
 }
 
 /// One thread's share of the work: every n-th chunk, from the capture to the rows.

@@ -23,21 +23,25 @@ pub struct Background<M, S> {
 
 impl<M: Send + 'static, S: Send + 'static> Background<M, S> {
     /// Starts a thread that passes each message to `work`. The first error ends it.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses to start a thread.
     pub fn new(
         mut state: S,
         mut work: impl FnMut(&mut S, M) -> Result<(), Error> + Send + 'static,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let (to, from) = sync_channel(WAITING);
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             for message in from {
                 work(&mut state, message)?;
             }
             Ok(state)
         });
-        Self {
+        Ok(Self {
             to: Some(to),
-            thread: Some(thread),
-        }
+            thread: Some(thread.map_err(Error::Thread)?),
+        })
     }
 
     /// Sends a message; waits while some are waiting already. Returns the error of an earlier message,
@@ -83,7 +87,8 @@ mod tests {
         let mut all = Background::new(Vec::new(), |all: &mut Vec<u32>, number| {
             all.push(number);
             Ok(())
-        });
+        })
+        .unwrap();
         (0..100).for_each(|number| all.send(number).unwrap());
         let expected: Vec<u32> = (0..100).collect();
         assert_eq!(all.finish().unwrap(), expected);
@@ -92,7 +97,7 @@ mod tests {
     #[test]
     fn the_error_of_a_message_is_returned_for_a_later_message() {
         let full = || Error::Write(io::ErrorKind::StorageFull.into());
-        let mut full = Background::new((), move |(), ()| Err(full()));
+        let mut full = Background::new((), move |(), ()| Err(full())).unwrap();
         let error = loop {
             if let Err(error) = full.send(()) {
                 break error;

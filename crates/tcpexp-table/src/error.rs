@@ -19,6 +19,9 @@ pub enum Error {
     /// The output failed, for example a closed pipe.
     #[error("cannot write the table")]
     Write(#[source] io::Error),
+    /// The system refuses to start a thread that writes rows.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
     /// The rows do not fit their schema or format.
     #[error("cannot encode the table")]
     Encode(#[source] ArrowError),

@@ -32,7 +32,11 @@ pub(crate) fn each_column<T: Send, U: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(share);
+            let started = thread::Builder::new().spawn_scoped(scope, share);
+            // This thread does what others do not.
+            if started.is_err() {
+                break;
+            }
         }
         share();
     });

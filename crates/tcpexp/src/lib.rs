@@ -100,6 +100,7 @@ mod split;
 mod survey;
 #[cfg(all(feature = "charts", feature = "runs"))]
 mod tables;
+mod threads;
 mod throughput;
 mod timed;
 mod view;
@@ -169,6 +170,7 @@ pub use survey::survey;
 pub use tables::{
     Counted, FLOW_COLUMN, Grouped, Query, RunNumbers, SOURCE_COLUMN, Selection, Tables, UsualGroups,
 };
+pub use threads::start_threads;
 pub use throughput::{ThroughputReport, throughput};
 pub use walk::Walk;
 pub use why::{LARGE_BYTES, LabelledVerdict, WhyReport, is_large_sender, why};

@@ -175,6 +175,54 @@ fn a_file_that_cannot_grow_is_an_error_and_is_removed() {
 }
 
 #[test]
+fn few_threads_give_the_same_rows_or_one_error_line() {
+    let programs = ["setpriv", "prlimit"];
+    if !rustix::process::geteuid().is_root() || !tcpexp_testkit::has_programs(&programs) {
+        return tcpexp_testkit::skip("needs root to run as a user with few threads");
+    }
+    let desk = Desk::new();
+    // The other user must be able to run the program.
+    std::fs::copy(env!("CARGO_BIN_EXE_tcpexp"), desk.path("tcpexp")).unwrap();
+    std::fs::set_permissions(
+        desk.path("."),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let limited = |threads: u32, line: &str| {
+        let script = format!(
+            "exec setpriv --reuid 64123 --clear-groups prlimit --nproc={threads} ./tcpexp {line}"
+        );
+        Command::new("sh")
+            .args(["-c", &script])
+            .env("RAYON_NUM_THREADS", "4")
+            .current_dir(desk.path("."))
+            .output()
+            .unwrap()
+    };
+    for line in [
+        "flows src.pcap --format csv",
+        "rtt src.pcap dst.pcap --format csv",
+        "throughput src.pcap --bin 1ms --format csv",
+    ] {
+        let expected = limited(1_000, line);
+        for threads in 1..10 {
+            let output = limited(threads, line);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            if output.status.success() {
+                assert_eq!(output.stdout, expected.stdout, "{line}: {threads}");
+            } else {
+                assert_eq!(output.status.code(), Some(1), "{line}: {stderr}");
+                assert!(
+                    reason(&output).contains("cannot start a thread"),
+                    "{stderr}"
+                );
+            }
+            assert!(threads < 2 || output.status.success(), "{line}: {stderr}");
+        }
+    }
+}
+
+#[test]
 fn binary_data_is_not_printed_to_a_terminal() {
     if !tcpexp_testkit::has_programs(&["script"]) {
         return;

@@ -116,10 +116,12 @@ impl Place<'_> {
         let new_run = Box::new(move || tempfile::tempfile_in(&folder).map(buffered));
         let writer = SortedWriter::new(columns, file, new_run);
         let writer = writer.map_err(|error| unwritten(path.clone(), error))?;
+        let writer = Background::new(writer, SortedWriter::add);
+        let writer = writer.map_err(|error| unwritten(path.clone(), error))?;
         Ok(Table {
             path,
             pending: Vec::new(),
-            writer: Background::new(writer, SortedWriter::add),
+            writer,
             has_rest: self.has_rest,
             seen: 0,
         })
