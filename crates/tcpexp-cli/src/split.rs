@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
@@ -132,20 +132,47 @@ fn cut(
     let create = |shard: FlowShard| {
         let (number, count) = (shard.number(), shard.count());
         let file = format!("{name}.{number}-of-{count}.pcapng");
-        Output::create(Some(&args.output.join(file)))
+        let out = Output::create(Some(&args.output.join(file)))?;
+        anyhow::Ok(PartFile(out))
     };
     let mut report = split(recording, options, create)?;
     drop(progress);
     for part in &mut report.parts {
-        let name = part.out.name().to_owned();
-        let flushed = part.out.flush();
-        flushed.with_context(|| format!("cannot write {}", name.display()))?;
+        part.out.flush()?;
     }
-    report.try_map(|out| {
+    report.try_map(|PartFile(out)| {
         let name = out.name().to_owned();
         out.finish()?;
         Ok(name)
     })
+}
+
+/// The file of a part. Its errors name it: of many files, one failed.
+struct PartFile(Output);
+
+/// A part that cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}", path.display())]
+struct Unwritten {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl PartFile {
+    fn named(&self, source: io::Error) -> io::Error {
+        let path = self.0.name().to_owned();
+        io::Error::new(source.kind(), Unwritten { path, source })
+    }
+}
+
+impl io::Write for PartFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(|error| self.named(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(|error| self.named(error))
+    }
 }
 
 /// Creates a directory on disk; returns true if it did not exist.

@@ -33,11 +33,13 @@ pub(crate) fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
     let mut temporaries = temporaries();
     let made = partial::locked(|| builder.tempfile_in(folder), NamedTempFile::path);
     let (file, lock) = made.map_err(|error| {
-        let why = if folder.is_dir() {
-            // The message of the error names the temporary file.
-            error.kind().to_string()
-        } else {
-            format!("directory {} does not exist", folder.display())
+        let why = match std::fs::metadata(folder) {
+            Ok(found) if found.is_dir() => partial::without_path(&error).to_string(),
+            Ok(_) => format!("{} is not a directory", folder.display()),
+            Err(found) if found.kind() == io::ErrorKind::NotFound => {
+                format!("directory {} does not exist", folder.display())
+            }
+            Err(found) => found.to_string(),
         };
         anyhow!("cannot write {}: {why}", path.display())
     })?;

@@ -5,6 +5,7 @@
 //! lock when the process ends, so a later run recognises a leftover as a partial name without a
 //! lock.
 
+use std::error::Error;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -35,6 +36,20 @@ pub fn locked<T>(
             return Ok((made, file));
         }
     }
+}
+
+/// The error of the operating system alone: without the path that `tempfile` adds to it, which is a
+/// temporary one.
+pub fn without_path(error: &io::Error) -> io::Error {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(one) = cause {
+        let one_io: Option<&io::Error> = one.downcast_ref();
+        if let Some(number) = one_io.and_then(io::Error::raw_os_error) {
+            return io::Error::from_raw_os_error(number);
+        }
+        cause = one.source();
+    }
+    error.kind().into()
 }
 
 /// The path to which a result for `path` is renamed: for a symbolic link its target, even if nothing is
@@ -109,6 +124,18 @@ mod tests {
         assert_eq!(final_place(&at("link2.csv")), at("disk/rtt.csv"));
         assert_eq!(final_place(&at("plain.csv")), at("plain.csv"));
         assert_eq!(final_place(&at("loop")), at("loop"));
+    }
+
+    #[test]
+    fn error_of_a_temporary_file_keeps_its_cause_without_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let error = tempfile::NamedTempFile::new_in(&missing).unwrap_err();
+        assert!(error.to_string().contains("missing"));
+        let error = without_path(&error);
+        assert_eq!(error.to_string(), "No such file or directory (os error 2)");
+        let plain = io::Error::from(io::ErrorKind::TimedOut);
+        assert_eq!(without_path(&plain).kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]

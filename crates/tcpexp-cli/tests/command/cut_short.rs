@@ -223,6 +223,37 @@ fn few_threads_give_the_same_rows_or_one_error_line() {
 }
 
 #[test]
+fn errors_of_outputs_name_the_file_and_the_cause() {
+    let failure = |limit: &str, line: &str| {
+        let desk = Desk::new();
+        let script = format!(
+            "trap '' XFSZ; ulimit {limit}; exec '{}' {line}",
+            env!("CARGO_BIN_EXE_tcpexp")
+        );
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(desk.path("."))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert_eq!(desk.written(), [""; 0], "{line}");
+        reason(&output)
+    };
+    let split = failure("-f 8", "split src.pcap --parts 2 -o .");
+    assert!(
+        split.starts_with("cannot write ./src.")
+            && split.ends_with("-of-2.pcapng: File too large (os error 27)"),
+        "{split}"
+    );
+    let analyze = failure("-n 8", "analyze src.pcap -o data");
+    assert!(
+        analyze.starts_with("cannot write data")
+            && analyze.ends_with("Too many open files (os error 24)"),
+        "{analyze}"
+    );
+}
+
+#[test]
 fn binary_data_is_not_printed_to_a_terminal() {
     if !tcpexp_testkit::has_programs(&["script"]) {
         return;

@@ -114,16 +114,21 @@ impl DatasetDir {
         }
         let place = partial::final_place(path);
         let folder = parent(&place);
-        if !folder.is_dir() {
-            return Err(DatasetError::NoFolder {
-                path: path.to_owned(),
-                folder: folder.to_owned(),
+        match fs::metadata(folder) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return Err(cannot(io::ErrorKind::NotADirectory.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(DatasetError::NoFolder {
+                    path: path.to_owned(),
+                    folder: folder.to_owned(),
+                }
+                .into());
             }
-            .into());
+            Err(error) => return Err(cannot(error)),
         }
         // The original error would name the temporary path.
         let made = temporary_in(folder);
-        let (temporary, lock) = made.map_err(|error| cannot(error.kind().into()))?;
+        let (temporary, lock) = made.map_err(|error| cannot(partial::without_path(&error)))?;
         Ok(Self {
             path: place,
             temporary,
@@ -149,12 +154,11 @@ impl DatasetDir {
         let place = self.temporary.path().join(name);
         // The name may begin with a folder, which the first file in it makes.
         let folder = place.parent().map_or(Ok(()), fs::create_dir_all);
-        // The original error would name the temporary path.
         folder
             .and_then(|()| File::create(&place))
             .map_err(|source| Error::Write {
                 path: self.path.join(name),
-                source: source.kind().into(),
+                source,
             })
     }
 
@@ -164,7 +168,7 @@ impl DatasetDir {
         let taken = File::open(&path).and_then(|file| fs::remove_file(&path).map(|()| file));
         taken.map_err(|source| Error::Write {
             path: self.path.join(name),
-            source: source.kind().into(),
+            source,
         })
     }
 

@@ -73,7 +73,7 @@ impl FailedPart {
             || builder.tempfile_in(folder),
             tempfile::NamedTempFile::path,
         );
-        let (mut file, _lock) = made.map_err(|error| cannot(error.kind().into()))?;
+        let (mut file, _lock) = made.map_err(|error| cannot(partial::without_path(&error)))?;
         file.write_all(text.as_bytes()).map_err(cannot)?;
         file.persist(path).map_err(|error| cannot(error.error))?;
         Ok(())
