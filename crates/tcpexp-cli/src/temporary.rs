@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use tcpexp::partial;
@@ -127,6 +128,29 @@ pub(crate) fn forget(temporary: &Path) {
     temporaries().retain(|path| path != temporary);
 }
 
+/// Removes a temporary directory while other threads write to it.
+fn remove_dir(path: &Path) {
+    /// Longest time for which files are removed that other threads still create.
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    let begun = Instant::now();
+    // Under another name, no thread finds it to create more files, except one that has just looked it
+    // up. The name is still that of a partial result.
+    let moved = path.with_file_name(format!(
+        "{}interrupted-{}{}",
+        partial::PREFIX,
+        std::process::id(),
+        partial::SUFFIX
+    ));
+    let place = match std::fs::rename(path, &moved) {
+        Ok(()) => &moved,
+        Err(_) => path,
+    };
+    while std::fs::remove_dir_all(place).is_err() && place.exists() && begun.elapsed() < PATIENCE {
+        std::thread::yield_now();
+    }
+}
+
 /// Destructors do not run on Ctrl-C or `kill`, so a signal handler removes the files.
 fn remove_on_interrupt() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
@@ -142,7 +166,7 @@ fn remove_on_interrupt() {
             for path in temporaries.drain(..) {
                 // The path may not exist any more, and a failure cannot be reported at this point.
                 if path.is_dir() {
-                    drop(std::fs::remove_dir_all(path));
+                    remove_dir(&path);
                 } else {
                     drop(std::fs::remove_file(path));
                 }
@@ -153,4 +177,28 @@ fn remove_on_interrupt() {
         // Without a handler, an interrupt leaves a hidden file with a temporary name.
         drop(installed);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_removed_while_files_are_created_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..20 {
+            let path = folder.path().join(format!("{round}{}", partial::SUFFIX));
+            std::fs::create_dir(&path).unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let made = |number: u32| File::create(path.join(number.to_string()));
+                    while (0..100).all(|number| made(number).is_ok()) {}
+                });
+                std::thread::sleep(Duration::from_millis(2));
+                remove_dir(&path);
+            });
+            let left = std::fs::read_dir(folder.path()).unwrap();
+            assert_eq!(left.count(), 0);
+        }
+    }
 }

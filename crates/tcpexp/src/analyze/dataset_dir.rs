@@ -152,8 +152,12 @@ impl DatasetDir {
     /// Creates a file in the directory, or in a folder of it: `rtt/one.parquet`.
     pub(crate) fn file(&self, name: &str) -> Result<File, Error> {
         let place = self.temporary.path().join(name);
-        // The name may begin with a folder, which the first file in it makes.
-        let folder = place.parent().map_or(Ok(()), fs::create_dir_all);
+        // The name may begin with a folder, which the first file in it makes. The temporary directory
+        // itself is not made again: an interrupt may have removed it.
+        let folder = match place.parent().map_or(Ok(()), fs::create_dir) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        };
         folder
             .and_then(|()| File::create(&place))
             .map_err(|source| Error::Write {
