@@ -115,12 +115,12 @@ pub mod partial;
 pub use analyze::{
     ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, CaptureInput, Checked, ClockSetBack, Comparison,
     DatasetDir, LogInput, LogKind, LogSource, MANIFEST_FILE_NAME, Manifest, TableEntry, Traffic,
-    Unpaired, WrittenTable, analyze, merge,
+    Unpaired, analyze, merge,
 };
 #[cfg(feature = "runs")]
 pub use analyze::{
-    Parameters, RUN_DATASET, RecordedDataset, SweepColumns, analyze_run, analyze_run_into,
-    columns_beside, merge_by_table, recorded_runs,
+    Parameters, RUN_DATASET, RecordedDataset, SweepColumns, WrittenTable, analyze_run,
+    analyze_run_into, columns_beside, merge_by_table, recorded_runs,
 };
 pub use capture_set::{CaptureSet, Gap, SetFile};
 pub use compat::spp_pairs;

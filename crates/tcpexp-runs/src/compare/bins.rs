@@ -1,9 +1,9 @@
 //! Traffic over time, from the table `throughput` of a dataset.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 
 use tcpexp_metrics::compare::Bin;
+use tcpexp_table::dataset::StoredTables;
 use tcpexp_units::Timestamp;
 
 use super::columns::Columns;
@@ -16,7 +16,7 @@ pub(super) struct Bins(HashMap<(Lane, String), Vec<Bin>>);
 impl Bins {
     /// Reads the table `throughput` of a dataset.
     pub(super) fn read(
-        data: &Path,
+        data: &StoredTables,
         lanes: &HashMap<Lane, &FlowRow>,
         counts: Counts,
     ) -> Result<Self, CompareError> {

@@ -20,6 +20,8 @@ pub(super) struct RunDir {
     pub(super) has_plan: bool,
     /// Why the run enters no figure; `None` if it does.
     pub(super) fault: Option<String>,
+    /// True if its dataset does not have the tables that its manifest lists.
+    pub(super) is_damaged: bool,
 }
 
 /// A cell of the grid.

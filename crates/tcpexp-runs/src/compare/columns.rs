@@ -1,8 +1,6 @@
 //! Columns of a dataset's table, by name.
 
-use std::fs::File;
-use std::path::Path;
-
+use tcpexp_table::dataset::StoredTables;
 use tcpexp_table::{Cell, Frame, Series, TableFile};
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -15,20 +13,21 @@ pub(super) struct Columns(Frame);
 pub(super) struct Column<'a>(Option<&'a Series>);
 
 impl Columns {
-    /// Reads the named columns of a table. A missing table has no rows.
-    pub(super) fn read(data: &Path, table: &str, columns: &[&str]) -> Result<Self, CompareError> {
-        let path = data.join(format!("{table}.parquet"));
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self(Frame::default()));
-            }
-            Err(source) => return Err(CompareError::Open { path, source }),
+    /// Reads the named columns of a table. A table that the dataset need not have has no rows if it is
+    /// missing.
+    pub(super) fn read(
+        data: &StoredTables,
+        table: &str,
+        columns: &[&str],
+    ) -> Result<Self, CompareError> {
+        let Some(file) = data.open(table)? else {
+            return Ok(Self(Frame::default()));
         };
         let frame = TableFile::open(file).and_then(|table| table.read(columns));
-        frame
-            .map(Self)
-            .map_err(|source| CompareError::Table { path, source })
+        frame.map(Self).map_err(|source| CompareError::Table {
+            path: data.path(table),
+            source,
+        })
     }
 
     pub(super) const fn rows(&self) -> usize {

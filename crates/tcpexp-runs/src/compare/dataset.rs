@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tcpexp_metrics::compare::{Fate, Link, Run, Segment, Sender, Transfer, Window};
+use tcpexp_table::dataset::StoredTables;
 use tcpexp_units::{BitRate, TimeDelta, Timestamp};
 
 use super::bins::Bins;
@@ -22,8 +23,12 @@ const BULK: [&str; 2] = ["iperf3", "iperf"];
 const CALL: &str = "udp";
 
 /// Reads the dataset of a run; `None` if the run ended before its traffic started.
-pub(super) fn read(run: &RunDir, counts: Counts) -> Result<Option<Run>, CompareError> {
-    let (data, record) = (run.data.as_path(), &run.record);
+pub(super) fn read(
+    run: &RunDir,
+    data: &StoredTables,
+    counts: Counts,
+) -> Result<Option<Run>, CompareError> {
+    let record = &run.record;
     let Some(origin) = record.t0_ns.map(Timestamp::from_nanos) else {
         return Ok(None);
     };

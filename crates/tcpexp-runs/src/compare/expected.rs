@@ -45,6 +45,14 @@ pub enum ExpectError {
         /// What it names and what there is.
         why: String,
     },
+    /// A run enters no figure because its dataset is damaged, so the others do not stand for its cell.
+    #[error("cannot check run {run}: {why}")]
+    Damaged {
+        /// Name of the run.
+        run: String,
+        /// What is wrong.
+        why: String,
+    },
     /// An expectation needs the results of an earlier sweep.
     #[error("\"{expectation}\" needs the results of an earlier sweep as its baseline")]
     NoBaseline {
@@ -54,7 +62,8 @@ pub enum ExpectError {
 }
 
 impl Comparison {
-    /// A row for each expectation and each cell that it is about.
+    /// A row for each expectation and each cell that it is about. A run with a damaged dataset is an
+    /// error.
     ///
     /// The baseline of a cell is the cell of `baseline` with equal varied parameters. A value or a
     /// baseline that does not exist makes the verdict unknown; an expectation about no cell at all is
@@ -64,6 +73,14 @@ impl Comparison {
         expected: &[Expected],
         baseline: Option<&Self>,
     ) -> Result<Vec<ExpectedRow>, ExpectError> {
+        let of_baseline = baseline.into_iter().flat_map(|base| &base.runs);
+        let mut runs = self.runs.iter().chain(of_baseline);
+        if let Some(damaged) = runs.find(|run| run.is_damaged) {
+            return Err(ExpectError::Damaged {
+                run: damaged.run.clone(),
+                why: damaged.fault.clone().unwrap_or_default(),
+            });
+        }
         let cells = self.compared_cells();
         let mut rows = Vec::new();
         for one in expected {

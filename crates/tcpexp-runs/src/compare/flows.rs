@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 
 use tcpexp_metrics::pooling::{self, Pooling};
+use tcpexp_table::dataset::StoredTables;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::columns::{Column, Columns};
@@ -73,7 +73,7 @@ impl<'a> Lanes<'a> {
 }
 
 /// All directions of all flows of a run.
-pub(super) fn read(data: &Path) -> Result<Vec<FlowRow>, CompareError> {
+pub(super) fn read(data: &StoredTables) -> Result<Vec<FlowRow>, CompareError> {
     let table = Columns::read(
         data,
         "flows",

@@ -1,9 +1,9 @@
 //! Marks that the queues of a run counted, from the table `queue` of its dataset.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use tcpexp_metrics::compare::{Marks, Window};
+use tcpexp_table::dataset::StoredTables;
 use tcpexp_units::Timestamp;
 
 use super::CompareError;
@@ -12,7 +12,7 @@ use super::columns::Columns;
 /// Marks between two readings of each queue; `None` if no queue counts marks.
 ///
 /// The counters begin with the queue, before the run, so the first reading counts nothing.
-pub(super) fn marks(data: &Path) -> Result<Option<Vec<Marks>>, CompareError> {
+pub(super) fn marks(data: &StoredTables) -> Result<Option<Vec<Marks>>, CompareError> {
     let columns = [
         "time",
         "log",

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use tcpexp_metrics::compare::{CellClass, ClassRun, Options, Run, RunOfCell, compare, measure_run};
 use tcpexp_metrics::repetition::Bootstrap;
+use tcpexp_table::dataset::{StoredTables, TableMismatch};
 use thiserror::Error;
 
 use self::cells::RunDir;
@@ -97,6 +98,8 @@ pub struct ComparedRun {
     pub status: Status,
     /// Why the run enters no figure; `None` if it does.
     pub fault: Option<String>,
+    /// True if it enters no figure because its dataset is damaged.
+    pub is_damaged: bool,
     /// Its values by class; empty if it enters no figure.
     pub classes: Vec<ClassRun>,
 }
@@ -124,14 +127,9 @@ pub enum CompareError {
     /// A record cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A table cannot be opened.
-    #[error("cannot open {}", path.display())]
-    Open {
-        /// Its file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    /// A dataset does not have the tables that its manifest lists.
+    #[error("the dataset is damaged")]
+    Damaged(#[from] TableMismatch),
     /// A table cannot be read.
     #[error("cannot read {}", path.display())]
     Table {
@@ -193,6 +191,7 @@ impl Comparison {
                 repetition: run.record.repetition,
                 status: run.record.status,
                 fault: run.fault,
+                is_damaged: run.is_damaged,
                 classes: measured.classes,
             });
         Ok(Self {
@@ -210,8 +209,10 @@ impl Comparison {
 /// the latter if the run ended before its traffic started, or has no dataset.
 pub fn run_and_record(dir: &Path) -> Result<(RunRecord, Option<Run>), CompareError> {
     let run = run_of_sweep(dir)?;
-    let has_dataset = run.data.join("flows.parquet").exists();
-    let read = has_dataset.then(|| dataset::read(&run, Counts::default()));
+    let data = StoredTables::of(&run.data)?;
+    let read = data
+        .has("flows")
+        .then(|| dataset::read(&run, &data, Counts::default()));
     Ok((run.record, read.transpose()?.flatten()))
 }
 
@@ -240,6 +241,7 @@ fn datasets(folder: &Path) -> Result<Vec<RunDir>, CompareError> {
         record,
         has_plan: false,
         fault: None,
+        is_damaged: false,
     });
     Ok(runs.collect())
 }
@@ -264,6 +266,7 @@ fn run_of_sweep(path: &Path) -> Result<RunDir, CompareError> {
         // The plan of a sweep has traffic; the experiment of another tool may name none.
         has_plan: !record.traffic.is_empty(),
         fault: cells::fault(&record),
+        is_damaged: false,
         record,
     })
 }
@@ -273,21 +276,41 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
     if run.fault.is_some() {
         return Ok(Vec::new());
     }
-    if let Some(read) = series::read(&run.data)? {
+    match of_tables(run, options) {
+        Err(CompareError::Damaged(why)) => {
+            run.fault = Some(format!("its dataset is damaged: {}", chain(&why)));
+            run.is_damaged = true;
+            Ok(Vec::new())
+        }
+        measured => measured,
+    }
+}
+
+/// The same, from the tables of the run.
+fn of_tables(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>, CompareError> {
+    let data = StoredTables::of(&run.data)?;
+    if let Some(read) = series::read(&data)? {
         return Ok(classes_of(run, &read, options));
     }
-    // A missing table reads as an empty one, so only this check finds a run without a dataset.
-    if !run.data.join("flows.parquet").exists() {
+    // Without a manifest, only this check finds a run without a dataset.
+    if !data.has("flows") {
         run.fault = Some(format!(
             "it has no dataset in {DATASET}: see tcpexp analyze"
         ));
         return Ok(Vec::new());
     }
-    let Some(read) = dataset::read(run, options.counts)? else {
+    let Some(read) = dataset::read(run, &data, options.counts)? else {
         run.fault = Some("its traffic never started".to_owned());
         return Ok(Vec::new());
     };
     Ok(classes_of(run, &read, options))
+}
+
+/// The message of an error with those of its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    causes.join(": ")
 }
 
 /// The values of a run by class. Marks a run without traffic as faulty.

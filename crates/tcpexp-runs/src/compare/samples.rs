@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use tcpexp_metrics::compare::Fate;
+use tcpexp_table::dataset::StoredTables;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::columns::Columns;
@@ -13,7 +14,7 @@ use crate::record::{LogRecord, RunRecord, TrafficRecord};
 
 /// Round-trip times measured from the sending capture, with their send times.
 pub(super) fn rtts(
-    data: &Path,
+    data: &StoredTables,
     lanes: &HashMap<Lane, &FlowRow>,
 ) -> Result<HashMap<Lane, Vec<(Timestamp, TimeDelta)>>, CompareError> {
     let columns = [
@@ -46,7 +47,7 @@ pub(super) fn rtts(
 pub(super) type Echo = (String, Timestamp, TimeDelta);
 
 /// Round-trip times in the logs of ping.
-pub(super) fn echoes(data: &Path) -> Result<Vec<Echo>, CompareError> {
+pub(super) fn echoes(data: &StoredTables) -> Result<Vec<Echo>, CompareError> {
     let columns = ["kind", "log", "time", "rtt_ns"];
     let table = Columns::read(data, "logs", &columns)?;
     let [kind, log, at, rtt] = columns.map(|name| table.column(name));
@@ -77,7 +78,7 @@ pub(super) fn echoes_of(
 
 /// Time and payload bytes of each retransmission at the sending capture.
 pub(super) fn retransmissions(
-    data: &Path,
+    data: &StoredTables,
     lanes: &HashMap<Lane, &FlowRow>,
 ) -> Result<HashMap<Lane, Vec<(Timestamp, u64)>>, CompareError> {
     let columns = [
@@ -116,7 +117,7 @@ pub(super) fn retransmissions(
 
 /// Fates of packets: delivered ones from the table `owd`, lost ones from `loss`.
 pub(super) fn fates(
-    data: &Path,
+    data: &StoredTables,
     lanes: &HashMap<Lane, &FlowRow>,
 ) -> Result<HashMap<Lane, Vec<Fate>>, CompareError> {
     let mut fates: HashMap<Lane, Vec<Fate>> = HashMap::new();

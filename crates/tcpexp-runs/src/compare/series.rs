@@ -1,10 +1,10 @@
 //! Runs of Flent: series of rates and round-trip times instead of packets.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use tcpexp_metrics::compare::{Bin, Run, Sender, Window};
+use tcpexp_table::dataset::StoredTables;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::CompareError;
@@ -34,8 +34,8 @@ struct Series {
 /// Series that Flent computes from others are left out. The goodput of a sender over the whole test is the
 /// tool's own; parts of it come from Flent's interpolated series, as do round-trip times of a file without
 /// samples.
-pub(super) fn read(data: &Path) -> Result<Option<Run>, CompareError> {
-    if data.join("flows.parquet").exists() || !data.join("series.parquet").exists() {
+pub(super) fn read(data: &StoredTables) -> Result<Option<Run>, CompareError> {
+    if data.has("flows") || !data.has(SERIES) {
         return Ok(None);
     }
     let samples = of_table(data, SAMPLES)?;
@@ -71,7 +71,7 @@ pub fn is_computed(name: &str) -> bool {
     COMPUTED.iter().any(|end| name.ends_with(end))
 }
 
-fn of_table(data: &Path, table: &str) -> Result<BTreeMap<String, Series>, CompareError> {
+fn of_table(data: &StoredTables, table: &str) -> Result<BTreeMap<String, Series>, CompareError> {
     let columns = ["series", "time", "value", "unit", "tool_mean"];
     let table = Columns::read(data, table, &columns)?;
     let [name, at, value, unit, mean] = columns.map(|name| table.column(name));

@@ -1,19 +1,33 @@
 //! The tables of many datasets, one folder per table.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use tcpexp_runs::folders::{DATASET, datasets_at};
 use tcpexp_runs::record::{FILE_NAME, Status};
-use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue, with_run_columns};
+use tcpexp_store::StoreOptions;
+use tcpexp_table::dataset::{
+    DatasetTable, RunColumn, RunColumns, RunValue, TableOutput, with_run_columns,
+};
 
 use super::again::columns_of;
-use super::{Manifest, WrittenTable, buffered, file_name, recorded_runs, unwritten};
+use super::tables::written;
+use super::{Manifest, recorded_runs, unwritten};
 use crate::{DatasetDir, DatasetError, Error};
 
 /// Name of the column with the run of a row.
 const RUN_COLUMN: &str = "run";
+
+/// A table of all datasets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenTable {
+    /// The table.
+    pub table: DatasetTable,
+    /// Number of rows.
+    pub rows: u64,
+    /// Length of its files in bytes.
+    pub bytes: u64,
+}
 
 /// A dataset, and the columns that its tables get.
 struct Run {
@@ -32,28 +46,26 @@ struct Run {
 /// of all files.
 pub fn merge_by_table(paths: &[PathBuf], out: DatasetDir) -> Result<Vec<WrittenTable>, Error> {
     let runs = runs_at(paths)?;
-    let mut written = Vec::new();
+    let mut tables = Vec::new();
     for table in DatasetTable::ALL {
         let (mut rows, mut bytes) = (0, 0);
         for run in &runs {
-            let source = run.path.join(file_name(table));
-            let file = File::open(&source).map_err(|error| Error::Open {
-                path: source.clone(),
-                source: error,
-            })?;
+            let stores = StoreOptions::default();
+            let file = run.manifest.table(&run.path, table, &stores)?;
             let name = format!("{}/{}.parquet", table.name(), run.name);
             let path = out.path().join(&name);
             let replaced = |column: &str| run.manifest.run.contains_key(column);
-            let file = with_run_columns(file, replaced, &run.columns, buffered(out.file(&name)?));
+            let output = TableOutput::new(out.file(&name)?);
+            let file = with_run_columns(file, replaced, &run.columns, output);
             let (file, of_run) = file.map_err(|error| unwritten(path.clone(), error))?;
-            let one = WrittenTable::of(table, of_run, file, path)?;
+            let one = written(table.name(), of_run, file, path)?;
             rows += one.rows;
             bytes += one.bytes;
         }
-        written.push(WrittenTable { table, rows, bytes });
+        tables.push(WrittenTable { table, rows, bytes });
     }
     out.finish()?;
-    Ok(written)
+    Ok(tables)
 }
 
 /// The datasets at the paths, with equal columns.

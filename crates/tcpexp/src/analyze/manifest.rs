@@ -1,17 +1,18 @@
 //! Inputs and options of a dataset: `manifest.json`.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tcpexp_store::StoreOptions;
 use tcpexp_table::TABLE_VERSION;
-use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
+use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue, TableEntry};
 
 use super::dataset_dir::DatasetDir;
 use super::manifest_file::{FILE_NAME, KIND, Kind};
-use super::tables::WrittenTable;
+use super::tables::file_name;
 use tcpexp_units::TimeDelta;
 
 use crate::contents::Contents;
@@ -190,19 +191,6 @@ pub struct Unpaired {
     pub packets: u64,
 }
 
-/// A table of the dataset.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TableEntry {
-    /// Name.
-    pub name: String,
-    /// File name in the dataset.
-    pub file: String,
-    /// Number of rows.
-    pub rows: u64,
-    /// Length of the file in bytes.
-    pub bytes: u64,
-}
-
 impl Manifest {
     /// Reads the manifest of the dataset in `folder`.
     pub fn read(folder: &Path) -> Result<Self, Error> {
@@ -275,14 +263,23 @@ impl Manifest {
         }
     }
 
-    pub(super) fn set_tables(&mut self, tables: &[WrittenTable]) {
-        let entry = |written: &WrittenTable| TableEntry {
-            name: written.table.name().to_owned(),
-            file: format!("{}.parquet", written.table.name()),
-            rows: written.rows,
-            bytes: written.bytes,
+    /// The file of a table of the dataset in `folder`, if it is that of this manifest.
+    pub(crate) fn table(
+        &self,
+        folder: &Path,
+        table: DatasetTable,
+        stores: &StoreOptions,
+    ) -> Result<File, Error> {
+        let name = file_name(table);
+        let Some(entry) = self.tables.iter().find(|entry| entry.file == name) else {
+            return Contents::file(&folder.join(name), stores);
         };
-        self.tables = tables.iter().map(entry).collect();
+        let damaged = |source| DatasetError::Damaged {
+            path: folder.to_owned(),
+            source,
+        };
+        let file = Contents::file(&folder.join(name), stores);
+        Ok(entry.checked(file?).map_err(damaged)?)
     }
 
     pub(super) fn write(&self, dir: &DatasetDir) -> Result<(), Error> {

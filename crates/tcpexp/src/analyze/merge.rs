@@ -5,11 +5,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use tcpexp_flow::FlowShard;
-use tcpexp_table::dataset::{DatasetTable, merge_tables};
+use tcpexp_store::StoreOptions;
+use tcpexp_table::dataset::{DatasetTable, TableEntry, TableOutput, merge_tables};
 
 use super::dataset_dir::DatasetDir;
 use super::manifest::{CaptureInput, Manifest};
-use super::tables::{WrittenTable, buffered, file_name, unwritten};
+use super::tables::{file_name, unwritten, written};
 use crate::{DatasetError, Error};
 
 /// The option of a manifest that names the part.
@@ -27,7 +28,7 @@ const MOST_NAMED: usize = 8;
 struct Part {
     path: PathBuf,
     shard: FlowShard,
-    /// Without its shard and its tables, so that the manifests of all parts are equal.
+    /// Without its shard, so that the manifests of all parts are equal but for their tables.
     manifest: Manifest,
 }
 
@@ -39,22 +40,26 @@ struct Part {
 /// Memory does not grow with the length of the tables.
 pub fn merge(parts: &[PathBuf], out: DatasetDir) -> Result<Manifest, Error> {
     let parts = complete(parts)?;
-    let mut written = Vec::new();
+    let mut tables: Vec<TableEntry> = Vec::new();
     for table in DatasetTable::ALL {
         let name = file_name(table);
-        let files = parts.values().map(|part| open(&part.path.join(&name)));
+        let open = |part: &Part| {
+            let stores = StoreOptions::default();
+            part.manifest.table(&part.path, table, &stores)
+        };
+        let files = parts.values().map(open);
         let files = files.collect::<Result<Vec<File>, Error>>()?;
         let path = out.path().join(&name);
-        let file = buffered(out.file(&name)?);
+        let file = TableOutput::new(out.file(&name)?);
         let (file, rows) =
             merge_tables(table, files, file).map_err(|error| unwritten(path.clone(), error))?;
-        written.push(WrittenTable::of(table, rows, file, path)?);
+        tables.push(written(table.name(), rows, file, path)?);
     }
     let Some((_, first)) = parts.into_iter().next() else {
         return Err(missing(1, &[1]).into());
     };
     let mut manifest = first.manifest;
-    manifest.set_tables(&written);
+    manifest.tables = tables;
     manifest.write(&out)?;
     out.finish()?;
     Ok(manifest)
@@ -106,7 +111,6 @@ impl Part {
         let mut manifest = Manifest::read(path)?;
         let shard = shard_of(&manifest);
         manifest.options.remove(SHARD);
-        manifest.tables.clear();
         Ok(Self {
             path: path.to_owned(),
             shard: shard.ok_or_else(|| DatasetError::NoPart {
@@ -149,11 +153,4 @@ fn contents(manifest: &Manifest) -> Vec<CaptureInput> {
         capture.files.iter_mut().for_each(|file| file.path.clear());
     }
     captures
-}
-
-fn open(path: &Path) -> Result<File, Error> {
-    File::open(path).map_err(|source| Error::Open {
-        path: path.to_owned(),
-        source,
-    })
 }

@@ -33,14 +33,12 @@ mod warnings;
 #[cfg(feature = "runs")]
 pub use again::RecordedDataset;
 #[cfg(feature = "runs")]
-pub use by_table::merge_by_table;
+pub use by_table::{WrittenTable, merge_by_table};
 pub use dataset_dir::DatasetDir;
 pub use inputs::{AnalyzeInputs, AnalyzeOptions};
 pub use log_source::{LogKind, LogSource};
 pub(crate) use manifest::columns_of_run;
-pub use manifest::{
-    CaptureInput, Checked, ClockSetBack, Comparison, LogInput, Manifest, TableEntry, Unpaired,
-};
+pub use manifest::{CaptureInput, Checked, ClockSetBack, Comparison, LogInput, Manifest, Unpaired};
 pub use manifest_file::FILE_NAME as MANIFEST_FILE_NAME;
 pub(crate) use manifest_file::PAIRS_KIND;
 pub use merge::merge;
@@ -51,8 +49,8 @@ pub use run_dir::{
     Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,
     recorded_runs,
 };
-pub use tables::WrittenTable;
-pub(crate) use tables::{buffered, file_name, unwritten};
+pub(crate) use tables::{file_name, unwritten, written};
+pub use tcpexp_table::dataset::TableEntry;
 pub use traffic::Traffic;
 
 use std::path::Path;
@@ -135,7 +133,7 @@ pub fn analyze(
         manifest.require_inputs(known)?;
     }
     // The manifest has the rows and bytes of each table, so it comes after them.
-    manifest.set_tables(&tables.finish(&out)?);
+    manifest.tables = tables.finish(&out)?;
     manifest.write(&out)?;
     for view in [Some(src), dst].into_iter().flatten() {
         view.recording().require_whole_passes()?;

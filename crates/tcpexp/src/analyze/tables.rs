@@ -1,13 +1,13 @@
 //! Writers of the tables of one dataset.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use tcpexp_flow::FlowShard;
 use tcpexp_table::dataset::{
     DatasetRow, DatasetTable, EventRow, FlowRow, Layout, LogRow, LossRow, OwdRow, QueueRow,
-    ReadingRow, RttRow, SenderStateRow, SortedWriter, ThroughputBinRow, merge_tables,
+    ReadingRow, RttRow, SenderStateRow, SortedWriter, TableEntry, TableOutput, ThroughputBinRow,
+    merge_tables,
 };
 use tcpexp_table::{self as table, Background, Columns};
 
@@ -37,22 +37,11 @@ pub(super) struct Table<R> {
     /// Final path of its file.
     path: PathBuf,
     pending: Vec<R>,
-    writer: Background<Vec<R>, SortedWriter<R, BufWriter<File>>>,
+    writer: Background<Vec<R>, SortedWriter<R, TableOutput<File>>>,
     /// True if the rows that belong to no flow are written.
     has_rest: bool,
     /// Number of rows so far, with those of other parts.
     seen: u64,
-}
-
-/// A complete table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WrittenTable {
-    /// The table.
-    pub table: DatasetTable,
-    /// Number of rows.
-    pub rows: u64,
-    /// Length of its file in bytes.
-    pub bytes: u64,
 }
 
 impl Tables {
@@ -82,7 +71,7 @@ impl Tables {
     }
 
     /// Completes all tables in `dir`, where they were created.
-    pub(super) fn finish(self, dir: &DatasetDir) -> Result<Vec<WrittenTable>, Error> {
+    pub(super) fn finish(self, dir: &DatasetDir) -> Result<Vec<TableEntry>, Error> {
         Ok(vec![
             self.flows.finish(dir)?,
             self.rtt.finish(dir)?,
@@ -111,9 +100,9 @@ impl Place<'_> {
     ) -> Result<Table<R>, Error> {
         let name = file_name(R::TABLE);
         let path = self.dir.path().join(&name);
-        let file = buffered(self.dir.file(&name)?);
+        let file = TableOutput::new(self.dir.file(&name)?);
         let folder = self.dir.temporary().to_owned();
-        let new_run = Box::new(move || tempfile::tempfile_in(&folder).map(buffered));
+        let new_run = Box::new(move || tempfile::tempfile_in(&folder).map(TableOutput::new));
         let writer = SortedWriter::new(columns, file, new_run);
         let writer = writer.map_err(|error| unwritten(path.clone(), error))?;
         let writer = Background::new(writer, SortedWriter::add);
@@ -133,8 +122,17 @@ pub(crate) fn file_name(table: DatasetTable) -> String {
     format!("{}.parquet", table.name())
 }
 
-pub(crate) fn buffered(file: File) -> BufWriter<File> {
-    BufWriter::with_capacity(1 << 16, file)
+/// Completes the file of a table and describes it. `path` is its final path.
+pub(crate) fn written(
+    name: &str,
+    rows: u64,
+    file: TableOutput<File>,
+    path: PathBuf,
+) -> Result<TableEntry, Error> {
+    match TableEntry::written(name, rows, file) {
+        Ok((entry, _)) => Ok(entry),
+        Err(source) => Err(Error::Write { path, source }),
+    }
 }
 
 impl<R: DatasetRow + Send + 'static> Table<R> {
@@ -166,7 +164,7 @@ impl<R: DatasetRow + Send + 'static> Table<R> {
         self.seen
     }
 
-    fn finish(mut self, dir: &DatasetDir) -> Result<WrittenTable, Error> {
+    fn finish(mut self, dir: &DatasetDir) -> Result<TableEntry, Error> {
         self.pass_on()?;
         let Self { path, writer, .. } = self;
         let unmerged = |error| unwritten(path.clone(), error);
@@ -174,43 +172,16 @@ impl<R: DatasetRow + Send + 'static> Table<R> {
         let count = rows.rows();
         let (file, late) = rows.finish().map_err(unmerged)?;
         if late.is_empty() {
-            return WrittenTable::of(R::TABLE, count, file, path);
+            return written(R::TABLE.name(), count, file, path);
         }
         let name = file_name(R::TABLE);
-        let late = late.into_iter().map(BufWriter::into_inner);
+        let late = late.into_iter().map(TableOutput::into_inner);
         let late = late.collect::<Result<Vec<File>, _>>();
-        let late = late.map_err(|error| unmerged(table::Error::Write(error.into_error())))?;
+        let late = late.map_err(|error| unmerged(table::Error::Write(error)))?;
         let runs = [dir.take(&name)?].into_iter().chain(late).collect();
-        let out = buffered(dir.file(&name)?);
+        let out = TableOutput::new(dir.file(&name)?);
         let (file, count) = merge_tables(R::TABLE, runs, out).map_err(unmerged)?;
-        WrittenTable::of(R::TABLE, count, file, path)
-    }
-}
-
-impl WrittenTable {
-    /// Writes what is left in `file`. `path` is its final path.
-    pub(super) fn of(
-        table: DatasetTable,
-        rows: u64,
-        file: BufWriter<File>,
-        path: PathBuf,
-    ) -> Result<Self, Error> {
-        // Dropping the buffered writer would hide an error of its last write.
-        let length = file
-            .into_inner()
-            .map_err(std::io::IntoInnerError::into_error)
-            .and_then(|mut file| {
-                file.flush()?;
-                file.metadata()
-            });
-        match length {
-            Ok(metadata) => Ok(Self {
-                table,
-                rows,
-                bytes: metadata.len(),
-            }),
-            Err(source) => Err(Error::Write { path, source }),
-        }
+        written(R::TABLE.name(), count, file, path)
     }
 }
 

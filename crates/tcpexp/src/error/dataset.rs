@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use tcpexp_flow::FlowShard;
 use tcpexp_store::shown_url;
+use tcpexp_table::dataset::TableMismatch;
 use thiserror::Error;
 
 /// An error of the directory of a dataset, of its manifest or of its runs.
@@ -60,6 +61,14 @@ pub enum DatasetError {
         path: PathBuf,
         /// Kind in the manifest.
         kind: String,
+    },
+    /// The dataset does not have the tables that its manifest lists.
+    #[error("the dataset {} is damaged", shown_url(path))]
+    Damaged {
+        /// Path of the dataset.
+        path: PathBuf,
+        /// Cause.
+        source: TableMismatch,
     },
     /// Two datasets have the same name.
     #[error(

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use tcpexp_table::dataset::{DatasetTable, MergedTable};
+use tcpexp_table::dataset::{DatasetTable, MergedTable, TableOutput};
 use tcpexp_table::{
     FailedPairRow, Format, PairFileRow, PairName, RowsWriter, TABLE_VERSION, failed_pair_columns,
 };
@@ -15,8 +15,7 @@ use tcpexp_table::{
 use super::parts::{Part, absent, common_options, parts_in, require_captures};
 use super::record::FailedPart;
 use super::task::{CapturePair, pairs_of};
-use crate::analyze::{MANIFEST_FILE_NAME, PAIRS_KIND, buffered, file_name, unwritten};
-use crate::contents::Contents;
+use crate::analyze::{MANIFEST_FILE_NAME, PAIRS_KIND, file_name, unwritten, written};
 use crate::in_order::in_order;
 use crate::{CaptureInput, Comparison, DatasetDir, Error, PairsError, TableEntry};
 
@@ -145,10 +144,10 @@ fn merged_table(
     let name = file_name(table);
     let path = out.path().join(&name);
     let unmerged = |error| unwritten(path.clone(), error);
-    let open = |part: &Part| Contents::file(&part.path.join(&name), out.stores());
+    let open = |part: &Part| part.manifest.table(&part.path, table, out.stores());
     let first = pairs.iter().find_map(|(_, parts)| parts.first());
     let first = first.map(open).transpose()?;
-    let file = buffered(out.file(&name)?);
+    let file = TableOutput::new(out.file(&name)?);
     let mut merged = MergedTable::new(table, first.as_ref(), file).map_err(unmerged)?;
     for some in pairs.chunks(OPENED) {
         let of_pair = |(_, parts): &(CapturePair, Vec<Part>)| -> Result<Vec<File>, Error> {
@@ -159,34 +158,19 @@ fn merged_table(
         }
     }
     let (file, rows) = merged.finish().map_err(unmerged)?;
-    entry(table.name(), rows, file, path.clone())
+    written(table.name(), rows, file, path.clone())
 }
 
 fn written_errors(failed: &[FailedPairRow], out: &DatasetDir) -> Result<TableEntry, Error> {
     let name = format!("{ERRORS}.parquet");
     let path = out.path().join(&name);
     let unwritten = |error| unwritten(path.clone(), error);
-    let file = buffered(out.file(&name)?);
+    let file = TableOutput::new(out.file(&name)?);
     let table = RowsWriter::new(Format::Parquet, failed_pair_columns(), file);
     let mut table = table.map_err(unwritten)?;
     table.write(failed.iter().cloned()).map_err(unwritten)?;
     let file = table.finish().map_err(unwritten)?;
-    entry(ERRORS, failed.len() as u64, file, path.clone())
-}
-
-/// Describes a complete table.
-fn entry(name: &str, rows: u64, file: BufWriter<File>, path: PathBuf) -> Result<TableEntry, Error> {
-    let length = file
-        .into_inner()
-        .map_err(std::io::IntoInnerError::into_error)
-        .and_then(|file| file.metadata());
-    let metadata = length.map_err(|source| Error::Write { path, source })?;
-    Ok(TableEntry {
-        name: name.to_owned(),
-        file: format!("{name}.parquet"),
-        rows,
-        bytes: metadata.len(),
-    })
+    written(ERRORS, failed.len() as u64, file, path.clone())
 }
 
 fn row(pair: &PairName, failure: &FailedPart) -> FailedPairRow {

@@ -1,17 +1,15 @@
 //! Lines and numbers of the flows of one run.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::path::Path;
-
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use tcpexp_chart::Thinned;
 use tcpexp_chart::page::{PageFlow, PageSeries, page_quantiles};
 use tcpexp_metrics::pooling::{Lane, Pooling};
+use tcpexp_table::dataset::StoredTables;
 use tcpexp_table::{Cell, Frame, QUEUE_KEYS, TableFile, queue_rows};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::Error;
+use crate::{DatasetError, Error};
 
 /// Key, heading and axis label of each panel.
 pub(super) const RTT: (&str, &str, &str) = ("rtt", "RTT", "RTT (ms)");
@@ -79,7 +77,7 @@ pub(super) struct RunFlows {
 }
 
 /// The busiest flows of the dataset in `data`, with about `most_points` points per line at most.
-pub(super) fn flows_of(data: &Path, most_points: usize) -> Result<RunFlows, Error> {
+pub(super) fn flows_of(data: &StoredTables, most_points: usize) -> Result<RunFlows, Error> {
     let tables = Tables::read(data)?;
     let (mut chosen, rule) = chosen(&tables.flows);
     let all_chosen = chosen.len();
@@ -141,7 +139,7 @@ struct Tables {
 }
 
 impl Tables {
-    fn read(data: &Path) -> Result<Self, Error> {
+    fn read(data: &StoredTables) -> Result<Self, Error> {
         let read = |table: &str, columns: &[&str]| read_table(data, table, columns);
         let of_flow = ["flow_id", "direction", "time_s", "capture"];
         let with = |more: &[&'static str]| [&of_flow[..], more].concat();
@@ -206,18 +204,24 @@ impl Tables {
     }
 }
 
-/// Reads columns of a table; a missing table has no rows.
-pub(super) fn read_table(data: &Path, table: &str, columns: &[&str]) -> Result<Frame, Error> {
-    let path = data.join(format!("{table}.parquet"));
-    if !path.exists() {
-        return Ok(Frame::default());
-    }
-    let file = File::open(&path).map_err(|source| Error::Open {
-        path: path.clone(),
+/// Reads columns of a table. A table that the dataset need not have has no rows if it is missing.
+pub(super) fn read_table(
+    data: &StoredTables,
+    table: &str,
+    columns: &[&str],
+) -> Result<Frame, Error> {
+    let damaged = |source| DatasetError::Damaged {
+        path: data.folder().to_owned(),
         source,
-    })?;
+    };
+    let Some(file) = data.open(table).map_err(damaged)? else {
+        return Ok(Frame::default());
+    };
     let frame = TableFile::open(file).and_then(|table| table.read(columns));
-    frame.map_err(|source| Error::Table { path, source })
+    frame.map_err(|source| Error::Table {
+        path: data.path(table),
+        source,
+    })
 }
 
 /// The directions that [`pooling`](tcpexp_metrics::pooling) counts, busiest first, and its rule in

@@ -15,11 +15,12 @@ use tcpexp_runs::captured::{records_of_datasets, require_one_run};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::only::Only;
 use tcpexp_runs::record::{RunRecord, Status};
-use tcpexp_table::dataset::MANIFEST_FILE_NAME;
+use tcpexp_table::dataset::{MANIFEST_FILE_NAME, StoredTables};
 use tcpexp_units::counted;
 
+use crate::error::chain;
 use crate::in_order::in_order;
-use crate::{Error, TablesError};
+use crate::{DatasetError, Error, TablesError};
 use cells::cell_table;
 use flows::{GOODPUT, NUMBERS, QUEUE, RTT, RunFlows, WINDOW, flows_of};
 use parameters::{parameters, varied_of};
@@ -171,9 +172,14 @@ fn run_on_page(
         chosen_flows: 0,
     };
     if is_drawn && data.is_dir() {
-        let mut flows = match series_of(&data, most_points)? {
-            Some(series) => series,
-            None => flows_of(&data, most_points)?,
+        let mut flows = match drawn_flows(&data, most_points) {
+            // One damaged run does not hide the others.
+            Err(Error::Dataset(error @ DatasetError::Damaged { .. })) if record.is_some() => {
+                "damaged".clone_into(&mut page.status);
+                page.reason = Some(chain(&error));
+                return Ok((page, None));
+            }
+            flows => flows?,
         };
         page.flows = std::mem::take(&mut flows.flows);
         page.all_flows = flows.all;
@@ -184,6 +190,18 @@ fn run_on_page(
         "not analyzed".clone_into(&mut page.status);
     }
     Ok((page, None))
+}
+
+/// The flows of a dataset, or the series of a run of Flent.
+fn drawn_flows(data: &Path, most_points: usize) -> Result<RunFlows, Error> {
+    let tables = StoredTables::of(data).map_err(|source| DatasetError::Damaged {
+        path: data.to_owned(),
+        source,
+    })?;
+    match series_of(&tables, most_points)? {
+        Some(series) => Ok(series),
+        None => flows_of(&tables, most_points),
+    }
 }
 
 /// The table of the flows on the page. `numbers` belong to the runs in their order.

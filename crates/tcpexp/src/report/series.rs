@@ -1,11 +1,11 @@
 //! Lines of the series of a run of Flent.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde_json::Value;
 use tcpexp_chart::page::{PageFlow, page_quantiles};
 use tcpexp_runs::compare::is_computed;
+use tcpexp_table::dataset::StoredTables;
 use tcpexp_table::{Cell, Frame};
 use tcpexp_units::Timestamp;
 
@@ -20,8 +20,11 @@ const PING: &str = "Ping (ms)";
 const RATE: &str = "Mbits/s";
 
 /// The lines of a run of Flent; `None` if its dataset has packets instead.
-pub(super) fn series_of(data: &Path, most_points: usize) -> Result<Option<RunFlows>, Error> {
-    if data.join("flows.parquet").exists() || !data.join("series.parquet").exists() {
+pub(super) fn series_of(
+    data: &StoredTables,
+    most_points: usize,
+) -> Result<Option<RunFlows>, Error> {
+    if data.has("flows") || !data.has("series") {
         return Ok(None);
     }
     let columns = ["series", "unit", "elapsed_ns", "value"];

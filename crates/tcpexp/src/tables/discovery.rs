@@ -7,11 +7,12 @@ use tcpexp_runs::captured::{is_of_pairs, records_of_datasets};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::record::{FILE_NAME, RunRecord, Status};
 use tcpexp_table::TableFile;
+use tcpexp_table::dataset::StoredTables;
 
 use super::apart::{Place, stem, told_apart};
 use super::{Entry, Tables};
 use crate::pairs::PAIR_COLUMN;
-use crate::{Error, TablesError};
+use crate::{DatasetError, Error, TablesError};
 
 /// Columns that occur in one table only. They identify the table of a file that does not store the
 /// table's name.
@@ -105,6 +106,7 @@ impl Tables {
             columns,
             is_single,
             is_of_pairs: false,
+            listed: None,
             rows: None,
         });
         Ok(())
@@ -112,9 +114,18 @@ impl Tables {
 
     fn add_dataset(&mut self, folder: &Path, source: &str) -> Result<(), Error> {
         let first = self.entries.len();
+        // A run whose table is missing would be left out without a word.
+        let tables = StoredTables::of(folder).map_err(|source| DatasetError::Damaged {
+            path: folder.to_owned(),
+            source,
+        })?;
         for path in listed(folder)? {
             if path.extension().is_some_and(|ending| ending == "parquet") {
-                self.add(&path, Some(&stem(&path)), source.to_owned())?;
+                let table = stem(&path);
+                self.add(&path, Some(&table), source.to_owned())?;
+                if let Some(entry) = self.entries.last_mut() {
+                    entry.listed = tables.entry(&table).cloned();
+                }
             }
         }
         if is_of_pairs(folder) {

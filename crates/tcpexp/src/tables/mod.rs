@@ -22,11 +22,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tcpexp_table::dataset::DatasetTable;
+use tcpexp_table::dataset::{DatasetTable, TableEntry};
 use tcpexp_table::{Cell, Filter, FilterCheck, Frame, Series, TableFile};
 
 use crate::pairs::PAIR_COLUMN;
-use crate::{Error, TablesError};
+use crate::{DatasetError, Error, TablesError};
 
 /// Name of the column with the file, dataset or run that a row comes from.
 pub const SOURCE_COLUMN: &str = "file";
@@ -62,6 +62,8 @@ struct Entry {
     is_single: bool,
     /// True if the table has the rows of many pairs of captures, each of which is a run.
     is_of_pairs: bool,
+    /// The entry in the manifest of its dataset.
+    listed: Option<TableEntry>,
     /// The rows of a table that is in no file.
     rows: Option<Frame>,
 }
@@ -172,7 +174,7 @@ impl Tables {
                 path: entry.path.clone(),
                 source,
             };
-            let unfiltered = entry.read(query).map_err(named)?;
+            let unfiltered = entry.read(query)?;
             for check in &mut checks {
                 check.add(&unfiltered);
             }
@@ -251,13 +253,28 @@ impl Entry {
         })
     }
 
+    /// Opens the file, which must be the one that the dataset was made with.
+    fn open(&self) -> Result<File, Error> {
+        let file = File::open(&self.path).map_err(|source| Error::Open {
+            path: self.path.clone(),
+            source,
+        })?;
+        match &self.listed {
+            None => Ok(file),
+            Some(entry) => Ok(entry
+                .checked(file)
+                .map_err(|source| DatasetError::Damaged {
+                    path: self.path.parent().unwrap_or(&self.path).to_owned(),
+                    source,
+                })?),
+        }
+    }
+
     /// Reads the columns of a query, without its filters.
-    fn read(&self, query: &Query) -> Result<Frame, tcpexp_table::Error> {
+    fn read(&self, query: &Query) -> Result<Frame, Error> {
         if let Some(rows) = &self.rows {
             return Ok(rows.clone());
         }
-        let file =
-            File::open(&self.path).map_err(|source| tcpexp_table::Error::Read(source.into()))?;
         let filtered = query.filters.iter().map(|filter| &filter.column);
         let wanted: BTreeSet<&str> = query
             .required
@@ -274,7 +291,11 @@ impl Entry {
         if self.is_of_pairs && !wanted.contains(&PAIR_COLUMN) {
             wanted.push(PAIR_COLUMN);
         }
-        let mut frame = TableFile::open(file)?.read(&wanted)?;
+        let frame = TableFile::open(self.open()?).and_then(|table| table.read(&wanted));
+        let mut frame = frame.map_err(|source| Error::Table {
+            path: self.path.clone(),
+            source,
+        })?;
         // Flows of different pairs have equal numbers, and the source distinguishes them.
         let source = match frame.column(PAIR_COLUMN) {
             Some(pairs) if self.is_of_pairs => pairs.clone(),

@@ -67,6 +67,7 @@ impl Selection {
             columns: frame.names().map(str::to_owned).collect(),
             is_single: false,
             is_of_pairs: false,
+            listed: None,
             rows: Some(frame.filtered(&keep)),
         };
         let tables = Tables {

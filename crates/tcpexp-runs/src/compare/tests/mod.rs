@@ -209,6 +209,7 @@ fn cell_without_a_counterpart_has_no_baseline() {
                 data: PathBuf::new(),
                 has_plan: true,
                 fault: fault(&record),
+                is_damaged: false,
                 record,
             }
         })
@@ -241,4 +242,29 @@ fn directory_without_runs_is_an_error() {
     assert!(error(sweep.path()).ends_with(expected));
     std::fs::create_dir_all(sweep.path().join(RUNS)).unwrap();
     assert!(error(sweep.path()).ends_with(expected));
+}
+
+#[test]
+fn a_run_without_a_listed_table_enters_no_figure_and_no_check() {
+    let sweep = tempfile::tempdir().unwrap();
+    write_run(sweep.path(), &cubic("0001"), 750_000);
+    write_run(sweep.path(), &cubic("0002"), 500_000);
+    let data = sweep.path().join("runs/0002").join(DATASET);
+    let flows = std::fs::metadata(data.join("flows.parquet")).unwrap().len();
+    let manifest = json!({"kind": "tcpexp dataset", "tables": [
+        {"name": "flows", "file": "flows.parquet", "rows": 4, "bytes": flows},
+        {"name": "loss", "file": "loss.parquet", "rows": 1, "bytes": 2_000},
+    ]});
+    std::fs::write(data.join("manifest.json"), manifest.to_string()).unwrap();
+    std::fs::remove_file(data.join("loss.parquet")).unwrap();
+    let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+    assert_snapshot!(text(&comparison, false), @r"
+    cc    class runs Mbit/s util % RTT ms    p95 loss % retx %
+    cubic bulk  1/2   6.000  79.80  60.00  78.00  13.30  15.79
+    left out: 0002 invalid (its dataset is damaged: loss.parquet is missing, which
+        the manifest lists)
+    ");
+    let expected = Expected::parse("loss_ratio <= 0.001").unwrap();
+    let error = comparison.check(&[expected], None).unwrap_err();
+    assert_snapshot!(error, @"cannot check run 0002: its dataset is damaged: loss.parquet is missing, which the manifest lists");
 }
