@@ -12,7 +12,7 @@
 use crate::{ByteOrder, PacketOptions};
 
 /// Version of the blocks and options. Another version is refused.
-pub const PART_VERSION: u32 = 2;
+pub const PART_VERSION: u32 = 3;
 
 /// Types of the blocks: the bytes 80, `txp` and 80, `txe`.
 pub(crate) const HEAD_BLOCK: u32 = 0x8074_7870;
@@ -55,13 +55,21 @@ pub struct PartHead {
 }
 
 /// Contents of the block at the end of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartEnd {
     /// Number of flows of the whole capture.
     pub flows: u64,
     /// True if a pass over the whole capture finds records out of order only after its start. The
     /// second pass then has a different order from the first.
     pub is_late_out_of_order: bool,
+    /// Records of the whole capture without a time, which no part has.
+    pub no_time: u64,
+    /// Records of the whole capture whose time is out of range, which no part has.
+    pub time_out_of_range: u64,
+    /// The first damage of the whole capture: a part has only the records that could be read.
+    pub damage: Option<String>,
+    /// Damaged places of the whole capture.
+    pub damaged_places: u64,
 }
 
 /// The place of a part's packet in the whole capture.
@@ -111,18 +119,35 @@ impl PartHead {
 }
 
 impl PartEnd {
-    pub(crate) fn to_body(self) -> Vec<u8> {
+    pub(crate) fn to_body(&self) -> Vec<u8> {
         let mut body = SIGNATURE.to_vec();
         body.extend(u32::from(self.is_late_out_of_order).to_le_bytes());
-        body.extend(self.flows.to_le_bytes());
+        // Damage is described by at least one byte.
+        let damage = self.damage.as_deref().unwrap_or_default();
+        for number in [
+            self.flows,
+            self.no_time,
+            self.time_out_of_range,
+            self.damaged_places,
+            damage.len() as u64,
+        ] {
+            body.extend(number.to_le_bytes());
+        }
+        body.extend(damage.as_bytes());
         body
     }
 
     pub(crate) fn read(body: &[u8], order: ByteOrder) -> Option<Self> {
         let body = Body::of(body, order)?;
+        let damage_bytes = usize::try_from(body.wide(36)?).ok()?;
+        let damage = body.0.get(44..)?.get(..damage_bytes)?;
         Some(Self {
             is_late_out_of_order: body.word(0)? != 0,
             flows: body.wide(4)?,
+            no_time: body.wide(12)?,
+            time_out_of_range: body.wide(20)?,
+            damaged_places: body.wide(28)?,
+            damage: (!damage.is_empty()).then(|| String::from_utf8_lossy(damage).into_owned()),
         })
     }
 }
@@ -198,5 +223,28 @@ impl<'a> Body<'a> {
 
     fn wide(&self, at: usize) -> Option<u64> {
         Some(u64::from_le_bytes(*self.0.get(at..)?.first_chunk()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_part_is_read_as_it_was_written() {
+        for damage in [None, Some("record at byte 24 is odd".to_owned())] {
+            let end = PartEnd {
+                flows: 9,
+                is_late_out_of_order: true,
+                no_time: 3,
+                time_out_of_range: 4,
+                damaged_places: u64::from(damage.is_some()),
+                damage,
+            };
+            let body = end.to_body();
+            assert_eq!(PartEnd::read(&body, ByteOrder::Little), Some(end));
+            let cut = &body[..body.len() - 1];
+            assert_eq!(PartEnd::read(cut, ByteOrder::Little), None);
+        }
     }
 }

@@ -119,6 +119,13 @@ impl Tally {
         }
     }
 
+    /// Counts records that another pass skipped for this reason.
+    pub fn add_skipped(&mut self, reason: Skipped, records: u64) {
+        let count = &mut self.skipped[reason.index()];
+        // A file may hold any number.
+        *count = count.saturating_add(records);
+    }
+
     /// Counts a used record whose TCP options were captured only in part.
     #[cold]
     pub fn add_cut_options(&mut self) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use tcpexp_capture::{Compression, Format, Interface};
+use tcpexp_capture::{Compression, Format, Interface, PartEnd, PartHead};
 use tcpexp_flow::Packets;
 use tcpexp_measure::MissedData;
 use tcpexp_pair::spp::TickMeter;
@@ -39,6 +39,8 @@ pub struct CaptureInfo {
     pub damage: Option<String>,
     /// Number of damaged places.
     pub damaged_places: u64,
+    /// True if this is a part of a capture and the damage is only that of the whole capture.
+    pub damage_is_of_whole: bool,
     /// Number of records that stood behind later ones in the file. They are sorted by time.
     pub moved_records: u64,
     /// Number of records that stood so far behind later ones that they were not sorted. After a clock was set
@@ -244,25 +246,36 @@ impl CaptureInfo {
 
     /// Summary of a finished pass.
     pub(crate) fn of(walk: &Walk<'_>) -> Self {
+        let mut described = walk.described();
+        let mut tally = *walk.tally();
+        let mut damage_is_of_whole = false;
+        if walk.part.is_some() {
+            if let Some(end) = walk.capture().part_end() {
+                damage_is_of_whole = described.damage.is_none() && end.damage.is_some();
+                add_whole(&mut described, &mut tally, walk.capture().part_head(), end);
+            } else {
+                let cut = || "the part ends early".to_owned();
+                described.damage.get_or_insert_with(cut);
+            }
+        }
         let Described {
             format,
             compression,
             interfaces,
             damage,
             damaged_places,
-        } = walk.described();
-        let is_cut = walk.part.is_some() && walk.capture().part_end().is_none();
-        let damage = damage.or_else(|| is_cut.then(|| "the part ends early".to_owned()));
+        } = described;
         Self {
             format,
             compression,
             interfaces,
-            tally: *walk.tally(),
+            tally,
             span: walk.span(),
             captured_bytes: walk.captured_bytes(),
             wire_bytes: walk.wire_bytes(),
             damage,
             damaged_places,
+            damage_is_of_whole,
             moved_records: walk.moved_records(),
             unsorted_records: walk.unsorted_records(),
             set_back: walk.set_back(),
@@ -289,7 +302,8 @@ impl CaptureInfo {
     pub(crate) fn require_packets(&self, recording: &Recording) -> Result<(), Error> {
         recording.require_whole_passes()?;
         // A part may be empty although the whole is not.
-        if recording.part()?.is_some() && self.damage.is_none() {
+        let is_sound = self.damage.is_none() || self.damage_is_of_whole;
+        if recording.part()?.is_some() && is_sound {
             return Ok(());
         }
         self.require_packets_in(recording.name())
@@ -330,6 +344,22 @@ impl CaptureInfo {
         let types: Vec<String> = types.iter().map(u16::to_string).collect();
         format!(" ({})", types.join(", "))
     }
+}
+
+/// Adds to a part what is known of the whole capture: its damage, and the records that no part has. Those
+/// belong to the first part, as all records of no flow do.
+fn add_whole(part: &mut Described, tally: &mut Tally, head: Option<&PartHead>, end: &PartEnd) {
+    let Some(head) = head else {
+        return;
+    };
+    if head.number == 1 {
+        tally.add_skipped(Skipped::NoTimestamp, end.no_time);
+        tally.add_skipped(Skipped::TimestampOutOfRange, end.time_out_of_range);
+    }
+    let of_whole = end.damage.as_ref();
+    let of_whole = of_whole.map(|damage| format!("in {}, {damage}", head.name));
+    part.damage = part.damage.take().or(of_whole);
+    part.damaged_places = part.damaged_places.saturating_add(end.damaged_places);
 }
 
 #[cfg(test)]

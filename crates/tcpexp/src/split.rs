@@ -116,7 +116,8 @@ pub fn split<W: Write, E: From<Error> + From<io::Error>>(
         window: was_out_of_order.then(Window::default),
         latest: Timestamp::MIN,
         records: 0,
-        left_out: 0,
+        no_time: 0,
+        time_out_of_range: 0,
     };
     let described = recording.each_described(|record, interface| {
         let place = cut.interface(record.interface, interface);
@@ -130,6 +131,10 @@ pub fn split<W: Write, E: From<Error> + From<io::Error>>(
     let end = PartEnd {
         flows: cut.table.flows_seen().into(),
         is_late_out_of_order: !was_out_of_order && cut.window.is_some(),
+        no_time: cut.no_time,
+        time_out_of_range: cut.time_out_of_range,
+        damage: described.damage.clone(),
+        damaged_places: described.damaged_places,
     };
     let mut written = Vec::new();
     for part in cut.parts {
@@ -137,7 +142,7 @@ pub fn split<W: Write, E: From<Error> + From<io::Error>>(
     }
     Ok(SplitReport {
         parts: written,
-        left_out: cut.left_out,
+        left_out: end.no_time + end.time_out_of_range,
         damage: described.damage,
     })
 }
@@ -202,7 +207,8 @@ struct Cut<W> {
     latest: Timestamp,
     /// Number of records so far.
     records: u64,
-    left_out: u64,
+    no_time: u64,
+    time_out_of_range: u64,
 }
 
 impl<W: Write> Cut<W> {
@@ -273,8 +279,12 @@ impl<W: Write> Cut<W> {
             ..PartMark::default()
         };
         let part = match record.at {
-            Err(NoTime::Missing | NoTime::OutOfRange) => {
-                self.left_out += 1;
+            Err(NoTime::Missing) => {
+                self.no_time += 1;
+                return Ok(());
+            }
+            Err(NoTime::OutOfRange) => {
+                self.time_out_of_range += 1;
                 return Ok(());
             }
             Err(NoTime::Outlier(_)) => {

@@ -14,6 +14,7 @@ mod clocks_of_captures;
 mod coarse_clock;
 mod common;
 mod compat;
+mod damaged_captures;
 mod damaged_datasets;
 mod dataset_directories;
 mod datasets;
