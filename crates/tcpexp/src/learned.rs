@@ -1,7 +1,7 @@
 //! What the first passes over two captures learn, as a file.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::{Error, SurveyError, checksum};
 const KIND: &str = "tcpexp survey";
 
 /// Version of the file's fields.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// Number and length of the samples of a file that its checksum covers. A checksum of the whole
 /// file would take as long as the passes that a survey saves.
@@ -34,6 +34,9 @@ pub struct PairSurvey {
     pub(crate) kind: String,
     pub(crate) version: u32,
     pub(crate) tcpexp_version: String,
+    /// SHA-256 of the file with [zeros](no_checksum) in this place. A changed digit of a delay or of the
+    /// clocks is a valid survey otherwise.
+    pub(crate) sha256: String,
     /// Source first.
     pub(crate) captures: [Surveyed; 2],
     pub(crate) options: Options,
@@ -104,6 +107,7 @@ impl PairSurvey {
             kind: KIND.to_owned(),
             version: VERSION,
             tcpexp_version: env!("CARGO_PKG_VERSION").to_owned(),
+            sha256: no_checksum(),
             captures,
             options,
             alignment,
@@ -122,16 +126,19 @@ impl PairSurvey {
             version: u32,
             tcpexp_version: String,
         }
-        let file = File::open(path).map_err(|source| Error::Open {
+        let cannot_open = |source| Error::Open {
             path: path.to_owned(),
             source,
-        })?;
+        };
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|mut file| file.read_to_end(&mut bytes))
+            .map_err(cannot_open)?;
         let unread = |source| SurveyError::Parse {
             path: path.to_owned(),
             source,
         };
-        let text: serde_json::Value =
-            serde_json::from_reader(BufReader::new(file)).map_err(unread)?;
+        let text: serde_json::Value = serde_json::from_slice(&bytes).map_err(unread)?;
         let head = Head::deserialize(&text).map_err(unread)?;
         if head.kind != KIND || head.version != VERSION {
             return Err(SurveyError::OtherKind {
@@ -149,6 +156,15 @@ impl PairSurvey {
             .into());
         }
         let survey: Self = serde_json::from_value(text).map_err(unread)?;
+        let written = String::from_utf8_lossy(&bytes);
+        let unsigned = written.replacen(&survey.sha256, &no_checksum(), 1);
+        let (_, sha256) = checksum::of(unsigned.as_bytes()).map_err(cannot_open)?;
+        if sha256 != survey.sha256 {
+            return Err(SurveyError::Damaged {
+                path: path.to_owned(),
+            }
+            .into());
+        }
         Ok(Self {
             path: path.to_owned(),
             ..survey
@@ -157,14 +173,27 @@ impl PairSurvey {
 
     /// Writes the survey as JSON. Equal surveys give equal bytes.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut out, self)?;
-        out.write_all(b"\n")
+        let unsigned = Self {
+            sha256: no_checksum(),
+            ..self.clone()
+        };
+        let mut text = serde_json::to_string_pretty(&unsigned)?;
+        text.push('\n');
+        let (_, sha256) = checksum::of(text.as_bytes())?;
+        // The checksum stands before anything that a user names.
+        let text = text.replacen(&no_checksum(), &sha256, 1);
+        out.write_all(text.as_bytes())
     }
 
     /// Number of flows whose addresses or ports are translated.
     pub fn translated_flows(&self) -> usize {
         self.translated_flows.len()
     }
+}
+
+/// What stands in place of a checksum while it is computed.
+fn no_checksum() -> String {
+    "0".repeat(64)
 }
 
 impl Options {

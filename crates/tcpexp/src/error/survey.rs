@@ -16,6 +16,15 @@ pub enum SurveyError {
         /// Cause.
         source: serde_json::Error,
     },
+    /// The survey has changed since it was made.
+    #[error(
+        "{} has changed since it was made: its checksum is wrong, make it again with `tcpexp survey`",
+        shown_url(path)
+    )]
+    Damaged {
+        /// Path of the file.
+        path: PathBuf,
+    },
     /// The file is not a survey, or of another version.
     #[error(
         "{} is {kind}, which this tcpexp does not read as a survey: make it again with `tcpexp survey`",

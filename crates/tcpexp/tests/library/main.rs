@@ -42,6 +42,7 @@ mod simulated_clocks;
 mod simulated_paths;
 mod simulated_translation;
 mod single_rtt;
+mod surveys;
 mod sweep_datasets;
 mod tcptrace;
 mod test_starts;
