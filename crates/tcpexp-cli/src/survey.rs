@@ -11,7 +11,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::shared_args::{ReadArgs, wrong_usage};
 use crate::values::{clocks, parse_time};
-use crate::{fetched, shown};
+use crate::{fetched, shown, warnings};
 
 /// Compute once what all measurements of two captures share
 ///
@@ -70,6 +70,9 @@ pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
     let progress = Progress::watch(&[&src, &dst], passes, args.quiet);
     let survey = survey(&src, &dst, &options)?;
     drop(progress);
+    for (info, path) in survey.capture_infos().iter().zip([&args.src, &args.dst]) {
+        warnings::of_capture(info, path);
+    }
     survey
         .write(&mut out)
         .with_context(|| format!("cannot write {}", shown::path(&args.output)))?;

@@ -23,17 +23,18 @@ pub(crate) struct Aligned<'a> {
 }
 
 /// The pass that finds the smallest delays and the packets that the captures missed. Passes the
-/// flows found at both points to `flows`.
+/// flows found at both points to `flows`. Also returns the contents and condition of the captures.
 pub(crate) fn first_pass(
     [mut src, mut dst]: [Walk<'_>; 2],
     alignment: &Alignment,
     options: spp::Options,
     flows: impl FnMut(Vec<PairedFlow>) + Send,
-) -> FirstPass {
+) -> (FirstPass, [CaptureInfo; 2]) {
     let mut first = path::first_pass(&mut src, &mut dst, alignment.clone(), options, flows);
     // A pcapng file usually has its drop counters at the end, so they are known after a pass.
-    first.unusable = [&src, &dst].map(|walk| CaptureInfo::of(walk).unusable());
-    first
+    let infos = [&src, &dst].map(CaptureInfo::of);
+    first.unusable = [0, 1].map(|point: usize| infos[point].unusable());
+    (first, infos)
 }
 
 /// The views of the two captures of a measurement, source first.

@@ -54,7 +54,7 @@ pub fn path<E: From<Error> + Send>(
         first
     } else {
         let walks = [views[0].walk()?, views[1].walk()?];
-        first_pass(walks, &alignment, spp, |_| ())
+        first_pass(walks, &alignment, spp, |_| ()).0
     };
     let [src, dst] = views;
     let clock = alignment.clock.settled(first.least_delays, spp.symmetric);

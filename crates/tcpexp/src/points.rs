@@ -160,7 +160,7 @@ fn settled(
 ) -> Result<(Alignment, ClockModel), Error> {
     let [src, dst] = ends(views, segment);
     let alignment = align(src, dst, spp.clocks)?;
-    let first = first_pass([src.walk()?, dst.walk()?], &alignment, spp, |_| ());
+    let (first, _) = first_pass([src.walk()?, dst.walk()?], &alignment, spp, |_| ());
     let clock = alignment.clock.settled(first.least_delays, spp.symmetric);
     Ok((alignment, clock))
 }

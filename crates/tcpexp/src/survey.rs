@@ -23,7 +23,7 @@ pub fn survey(
     let alignment = align(views[0], views[1], spp.clocks)?;
     let mut translated_flows = Vec::new();
     let walks = [views[0].walk_once()?, views[1].walk_once()?];
-    let first_pass = first_pass(walks, &alignment, *spp, |flows| {
+    let (first_pass, infos) = first_pass(walks, &alignment, *spp, |flows| {
         translated_flows.extend(flows.iter().filter_map(TranslatedFlow::of));
     });
     for recording in [src, dst] {
@@ -36,6 +36,7 @@ pub fn survey(
         alignment,
         first_pass,
         translated_flows,
+        infos,
     ))
 }
 

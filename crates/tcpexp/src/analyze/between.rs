@@ -75,7 +75,7 @@ pub(super) fn measure(
         first
     } else {
         let walks = [src.walk_once()?, dst.walk_once()?];
-        first_pass(walks, &alignment, options, |_| ())
+        first_pass(walks, &alignment, options, |_| ()).0
     };
     // The bound on the offset needs the smallest delays, which the first pass has found.
     let clock = alignment

@@ -1,11 +1,13 @@
-//! Captures that break off, as sources of parts.
+//! Captures that break off, as sources of surveys and parts.
 
 use std::fs;
 use std::io::Error as IoError;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use tcpexp::{CaptureInfo, CaptureOptions, Error, Recording, SplitOptions, split};
+use tcpexp::{
+    CaptureInfo, CaptureOptions, Error, PathOptions, Recording, SplitOptions, split, survey,
+};
 use tcpexp_testkit::{Scenario, TcpLoad, simulate};
 use tcpexp_wire::Tunnels;
 
@@ -40,6 +42,18 @@ fn captures(folder: &Path) -> [PathBuf; 2] {
     fs::write(&paths[0], &captures.src[..captures.src.len() - 7]).unwrap();
     fs::write(&paths[1], &captures.dst).unwrap();
     paths
+}
+
+#[test]
+fn a_survey_reports_the_damage_of_its_captures() {
+    let folder = tempfile::tempdir().unwrap();
+    let [src, dst] = captures(folder.path()).map(|path| Recording::open(&path).unwrap());
+    let survey = survey(&src, &dst, &PathOptions::default()).unwrap();
+    let [src, dst] = survey.capture_infos() else {
+        panic!("no captures");
+    };
+    assert_eq!((src.damaged_places, dst.damaged_places), (1, 0));
+    assert!(src.damage.is_some());
 }
 
 #[test]
