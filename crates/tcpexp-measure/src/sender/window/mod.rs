@@ -345,7 +345,7 @@ impl Window {
         self.assumed_ssthresh = self.ssthresh;
         self.increase.forget();
         self.answered = None;
-        self.round.clear();
+        self.rounds.interrupt();
     }
 
     /// Undoes a reduction of the window `before`.
