@@ -6,6 +6,7 @@ use crate::Error;
 use crate::canvas::{Canvas, TEXT_HEIGHT};
 use crate::clip::At;
 use crate::clip::{Point, Window};
+use crate::lines::DOT;
 use crate::panel::{Frame, Panel};
 use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
@@ -21,7 +22,7 @@ const ALL: Window = Window {
 /// One element of a panel, in the units of its axes and clipped to the panel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Layer {
-    /// Points joined by a line.
+    /// Points joined by a line; a dot if the line is shorter than a dot.
     Line(Vec<Point>, Stroke),
     /// Separate straight lines.
     Segments(Vec<(Point, Point)>, Stroke),
@@ -96,27 +97,42 @@ fn draw_line(
     // A vertical logarithmic axis has no place for zero, so the line has a gap there.
     for part in fractions.split(|(x, y)| !(x.is_finite() && y.is_finite())) {
         if part.iter().all(|&point| ALL.contains(point)) {
-            draw_path(canvas, panel, part, stroke)?;
+            let path = path(panel, part);
+            if is_within_a_dot(&path) {
+                // Samples within less than a dot draw a line that is hardly visible, or none.
+                canvas.marker(path[0], Marker::Circle, stroke.ink, DOT)?;
+            } else {
+                draw_path(canvas, &path, stroke)?;
+            }
         } else {
+            // A short piece at the edge is the end of a longer line, so it is no dot.
             for inside in ALL.line(part) {
-                draw_path(canvas, panel, &inside, stroke)?;
+                draw_path(canvas, &path(panel, &inside), stroke)?;
             }
         }
     }
     Ok(())
 }
 
-fn draw_path(
-    canvas: &Canvas<'_>,
-    panel: &Panel,
-    fractions: &[Point],
-    stroke: Stroke,
-) -> Result<(), Error> {
-    let path = thinned(fractions.iter().map(|&point| panel.place(point)));
+fn path(panel: &Panel, fractions: &[Point]) -> Vec<At> {
+    thinned(fractions.iter().map(|&point| panel.place(point)))
+}
+
+fn draw_path(canvas: &Canvas<'_>, path: &[At], stroke: Stroke) -> Result<(), Error> {
     if path.is_empty() {
         return Ok(());
     }
-    canvas.line(&path, stroke)
+    canvas.line(path, stroke)
+}
+
+/// True if a dot at the first point reaches as far as the path.
+fn is_within_a_dot(path: &[At]) -> bool {
+    let is_near = |a: i32, b: i32| a.abs_diff(b) <= DOT;
+    let Some(&first) = path.first() else {
+        return false;
+    };
+    path.iter()
+        .all(|at| is_near(at.0, first.0) && is_near(at.1, first.1))
 }
 
 /// Position of a point, at most one panel below or left of the panel: a mark that reaches zero on a
@@ -249,6 +265,42 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::axis::AxisSpec;
+    use crate::plot::Plot;
+    use crate::row::Row;
+    use crate::scene::Scene;
+    use crate::style::AxisStyle;
+    use crate::{FigureSize, Style};
+
+    /// Number of dots in a panel with a line through these points, over 0 to 60 and 0 to 60.
+    fn dots(points: &[Point]) -> usize {
+        let axis = || AxisSpec::values("value", (0.0, 60.0), &AxisStyle::default());
+        let mut plot = Plot::new(axis(), axis());
+        let stroke = Stroke::over_time(Ink::Series(0), 2);
+        plot.layers.push(Layer::Line(points.to_vec(), stroke));
+        let scene = Scene {
+            rows: vec![Row::from(plot)],
+            ..Scene::default()
+        };
+        let size = FigureSize {
+            width_mm: 85,
+            height_mm: 60,
+        };
+        let svg = scene.draw(&Style::from(size)).unwrap();
+        svg.as_str().matches("<circle").count()
+    }
+
+    #[test]
+    fn a_line_shorter_than_a_dot_is_a_dot() {
+        let burst = |height: f64| [(5.0, 40.0), (5.001, 40.0 + height)];
+        assert_eq!(dots(&burst(0.0)), 1);
+        assert_eq!(dots(&burst(0.1)), 1);
+        // A step within a burst is a vertical line.
+        assert_eq!(dots(&burst(10.0)), 0);
+        assert_eq!(dots(&[(5.0, 40.0)]), 1);
+        // The end of a longer line that crosses a corner of the panel.
+        assert_eq!(dots(&[(-1.0, 0.01), (0.01, -1.0)]), 0);
+    }
 
     #[test]
     fn thinning_reduces_a_column_of_points_to_four() {

@@ -13,6 +13,8 @@ const MAX_LINES = 12;
 const HEIGHT = 260;
 // Maximum time between joined values, as a share of the time of all lines: that of the SVG charts.
 const JOINED = 0.02;
+// Diameter of the dot of values that are too close together for a visible line, in pixels.
+const DOT = 6;
 // Font and width of the vertical axis, as uPlot draws them.
 const AXIS_FONT = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif";
 const AXIS_SIZE = 80;
@@ -40,7 +42,7 @@ function lineChart(title, axes, lines, sync) {
     stroke: line.colour,
     dash: line.dash,
     width: 1.5,
-    points: { show: line.x.length < 3, filter: lonely },
+    points: { show: line.x.length < 3, size: DOT, filter: shortRuns },
     value: valueText,
   }));
   const options = () => ({
@@ -74,12 +76,18 @@ function withGaps(lines) {
   });
 }
 
-// The values without a neighbour, which no line shows.
-function lonely(chart, number) {
-  const values = chart.data[number];
-  const known = values.flatMap((value, index) => (value === undefined ? [] : [index]));
-  const has = (place) => values[known[place]] != null;
-  return known.filter((_, place) => has(place) && !has(place - 1) && !has(place + 1));
+// The first value of each run that is shorter than a dot, which its line hardly shows or not at all.
+function shortRuns(chart, number) {
+  const [times, values] = [chart.data[0], chart.data[number]];
+  const runs = [[]];
+  values.forEach((value, index) => {
+    if (value === null) runs.push([]);
+    else if (value !== undefined) runs[runs.length - 1].push(index);
+  });
+  const near = (scale) => (one, other) => Math.abs(chart.valToPos(one, scale) - chart.valToPos(other, scale)) < DOT / 2;
+  const [isNearX, isNearY] = [near("x"), near("y")];
+  const isShort = (run) => run.length > 0 && isNearX(times[run[0]], times[run[run.length - 1]]) && run.every((index) => isNearY(values[run[0]], values[index]));
+  return runs.filter(isShort).map(([first]) => first);
 }
 
 // boxes: [{ label, colour, quantiles }], the quantiles at equal steps from the smallest to the largest value.
