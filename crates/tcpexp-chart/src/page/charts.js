@@ -13,7 +13,7 @@ const MAX_LINES = 12;
 const HEIGHT = 260;
 // Maximum time between joined values, as a share of the time of all lines: that of the SVG charts.
 const JOINED = 0.02;
-// Diameter of the dot of values that are too close together for a visible line, in pixels.
+// Diameter of the dots of values that are too close in time for a visible line, in pixels.
 const DOT = 6;
 // Font and width of the vertical axis, as uPlot draws them.
 const AXIS_FONT = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif";
@@ -76,7 +76,8 @@ function withGaps(lines) {
   });
 }
 
-// The first value of each run that is shorter than a dot, which its line hardly shows or not at all.
+// Values of each run that is narrower than a dot, a dot apart: uPlot hides what is between two gaps at one
+// pixel.
 function shortRuns(chart, number) {
   const [times, values] = [chart.data[0], chart.data[number]];
   const runs = [[]];
@@ -86,8 +87,14 @@ function shortRuns(chart, number) {
   });
   const near = (scale) => (one, other) => Math.abs(chart.valToPos(one, scale) - chart.valToPos(other, scale)) < DOT / 2;
   const [isNearX, isNearY] = [near("x"), near("y")];
-  const isShort = (run) => run.length > 0 && isNearX(times[run[0]], times[run[run.length - 1]]) && run.every((index) => isNearY(values[run[0]], values[index]));
-  return runs.filter(isShort).map(([first]) => first);
+  const isNarrow = (run) => run.length > 0 && isNearX(times[run[0]], times[run[run.length - 1]]);
+  return runs.filter(isNarrow).flatMap(([first, ...others]) => {
+    const shown = [first];
+    for (const index of others) {
+      if (!isNearY(values[shown[shown.length - 1]], values[index])) shown.push(index);
+    }
+    return shown;
+  });
 }
 
 // boxes: [{ label, colour, quantiles }], the quantiles at equal steps from the smallest to the largest value.
