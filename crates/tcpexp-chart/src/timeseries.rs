@@ -105,7 +105,11 @@ pub fn timeseries_figure(
     style: &Style,
 ) -> Result<Svg, Error> {
     let is_own = |line: &&TimeLine| line.kind != LineKind::Measured && !line.points.is_empty();
-    let lines = || panels.iter().flat_map(|panel| &panel.lines);
+    let lines = || {
+        panels
+            .iter()
+            .flat_map(|panel| panel.lines.iter().chain(&panel.others))
+    };
     let some = if lines().any(|line| is_own(&line)) {
         lines().filter(is_own).collect::<Vec<_>>()
     } else {
@@ -254,8 +258,8 @@ impl TimePanel {
     fn band(&self, axis: &TimeAxis, shown: &Shown) -> Vec<Layer> {
         let edges = &self.band_edges(axis);
         let last = edges.len() - 2;
-        let place_of = |time: &Timestamp| {
-            let before = edges.partition_point(|edge| *edge <= axis.at(*time));
+        let place_of = |at: f64| {
+            let before = edges.partition_point(|edge| *edge <= at);
             before.saturating_sub(1)
         };
         let mut steps: Vec<Vec<f64>> = vec![Vec::new(); last + 1];
@@ -265,10 +269,15 @@ impl TimePanel {
             // The last point of bins ends the last bin, and has no value of its own.
             let points = &line.points[..line.points.len().saturating_sub(usize::from(is_bins))];
             for (place, (time, value)) in points.iter().enumerate() {
-                let from = place_of(time).min(last);
+                let at = axis.at(*time);
                 // Values that are no samples hold until the next.
                 let next = line.points.get(place + 1).filter(|_| !samples);
-                let end = next.map_or(from, |(next, _)| place_of(next));
+                let until = next.map_or(at, |(next, _)| axis.at(*next));
+                if until < edges[0] || at > edges[last + 1] {
+                    continue;
+                }
+                // A sample at the last edge is in the last step.
+                let (from, end) = (place_of(at).min(last), place_of(until));
                 for step in &mut steps[from..end.max(from + 1)] {
                     step.push(shown.value(*value));
                 }
@@ -488,6 +497,35 @@ mod tests {
             texts.starts_with("most | 21 others, 5 % to 95 % |"),
             "{texts}"
         );
+    }
+
+    #[test]
+    fn the_time_axis_covers_the_lines_without_a_colour() {
+        let samples = |seconds: i64| (0..=seconds).map(|n| (1000 * n, n as f64 * 1e6));
+        let mut rtt = panel(
+            "rtt_ns",
+            vec![line("RTT", LineKind::Samples(0), samples(4))],
+        );
+        rtt.others = vec![line("other", LineKind::Samples(7), samples(30))];
+        let figure = timeseries_figure(&[rtt.clone()], None, &SIZE.into()).unwrap();
+        assert!(
+            figure.texts().contains("| 25 | 30 | 0 |"),
+            "{}",
+            figure.texts()
+        );
+        // On a shorter axis, the later values are in no step.
+        let axis = TimeAxis {
+            start: at(0),
+            seconds: 4.0,
+        };
+        let shown = rtt.quantity.shown(0.0, 30e6);
+        let highest = rtt.band(&axis, &shown).into_iter().flat_map(|area| {
+            let Layer::Area(corners, ..) = area else {
+                panic!("{area:?}");
+            };
+            corners.into_iter().map(|corner| corner.1)
+        });
+        assert_eq!(highest.fold(0.0, f64::max), 4.0);
     }
 
     #[test]
