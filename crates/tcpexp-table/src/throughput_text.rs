@@ -147,7 +147,7 @@ impl TopThroughput {
         let (kept, rest) = self.top.into_rows();
         let text = Text {
             link_rate_bps: self.link_rate_bps,
-            unit: RateUnit::of(self.all.rates[2].bins.peak_wire_rate_bps),
+            unit: RateUnit::of(self.all.highest_bps()),
         };
         let mut lines = vec![text.header()];
         for flow in &kept {
@@ -172,6 +172,14 @@ impl AllRates {
             self.rates[direction].volume += volume;
             self.rates[2].volume += volume;
         }
+    }
+
+    /// The higher of the peak and the mean; a capture shorter than half a bin has no peak.
+    fn highest_bps(&self) -> u64 {
+        let Rates { volume, bins } = self.rates[2];
+        let duration = self.span.map(|(first, last)| last - first);
+        let mean = duration.and_then(|duration| rate_bps(volume.wire_bytes, duration));
+        bins.peak_wire_rate_bps.max(mean).unwrap_or(0)
     }
 }
 
@@ -277,7 +285,7 @@ impl Text {
                 self.rate(wire),
                 mean(volume.ip_bytes),
                 mean(volume.goodput_bytes),
-                self.rate(Some(bins.peak_wire_rate_bps)),
+                self.rate(bins.peak_wire_rate_bps),
                 empty.unwrap_or(NO_VALUE.to_owned()),
                 of_link.unwrap_or(NO_VALUE.to_owned()),
             ],
@@ -404,6 +412,28 @@ mod tests {
           forward    196.2 M     594.0      588.5     568.1     792.0  25.0 %  5.9e4 %
           reverse         12    <0.001     <0.001    <0.001    <0.001  25.0 %   <0.1 %
           both       196.2 M     594.0      588.5     568.1     792.0  25.0 %        -
+        ");
+    }
+
+    #[test]
+    fn a_capture_shorter_than_half_a_bin_has_no_peak() {
+        let mut table = TopThroughput::new(20, None);
+        let sent = volume(100_000);
+        let [start, end] = [0, 400_000_000].map(Timestamp::from_nanos);
+        let forward = Some(Direction::Forward);
+        for (flow, direction) in [(Some(FlowId(0)), forward), (None, forward), (None, None)] {
+            table.bin(&ThroughputBin {
+                covered: end - start,
+                ..bin(0, flow, direction, sent)
+            });
+        }
+        table.close(label(FlowId(0)), (start, end), [sent, Volume::default()]);
+        assert_snapshot!(table.into_text(80), @r"
+        Mbit/s       packets      wire throughput   goodput      peak   empty
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  400.0 ms
+          forward         67     2.000      1.981     1.912         -     0 %
+        1 flow  400.0 ms
+          forward         67     2.000      1.981     1.912         -     0 %
         ");
     }
 

@@ -105,12 +105,6 @@ impl ThroughputBin {
         rated(self.covered, self.width)
     }
 
-    /// Bits on the wire per second of the whole width: a lower bound if the capture does not cover
-    /// the bin.
-    pub(super) fn rate_over_width(&self) -> u64 {
-        rate_bps(self.volume.wire_bytes, self.width)
-    }
-
     /// Bits on the wire per second, link headers included, rounded down; `None` without
     /// [`rated`](Self::rated) time.
     pub fn wire_rate_bps(&self) -> Option<u64> {

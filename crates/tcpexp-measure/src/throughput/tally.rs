@@ -9,9 +9,9 @@ pub struct BinTally {
     pub bins: u64,
     /// Number of bins without packets.
     pub empty_bins: u64,
-    /// Maximum rate of a bin over its whole width, in bits per second on the wire, link headers
-    /// included. Too low if the traffic lasted less than a bin.
-    pub peak_wire_rate_bps: u64,
+    /// Maximum [rate](ThroughputBin::wire_rate_bps) of a bin, in bits per second on the wire, link
+    /// headers included. `None` if the capture covers less than half of each bin.
+    pub peak_wire_rate_bps: Option<u64>,
 }
 
 impl BinTally {
@@ -20,7 +20,7 @@ impl BinTally {
     pub fn add(&mut self, bin: &ThroughputBin) {
         self.bins += 1;
         self.empty_bins += u64::from(bin.volume.packets == 0);
-        self.peak_wire_rate_bps = self.peak_wire_rate_bps.max(bin.rate_over_width());
+        self.peak_wire_rate_bps = self.peak_wire_rate_bps.max(bin.wire_rate_bps());
     }
 }
 
@@ -60,8 +60,32 @@ mod tests {
         let expected = BinTally {
             bins: 3,
             empty_bins: 1,
-            peak_wire_rate_bps: 8 * 2 * (972 + per_packet),
+            peak_wire_rate_bps: Some(8 * 2 * (972 + per_packet)),
         };
         assert_eq!(tally, expected);
+    }
+
+    #[test]
+    fn the_peak_is_a_rate_of_the_covered_time() {
+        let peak = |script: &str| {
+            let mut tally = BinTally::default();
+            let width = BinWidth::new(TimeDelta::from_seconds(60)).unwrap();
+            let options = ThroughputOptions::new(width);
+            let Ok(_) = throughput(&mut Scripted::new(script), &options, |row| {
+                if let ThroughputRow::Bin(bin) = row
+                    && bin.flow.is_none()
+                    && bin.direction.is_none()
+                {
+                    tally.add(&bin);
+                }
+                Ok::<(), Infallible>(())
+            });
+            tally.peak_wire_rate_bps
+        };
+        let bits = 8 * 2 * (972 + 14 + 20 + 8);
+        let half = peak("\n0.000 > udp 972\n30.000 > udp 972\n");
+        assert_eq!(half, Some(bits / 30));
+        let less = peak("\n0.000 > udp 972\n29.000 > udp 972\n");
+        assert_eq!(less, None);
     }
 }
