@@ -4,8 +4,8 @@ use crate::quantile::Sorted;
 
 /// Number of points of a drawn density.
 const POINTS: usize = 96;
-/// Number of bins that a large set of values is counted into before smoothing; a bin is narrower
-/// than the bandwidth.
+/// Number of bins that a large set of values is counted into before smoothing; a bin is a tenth of
+/// the distance of two points, the least bandwidth.
 const BINS: usize = 1024;
 /// Distance in bandwidths beyond which a value is ignored: the Gaussian is below 0.04 % of its
 /// peak.
@@ -22,19 +22,20 @@ impl Density {
     /// Estimates the density with a Gaussian kernel; `None` without values.
     ///
     /// The bandwidth follows Silverman's rule of thumb (Density Estimation for Statistics and Data
-    /// Analysis, 1986, equation 3.31).
+    /// Analysis, 1986, equation 3.31), but is at least the distance of two points of the drawn density:
+    /// a narrower peak could be between them.
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = Sorted::of(values);
         let (least, most) = (*sorted.values().first()?, *sorted.values().last()?);
-        let bandwidth = bandwidth(&sorted)?;
-        if bandwidth <= 0.0 || most <= least {
+        let step = (most - least) / (POINTS - 1) as f64;
+        let bandwidth = bandwidth(&sorted)?.max(step);
+        if bandwidth <= 0.0 {
             // All values are equal: the density has its full width.
             return Some(Self {
                 points: vec![(least, 1.0), (most, 1.0)],
             });
         }
         let bins = counted(sorted.values(), (least, most));
-        let step = (most - least) / (POINTS - 1) as f64;
         let points = (0..POINTS).map(|place| {
             let at = least + step * place as f64;
             (at, smoothed(&bins, at, bandwidth))
@@ -115,6 +116,21 @@ mod tests {
             [(5.0, 1.0), (5.0, 1.0)]
         );
         assert_eq!(Density::of(&[]), None);
+    }
+
+    #[test]
+    fn narrow_peaks_of_a_wide_range_have_their_shares() {
+        // 1 % of the values are far from the others, which vary by far less than a point of the density.
+        let values: Vec<f64> = (0..10_000)
+            .map(|n| if n % 100 == 0 { 1000.0 } else { 40.5 } + f64::from(n % 7) * 1e-3)
+            .collect();
+        let density = Density::of(&values).unwrap();
+        let [first, .., last] = &density.points[..] else {
+            panic!("{density:?}");
+        };
+        assert!((0.9..=1.0).contains(&first.1), "{first:?}");
+        assert!((0.005..0.02).contains(&last.1), "{last:?}");
+        assert!(density.points.iter().all(|point| point.1.is_finite()));
     }
 
     proptest! {
