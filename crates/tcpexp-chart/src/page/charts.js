@@ -15,6 +15,11 @@ const HEIGHT = 260;
 const JOINED = 0.02;
 // Diameter of the dots of values that are too close in time for a visible line, in pixels.
 const DOT = 6;
+// Least range of a distribution's axis, as a share of its values: labels of a narrower range have too few
+// digits to differ.
+const LEAST_RANGE = 1e-6;
+// Room beside a distribution of a single value, as a share of the value.
+const ROOM = 0.05;
 // Font and width of the vertical axis, as uPlot draws them.
 const AXIS_FONT = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif";
 const AXIS_SIZE = 80;
@@ -25,6 +30,12 @@ const TIME_SYNC = "time";
 const darkness = window.matchMedia("(prefers-color-scheme: dark)");
 const palette = () => (darkness.matches ? COLOURS.dark : COLOURS.light);
 const valueText = (_, value) => (value == null ? "–" : numberText(value));
+// A range of a single value, or of values that no axis distinguishes, gets room on both sides.
+const withRoom = (_, least, most) => {
+  const size = Math.max(Math.abs(least), Math.abs(most));
+  if (most == null || most - least > size * LEAST_RANGE) return [least, most];
+  return [least - (size * ROOM || 1), most + (size * ROOM || 1)];
+};
 const fromZero = (_, least, most) => (most == null ? [0, 1] : [Math.min(0, least), most * 1.05 || 1]);
 
 // An axis in the colours of the page.
@@ -35,20 +46,24 @@ function axis(more) {
 }
 
 // lines: [{ label, colour, dash, x, y }]. A chart is a title and a function that draws it into a frame.
-function lineChart(title, axes, lines, sync) {
+// Over time, straight lines join the values; a distribution is a staircase.
+function lineChart(title, axes, lines, isOverTime) {
+  const shape = isOverTime
+    ? { points: { size: DOT, filter: shortRuns } }
+    : { points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) };
   const data = lines.length === 0 ? [[], []] : uPlot.join(lines.map((line) => [line.x, line.y]));
   const series = lines.map((line) => ({
     label: line.label,
     stroke: line.colour,
     dash: line.dash,
     width: 1.5,
-    points: { show: line.x.length < 3, size: DOT, filter: shortRuns },
+    ...shape,
     value: valueText,
   }));
   const options = () => ({
     height: HEIGHT,
-    scales: { x: { time: false }, y: { range: fromZero } },
-    cursor: { drag: { x: true, y: false }, ...(sync ? { sync: { key: TIME_SYNC } } : {}) },
+    scales: { x: { time: false, ...(isOverTime ? {} : { range: withRoom }) }, y: { range: fromZero } },
+    cursor: { drag: { x: true, y: false }, ...(isOverTime ? { sync: { key: TIME_SYNC } } : {}) },
     legend: { live: true, markers: { dash: (plot, at) => (plot.series[at].dash?.length > 0 ? "dashed" : "solid") } },
     axes: [axis({ label: axes.x, size: 34 }), axis({ label: axes.y, size: 58, values: (_, ticks) => ticks.map(numberText) })],
     series: [{ label: axes.x, value: valueText }, ...series],
