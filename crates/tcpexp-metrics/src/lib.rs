@@ -4,6 +4,7 @@
 //!
 //! - [`Quantiles`]: the distribution of many time spans in bounded memory.
 //! - [`quantile`]: the definition of a quantile that every table, chart and report uses.
+//! - [`Bounds`]: a number that is known only within bounds, and quantiles of such numbers.
 //! - [`pooling`]: which runs, flows and directions a pooled figure counts.
 //! - [`fairness`]: how flows share a path, and how fast they converge.
 //! - [`playback`]: how a video plays whose segments arrive one after another.
@@ -19,6 +20,7 @@
 //! assert_eq!(jain(&[1.0, 1.0, 1.0, 0.0]), Some(0.75));
 //! ```
 
+mod bounds;
 pub mod compare;
 pub mod fairness;
 pub mod playback;
@@ -30,4 +32,5 @@ pub mod response;
 pub mod transfer;
 pub mod voice;
 
+pub use bounds::{Bounds, bounded_percentiles};
 pub use quantiles::{Quantiles, RttSummary};

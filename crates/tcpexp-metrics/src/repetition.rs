@@ -3,7 +3,8 @@
 //! Bins within one run are correlated; runs are independent. Each run is therefore reduced to one
 //! number first, and the interval describes the variation between runs only.
 
-use crate::quantile::{median, quantile};
+use crate::bounds::{Bounds, bounded_percentiles};
+use crate::quantile::quantile;
 
 /// Options of a percentile bootstrap of the median.
 ///
@@ -25,8 +26,10 @@ pub struct Bootstrap {
 pub struct Estimate {
     /// Number of runs.
     pub runs: usize,
-    /// The median over the runs.
+    /// The median over the runs; infinite if it is not known.
     pub median: f64,
+    /// The smallest possible median: below `median` only if the median is not known.
+    pub least: f64,
     /// Lower and upper end of the interval; `None` for fewer than two runs.
     ///
     /// Too narrow for few runs: with five, a nominal 95 % interval contains the true median of a
@@ -46,16 +49,45 @@ impl Default for Bootstrap {
     }
 }
 
+impl Estimate {
+    /// The median; `None` if it is not known. Infinite if it was not reached.
+    pub fn known(&self) -> Option<f64> {
+        self.least
+            .total_cmp(&self.median)
+            .is_eq()
+            .then_some(self.median)
+    }
+}
+
 impl Bootstrap {
     /// The median of `runs` with its interval; `None` without runs.
     ///
     /// Infinity stands for a time that a run did not reach, which is longer than every time reached.
     /// An infinite median or interval end was therefore not reached either.
     pub fn estimate(&self, runs: &[f64]) -> Option<Estimate> {
+        let runs: Vec<Bounds> = runs.iter().copied().map(Bounds::known).collect();
+        self.estimate_bounded(&runs)
+    }
+
+    /// The median of `runs` of which some are known only within bounds; `None` without runs.
+    ///
+    /// The interval holds for all possible values of the runs: its ends are the lower end for the
+    /// smallest and the upper end for the largest ones.
+    pub fn estimate_bounded(&self, runs: &[Bounds]) -> Option<Estimate> {
+        let [median] = bounded_percentiles(runs, [0.5])?;
+        let least: Vec<f64> = runs.iter().map(|run| run.least).collect();
+        let interval = self.interval(&least).and_then(|low| {
+            if runs.iter().all(|run| run.is_known()) {
+                return Some(low);
+            }
+            let most: Vec<f64> = runs.iter().map(|run| run.most).collect();
+            Some((low.0, self.interval(&most)?.1))
+        });
         Some(Estimate {
             runs: runs.len(),
-            median: median(runs)?,
-            interval: self.interval(runs),
+            median: median.value().unwrap_or(f64::INFINITY),
+            least: median.least,
+            interval,
         })
     }
 
@@ -152,6 +184,18 @@ mod tests {
         assert!(estimate.median.is_infinite());
         let (low, high) = estimate.interval.unwrap();
         assert!(low <= 1.0 && high.is_infinite());
+    }
+
+    #[test]
+    fn run_known_only_to_be_longer_leaves_the_median_unknown_unless_it_is_above_it() {
+        let estimate = |runs: &[Bounds]| Bootstrap::default().estimate_bounded(runs).unwrap();
+        let [short, long] = [1.0, 3.0].map(Bounds::known);
+        let above = estimate(&[short, long, Bounds::at_least(4.0)]);
+        assert_eq!((above.median, above.known()), (3.0, Some(3.0)));
+        assert_eq!(above.interval, Some((1.0, f64::INFINITY)));
+        let either = estimate(&[short, long, Bounds::at_least(2.0)]);
+        assert_eq!((either.known(), either.least), (None, 2.0));
+        assert!(either.median.is_infinite());
     }
 
     proptest! {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::measures::{Measure, Values};
 use super::run::ClassRun;
+use crate::bounds::{Bounds, bounded_percentiles};
 use crate::fairness::{friendliness, harm_less_is_better, harm_more_is_better};
-use crate::quantile::median;
 use crate::repetition::{Bootstrap, Estimate};
 
 /// A valid run of a cell.
@@ -28,7 +28,7 @@ pub struct CellClass {
     pub runs: u64,
     /// Senders per run; `None` if the runs differ.
     pub senders: Option<u64>,
-    /// Transfers of all runs whose end was not planned: all, and those that ended.
+    /// Transfers of all runs whose end was not planned: all, and those captured from start to end.
     pub transfers: [u64; 2],
     estimates: Vec<Option<Estimate>>,
     reached: Vec<u64>,
@@ -36,7 +36,7 @@ pub struct CellClass {
 
 impl CellClass {
     /// The median over the runs with its interval; infinite if most runs ended before the time was
-    /// reached.
+    /// reached, and if it is not known.
     pub fn estimate(&self, measure: Measure) -> Option<Estimate> {
         self.estimates[measure as usize]
     }
@@ -76,9 +76,9 @@ pub fn compare(
 }
 
 fn row(cell: usize, runs: &[&ClassRun], bootstrap: &Bootstrap) -> CellClass {
-    let values = |measure| -> Vec<f64> {
+    let values = |measure| -> Vec<Bounds> {
         runs.iter()
-            .filter_map(|run| run.values.value(measure))
+            .filter_map(|run| run.values.bounds(measure))
             .collect()
     };
     let senders = runs.first().map(|run| run.senders);
@@ -89,13 +89,13 @@ fn row(cell: usize, runs: &[&ClassRun], bootstrap: &Bootstrap) -> CellClass {
         senders: senders.filter(|first| runs.iter().all(|run| run.senders == *first)),
         transfers: [0, 1].map(|which| runs.iter().map(|run| run.transfers[which]).sum()),
         estimates: Measure::ALL
-            .map(|measure| bootstrap.estimate(&values(measure)))
+            .map(|measure| bootstrap.estimate_bounded(&values(measure)))
             .to_vec(),
         reached: Measure::ALL
             .map(|measure| {
                 values(measure)
                     .iter()
-                    .filter(|value| value.is_finite())
+                    .filter(|value| value.most.is_finite())
                     .count() as u64
             })
             .to_vec(),
@@ -116,13 +116,14 @@ fn set_harm(runs: &mut [RunOfCell], baselines: &[Option<usize>]) {
             Measure::CompletionMedian,
         ]
         .map(|measure| {
-            let values: Vec<f64> = of_class
+            let values: Vec<Bounds> = of_class
                 .iter()
-                .filter_map(|run| run.values.value(measure))
+                .filter_map(|run| run.values.bounds(measure))
                 .collect();
-            // If most transfers of the baseline did not end, their completion time is no base to
-            // compare with.
-            median(&values).filter(|median| median.is_finite())
+            // If most transfers of the baseline failed, or the capture cut them off, their completion
+            // time is no base to compare with.
+            let [median] = bounded_percentiles(&values, [0.5])?;
+            median.value().filter(|median| median.is_finite())
         })
     };
     // All medians are taken first, because the loop below changes the runs.
@@ -147,9 +148,10 @@ fn harm(values: &mut Values, [goodput, rtt, completion]: [Option<f64>; 3]) {
     let with = |base: Option<f64>, measure| base.zip(values.value(measure));
     let goodputs = with(goodput, Measure::FlowGoodput);
     let rtts = with(rtt, Measure::RttMedian);
-    // If most transfers did not end, their completion time has no bound and neither has the harm.
-    let completions =
-        with(completion, Measure::CompletionMedian).filter(|(_, now)| now.is_finite());
+    // If most transfers failed, their completion time has no bound and neither has the harm.
+    let completions = completion
+        .zip(values.bounds(Measure::CompletionMedian))
+        .filter(|(_, now)| now.least.is_finite());
     values.set(
         Measure::Friendliness,
         goodputs.and_then(|(base, now)| friendliness(now, base)),
@@ -162,8 +164,16 @@ fn harm(values: &mut Values, [goodput, rtt, completion]: [Option<f64>; 3]) {
         Measure::RttHarm,
         rtts.and_then(|(base, now)| harm_less_is_better(base, now)),
     );
-    values.set(
-        Measure::CompletionHarm,
-        completions.and_then(|(base, now)| harm_less_is_better(base, now)),
-    );
+    let harm_of = |(base, now): (f64, Bounds)| {
+        Some(Bounds {
+            least: harm_less_is_better(base, now.least)?,
+            // Its limit, for a transfer that takes without bound.
+            most: if now.most.is_finite() {
+                harm_less_is_better(base, now.most)?
+            } else {
+                1.0
+            },
+        })
+    };
+    values.set_bounds(Measure::CompletionHarm, completions.and_then(harm_of));
 }

@@ -48,7 +48,7 @@ pub enum Verdict {
     Met,
     /// The value is not as expected.
     NotMet,
-    /// There is no value, or no bound.
+    /// There is no value, no bound, or the value is not known well enough.
     Unknown,
 }
 
@@ -107,10 +107,25 @@ impl Expectation {
         }
     }
 
+    /// Compares the median of a cell with a bound; unknown if the median is not known and its possible
+    /// values differ in their verdict.
+    pub fn verdict_of(&self, estimate: Option<&Estimate>, bound: Option<f64>) -> Verdict {
+        let ends = estimate.map(|estimate| [estimate.least, estimate.median]);
+        let of = |end: usize| self.verdict(ends.map(|ends| ends[end]), bound);
+        if of(0) == of(1) {
+            of(0)
+        } else {
+            Verdict::Unknown
+        }
+    }
+
     /// True if the whole interval of the median has the same verdict; `None` without an interval or
     /// a bound.
     pub fn is_certain(&self, estimate: &Estimate, bound: Option<f64>) -> Option<bool> {
         let (low, high) = estimate.interval?;
+        if self.verdict_of(Some(estimate), bound) == Verdict::Unknown {
+            return None;
+        }
         let [low, high] = [low, high].map(|end| self.verdict(Some(end), bound));
         bound.map(|_| low == high)
     }
@@ -260,12 +275,28 @@ mod tests {
     }
 
     #[test]
+    fn a_verdict_on_a_median_without_upper_bound_needs_a_lower_bound_that_decides() {
+        let expectation: Expectation = "completion_median_s < 5".parse().unwrap();
+        let at_least = |least| Estimate {
+            runs: 1,
+            median: f64::INFINITY,
+            least,
+            interval: None,
+        };
+        let verdict = |least| expectation.verdict_of(Some(&at_least(least)), Some(5.0));
+        assert_eq!(verdict(4.0), Verdict::Unknown);
+        assert_eq!(verdict(6.0), Verdict::NotMet);
+        assert_eq!(expectation.verdict_of(None, Some(5.0)), Verdict::Unknown);
+    }
+
+    #[test]
     fn a_verdict_is_certain_if_the_whole_interval_agrees() {
         let expectation: Expectation = "jain > 0.9".parse().unwrap();
         let certain = |interval| {
             let estimate = Estimate {
                 runs: 5,
                 median: 0.95,
+                least: 0.95,
                 interval,
             };
             expectation.is_certain(&estimate, expectation.bound(None))

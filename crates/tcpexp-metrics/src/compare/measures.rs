@@ -3,6 +3,8 @@
 use Measure as M;
 use tcpexp_units::TimeDelta;
 
+use crate::bounds::Bounds;
+
 /// A number computed for each run and each class of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {
@@ -97,7 +99,7 @@ pub enum Measure {
 
 /// A value for each [`Measure`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Values([Option<f64>; Measure::ALL.len()]);
+pub struct Values([Option<Bounds>; Measure::ALL.len()]);
 
 impl Default for Values {
     fn default() -> Self {
@@ -107,12 +109,21 @@ impl Default for Values {
 
 impl Values {
     /// Returns the value of a measure; infinite if the run ended before the measure's goal was
-    /// reached.
+    /// reached. `None` without a value, and if it is known only within bounds.
     pub fn value(&self, measure: Measure) -> Option<f64> {
+        self.bounds(measure)?.value()
+    }
+
+    /// Returns the bounds of a measure's value, which are equal if the value is known.
+    pub fn bounds(&self, measure: Measure) -> Option<Bounds> {
         self.0[measure as usize]
     }
 
     pub(super) fn set(&mut self, measure: Measure, value: Option<f64>) {
+        self.set_bounds(measure, value.map(Bounds::known));
+    }
+
+    pub(super) fn set_bounds(&mut self, measure: Measure, value: Option<Bounds>) {
         self.0[measure as usize] = value;
     }
 
@@ -268,14 +279,14 @@ impl Measure {
             M::Friendliness => ("friendliness", "", "flow_goodput_bps over its median in the same class of the baseline: 1 is the same goodput as there, less than 1 is a loss here (RFC 5166, section 2.3). Null without a baseline."),
             M::GoodputHarm => ("goodput_harm", "", "The share of the baseline's median flow_goodput_bps that is lost here; a negative value is a gain (Ware, Mukerjee, Seshan, Sherry, HotNets 2019). Null without a baseline."),
             M::RttHarm => ("rtt_harm", "", "The share of rtt_median_ms here that exceeds the baseline's median; a negative value is a gain (Ware, Mukerjee, Seshan, Sherry, HotNets 2019). Null without a baseline."),
-            M::CompletionHarm => ("completion_harm", "", "The share of completion_median_s here that exceeds the baseline's median; a negative value is a gain (Ware, Mukerjee, Seshan, Sherry, HotNets 2019). Null without a baseline."),
+            M::CompletionHarm => ("completion_harm", "", "The share of completion_median_s here that exceeds the baseline's median; a negative value is a gain (Ware, Mukerjee, Seshan, Sherry, HotNets 2019). Null without a baseline, and if one of the two is null."),
             M::RateResponse => ("rate_response", "s", "Time in seconds from a change of the path until the output of the bottleneck stays within delta of the capacity for hold_ns, in windows of window_ns; for several changes, the longest. Only for all classes together (the concern is that of RFC 5166, section 2.2.1)."),
             M::RttResponse => ("rtt_response", "s", "Time in seconds from a change of the path until the median RTT stays at or below twice rtt_base_ms for hold_ns, in windows of window_ns; for several changes, the longest."),
-            M::CompletionMedian => ("completion_median", "s", "Median time that a transfer took, from its first packet to its last, in seconds (flow completion time, RFC 7928, section 2.1). Transfers that did not end are longer than all others. Null if a transfer that did not end determines the value, and for traffic whose end was planned."),
-            M::CompletionP95 => ("completion_p95", "s", "95th percentile of the times that transfers took, from the first packet to the last, in seconds. Null if a transfer that did not end determines the value, and for traffic whose end was planned."),
-            M::LoadTime => ("load_time", "s", "Time from the first packet of the first transfer to the last packet of the last, in seconds: how long a page takes whose objects are the transfers. Null if a transfer did not end, and for traffic whose end was planned."),
-            M::SlowdownMedian => ("slowdown_median", "", "Median of a transfer's completion time over the least possible: two base RTTs, and its payload in full segments at the capacity of the bottleneck. Null if a transfer that did not end determines the value."),
-            M::SlowdownP95 => ("slowdown_p95", "", "95th percentile of the transfers' completion times over the least possible ones, which are two base RTTs, and the payload in full segments at the capacity of the bottleneck. Null if a transfer that did not end determines the value."),
+            M::CompletionMedian => ("completion_median", "s", "Median time that a transfer took, from its first packet to its last, in seconds (flow completion time, RFC 7928, section 2.1). Transfers that failed, whose SYN was never answered, are longer than all others; a reset ends a transfer. A transfer that the start or the end of the capture cuts off takes at least the time captured. Null if a failed transfer determines the value, if the value depends on how long a cut one takes, and for traffic whose end was planned."),
+            M::CompletionP95 => ("completion_p95", "s", "95th percentile of the times that transfers took, from the first packet to the last, in seconds. Null as completion_median_s is, and for traffic whose end was planned."),
+            M::LoadTime => ("load_time", "s", "Time from the first packet of the first transfer to the last packet of the last, in seconds: how long a page takes whose objects are the transfers. Null if a transfer failed or the capture cut one off, and for traffic whose end was planned."),
+            M::SlowdownMedian => ("slowdown_median", "", "Median of a transfer's completion time over the least possible: two base RTTs, and its payload in full segments at the capacity of the bottleneck. Null if a transfer that failed determines the value, or if the value depends on how long a transfer takes that the capture cuts off."),
+            M::SlowdownP95 => ("slowdown_p95", "", "95th percentile of the transfers' completion times over the least possible ones, which are two base RTTs, and the payload in full segments at the capacity of the bottleneck. Null if a transfer that failed determines the value, or if the value depends on how long a transfer takes that the capture cuts off."),
             M::TransferTimeRatio => ("transfer_time_ratio", "", "TCP transfer time ratio: goodput of full segments back to back at the capacity of the bottleneck, over goodput_bps (RFC 6349, section 4.1)."),
             M::TcpEfficiency => ("tcp_efficiency", "percent", "Share of the bytes of payload sent in the window that were not retransmitted, in percent (RFC 6349, section 4.2)."),
             M::BufferDelay => ("buffer_delay", "percent", "Mean excess of the round-trip times in the window over the base RTT of their path, in percent of that base RTT (RFC 6349, section 4.3)."),

@@ -25,5 +25,5 @@ pub use expectation::{Bound, Expectation, ExpectationError, Relation, Verdict};
 pub use group::Options;
 pub use measures::{Measure, Values};
 pub use run::{ClassRun, measure_run};
-pub use senders::{Fate, Link, Marks, Run, Segment, Sender, Transfer};
+pub use senders::{Completion, Fate, Link, Marks, Run, Segment, Sender, Transfer};
 pub use window::{Bin, Window};

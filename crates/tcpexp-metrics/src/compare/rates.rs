@@ -1,10 +1,10 @@
 //! Goodput, utilisation, losses and completion times.
 
 use super::group::Group;
-use super::measures::{Measure, Values, reached};
+use super::measures::{Measure, Values};
 use super::senders::{Sender, Transfer};
 use super::window::{Window, sum};
-use crate::quantile::percentiles;
+use crate::bounds::{Bounds, bounded_percentiles};
 use crate::transfer::{
     ideal_completion_s, ideal_goodput_bps, slowdown, tcp_efficiency_percent, transfer_time_ratio,
     utilisation,
@@ -122,38 +122,55 @@ fn completions(group: &Group<'_>, values: &mut Values) {
         // A transfer that began during the warm-up does not count, even if it ended later.
         let counted = |transfer: &&Transfer| transfer.at >= group.window.from;
         for transfer in sender.transfers.iter().filter(counted) {
-            times.push(reached(transfer.completion));
+            times.push(transfer.completion.seconds());
             slowdowns.extend(slowdown_of(group, sender, transfer));
         }
     }
     // Percentiles over the transfers with a known slowdown only would describe another set of
     // transfers.
     if slowdowns.len() == times.len() {
-        let slowdowns = percentiles(&mut slowdowns, [0.5, 0.95]);
-        values.set_all([Measure::SlowdownMedian, Measure::SlowdownP95], slowdowns);
+        let measures = [Measure::SlowdownMedian, Measure::SlowdownP95];
+        set_percentiles(values, measures, &slowdowns);
     }
-    values.set(Measure::LoadTime, load_time_s(group));
-    let times = percentiles(&mut times, [0.5, 0.95]);
-    values.set_all([Measure::CompletionMedian, Measure::CompletionP95], times);
+    values.set_bounds(Measure::LoadTime, load_time_s(group));
+    let measures = [Measure::CompletionMedian, Measure::CompletionP95];
+    set_percentiles(values, measures, &times);
+}
+
+/// Sets the median and the 95th percentile of `numbers`.
+fn set_percentiles(values: &mut Values, measures: [Measure; 2], numbers: &[Bounds]) {
+    let found = bounded_percentiles(numbers, [0.5, 0.95]);
+    for (place, measure) in measures.into_iter().enumerate() {
+        values.set_bounds(measure, found.map(|found| found[place]));
+    }
 }
 
 /// Time from the start of the first counted transfer to the end of the last; `None` without transfers.
-fn load_time_s(group: &Group<'_>) -> Option<f64> {
+fn load_time_s(group: &Group<'_>) -> Option<Bounds> {
     let transfers = group.senders.iter().flat_map(|sender| &sender.transfers);
     let counted: Vec<&Transfer> = transfers
         .filter(|transfer| transfer.at >= group.window.from)
         .collect();
     let first = counted.iter().map(|transfer| transfer.at).min()?;
     let end = |transfer: &&Transfer| {
-        (transfer.at - first).as_seconds_f64() + reached(transfer.completion)
+        let start = (transfer.at - first).as_seconds_f64();
+        transfer.completion.seconds().map(|time| start + time)
     };
-    counted.iter().map(end).reduce(f64::max)
+    let latest = |a: Bounds, b: Bounds| Bounds {
+        least: a.least.max(b.least),
+        most: a.most.max(b.most),
+    };
+    counted.iter().map(end).reduce(latest)
 }
 
-fn slowdown_of(group: &Group<'_>, sender: &Sender, transfer: &Transfer) -> Option<f64> {
+fn slowdown_of(group: &Group<'_>, sender: &Sender, transfer: &Transfer) -> Option<Bounds> {
     let segment = sender.segment?;
     let capacity = group.run.links[sender.link].capacity_at(transfer.at)?;
     let ideal = ideal_goodput_bps(capacity, segment.payload_bytes, segment.link_bytes)?;
     let ideal = ideal_completion_s(transfer.bytes, ideal, sender.base_rtt?.as_seconds_f64())?;
-    slowdown(reached(transfer.completion), ideal)
+    let Bounds { least, most } = transfer.completion.seconds();
+    Some(Bounds {
+        least: slowdown(least, ideal)?,
+        most: slowdown(most, ideal)?,
+    })
 }

@@ -14,7 +14,7 @@ pub struct ClassRun {
     pub class: Option<Arc<str>>,
     /// Number of senders.
     pub senders: u64,
-    /// Transfers whose end was not planned: all, and those that ended.
+    /// Transfers whose end was not planned: all, and those captured from start to end.
     pub transfers: [u64; 2],
     /// A value per measure.
     pub values: Values,
@@ -49,7 +49,7 @@ impl Group<'_> {
         calls::measure(self, &mut values);
         video::measure(self, &mut values);
         let transfers = || self.senders.iter().flat_map(|sender| &sender.transfers);
-        let ended = transfers().filter(|transfer| transfer.completion.is_some());
+        let ended = transfers().filter(|transfer| transfer.completion.took().is_some());
         ClassRun {
             class: self.class.clone(),
             senders: self.senders.len() as u64,

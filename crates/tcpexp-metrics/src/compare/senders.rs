@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::window::{Bin, Window};
+use crate::bounds::Bounds;
 
 /// One run. All timestamps are on one clock.
 #[derive(Clone, Debug, Default)]
@@ -108,8 +109,38 @@ pub struct Transfer {
     pub at: Timestamp,
     /// Payload bytes without retransmissions.
     pub bytes: u64,
-    /// Time from the first to the last packet; `None` if the transfer did not end.
-    pub completion: Option<TimeDelta>,
+    /// Time from the first to the last packet.
+    pub completion: Completion,
+}
+
+/// How long a transfer takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// Its start and its end were captured.
+    Took(TimeDelta),
+    /// The start or the end of the capture cuts it off: it takes no less than this.
+    AtLeast(TimeDelta),
+    /// It failed and never ends.
+    Never,
+}
+
+impl Completion {
+    /// The time; `None` unless the whole transfer was captured.
+    pub fn took(self) -> Option<TimeDelta> {
+        match self {
+            Self::Took(time) => Some(time),
+            Self::AtLeast(_) | Self::Never => None,
+        }
+    }
+
+    /// The time in seconds, infinite for a transfer that failed.
+    pub(super) fn seconds(self) -> Bounds {
+        match self {
+            Self::Took(time) => Bounds::known(time.as_seconds_f64()),
+            Self::AtLeast(time) => Bounds::at_least(time.as_seconds_f64()),
+            Self::Never => Bounds::known(f64::INFINITY),
+        }
+    }
 }
 
 impl Run {

@@ -36,12 +36,12 @@ fn play(video: &Sender, media_time: TimeDelta) -> Option<[f64; 4]> {
     segments.sort_by_key(|segment| segment.at);
     let arrivals: Option<Vec<Timestamp>> = segments
         .iter()
-        .map(|segment| Some(segment.at + segment.completion?))
+        .map(|segment| Some(segment.at + segment.completion.took()?))
         .collect();
     let playback = Playback::of(&arrivals?, media_time)?;
     let bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
     Some([
-        segments.first()?.completion?.as_seconds_f64(),
+        segments.first()?.completion.took()?.as_seconds_f64(),
         playback.stalls as f64,
         playback.stall_ratio()?,
         bytes as f64 * 8.0 / playback.played.as_seconds_f64(),

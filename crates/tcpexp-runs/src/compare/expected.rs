@@ -170,5 +170,5 @@ impl Comparison {
 }
 
 fn median(estimate: Option<Estimate>) -> Option<f64> {
-    estimate.map(|estimate| estimate.median)
+    estimate.and_then(|estimate| estimate.known())
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
+use tcpexp_metrics::compare::Completion;
 use tcpexp_metrics::pooling::{self, Pooling};
 use tcpexp_table::dataset::StoredTables;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -10,6 +11,9 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::columns::{Column, Columns};
 use super::{CompareError, LOAD};
 use crate::record::TrafficRecord;
+
+/// Timeout of a first SYN: 1 s, or 3 s by the older rule (RFC 6298, section 2.1 and appendix A).
+const FIRST_SYN_TIMEOUT: TimeDelta = TimeDelta::from_seconds(3);
 
 /// One direction of a flow, by `flow_id` and `direction`.
 pub(super) type Lane = (u32, Direction);
@@ -39,8 +43,8 @@ pub(super) struct FlowRow {
     pub(super) link: usize,
     pub(super) first: Timestamp,
     pub(super) last: Timestamp,
-    /// Time from its first to its last packet, if the connection ended.
-    pub(super) completion: Option<TimeDelta>,
+    /// Time from its first to its last packet, as far as the connection was captured.
+    pub(super) completion: Completion,
     pub(super) unique_bytes: u64,
     /// Full-sized segment: payload bytes, and bytes of the IP packet.
     pub(super) segment: Option<(u32, u32)>,
@@ -88,6 +92,7 @@ pub(super) fn read(data: &StoredTables) -> Result<Vec<FlowRow>, CompareError> {
             "way",
             "time",
             "duration_ns",
+            "initiator_known",
             "ending",
             "timestamps",
             "mss_bytes",
@@ -106,12 +111,16 @@ pub(super) fn read(data: &StoredTables) -> Result<Vec<FlowRow>, CompareError> {
             *least = bytes.min(*least);
         }
     }
+    let (first, duration) = (table.column("time"), table.column("duration_ns"));
+    let last = |row| Some(first.time(row)? + duration.span(row)?);
+    let until = (0..table.rows()).filter_map(last).max();
     Ok((0..table.rows())
-        .filter_map(|row| flow(&table, row, &mss))
+        .filter_map(|row| flow(&table, row, &mss, until?))
         .collect())
 }
 
-fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow> {
+/// `until` is the time of the last packet of all flows: the capture ends no earlier.
+fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>, until: Timestamp) -> Option<FlowRow> {
     let flow = table.column("flow_id").count(row)?;
     let direction = Direction::named(table.column("direction").text(row)?)?;
     let end = |column| -> Option<SocketAddr> { table.column(column).text(row)?.parse().ok() };
@@ -131,9 +140,6 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow>
     let stamps = table.column("timestamps").is(row, "true");
     let first = table.column("time").time(row)?;
     let duration = table.column("duration_ns").span(row)?;
-    let ending = table.column("ending");
-    // A reset ends a connection too: iperf3 resets connections after a complete transfer.
-    let ended = !ending.is(row, "open") && !ending.is(row, "unanswered");
     Some(FlowRow {
         lane: (flow, direction),
         is_tcp,
@@ -144,7 +150,7 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow>
         link: usize::from(table.column("way").is(row, "back")),
         first,
         last: first + duration,
-        completion: ended.then_some(duration),
+        completion: completion(table, row, direction, until - (first + duration)),
         unique_bytes: table.column("unique_bytes").count(row)?,
         segment: mss
             .get(&flow)
@@ -154,6 +160,30 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow>
         has_path,
         sent_at,
     })
+}
+
+/// Time from a connection's first to its last packet, after which the capture shows `rest` at least.
+fn completion(table: &Columns, row: usize, data: Direction, rest: TimeDelta) -> Completion {
+    let Some(duration) = table.column("duration_ns").span(row) else {
+        return Completion::AtLeast(TimeDelta::ZERO);
+    };
+    let ends = match table.column("ending").text(row) {
+        // Data may follow a FIN of the end that receives it.
+        Some("half_closed_by_initiator") => data == Direction::Forward,
+        Some("half_closed_by_responder") => data == Direction::Reverse,
+        // The wait after a retransmission is at most twice the wait before it, so an initiator that still
+        // tries sends its next SYN within the time that it has tried, and its first timeout.
+        Some("unanswered") if rest > duration + FIRST_SYN_TIMEOUT => return Completion::Never,
+        Some("open" | "unanswered") => false,
+        // A reset ends a connection too: iperf3 resets connections after a complete transfer.
+        _ => true,
+    };
+    let has_start = !table.column("initiator_known").is(row, "first_packet");
+    if ends && has_start {
+        Completion::Took(duration)
+    } else {
+        Completion::AtLeast(duration)
+    }
 }
 
 /// Payload and IP packet size of a full-sized segment.

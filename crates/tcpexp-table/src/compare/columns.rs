@@ -31,7 +31,7 @@ pub fn compare_columns(parameters: &RunColumns) -> Columns<CompareRow> {
         .span("hold_ns", "Minimum time within the tolerance, in nanoseconds.", |row| row.cell.options.hold)
         .maybe_count("senders", &format!("{SENDERS} Null if the runs differ."), |row| row.class.as_ref()?.senders)
         .maybe_count("transfers", &format!("{TRANSFERS} Of all runs. Null if class is null."), |row| Some(row.class.as_ref()?.transfers[0]))
-        .maybe_count("completed_transfers", "Of transfers, those that ended before the capture. Null if class is null.", |row| Some(row.class.as_ref()?.transfers[1]));
+        .maybe_count("completed_transfers", "Of transfers, those captured from their start to their end. Null if class is null.", |row| Some(row.class.as_ref()?.transfers[1]));
     Measure::ALL.into_iter().fold(columns, estimates).done()
 }
 
@@ -55,7 +55,7 @@ pub fn compare_run_columns(parameters: &RunColumns) -> Columns<CompareRunRow> {
         .maybe_text("class", "Class of traffic in the plan, or all for all classes except probes. Null if the run is excluded.", |row| Some(row.class.as_ref()?.class.as_deref().unwrap_or(ALL_CLASSES).to_owned()))
         .maybe_count("senders", &format!("{SENDERS} Null if class is null."), |row| Some(row.class.as_ref()?.senders))
         .maybe_count("transfers", &format!("{TRANSFERS} Null if class is null."), |row| Some(row.class.as_ref()?.transfers[0]))
-        .maybe_count("completed_transfers", "Of transfers, those that ended before the capture. Null if class is null.", |row| Some(row.class.as_ref()?.transfers[1]));
+        .maybe_count("completed_transfers", "Of transfers, those captured from their start to their end. Null if class is null.", |row| Some(row.class.as_ref()?.transfers[1]));
     Measure::ALL.into_iter().fold(columns, value).done()
 }
 

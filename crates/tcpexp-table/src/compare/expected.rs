@@ -27,14 +27,16 @@ pub struct ExpectedRow {
 }
 
 impl ExpectedRow {
-    /// The median over the cell's runs; infinite for a goal that most runs did not reach.
+    /// The median over the cell's runs; infinite for a goal that most runs did not reach, and if it is not
+    /// known.
     fn value(&self) -> Option<f64> {
         self.estimate.map(|estimate| estimate.median)
     }
 
     /// Whether the value is as expected.
     pub fn verdict(&self) -> Verdict {
-        self.expectation.verdict(self.value(), self.bound)
+        self.expectation
+            .verdict_of(self.estimate.as_ref(), self.bound)
     }
 
     /// Whether the whole 95 % interval of the median has the same verdict; `None` for fewer than two
@@ -71,7 +73,10 @@ impl ExpectedRow {
                 None => "no value".to_owned(),
             },
             Some(estimate) => {
-                let value = number(estimate.median);
+                let value = match estimate.known() {
+                    Some(known) => number(known),
+                    None => format!("at least {}", number(estimate.least)),
+                };
                 match estimate.interval {
                     Some((low, high)) => format!("{value} ({} to {})", number(low), number(high)),
                     None => value,
@@ -120,9 +125,9 @@ pub fn expected_columns(parameters: &RunColumns) -> Columns<ExpectedRow> {
     let columns = columns.text("cell", CELL, |row| row.cell.hash.clone());
     of_cell(columns, parameters, |row| &row.cell)
         .text("class", "Class of traffic in the plan, or all for all classes except probes.", |row| row.class_name().to_owned())
-        .name("verdict", "met, not met, or unknown (the cell has no value, or its baseline has none).", |row| row.verdict().name())
+        .name("verdict", "met, not met, or unknown (the cell has no value, its baseline has none, or the possible values of completion times that the capture cuts off differ in their verdict).", |row| row.verdict().name())
         .maybe_flag("certain", "True if the whole 95 % interval of the median has the same verdict. Null for fewer than two runs, and if the verdict is unknown.", ExpectedRow::is_certain)
-        .maybe_float("value", "Median over runs of the measure, in its unit. Null if no run has a value, or most runs did not reach the goal.", |row| finite(row.value()?))
+        .maybe_float("value", "Median over runs of the measure, in its unit. Null if no run has a value, if most runs did not reach the goal, and if the median is not known.", |row| finite(row.value()?))
         .maybe_float("low", "Lower end of the 95 % interval of value. Null for fewer than two runs, and if the goal was not reached.", |row| finite(row.estimate?.interval?.0))
         .maybe_float("high", "Upper end of the 95 % interval of value. Null for fewer than two runs, and if the goal was not reached.", |row| finite(row.estimate?.interval?.1))
         .maybe_float("bound", "The bound, in the unit of the measure. Null if it comes from a baseline that has no value.", |row| row.bound)

@@ -39,7 +39,8 @@ const FIXED: usize = 2;
 /// Width of a number, with the space before it.
 const NUMBER: usize = 7;
 
-/// Formats one line per cell and class: the parameters that vary, and medians over runs.
+/// Formats one line per cell and class: the parameters that vary, and medians over runs. A median that is
+/// known only to be at least 1.200 shows as `>1.200`, and a time that most runs did not reach as `never`.
 ///
 /// A cell with a single class has no line for all classes together. Parameters that need too much
 /// room get lines of their own. Numbers that do not fit are omitted, those of the highest rank
@@ -252,9 +253,12 @@ impl Shown {
     fn value(&self, class: Option<&CellClass>) -> String {
         match class.and_then(|class| class.estimate(self.measure)) {
             None => NO_VALUE.to_owned(),
-            // Infinity stands for a time that a run did not reach (`Bootstrap::estimate`).
-            Some(estimate) if estimate.median.is_infinite() => "never".to_owned(),
-            Some(estimate) => four_digits(estimate.median * self.factor),
+            Some(estimate) => match estimate.known() {
+                None => format!(">{}", four_digits(estimate.least * self.factor)),
+                // Infinity stands for a time that a run did not reach (`Bootstrap::estimate`).
+                Some(median) if median.is_infinite() => "never".to_owned(),
+                Some(median) => four_digits(median * self.factor),
+            },
         }
     }
 }

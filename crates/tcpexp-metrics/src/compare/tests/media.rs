@@ -39,7 +39,9 @@ fn a_video_stalls_where_its_next_segment_is_late() {
     let segment = |from: i64, completion: Option<i64>| Transfer {
         at: at(from * 1000),
         bytes: 500_000,
-        completion: completion.map(TimeDelta::from_seconds),
+        completion: completion.map_or(Completion::AtLeast(TimeDelta::from_seconds(1)), |seconds| {
+            Completion::Took(TimeDelta::from_seconds(seconds))
+        }),
     };
     let played = |transfers: &[Transfer]| {
         let mut video = sender("video", 0, &[1; 20]);

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tcpexp_metrics::compare::Measure;
 use tcpexp_table::compare::{CompareText, compare_text};
+use tcpexp_table::dataset::DatasetTable;
 use tcpexp_units::TimeDelta;
 use written::*;
 
@@ -94,6 +95,52 @@ fn tables_of_a_run_yield_its_figures() {
     buffer_delay Some(75.0)
     jain None
     ");
+}
+
+#[test]
+fn a_transfer_completes_only_if_its_start_and_its_end_were_captured() {
+    let sweep = tempfile::tempdir().unwrap();
+    let mut endless = cubic("0001");
+    endless["traffic"][0]["duration_s"] = Value::Null;
+    endless["traffic"][0]["tool"] = json!("tcpexp-tcp");
+    let shown = |ending: &str, known: &str, duration_s: i64| {
+        let run = write_record(sweep.path(), &endless);
+        let cut = |mut flow: Value| {
+            flow["ending"] = json!(ending);
+            flow["initiator_known"] = json!(known);
+            flow["duration_ns"] = json!(duration_s * 1_000_000_000);
+            flow
+        };
+        let mut other = flow(2, 40_002, "forward", 5);
+        other["traffic"] = json!("other");
+        other["initiator_known"] = json!("syn");
+        let flows = [
+            cut(flow(1, 40_001, "forward", 5)),
+            cut(flow(1, 40_001, "reverse", 5)),
+            other,
+        ];
+        write_table(&run, DatasetTable::Flows, &flows);
+        let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+        let row = comparison.classes.iter().find(|row| row.class.is_some());
+        let estimate = row.unwrap().estimate(Measure::CompletionMedian).unwrap();
+        match estimate.known() {
+            Some(known) => known.to_string(),
+            None => format!("at least {}", estimate.least),
+        }
+    };
+    let found = [
+        shown("closed", "syn", 2),
+        shown("reset_by_responder", "syn", 2),
+        shown("open", "syn", 2),
+        shown("closed", "first_packet", 2),
+        shown("half_closed_by_initiator", "syn", 2),
+        // The receiver sends no more; the data may go on.
+        shown("half_closed_by_responder", "syn", 2),
+        // The capture goes on until 4 s: the next SYN is not due before.
+        shown("unanswered", "syn", 1),
+        shown("unanswered", "syn", 0),
+    ];
+    assert_snapshot!(found.join("; "), @"2; 2; at least 2; at least 2; 2; at least 2; at least 1; inf");
 }
 
 #[test]
