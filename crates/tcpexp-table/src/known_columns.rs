@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
-use arrow::compute::cast;
 use arrow::csv::ReaderBuilder as CsvReader;
 use arrow::csv::reader::Format as CsvFormat;
 use arrow::datatypes::{
@@ -20,6 +19,7 @@ use arrow::record_batch::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tcpexp_units::Timestamp;
 
+use crate::known_types::{self, ROWS_OF_CSV, plain_type};
 use crate::schema::{check_version, with_types};
 use crate::table_file::require_line_end;
 use crate::{Error, Format};
@@ -34,7 +34,7 @@ pub(crate) fn each_row(
 ) -> Result<(), Error> {
     let mut rows = 0;
     for batch in batches(format, file, known)? {
-        let batch = plain(&batch.map_err(Error::Read)?)?;
+        let batch = plain(known, &batch.map_err(Error::Read)?)?;
         for row in 0..batch.num_rows() {
             let number = rows + row;
             each(&Cells {
@@ -79,25 +79,20 @@ fn batches(format: Format, mut file: File, known: &Schema) -> Result<Batches, Er
     })
 }
 
-/// The type of the cells that [`Cells`] reads in place of dictionaries and times.
-fn plain_type(data_type: &DataType) -> DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => values.as_ref().clone(),
-        DataType::Timestamp(unit, _) => DataType::Timestamp(*unit, None),
-        other => other.clone(),
-    }
-}
-
 fn plain_schema(schema: &Schema) -> Schema {
     with_types(schema, |data_type| Some(plain_type(data_type)))
 }
 
-/// The columns of a CSV file: those of `known` with their types, and any others as text.
+/// The columns of a CSV file: those of `known` with their types, or as floats if whole numbers are written
+/// as `4.0`, and any others as text.
 fn csv_schema(mut file: &File, known: &Schema) -> Result<Schema, ArrowError> {
     let header = CsvFormat::default().with_header(true);
-    let (found, _) = header.infer_schema(&mut file, Some(0))?;
+    let (found, _) = header.infer_schema(&mut file, Some(ROWS_OF_CSV))?;
     file.rewind()?;
     let field = |found: &Arc<Field>| match known.field_with_name(found.name()) {
+        Ok(field) if field.data_type().is_integer() && found.data_type().is_floating() => {
+            Field::new(found.name(), found.data_type().clone(), true)
+        }
         Ok(field) => field.clone(),
         Err(_) => Field::new(found.name(), DataType::Utf8, true),
     };
@@ -105,14 +100,19 @@ fn csv_schema(mut file: &File, known: &Schema) -> Result<Schema, ArrowError> {
     Ok(Schema::new(fields))
 }
 
-/// The batch without dictionaries and time zones.
-fn plain(batch: &RecordBatch) -> Result<RecordBatch, Error> {
-    let columns = batch.columns().iter();
-    let columns: Result<_, _> = columns
-        .map(|column| cast(column, &plain_type(column.data_type())))
+/// The batch with the types of `known`, without dictionaries and time zones.
+fn plain(known: &Schema, batch: &RecordBatch) -> Result<RecordBatch, Error> {
+    let schema = batch.schema();
+    let arrays = schema.fields().iter().zip(batch.columns());
+    let columns: Result<Vec<_>, _> = arrays
+        .map(|(field, array)| known_types::column(known, field.name(), array))
         .collect();
-    let schema = Arc::new(plain_schema(&batch.schema()));
-    RecordBatch::try_new(schema, columns.map_err(Error::Read)?).map_err(Error::Read)
+    let columns = columns.map_err(Error::Read)?;
+    let fields = schema.fields().iter().zip(&columns);
+    let fields: Vec<Field> = fields
+        .map(|(field, column)| Field::new(field.name(), column.data_type().clone(), true))
+        .collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(Error::Read)
 }
 
 /// One row of a batch.

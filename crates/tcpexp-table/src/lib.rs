@@ -39,6 +39,7 @@ mod import_text;
 mod intervals;
 mod intervals_text;
 mod known_columns;
+mod known_types;
 mod labels;
 mod lost_text;
 mod order;

@@ -134,8 +134,139 @@ pub fn read_pairs(mut file: File) -> Result<Vec<PairFileRow>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use arrow::array::{
+        Array, ArrayRef, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray,
+        UInt64Array, new_null_array,
+    };
+    use arrow::compute::cast;
+    use arrow::datatypes::{DataType, TimeUnit};
+    use arrow::ipc::CompressionType;
+    use arrow::ipc::writer::{FileWriter, IpcWriteOptions};
+    use parquet::arrow::ArrowWriter;
+    use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+    use parquet::file::properties::WriterProperties;
+
     use super::*;
     use crate::RowsWriter;
+
+    /// A table of one pair, as another program writes it: each column of the type that it uses.
+    fn foreign(change: impl Fn(&str, ArrayRef) -> ArrayRef) -> RecordBatch {
+        let at = |nanos| Arc::new(TimestampNanosecondArray::from(vec![nanos])) as ArrayRef;
+        let text = |text| Arc::new(StringArray::from(vec![text])) as ArrayRef;
+        let count = |count| Arc::new(UInt64Array::from(vec![count])) as ArrayRef;
+        let columns: [(&str, ArrayRef); 9] = [
+            ("pair", count(Some(4))),
+            ("name", text(Some("a"))),
+            ("point", text(Some("src"))),
+            ("file", text(Some("a.pcap"))),
+            ("bytes", count(Some(1 << 40))),
+            ("records", count(None)),
+            ("first_time", at(Some(1_767_225_609_778_000_000))),
+            ("last_time", at(Some(1_767_225_609_779_000_000))),
+            ("reason", text(None)),
+        ];
+        let columns = columns.map(|(name, array)| (name, change(name, array), true));
+        RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+    }
+
+    fn read(file: File) -> Result<Vec<PairFileRow>, Error> {
+        let mut file = file;
+        file.rewind().unwrap();
+        read_pairs(file)
+    }
+
+    fn in_arrow(batch: &RecordBatch, compression: Option<CompressionType>) -> File {
+        let file = tempfile::tempfile().unwrap();
+        let options = IpcWriteOptions::default();
+        let options = options.try_with_compression(compression).unwrap();
+        let out = file.try_clone().unwrap();
+        let mut writer = FileWriter::try_new_with_options(out, &batch.schema(), options).unwrap();
+        writer.write(batch).unwrap();
+        writer.finish().unwrap();
+        file
+    }
+
+    #[test]
+    fn other_types_and_compressions_hold_the_same_values() {
+        let expected = read(in_arrow(&foreign(|_, array| array), None)).unwrap();
+        assert_eq!(expected[0].pair.as_ref().unwrap().number, 4);
+        let as_type = |of: fn(&str, &DataType) -> Option<DataType>| {
+            foreign(move |name, array| match of(name, array.data_type()) {
+                Some(DataType::Null) => new_null_array(&DataType::Null, array.len()),
+                Some(target) => cast(&array, &target).unwrap(),
+                None => array,
+            })
+        };
+        let batches = [
+            as_type(|_, found| (*found == DataType::Utf8).then_some(DataType::LargeUtf8)),
+            as_type(|_, found| (*found == DataType::Utf8).then_some(DataType::Utf8View)),
+            as_type(|_, found| (*found == DataType::UInt64).then_some(DataType::Int64)),
+            as_type(|_, found| (*found == DataType::UInt64).then_some(DataType::Float64)),
+            as_type(|name, _| (name == "pair").then_some(DataType::Int16)),
+            as_type(|name, _| {
+                ["records", "reason"]
+                    .contains(&name)
+                    .then_some(DataType::Null)
+            }),
+            as_type(|_, found| {
+                let millis = DataType::Timestamp(TimeUnit::Millisecond, Some("+00:00".into()));
+                matches!(found, DataType::Timestamp(..)).then_some(millis)
+            }),
+        ];
+        for batch in batches {
+            assert_eq!(read(in_arrow(&batch, None)).unwrap(), expected, "{batch:?}");
+        }
+        let batch = foreign(|_, array| array);
+        for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+            assert_eq!(read(in_arrow(&batch, Some(codec))).unwrap(), expected);
+        }
+        for codec in [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::GZIP(GzipLevel::default()),
+            Compression::LZ4_RAW,
+            Compression::ZSTD(ZstdLevel::default()),
+        ] {
+            let file = tempfile::tempfile().unwrap();
+            let properties = WriterProperties::builder().set_compression(codec).build();
+            let out = file.try_clone().unwrap();
+            let mut writer = ArrowWriter::try_new(out, batch.schema(), Some(properties)).unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+            assert_eq!(read(file).unwrap(), expected, "{codec:?}");
+        }
+    }
+
+    #[test]
+    fn value_that_does_not_fit_its_column_is_an_error() {
+        let with = |number: f64| {
+            let batch = foreign(|name, array| match name {
+                "bytes" => Arc::new(Float64Array::from(vec![number])),
+                _ => array,
+            });
+            read(in_arrow(&batch, None))
+        };
+        assert_eq!(with(5.0).unwrap()[0].bytes, 5);
+        // Not whole; not the only whole number that this float may stand for; negative; no number.
+        for number in [4.5, 2e16, -1.0, f64::NAN] {
+            assert!(with(number).is_err(), "{number}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_of_a_csv_file_may_have_a_decimal_point() {
+        let mut file = tempfile::tempfile().unwrap();
+        let text = "pair,name,point,file,bytes,records,first_time,last_time,reason\n\
+            4.0,a,src,a.pcap,1,,,,\n,,,b.txt,1,,,,no capture\n";
+        file.write_all(text.as_bytes()).unwrap();
+        let rows = read(file).unwrap();
+        let numbers = rows
+            .iter()
+            .map(|row| row.pair.as_ref().map(|pair| pair.number));
+        assert_eq!(numbers.collect::<Vec<_>>(), [Some(4), None]);
+    }
 
     #[test]
     fn every_format_is_read_back() {
