@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use tcpexp::{Recording, ThroughputOptions, ThroughputReport, throughput};
-use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputBin, ThroughputRow};
+use tcpexp_measure::throughput::{
+    BinWidth, MAX_EMPTY_ROWS, Origin, RowCounts, ThroughputBin, ThroughputRow,
+};
 use tcpexp_table::{
     BinRow, FLOW_TABLE_WIDTH, FlowLabel, Ordered, TopThroughput, throughput_columns,
 };
@@ -26,10 +28,6 @@ use crate::shown;
 use crate::values::{parse_origin, parse_rate, parse_time};
 use crate::warnings;
 
-/// Number of empty rows (about 500 MB of CSV) above which a nearly empty capture is rejected.
-const MAX_EMPTY_ROWS: u64 = 5_000_000;
-/// A capture is nearly empty if it has more than this many empty rows per row with packets.
-const MAX_EMPTY_PER_ROW: u64 = 100;
 /// Number of empty rows (about 1 MB of CSV) of a nearly empty capture after which its rows are
 /// counted to the end before more are written.
 const COUNTED_FROM: u64 = 10_000;
@@ -188,30 +186,6 @@ fn check_rows(recording: &Recording, options: &ThroughputOptions) -> anyhow::Res
         Ok(())
     })?;
     Ok(())
-}
-
-/// Number of rows of bins.
-#[derive(Default)]
-struct RowCounts {
-    /// With packets.
-    filled: u64,
-    /// Without packets.
-    empty: u64,
-}
-
-impl RowCounts {
-    fn add(&mut self, row: &ThroughputRow) {
-        match row {
-            ThroughputRow::Bin(bin) if bin.volume.packets == 0 => self.empty += 1,
-            ThroughputRow::Bin(_) => self.filled += 1,
-            ThroughputRow::Began(_) | ThroughputRow::Ended(_) => {}
-        }
-    }
-
-    /// True if more than `most` rows are empty, and nearly all.
-    fn are_nearly_empty(&self, most: u64) -> bool {
-        self.empty > most && self.empty / MAX_EMPTY_PER_ROW > self.filled
-    }
 }
 
 /// Accumulated results.

@@ -300,6 +300,13 @@ fn a_capture_with_hours_of_silence_is_refused_before_output() {
         ),
         "{message}"
     );
+    let message = desk.failure("analyze trace.pcap --bin 1ms -o data --quiet");
+    assert!(
+        message.ends_with(
+            "more than 5000000 rows of empty bins for the first 4 rows with packets: use a longer --bin"
+        ),
+        "{message}"
+    );
     assert_eq!(desk.written(), ["trace.pcap"]);
     desk.text("throughput trace.pcap --bin 1min -o bins.csv --quiet");
     // The silence splits the datagrams into two flows, each with one bin per direction.

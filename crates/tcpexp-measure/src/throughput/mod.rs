@@ -19,6 +19,7 @@
 
 mod bin;
 mod clock;
+mod empty;
 mod grid;
 mod run;
 mod series;
@@ -28,6 +29,7 @@ mod tally;
 mod tests;
 
 pub use bin::{ThroughputBin, ThroughputFlow, ThroughputRow, ThroughputTotals, Volume};
+pub use empty::{MAX_EMPTY_ROWS, RowCounts};
 pub use grid::{BinWidth, Origin};
 pub use run::{ThroughputCounter, ThroughputOptions, throughput};
 pub use tally::BinTally;

@@ -8,7 +8,8 @@ use tcpexp_flow::{Direction, FlowId, Packets};
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
 use tcpexp_measure::sender::{SenderOptions, SenderRow, SenderSummary, sender_state_along_with};
 use tcpexp_measure::throughput::{
-    ThroughputBin, ThroughputCounter, ThroughputOptions, ThroughputRow, ThroughputTotals,
+    MAX_EMPTY_ROWS, RowCounts, ThroughputBin, ThroughputCounter, ThroughputOptions, ThroughputRow,
+    ThroughputTotals,
 };
 use tcpexp_measure::{Either, Position};
 use tcpexp_pair::spp::Point;
@@ -68,6 +69,12 @@ impl Replay<'_> {
         let mut walk = self.view.walk_once()?;
         let mut counter = ThroughputCounter::new(self.throughput, walk.table());
         let mut outcome = Ok(());
+        let mut counts = RowCounts::default();
+        let mut bin = |row: ThroughputRow| {
+            counts.add(&row);
+            self.require_filled(counts)?;
+            self.bin(&row, throughput)
+        };
         sender_state_along_with(
             &mut walk,
             &self.surveyed.hindsight,
@@ -75,7 +82,7 @@ impl Replay<'_> {
             |arrivals| {
                 // The first error waits for the end of the pass.
                 if outcome.is_ok() {
-                    outcome = counter.take(arrivals, &mut |row| self.bin(&row, throughput));
+                    outcome = counter.take(arrivals, &mut bin);
                 }
             },
             |flow| self.has_round_trips.then(|| SingleRttMeter::new(flow)),
@@ -87,7 +94,18 @@ impl Replay<'_> {
             },
         )?;
         outcome?;
-        counter.end(&mut |row| self.bin(&row, throughput))
+        counter.end(&mut bin)
+    }
+
+    /// Returns an error if nearly all bins are empty and there are too many to write.
+    fn require_filled(&self, counts: RowCounts) -> Result<(), Error> {
+        if !counts.are_nearly_empty(MAX_EMPTY_ROWS) {
+            return Ok(());
+        }
+        Err(Error::EmptyBins {
+            path: self.view.name().to_owned(),
+            filled: counts.filled,
+        })
     }
 
     fn bin(&self, row: &ThroughputRow, table: &mut Table<ThroughputBinRow>) -> Result<(), Error> {

@@ -24,6 +24,7 @@ use std::io;
 use std::path::PathBuf;
 
 use tcpexp_logs::import;
+use tcpexp_measure::throughput::MAX_EMPTY_ROWS;
 use tcpexp_pair::spp::NothingInCommon;
 use tcpexp_store::shown_url;
 use thiserror::Error;
@@ -86,6 +87,17 @@ pub enum Error {
         path: PathBuf,
         /// Description of the skipped records and the damage.
         why: String,
+    },
+    /// Nearly all bins of a dataset would be empty, and there are too many to write.
+    #[error(
+        "cannot write the bins of {}: more than {MAX_EMPTY_ROWS} rows of empty bins for the first {filled} rows with packets: use a longer --bin",
+        shown_url(path)
+    )]
+    EmptyBins {
+        /// Path of the file.
+        path: PathBuf,
+        /// Number of rows with packets before.
+        filled: u64,
     },
     /// The flag of [`Recording::stopped_by`](crate::Recording::stopped_by) is set.
     #[error("stopped while reading {}", shown_url(path))]
