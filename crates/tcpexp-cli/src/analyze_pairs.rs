@@ -34,23 +34,30 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
     })?;
     // The progress bar must leave the terminal before other text appears.
     drop(progress);
-    let [mut analysed, mut known, mut failed, mut unwritten] = [0; 4];
+    let [
+        mut analysed,
+        mut known,
+        mut failed,
+        mut failed_before,
+        mut unwritten,
+    ] = [0; 5];
     let mut first_problem = None;
     for (pair, done) in pairs.iter().zip(done) {
         let name = &pair.pair.name;
         if let (Some(caller), Ok(done)) = (caller(), &done) {
             caller.end_pair(done.outcome(&pair.pair));
         }
-        match done.map(|done| done.outcome) {
-            Ok(None) => known += 1,
-            Ok(Some(TaskOutcome::Analyzed(manifest))) => {
+        match done.map(|done| (done.outcome, done.known)) {
+            Ok((None, Some(KnownPart::Failure))) => failed_before += 1,
+            Ok((None, _)) => known += 1,
+            Ok((Some(TaskOutcome::Analyzed(manifest)), _)) => {
                 analysed += 1;
                 for warning in manifest.warnings.iter().filter(|_| !args.quiet) {
                     failure::print_line(&format!("warning: {name}: {warning}"));
                 }
             }
             // The reason is in a file. `merge` makes a table from these files.
-            Ok(Some(TaskOutcome::Failed(error))) => {
+            Ok((Some(TaskOutcome::Failed(error)), _)) => {
                 failed += 1;
                 if !args.quiet {
                     failure::print_line(&format!("{name}: {}", failure::chain(&error.into())));
@@ -67,7 +74,11 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
     if !args.quiet {
         let mut text = String::new();
         report::line(&mut text, "datasets", &shown::path(folder));
-        let known = format!("{analysed} analysed, {known} already there, {failed} failed");
+        let mut known = format!("{analysed} analysed, {known} already there, {failed} failed");
+        // These pairs are not tried again, and no other line names them.
+        if failed_before > 0 {
+            known = format!("{known}, {failed_before} failed earlier");
+        }
         report::line(&mut text, "pairs", &known);
         output::print_last(&text)?;
     }
@@ -136,6 +147,8 @@ pub(crate) fn rows(table: &Path) -> anyhow::Result<Vec<tcpexp_table::PairFileRow
 struct Done {
     /// `None` if it existed.
     outcome: Option<TaskOutcome>,
+    /// What existed.
+    known: Option<KnownPart>,
     part: PathBuf,
 }
 
@@ -182,5 +195,9 @@ fn one_pair(
     } else {
         task.path().to_owned()
     };
-    Ok(Done { outcome, part })
+    Ok(Done {
+        outcome,
+        known,
+        part,
+    })
 }
