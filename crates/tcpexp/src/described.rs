@@ -1,6 +1,9 @@
 //! The descriptions that capture files contain of themselves.
 
+use std::path::Path;
+
 use tcpexp_capture::{Capture, Compression, Format, Interface};
+use tcpexp_store::shown_url;
 
 /// Joins an error's message with those of its causes.
 fn chain(error: &dyn std::error::Error) -> String {
@@ -32,6 +35,15 @@ impl Described {
             interfaces: capture.interfaces().to_vec(),
             damage: capture.damage().map(|damage| chain(damage)),
             damaged_places: capture.damaged_places(),
+        }
+    }
+
+    /// Names the file of the damage, for a file among several.
+    pub(crate) fn of_file(self, path: &Path) -> Self {
+        let damage = self.damage;
+        Self {
+            damage: damage.map(|damage| format!("{}: {damage}", shown_url(path))),
+            ..self
         }
     }
 

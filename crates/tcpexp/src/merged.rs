@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufWriter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tcpexp_capture::{Capture, HeldOptions, NoTime, PcapngWriter, Record};
 use tcpexp_units::Timestamp;
@@ -91,7 +91,7 @@ impl Merge<'_> {
                 (Some((_, place)), None) => return Ok(Some(place)),
                 (None, None) => return Ok(None),
                 (_, Some(&(part, _))) => {
-                    self.heads.push(Head::of(part.capture()?));
+                    self.heads.push(Head::of(part.name(), part.capture()?));
                     self.unopened.pop_front();
                     self.close();
                 }
@@ -103,7 +103,7 @@ impl Merge<'_> {
     fn close(&mut self) {
         let ended = self.heads.extract_if(.., |head| head.next.is_none());
         for head in ended {
-            let described = Described::of(&head.capture);
+            let described = Described::of(&head.capture).of_file(head.path);
             match &mut self.described {
                 Some(all) => all.add(described),
                 None => self.described = Some(described),
@@ -114,6 +114,8 @@ impl Merge<'_> {
 
 /// A capture and its next record.
 struct Head<'a> {
+    /// Path of the file.
+    path: &'a Path,
     capture: Capture<'a>,
     next: Option<Kept>,
     /// Time of the last record with a usable time.
@@ -132,8 +134,9 @@ struct Kept {
 }
 
 impl<'a> Head<'a> {
-    fn of(capture: Capture<'a>) -> Self {
+    fn of(path: &'a Path, capture: Capture<'a>) -> Self {
         let mut head = Self {
+            path,
             capture,
             next: None,
             latest: Timestamp::from_nanos(i64::MIN),

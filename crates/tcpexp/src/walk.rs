@@ -58,6 +58,8 @@ pub struct Walk<'a> {
     failed: Vec<Error>,
     /// Description of the files of which the current part is a merged copy.
     pub(crate) copied: Option<&'a Described>,
+    /// Path of the current part of a set.
+    pub(crate) part_path: Option<&'a Path>,
     pub(crate) set: Option<&'a Arc<CaptureSet>>,
     /// Reads the marks of a part of a capture.
     pub(crate) part: Option<PartReader>,
@@ -66,8 +68,8 @@ pub struct Walk<'a> {
 /// Opens the parts of a set one after the other.
 type NextPart<'a> = Box<dyn FnMut() -> Option<Result<Part<'a>, Error>> + Send + 'a>;
 
-/// A part of a set, and the description of the files of which it is a merged copy.
-type Part<'a> = (Capture<'a>, Option<&'a Described>);
+/// A part of a set, the description of the files of which it is a merged copy, and its path.
+type Part<'a> = (Capture<'a>, Option<&'a Described>, &'a Path);
 
 impl Walk<'static> {
     /// Starts a pass over a live capture that arrives from `input`. `name` names the input in
@@ -126,6 +128,7 @@ impl<'a> Walk<'a> {
             read: None,
             failed: Vec::new(),
             copied: None,
+            part_path: None,
             set: None,
             part: None,
         }
@@ -150,7 +153,10 @@ impl Walk<'_> {
     fn described_parts(&self) -> Described {
         let current = match self.copied {
             Some(copied) => copied.clone(),
-            None => Described::of(&self.capture),
+            None => match self.part_path {
+                Some(path) => Described::of(&self.capture).of_file(path),
+                None => Described::of(&self.capture),
+            },
         };
         match &self.read {
             Some(read) => {
@@ -353,10 +359,11 @@ impl Walk<'_> {
             return false;
         };
         match next {
-            Ok((capture, copied)) => {
+            Ok((capture, copied, path)) => {
                 self.read = Some(self.described_parts());
                 self.capture = capture;
                 self.copied = copied;
+                self.part_path = Some(path);
                 self.reported = 0;
             }
             // The parts after it are still of use.

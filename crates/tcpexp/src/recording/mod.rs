@@ -272,7 +272,11 @@ impl Recording {
             self.progress
                 .fetch_add(capture.position() - reported, Ordering::Relaxed);
             let copied = part.copied.as_ref();
-            let of_part = copied.cloned().unwrap_or_else(|| Described::of(&capture));
+            let of_part = match copied {
+                Some(copied) => copied.clone(),
+                None if self.set().is_some() => Described::of(&capture).of_file(part.name()),
+                None => Described::of(&capture),
+            };
             match &mut described {
                 Some(all) => all.add(of_part),
                 None => described = Some(of_part),
@@ -291,11 +295,12 @@ impl Recording {
         walk.copied = first.copied.as_ref();
         if let Source::Parts(_, set) = &self.source {
             walk.set = Some(set);
+            walk.part_path = Some(first.name());
             walk.next_part = Some(Box::new(move || {
                 let part = parts.next()?;
                 Some(
                     part.capture()
-                        .map(|capture| (capture, part.copied.as_ref())),
+                        .map(|capture| (capture, part.copied.as_ref(), part.name())),
                 )
             }));
         }

@@ -183,7 +183,7 @@ fn files_of_two_interfaces_are_merged_by_time() {
 }
 
 #[test]
-fn damage_of_any_file_is_reported() {
+fn damage_of_any_file_is_reported_with_the_name_of_the_file() {
     let (src, _) = captures_in(&fixture("short-cubic-15-percent-loss")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     cut(folder.path(), "cap", &records(&src), 5);
@@ -194,7 +194,16 @@ fn damage_of_any_file_is_reported() {
     }
     let info = info(folder.path());
     assert_eq!(info.damaged_places, 2);
-    assert!(info.damage.is_some());
+    let names = |info: &CaptureInfo, name: &str| {
+        let file = folder.path().join(name).display().to_string();
+        let damage = info.damage.as_ref().unwrap();
+        assert!(damage.starts_with(&format!("{file}: ")), "{damage}");
+    };
+    names(&info, "cap2");
+    // Files whose times overlap are read from a merged copy.
+    fs::copy(folder.path().join("cap4"), folder.path().join("other")).unwrap();
+    fs::remove_file(folder.path().join("cap2")).unwrap();
+    names(&self::info(folder.path()), "cap4");
 }
 
 #[test]
