@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use crate::recording::Stored;
+
 /// The files of a capture that is made of several, in order of time.
 ///
 /// Files whose times do not overlap are read one after the other. Files whose times overlap, such as
@@ -47,6 +49,8 @@ pub struct SetFile {
     pub span: Option<(Timestamp, Timestamp)>,
     /// True if its times overlap with those of another file.
     pub overlaps: bool,
+    /// The file when it was opened; `None` for an object in a store.
+    pub(crate) stored: Option<Stored>,
 }
 
 /// Time without packets between two files of a set.

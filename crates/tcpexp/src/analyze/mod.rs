@@ -6,6 +6,7 @@ mod between;
 #[cfg(feature = "runs")]
 mod by_table;
 mod captured_flows;
+mod checked;
 mod column_log;
 mod dataset_dir;
 mod flow_rows;
@@ -53,7 +54,6 @@ pub(crate) use tables::{file_name, unwritten, written};
 pub use tcpexp_table::dataset::TableEntry;
 pub use traffic::Traffic;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use tcpexp_flow::Packets;
@@ -68,8 +68,9 @@ use crate::alignment::{Aligned, both};
 use crate::selection::Reading;
 use crate::survey::{applied, set_order};
 use crate::view::View;
-use crate::{Error, Recording, checksum};
+use crate::{Error, Recording};
 use between::{Between, at_source};
+use checked::{CheckedFiles, checked};
 use flow_rows::Flows;
 use logs::Logs;
 use names::Names;
@@ -134,6 +135,10 @@ pub fn analyze(
     }
     // The manifest has the rows and bytes of each table, so it comes after them.
     manifest.tables = tables.finish(&out)?;
+    for view in [Some(src), dst].into_iter().flatten() {
+        let grown = view.recording().grown();
+        manifest.warnings.extend(warnings::of_grown_files(&grown));
+    }
     manifest.write(&out)?;
     for view in [Some(src), dst].into_iter().flatten() {
         view.recording().require_whole_passes()?;
@@ -368,32 +373,4 @@ impl Run<'_> {
         }
         Ok((senders, too_late))
     }
-}
-
-/// The checksum of a capture, and those of its files if it is made of several.
-type CheckedFiles = (Checked, Vec<Checked>);
-
-/// Computes the checksums of the files of a capture.
-fn checked(recording: &Recording) -> Result<CheckedFiles, Error> {
-    let checked = |path: &Path, (bytes, sha256)| Checked {
-        path: path.display().to_string(),
-        bytes,
-        sha256,
-    };
-    let mut sums = recording.read_files(checksum::of)?.into_iter();
-    if let Some(set) = recording.set() {
-        let files = set.files.iter().zip(sums);
-        let files: Vec<Checked> = files.map(|(file, sum)| checked(&file.path, sum)).collect();
-        let sums: Vec<&str> = files.iter().map(|file| file.sha256.as_str()).collect();
-        let sums = sums.join("\n") + "\n";
-        let (_, sha256) = checksum::of(sums.as_bytes()).unwrap_or_default();
-        let all = Checked {
-            path: recording.name().display().to_string(),
-            bytes: files.iter().map(|file| file.bytes).sum(),
-            sha256,
-        };
-        return Ok((all, files));
-    }
-    let sum = sums.next().unwrap_or_default();
-    Ok((checked(recording.name(), sum), Vec::new()))
 }

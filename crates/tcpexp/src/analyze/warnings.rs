@@ -1,5 +1,7 @@
 //! Warnings about the input of a dataset.
 
+use std::path::PathBuf;
+
 use tcpexp_pair::path::{CaptureLoss, PathTotals};
 use tcpexp_pair::spp::Point;
 use tcpexp_units::{TimeDelta, counted};
@@ -51,6 +53,17 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
         }
     }
     warnings
+}
+
+/// Returns a line for each file that has grown, by the number of bytes.
+pub(super) fn of_grown_files(files: &[(PathBuf, u64)]) -> Vec<String> {
+    let line = |(path, bytes): &(PathBuf, u64)| {
+        format!(
+            "{} grew by {bytes} bytes while it was analysed: the dataset has the bytes before these",
+            path.display()
+        )
+    };
+    files.iter().map(line).collect()
 }
 
 /// Returns a line for each loss of packets by a capture.

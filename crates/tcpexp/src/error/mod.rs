@@ -99,6 +99,12 @@ pub enum Error {
         /// Number of rows with packets before.
         filled: u64,
     },
+    /// Another program changed the file between two passes.
+    #[error("{} changed while it was read", shown_url(path))]
+    Changed {
+        /// Path of the file.
+        path: PathBuf,
+    },
     /// The flag of [`Recording::stopped_by`](crate::Recording::stopped_by) is set.
     #[error("stopped while reading {}", shown_url(path))]
     Stopped {

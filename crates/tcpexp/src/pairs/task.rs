@@ -273,6 +273,7 @@ fn is_passing(error: &Error) -> bool {
         | Error::Encode { .. }
         | Error::Spool { .. }
         | Error::Stopped { .. }
+        | Error::Changed { .. }
         | Error::Dataset(DatasetError::NoFolder { .. } | DatasetError::NotOurs { .. }) => true,
         _ => false,
     }

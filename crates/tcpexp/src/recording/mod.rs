@@ -2,6 +2,8 @@
 
 mod probe;
 mod source;
+mod stored;
+mod times;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,10 +14,10 @@ use std::sync::{Arc, OnceLock};
 
 use probe::Probed;
 use source::Source;
+pub(crate) use stored::Stored;
 use tcpexp_capture::{Capture, Interface, MappedFile, Passage, Record};
 use tcpexp_flow::MAX_FLOWS;
 use tcpexp_store::{Object, StoreOptions, as_url};
-use tcpexp_units::Timestamp;
 use tcpexp_wire::Tunnels;
 
 use crate::Error;
@@ -23,7 +25,7 @@ use crate::capture_set::CaptureSet;
 #[cfg(feature = "tables")]
 use crate::contents::Contents;
 use crate::described::Described;
-use crate::order::{WINDOW, Window};
+use crate::order::Window;
 use crate::part_marks::PartReader;
 use crate::walk::{REPORT_RECORDS, Walk};
 
@@ -35,6 +37,8 @@ use crate::walk::{REPORT_RECORDS, Walk};
 pub struct Recording {
     name: PathBuf,
     source: Source,
+    /// `None` unless the source is a file with a name.
+    stored: Option<Stored>,
     progress: Arc<AtomicU64>,
     probed: OnceLock<Probed>,
     max_flows: NonZeroUsize,
@@ -68,11 +72,17 @@ impl Recording {
             return Self::spool(path.to_owned(), File::open(path).map_err(named)?);
         }
         // Empty files and files on some file systems cannot be mapped.
-        let mapped = MappedFile::new(&File::open(path).map_err(named)?);
-        Ok(Self::new(
-            path.to_owned(),
-            mapped.map_or(Source::Path, Source::Mapped),
-        ))
+        let file = File::open(path).map_err(named)?;
+        let mapped = MappedFile::new(&file).ok();
+        let mut stored = file.metadata().ok().as_ref().and_then(Stored::of);
+        if let (Some(stored), Some(mapped)) = (&mut stored, &mapped) {
+            // The file may have grown between the two calls.
+            stored.bytes = mapped.len() as u64;
+        }
+        Ok(Self {
+            stored,
+            ..Self::new(path.to_owned(), mapped.map_or(Source::Path, Source::Mapped))
+        })
     }
 
     fn open_object(url: &str, options: &StoreOptions) -> Result<Self, Error> {
@@ -89,6 +99,7 @@ impl Recording {
         Self {
             name,
             source,
+            stored: None,
             progress: Arc::default(),
             probed: OnceLock::new(),
             max_flows: MAX_FLOWS,
@@ -124,9 +135,11 @@ impl Recording {
     }
 
     /// Returns an error if the flag of [`stopped_by`](Self::stopped_by) is set, or a store has
-    /// failed, so that a pass may have ended early. Measurements ask after their last pass.
+    /// failed, so that a pass may have ended early, or if passes may have read different bytes.
+    /// Measurements ask after their last pass.
     pub(crate) fn require_whole_passes(&self) -> Result<(), Error> {
         self.require_store()?;
+        self.require_same_files()?;
         let stop = self.stop.as_ref();
         if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Error::Stopped {
@@ -171,7 +184,13 @@ impl Recording {
     pub(crate) fn reopened(path: PathBuf, options: &StoreOptions) -> Result<Self, Error> {
         match as_url(&path) {
             Some(url) => Self::open_object(url, options),
-            None => Ok(Self::new(path, Source::MappedEachPass)),
+            None => {
+                let metadata = std::fs::metadata(&path).ok();
+                Ok(Self {
+                    stored: metadata.as_ref().and_then(Stored::of),
+                    ..Self::new(path, Source::MappedEachPass)
+                })
+            }
         }
     }
 
@@ -210,18 +229,23 @@ impl Recording {
 
     /// Length of the file in bytes: the number of bytes that a pass reads.
     pub fn file_bytes(&self) -> u64 {
-        self.source.bytes(&self.name)
+        match self.stored {
+            Some(stored) => stored.bytes,
+            None => self.source.bytes(&self.name),
+        }
     }
 
-    /// Reads the stored file, or each file of a set, with `read`.
+    /// Reads the stored file, or each file of a set, with `read`, which gets the number of bytes that
+    /// passes read if another program may append to the file.
     ///
     /// Do not call it during a pass over spooled input: all handles share one file position.
     #[cfg(feature = "tables")]
     pub(crate) fn read_files<T>(
         &self,
-        read: impl Fn(Contents) -> io::Result<T>,
+        read: impl Fn(Contents, Option<u64>) -> io::Result<T>,
     ) -> Result<Vec<T>, Error> {
-        self.source.read_files(&self.name, &self.stores, read)
+        let file = (self.name.as_path(), self.stored);
+        self.source.read_files(file, &self.stores, read)
     }
 
     /// True if [`read_files`](Self::read_files) may be called during a pass.
@@ -330,51 +354,6 @@ impl Recording {
         Ok(walk)
     }
 
-    /// Time of the first record. If records are out of order in the file, the earliest counts.
-    pub(crate) fn start(&self) -> Result<Timestamp, Error> {
-        let times = self.first_times(WINDOW)?;
-        times.into_iter().min().ok_or_else(|| self.timeless())
-    }
-
-    /// Time of the last record. Reads the capture to its end.
-    pub(crate) fn end(&self) -> Result<Timestamp, Error> {
-        let mut latest = None;
-        for part in self.parts() {
-            let mut capture = part.capture()?;
-            while let Some(record) = capture.next_record() {
-                latest = latest.max(record.at.ok());
-            }
-        }
-        self.require_store()?;
-        latest.ok_or_else(|| self.timeless())
-    }
-
-    /// Times of the first records that have one, at most `count`.
-    fn first_times(&self, count: usize) -> Result<Vec<Timestamp>, Error> {
-        let mut times = Vec::new();
-        for part in self.parts() {
-            if times.len() == count {
-                break;
-            }
-            let mut capture = part.capture()?;
-            while times.len() < count {
-                let Some(record) = capture.next_record() else {
-                    break;
-                };
-                times.extend(record.at);
-            }
-        }
-        self.require_store()?;
-        Ok(times)
-    }
-
-    fn timeless(&self) -> Error {
-        Error::Nothing {
-            path: self.name.clone(),
-            why: "no record has a time".to_owned(),
-        }
-    }
-
     /// True if the probe or a pass has found records out of order in time.
     pub(crate) fn is_out_of_order(&self) -> Result<bool, Error> {
         Ok(self.out_of_order()?.load(Ordering::Relaxed))
@@ -393,6 +372,6 @@ impl Recording {
     }
 
     pub(crate) fn capture(&self) -> Result<Capture<'_>, Error> {
-        self.source.capture(&self.name)
+        self.source.capture(&self.name, self.stored)
     }
 }

@@ -1,7 +1,7 @@
 //! Where the bytes of a capture are.
 
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tcpexp_store::Object;
 #[cfg(feature = "tables")]
 use tcpexp_store::StoreOptions;
 
-use super::Recording;
+use super::{Recording, Stored};
 use crate::Error;
 use crate::capture_set::CaptureSet;
 #[cfg(feature = "tables")]
@@ -84,12 +84,26 @@ impl Source {
     #[cfg(feature = "tables")]
     pub(super) fn read_files<T>(
         &self,
-        name: &Path,
+        (name, stored): (&Path, Option<Stored>),
         stores: &StoreOptions,
-        read: impl Fn(Contents) -> io::Result<T>,
+        read: impl Fn(Contents, Option<u64>) -> io::Result<T>,
     ) -> Result<Vec<T>, Error> {
-        let read = |path: &Path, opened: io::Result<Contents>| {
-            opened.and_then(&read).map_err(|source| Error::Open {
+        let read = |path: &Path, opened: io::Result<Contents>, stored: Option<Stored>| {
+            let opened = opened.map_err(|source| Error::Open {
+                path: path.to_owned(),
+                source,
+            })?;
+            // Another file may have taken the name.
+            if let (Contents::File(file), Some(stored)) = (&opened, stored)
+                && let Ok(metadata) = file.metadata()
+                && !stored.is_same_file(&metadata)
+            {
+                return Err(Error::Changed {
+                    path: path.to_owned(),
+                });
+            }
+            let bytes = stored.map(|stored| stored.bytes);
+            read(opened, bytes).map_err(|source| Error::Open {
                 path: path.to_owned(),
                 source,
             })
@@ -97,7 +111,10 @@ impl Source {
         let opened = match self {
             Self::Parts(_, set) => {
                 let files = set.files.iter();
-                let files = files.map(|file| read(&file.path, Contents::open(&file.path, stores)));
+                let files = files.map(|file| {
+                    let opened = Contents::open(&file.path, stores);
+                    read(&file.path, opened, file.stored)
+                });
                 return files.collect();
             }
             Self::Mapped(_) | Self::Path | Self::MappedEachPass => {
@@ -107,11 +124,16 @@ impl Source {
             Self::Bytes(_) => Err(io::ErrorKind::Unsupported.into()),
             Self::Object(object) => Ok(Contents::Object(object.reader())),
         };
-        Ok(vec![read(name, opened)?])
+        Ok(vec![read(name, opened, stored)?])
     }
 
-    /// Opens the capture at its first record. A set is opened part by part.
-    pub(super) fn capture(&self, name: &Path) -> Result<Capture<'_>, Error> {
+    /// Opens the capture at its first record. A set is opened part by part. Of a stored file, the capture
+    /// has the bytes that the file had at first.
+    pub(super) fn capture(
+        &self,
+        name: &Path,
+        stored: Option<Stored>,
+    ) -> Result<Capture<'_>, Error> {
         let unread = |source| Error::Capture {
             path: name.to_owned(),
             source,
@@ -135,6 +157,12 @@ impl Source {
             path: name.to_owned(),
             source,
         })?;
+        if let Some(stored) = stored {
+            let has_grown = file.metadata().is_ok_and(|now| now.len() > stored.bytes);
+            if has_grown || matches!(self, Self::Path) {
+                return Capture::from_reader(file.take(stored.bytes)).map_err(unread);
+            }
+        }
         // A spooled file has no other writer, so it may be mapped. `streamed` requires
         // `from_reader`, which does not map.
         let capture = match self {

@@ -90,6 +90,7 @@ fn open_all(name: &Path, found: FoundFiles, stores: &StoreOptions) -> Result<Rec
                 records: scan.records,
                 span: scan.span,
                 overlaps: group > 1,
+                stored: recording.stored_file(),
             });
             recordings.push(recording);
         }
