@@ -246,13 +246,14 @@ fn slow_start_into_a_queue(acks: u32) -> String {
         let (from, to) = (1 + number * 988, 1 + (number + 1) * 988);
         format!("0.{at:06} > {from}:{to}(988) ts 41 900\n")
     };
+    let answer = |at: u32, number: u32| format!("0.{at:06} < ack {} ts 940 41\n", 1 + number * 988);
     let mut text = HANDSHAKE.to_owned();
     for number in 0..10 {
         text += &segment(41_000 + number, number);
     }
     for ack in 1..=acks {
         let at = 69_000 + 12_000 * ack;
-        text += &format!("0.{at:06} < ack {} ts 940 41\n", 1 + ack * 988);
+        text += &answer(at, ack);
         text += &segment(at + 10, 8 + 2 * ack);
         text += &segment(at + 11, 9 + 2 * ack);
     }
@@ -285,12 +286,14 @@ fn window_without_room_for_as_much_as_the_sender_sends_at_once_limits_it() {
         let (from, to) = (1 + number * 1_000, 1 + (number + 1) * 1_000);
         format!("0.{at:06} > {from}:{to}(1000) ack 1\n")
     };
+    let answer =
+        |at: u32, pair: u32| format!("0.{at:06} < . 1 ack {} win 11900\n", 1 + 2_000 * pair);
     for number in 0..10 {
         text += &segment(50_000 + number, number);
     }
     for ack in 1..=8 {
         let at = 90_000 + 8_000 * ack;
-        text += &format!("0.{at:06} < . 1 ack {} win 11900\n", 1 + 2_000 * ack);
+        text += &answer(at, ack);
         text += &segment(at + 10, 8 + 2 * ack);
         text += &segment(at + 11, 9 + 2 * ack);
     }

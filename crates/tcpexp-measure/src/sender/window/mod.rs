@@ -274,8 +274,8 @@ impl Window {
         };
         let is_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
         match growth {
-            Growth::Slow if is_slow_start => {
-                self.ssthresh = Some(self.cwnd);
+            Growth::Slow(ssthresh) if is_slow_start => {
+                self.ssthresh = Some(ssthresh);
                 self.noticed_ssthresh = self.ssthresh;
                 // In the middle of a stream, slow start may have ended long before.
                 self.assumed_ssthresh = self.ssthresh.filter(|_| self.start != Beginning::Seen);
@@ -284,7 +284,7 @@ impl Window {
                 self.ssthresh = None;
                 self.forget_origin();
             }
-            Growth::Slow | Growth::Fast => {}
+            Growth::Slow(_) | Growth::Fast => {}
         }
     }
 

@@ -25,8 +25,8 @@ struct Filled {
 /// What a round trip shows about slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// The window grew too slowly for slow start.
-    Slow,
+    /// The window grew too slowly for slow start, which ended at about this window.
+    Slow(u32),
     /// The window grew as only slow start does.
     Fast,
 }
@@ -78,7 +78,10 @@ impl Rounds {
             u64::from(grown) * u64::from(of) < u64::from(counted) * u64::from(part)
         };
         if is_below(MOST_AFTER_SLOW_START, grown) {
-            Some(Growth::Slow)
+            // What slow start grows fits into the first third of the first round trip that is slow, so
+            // the middle is the first sure window after it.
+            let middle = self.filled[self.filled.len() / 2].cwnd;
+            Some(Growth::Slow(middle.min(cwnd)))
         } else if is_below(LEAST_IN_SLOW_START, grown.saturating_sub(ROUNDING_SEGMENTS)) {
             None
         } else {
@@ -121,7 +124,8 @@ mod tests {
     fn slow_start_is_never_slow() {
         for cwnd in [2, 3, 10, 1_000] {
             let shown = replay(cwnd, 5_000, |_| 1);
-            assert!(!shown.contains(&Some(Growth::Slow)), "{cwnd}");
+            let is_slow = |shown: &Option<Growth>| matches!(shown, Some(Growth::Slow(_)));
+            assert!(!shown.iter().any(is_slow), "{cwnd}");
             assert!(shown.contains(&Some(Growth::Fast)), "{cwnd}");
         }
     }
@@ -133,10 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_with_the_growth_of_congestion_avoidance_is_slow() {
-        let shown = replay(20, 60, |number| u32::from(number % 20 == 0));
-        assert!(!shown.contains(&Some(Growth::Fast)));
-        assert_eq!(shown[21..], vec![Some(Growth::Slow); shown.len() - 21]);
+    fn slow_start_ended_at_the_window_from_which_the_growth_is_slow() {
+        let growth = |number| u32::from(number < 50);
+        let shown = replay(10, 200, growth);
+        let first = shown.iter().flatten().find(|shown| **shown != Growth::Fast);
+        assert_eq!(first, Some(&Growth::Slow(60)));
     }
 
     #[test]
