@@ -60,8 +60,15 @@ fn grouped(n: u64) -> String {
 }
 
 /// Millions with up to three decimals, in at most `width` characters.
+///
+/// Only zero shows as 0.
 pub(crate) fn mega(value: u64, width: usize) -> String {
     let millions = value as f64 / 1e6;
+    match value {
+        0 => return "0".to_owned(),
+        1..500 => return "<0.001".to_owned(),
+        _ => {}
+    }
     (0..=3)
         .rev()
         .map(|decimals| format!("{millions:.decimals$}"))
@@ -133,6 +140,16 @@ impl Unit {
     }
 }
 
+/// A span of time with one decimal, or without if it would exceed `width` characters.
+pub(crate) fn span(span: TimeDelta, width: usize) -> String {
+    let shown = format!("{span:.1}");
+    if columns(&shown) <= width {
+        shown
+    } else {
+        format!("{span:.0}")
+    }
+}
+
 /// A rate with four significant digits, at most three decimals, at most six characters.
 ///
 /// Only a rate of zero shows as 0.
@@ -177,6 +194,8 @@ pub(crate) fn four_digits(value: f64) -> String {
         9.9995..99.995 => 2,
         99.995..999.95 => 1,
         999.95..99_999.5 => 0,
+        // Six digits fit without a sign: a timeout of 200 ms in a table of microseconds.
+        99_999.5..999_999.5 if value > 0.0 => 0,
         // No path is this long: a clock stepped, and only the magnitude matters.
         _ => return magnitude(value),
     };
@@ -216,6 +235,26 @@ mod tests {
             ]
         );
         assert_eq!(percent(0, 0), None);
+    }
+
+    #[test]
+    fn a_long_span_fits_its_column() {
+        let shown = [1, 9_999, 10_000, 999_999]
+            .map(TimeDelta::from_seconds)
+            .map(|time| span(time, 8));
+        assert_eq!(shown, ["1.0 s", "9999.0 s", "10000 s", "999999 s"]);
+    }
+
+    #[test]
+    fn a_number_of_six_digits_shows_all_of_them() {
+        let shown = [99_999.4, 200_000.0, 999_999.4, 1e6, -200_000.0].map(four_digits);
+        assert_eq!(shown, ["99999", "200000", "999999", "1.0e6", "-2e5"]);
+    }
+
+    #[test]
+    fn only_zero_shows_as_zero_millions() {
+        let shown = [0, 1, 499, 500, 1_500_000].map(|value| mega(value, 8));
+        assert_eq!(shown, ["0", "<0.001", "<0.001", "0.001", "1.500"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tcpexp_measure::sender::{
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::cells::{NO_VALUE, Unit, count, number, percent};
+use crate::cells::{self, NO_VALUE, Unit, count, number, percent};
 use crate::control_text::{likely_control, named_control};
 use crate::distribution::Distribution;
 use crate::import_text::{row, title};
@@ -225,7 +225,7 @@ impl Over {
                 count(sender.acks, 9),
                 sender
                     .span()
-                    .map_or(NO_VALUE.to_owned(), |span| format!("{span:.1}")),
+                    .map_or(NO_VALUE.to_owned(), |span| cells::span(span, 8)),
                 p25,
                 median,
                 p75,

@@ -9,7 +9,7 @@ use tcpexp_measure::sender::SenderSample;
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::cells::{NO_VALUE, Unit, count, number, wrapped};
+use crate::cells::{self, NO_VALUE, Unit, count, number, wrapped};
 use crate::distribution::Distribution;
 use crate::labels::SenderLabel;
 use crate::text::{FLOW_TABLE_WIDTH, counted};
@@ -139,7 +139,7 @@ impl Sender {
             self.direction.name(),
             [
                 count(self.samples, 9),
-                span.map_or(NO_VALUE.to_owned(), |span| format!("{span:.1}")),
+                span.map_or(NO_VALUE.to_owned(), |span| cells::span(span, 8)),
                 min,
                 median,
                 max,

@@ -8,7 +8,7 @@ use tcpexp_logs::import::IntervalSample;
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::cells::{NO_VALUE, Unit, count, mega};
+use crate::cells::{self, NO_VALUE, Unit, count, mega};
 use crate::import_text::title;
 use crate::labels::SenderLabel;
 use crate::text::{FLOW_TABLE_WIDTH, counted};
@@ -130,7 +130,7 @@ impl Stream {
             &format!("  {}", self.direction),
             [
                 count(self.intervals, 9),
-                span.map_or(NO_VALUE.to_owned(), |span| format!("{span:.1}")),
+                span.map_or(NO_VALUE.to_owned(), |span| cells::span(span, 8)),
                 cell(self.bytes, 13),
                 rate(mean),
                 rate(self.slowest_bps),
