@@ -182,16 +182,14 @@ impl Recording {
 
     /// A file or object that is opened anew for each pass.
     pub(crate) fn reopened(path: PathBuf, options: &StoreOptions) -> Result<Self, Error> {
-        match as_url(&path) {
-            Some(url) => Self::open_object(url, options),
-            None => {
-                let metadata = std::fs::metadata(&path).ok();
-                Ok(Self {
-                    stored: metadata.as_ref().and_then(Stored::of),
-                    ..Self::new(path, Source::MappedEachPass)
-                })
-            }
+        if let Some(url) = as_url(&path) {
+            return Self::open_object(url, options);
         }
+        let metadata = std::fs::metadata(&path).ok();
+        Ok(Self {
+            stored: metadata.as_ref().and_then(Stored::of),
+            ..Self::new(path, Source::MappedEachPass)
+        })
     }
 
     /// A capture of several parts in order of time.

@@ -85,7 +85,7 @@ impl Source {
     pub(super) fn read_files<T>(
         &self,
         (name, stored): (&Path, Option<Stored>),
-        stores: &StoreOptions,
+        options: &StoreOptions,
         read: impl Fn(Contents, Option<u64>) -> io::Result<T>,
     ) -> Result<Vec<T>, Error> {
         let read = |path: &Path, opened: io::Result<Contents>, stored: Option<Stored>| {
@@ -112,7 +112,7 @@ impl Source {
             Self::Parts(_, set) => {
                 let files = set.files.iter();
                 let files = files.map(|file| {
-                    let opened = Contents::open(&file.path, stores);
+                    let opened = Contents::open(&file.path, options);
                     read(&file.path, opened, file.stored)
                 });
                 return files.collect();

@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn all_passes_over_a_file_that_grows_read_what_it_had_at_first() {
+        type Opened = fn(&Path) -> Recording;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cap");
-        type Opened = fn(&Path) -> Recording;
         let ways: [Opened; 4] = [
             |path| Recording::open(path).unwrap(),
             |path| Recording::open(path).unwrap().streamed(),
