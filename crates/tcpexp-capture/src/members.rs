@@ -10,13 +10,15 @@ use lz4_flex::frame::FrameDecoder;
 use thiserror::Error;
 use zstd::stream::raw::{self, Operation};
 
+use tcpexp_units::counted;
+
 use crate::Compression;
 use crate::compression::{MAGIC_BYTES, SKIPPABLE_HEAD_BYTES, is_skippable, skippable_bytes};
 
 /// Bytes after the last member or frame, which was sound. Zeros are padding, for example of a tape, and
 /// are no error.
 #[derive(Debug, Error)]
-#[error("is followed by {bytes} bytes that are not {compression}")]
+#[error("is followed by {} that {} not {compression}", counted(*bytes, "byte"), if *bytes == 1 { "is" } else { "are" })]
 pub(crate) struct Trailing {
     bytes: u64,
     compression: Compression,
@@ -331,7 +333,10 @@ mod tests {
                 assert_eq!(out, b"data");
                 let end = end.unwrap();
                 assert!(Trailing::of(&end).is_some());
-                let expected = format!("is followed by {} bytes that are not {name}", junk.len());
+                let expected = match junk.len() {
+                    1 => format!("is followed by 1 byte that is not {name}"),
+                    bytes => format!("is followed by {bytes} bytes that are not {name}"),
+                };
                 assert_eq!(end.to_string(), expected);
             }
         }

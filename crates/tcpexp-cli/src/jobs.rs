@@ -32,7 +32,8 @@ pub(crate) fn each_of<T: Sync, R: Send>(
     std::thread::scope(|scope| {
         for started in 0..jobs {
             let thread = || on_behalf_of(caller.clone(), work);
-            // If the system refuses to start a thread, the others do its work, or this one.
+            // If the system refuses a thread, those already started do all jobs; without any, this thread
+            // does them.
             if Builder::new().spawn_scoped(scope, thread).is_err() {
                 if started == 0 {
                     work();

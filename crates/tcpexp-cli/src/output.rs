@@ -66,7 +66,14 @@ impl Write for Target {
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Stdout(stdout) | Self::Terminal(stdout) => stdout.flush(),
+            Self::Stdout(stdout) => match stdout.flush() {
+                Err(error) if standard_output::is_closed(&error) && Unfinished::exists() => {
+                    *self = Self::Closed;
+                    Ok(())
+                }
+                flushed => flushed,
+            },
+            Self::Terminal(stdout) => stdout.flush(),
             Self::Device(file) => file.flush(),
             Self::File(file, _) => file.as_file_mut().flush(),
             Self::Caller(_) | Self::Object(_) | Self::Closed | Self::Nowhere => Ok(()),

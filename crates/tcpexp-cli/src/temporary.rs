@@ -130,7 +130,7 @@ pub(crate) fn forget(temporary: &Path) {
 
 /// Removes a temporary directory while other threads write to it.
 fn remove_dir(path: &Path) {
-    /// Longest time for which files are removed that other threads still create.
+    /// Longest time to keep removing files while other threads still create them.
     const PATIENCE: Duration = Duration::from_secs(1);
 
     let begun = Instant::now();

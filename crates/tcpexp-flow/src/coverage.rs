@@ -80,12 +80,19 @@ impl Coverage {
         }
     }
 
-    /// Adds an acknowledgment number from the other end, and its segment.
+    /// Processes a segment of the other end: a SYN advertises a window although it acknowledges nothing.
     #[inline]
-    pub fn acknowledge(&mut self, ack: StreamOffset, segment: &Segment) {
+    pub fn acknowledge(&mut self, segment: &Segment) {
         self.acceptance.advertise(segment);
-        self.beginning.acknowledge(ack, segment, &self.copies);
-        self.una = self.una.max(Some(ack));
+        if let Some(ack) = segment.ack {
+            self.beginning.acknowledge(ack, segment, &self.copies);
+            self.una = self.una.max(Some(ack));
+        }
+    }
+
+    /// True if the segment, the latest of this direction, is outside the receive window, as far as known.
+    pub fn is_outside(&self, segment: &Segment) -> bool {
+        self.acceptance.has_aside(segment) || self.beginning.is_after(segment.start)
     }
 
     /// The bytes that the capture missed.
@@ -229,8 +236,8 @@ mod tests {
             if segment.seen.direction == direction {
                 coverage.send(&segment);
                 classifier.segment(&segment, PathTimes::default);
-            } else if let Some(ack) = segment.ack {
-                coverage.acknowledge(ack, &segment);
+            } else {
+                coverage.acknowledge(&segment);
                 classifier.acknowledge(&segment);
             }
         }

@@ -152,11 +152,7 @@ impl CeFeedback {
             EcnMode::Classic => self.classic(segment.flags.ece(), ack, packets),
             EcnMode::Accurate => {
                 let new = self.newly_received(before, ack, &reported);
-                if ack == before
-                    && ticks == 0
-                    && new == 0
-                    && self.is_passed_over(segment, &reported)
-                {
+                if ack == before && ticks == 0 && new == 0 && self.passes_over(segment, &reported) {
                     return 0;
                 }
                 self.accurate(segment, before, new)

@@ -18,7 +18,7 @@ const MAX_SWAP: tcpexp_units::TimeDelta = MAX_ANSWER_DELAY;
 /// The ACKs that one sender's data shows, beyond the captured ACKs.
 ///
 /// Data proves a missed ACK if it echoes a later timestamp than the capture has of the other end (RFC
-/// 7323, section 4.3), or if it lies beyond each window that the capture has.
+/// 7323, section 4.3), or if it ends above the right edge of every captured window.
 #[derive(Debug, Default)]
 pub(crate) struct AckWatch {
     /// First and latest timestamp of the other end.

@@ -44,7 +44,7 @@ impl Bounds {
         self.value().is_some()
     }
 
-    /// Bounds of `of` this number, for a function that never falls.
+    /// Applies a non-decreasing function to both bounds.
     pub(crate) fn map(self, of: impl Fn(f64) -> f64) -> Self {
         Self {
             least: of(self.least),

@@ -30,6 +30,8 @@ pub struct Estimate {
     pub median: f64,
     /// The smallest possible median: below `median` only if the median is not known.
     pub least: f64,
+    /// The largest possible median.
+    pub most: f64,
     /// Lower and upper end of the interval; `None` for fewer than two runs.
     ///
     /// Too narrow for few runs: with five, a nominal 95 % interval contains the true median of a
@@ -87,6 +89,7 @@ impl Bootstrap {
             runs: runs.len(),
             median: median.value().unwrap_or(f64::INFINITY),
             least: median.least,
+            most: median.most,
             interval,
         })
     }

@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn a_number_of_six_digits_shows_all_of_them() {
         let shown = [99_999.4, 200_000.0, 999_999.4, 1e6, -200_000.0].map(four_digits);
-        assert_eq!(shown, ["99999", "200000", "999999", "1.0e6", "-2e5"]);
+        assert_eq!(shown, ["99999", "200000", "999999", "1.0e6", "-2.0e5"]);
     }
 
     #[test]

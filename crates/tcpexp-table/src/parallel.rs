@@ -33,7 +33,7 @@ pub(crate) fn each_column<T: Send, U: Send>(
     thread::scope(|scope| {
         for _ in 1..threads {
             let started = thread::Builder::new().spawn_scoped(scope, share);
-            // This thread does what others do not.
+            // The threads already started and this one share all columns.
             if started.is_err() {
                 break;
             }

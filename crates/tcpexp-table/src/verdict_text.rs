@@ -237,14 +237,14 @@ fn unresolved(seen: &Evidence) -> Option<String> {
 
 /// What the capture missed.
 fn missed(seen: &Evidence) -> Vec<String> {
-    let bytes = |bytes: u64| (bytes > 0).then(|| count(bytes, usize::MAX));
-    let missed = bytes(seen.missed_bytes)
+    let shown = |value: u64| (value > 0).then(|| count(value, usize::MAX));
+    let missed = shown(seen.missed_bytes)
         .map(|bytes| format!("the capture missed at least {bytes} bytes that were acknowledged"));
-    let possibly = bytes(seen.possibly_missed_bytes).map(|bytes| {
+    let possibly = shown(seen.possibly_missed_bytes).map(|bytes| {
         format!("the capture missed {bytes} bytes that were acknowledged, unless they were sent before it began")
     });
-    let acks = bytes(seen.acks_after_missed).map(|acks| {
-        format!("the capture missed ACKs, so the state before {acks} of those captured is unknown")
+    let acks = shown(seen.acks_after_missed).map(|acks| {
+        format!("the capture missed ACKs before {acks} of the captured ACKs, so the cause of the time before these is unknown")
     });
     missed.into_iter().chain(possibly).chain(acks).collect()
 }

@@ -118,11 +118,11 @@ pub fn missed_warning(
     ))
 }
 
-/// The warning of ACKs that a capture missed between others, in `ack_gaps` places; `None` if there are none.
+/// The warning that a capture missed ACKs in `ack_gaps` places; `None` if there are none.
 pub fn missed_acks_warning(name: impl std::fmt::Display, ack_gaps: u64) -> Option<String> {
     (ack_gaps > 0).then(|| {
         format!(
-            "{name}: the capture missed ACKs in at least {}, as the data sent in answer shows: times and windows next to them are not certain",
+            "{name}: the capture missed ACKs in at least {}, as later data shows: round-trip times and windows there are unknown",
             counted(ack_gaps, "place")
         )
     })
@@ -185,7 +185,7 @@ pub fn cut_options_warning(name: impl std::fmt::Display, cut_packets: u64) -> Op
 /// The warning of a clock that was set back; `None` if it was not.
 pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>) -> Option<String> {
     let SetBack { record, by } = set_back?;
-    let by_s = by.as_nanos() as f64 / 1e9;
+    let by_s = by.as_seconds_f64();
     Some(format!(
         "{name}: the clock of the capture was set back by {by_s:.3} s at record {record}: times, rates and round-trip times across this place are wrong by this amount"
     ))

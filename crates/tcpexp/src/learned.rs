@@ -34,8 +34,8 @@ pub struct PairSurvey {
     pub(crate) kind: String,
     pub(crate) version: u32,
     pub(crate) tcpexp_version: String,
-    /// SHA-256 of the file with [zeros](no_checksum) in this place. A changed digit of a delay or of the
-    /// clocks is a valid survey otherwise.
+    /// SHA-256 of the file with [zeros](no_checksum) in this place. Without it, tcpexp would accept a survey
+    /// with a changed digit.
     pub(crate) sha256: String,
     /// Source first.
     pub(crate) captures: [Surveyed; 2],
@@ -237,12 +237,16 @@ impl TranslatedFlow {
 }
 
 impl Fingerprint {
-    pub(crate) fn of(mut file: impl Read + Seek) -> io::Result<Self> {
-        let bytes = file.seek(SeekFrom::End(0))?;
+    /// The identity of a file, or of its first `stored` bytes.
+    pub(crate) fn of(mut file: impl Read + Seek, stored: Option<u64>) -> io::Result<Self> {
+        let bytes = match stored {
+            Some(bytes) => bytes,
+            None => file.seek(SeekFrom::End(0))?,
+        };
         file.rewind()?;
         let mut samples = Vec::new();
         if bytes <= SAMPLES * SAMPLE_BYTES {
-            file.read_to_end(&mut samples)?;
+            (&mut file).take(bytes).read_to_end(&mut samples)?;
         } else {
             for sample in 0..SAMPLES {
                 let from = (bytes - SAMPLE_BYTES) / (SAMPLES - 1) * sample;

@@ -5,7 +5,6 @@
 //! lock when the process ends, so a later run recognises a leftover as a partial name without a
 //! lock.
 
-use std::error::Error;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -39,17 +38,15 @@ pub fn locked<T>(
 }
 
 /// The error of the operating system alone: without the path that `tempfile` adds to it, which is a
-/// temporary one.
+/// temporary one. `tempfile` gives the error as text only.
 pub fn without_path(error: &io::Error) -> io::Error {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(one) = cause {
-        let one_io: Option<&io::Error> = one.downcast_ref();
-        if let Some(number) = one_io.and_then(io::Error::raw_os_error) {
-            return io::Error::from_raw_os_error(number);
-        }
-        cause = one.source();
+    if let Some(number) = error.raw_os_error() {
+        return io::Error::from_raw_os_error(number);
     }
-    error.kind().into()
+    match error.to_string().split_once(" at path \"") {
+        Some((cause, _)) => io::Error::new(error.kind(), cause),
+        None => error.kind().into(),
+    }
 }
 
 /// The path to which a result for `path` is renamed: for a symbolic link its target, even if nothing is

@@ -121,5 +121,5 @@ fn options_of(
 
 /// The identities of the files of a capture.
 fn fingerprints(recording: &Recording) -> Result<Vec<Fingerprint>, Error> {
-    recording.read_files(|file, _| Fingerprint::of(file))
+    recording.read_files(Fingerprint::of)
 }

@@ -4,14 +4,16 @@ use std::error::Error as _;
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
-/// Environment variable with the number of threads, if there shall not be one per processor.
+/// Environment variable that sets the number of threads. Without it, there is one per processor.
 const NUMBER: &str = "RAYON_NUM_THREADS";
 
-/// Starts the threads that all measurements of this process share. Call it once, before the first.
+/// Starts the threads that all measurements of this process share, at the first call. Later calls do
+/// nothing.
 ///
 /// If the system refuses to start one thread per processor, measurements run on one thread. The results do
 /// not depend on the number. Without this call, the first measurement starts the threads, and panics if
@@ -21,6 +23,12 @@ const NUMBER: &str = "RAYON_NUM_THREADS";
 ///
 /// The system allows no further thread.
 pub fn start_threads() -> io::Result<()> {
+    static HAS_STARTED: Mutex<bool> = Mutex::new(false);
+
+    let mut has_started = HAS_STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if *has_started {
+        return Ok(());
+    }
     let stated = std::env::var(NUMBER).ok();
     let stated = stated.and_then(|text| text.parse::<NonZeroUsize>().ok());
     let wanted = stated.or_else(|| thread::available_parallelism().ok());
@@ -47,7 +55,10 @@ pub fn start_threads() -> io::Result<()> {
     match built.build_global() {
         // Without a cause: the process has called a measurement before.
         Err(error) if error.source().is_some() => Err(io::Error::other(error)),
-        Ok(()) | Err(_) => Ok(()),
+        Ok(()) | Err(_) => {
+            *has_started = true;
+            Ok(())
+        }
     }
 }
 

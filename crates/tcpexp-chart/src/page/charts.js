@@ -91,8 +91,8 @@ function withGaps(lines) {
   });
 }
 
-// Values of each run that is narrower than a dot, a dot apart: uPlot hides what is between two gaps at one
-// pixel.
+// Values to mark with a dot. A run narrower than the radius of a dot gets dots that are at least one radius
+// apart in height: uPlot draws no line for a run between two gaps that falls on one pixel.
 function shortRuns(chart, number) {
   const [times, values] = [chart.data[0], chart.data[number]];
   const runs = [[]];

@@ -22,11 +22,11 @@ pub(super) struct SinceOption {
 }
 
 impl CeFeedback {
-    /// True if an ACK that reports no new data says nothing: it was overtaken, and its counter is older than the
-    /// latest, or nothing shows which of the two is older.
+    /// True if an ACK that reports no new data is to be left out: its counter is older than the latest, or nothing
+    /// shows which of the two is older.
     ///
-    /// Later ACKs have the counts of an ACK that is left out.
-    pub(super) fn is_passed_over(&mut self, segment: &Segment, reported: &Reported) -> bool {
+    /// The counter of a later ACK includes what a left-out ACK reports.
+    pub(super) fn passes_over(&mut self, segment: &Segment, reported: &Reported) -> bool {
         let (Echo::First(before) | Echo::Count(before)) = self.state else {
             return false;
         };
@@ -39,7 +39,7 @@ impl CeFeedback {
         }
         let least = increase(before, ace(segment.flags));
         // An increase by more packets than can have arrived is a decrease (RFC 9768, section 3.2.2.5), or a
-        // receiver without SACK has data behind a gap. None may be eight.
+        // receiver without SACK has data above a gap. An unchanged counter may also have wrapped.
         if least == 0 || least > self.repeats.most() {
             return true;
         }

@@ -21,7 +21,8 @@ impl Header {
     }
 
     /// True if the line is a header: it names one of the `known` columns. No row contains such a name,
-    /// since values are numbers and addresses. A comment may, unless it consists of names only.
+    /// since values are numbers and addresses. A comment may contain one, so a line that begins with `#` is
+    /// a header only if it consists of names.
     pub(super) fn is_one(line: &str, known: &[&str]) -> bool {
         // Most rows are numbers only, so most end here.
         let has_letters = line.bytes().any(|byte| byte.is_ascii_alphabetic());
@@ -75,7 +76,7 @@ const MIN_NAMES: usize = 3;
 const PREFIX: &str = "tcpi_";
 
 /// The name of a column, without quotes and the prefix of `struct tcp_info`.
-fn name(text: &str) -> &str {
+pub(super) fn name(text: &str) -> &str {
     let text = text.trim().trim_matches('"').trim();
     match text.split_at_checked(PREFIX.len()) {
         Some((prefix, name)) if prefix.eq_ignore_ascii_case(PREFIX) => name,

@@ -13,7 +13,7 @@ use tcpexp_wire::SeqNum;
 use super::error::{LineUse, Unusable};
 use super::fields::Field;
 use super::flows::Flows;
-use super::header::Header;
+use super::header::{Header, name};
 use super::rows::Batch;
 use super::state::blank;
 
@@ -54,7 +54,7 @@ impl Web10g {
     ) -> Result<LineUse, Unusable> {
         let is_header = Header::is_one(text, &NAMES);
         let text = text.trim_start_matches('#');
-        let row: Vec<&str> = text.split(',').map(str::trim).collect();
+        let row: Vec<&str> = text.split(',').map(name).collect();
         let is_timed = row[0].eq_ignore_ascii_case("timestamp");
         if is_timed || is_header {
             self.header = Some(row.into_iter().map(str::to_owned).collect());

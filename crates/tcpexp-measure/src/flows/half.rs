@@ -81,12 +81,6 @@ impl Half {
     pub(super) fn sends(&mut self, segment: &Segment, path: impl FnOnce() -> PathTimes) {
         let seen = &segment.seen;
         self.count(seen);
-        if let Some(feedback) = self.feedback_mut() {
-            feedback.send(segment);
-            if segment.flags.cwr() {
-                feedback.on_cwr(segment.start);
-            }
-        }
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
             self.rare().zero_windows += 1;
         }
@@ -99,6 +93,14 @@ impl Half {
         let (class, fresh_bytes) = self
             .classifier
             .segment(segment, || with_timer(timer, path()));
+        if !self.is_outside(segment)
+            && let Some(feedback) = self.feedback_mut()
+        {
+            feedback.send(segment);
+            if segment.flags.cwr() {
+                feedback.on_cwr(segment.start);
+            }
+        }
         if fresh_bytes != seen.payload_bytes {
             // The fresh bytes of an earlier segment counted as repeated until now.
             let rare = self.rare();

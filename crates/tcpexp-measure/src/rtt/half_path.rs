@@ -49,7 +49,9 @@ impl HalfPath {
         if segment.is_numbered() {
             self.in_flight.send(segment, is_other_end_captured);
             self.coverage.send(segment);
-            self.acks.send(segment);
+            if !self.coverage.is_outside(segment) {
+                self.acks.send(segment);
+            }
         }
         if let Some((value, _)) = segment.timestamps {
             self.tsvals.send(value, segment, is_other_end_captured);
@@ -74,7 +76,7 @@ impl HalfPath {
         // Compare before `acknowledge` moves the floor to `ack`.
         let is_duplicate = self.in_flight.is_duplicate(ack);
         let acked = self.in_flight.acknowledge(ack);
-        self.coverage.acknowledge(ack, segment);
+        self.coverage.acknowledge(segment);
         let sacked = self.sack(segment);
         self.ambiguous_acks += u64::from(acked.is_ambiguous);
         let class = match (acked.is_new, sacked.is_new) {

@@ -123,7 +123,8 @@ pub struct SingleRttDirection {
     pub spin_bit: Option<RttSummary>,
     /// The round-trip time of a QUIC handshake.
     pub quic_handshake: Option<RttSummary>,
-    /// Number of ACKs without a sample because they acknowledge retransmitted data.
+    /// Number of ACKs without a sample because they acknowledge data that was retransmitted, or whose first ACK
+    /// the capture may have missed.
     pub ambiguous_acks: u64,
     /// Bytes that were acknowledged and that the capture missed.
     pub missed: MissedData,

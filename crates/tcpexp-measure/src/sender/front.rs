@@ -124,7 +124,9 @@ impl<'a> Front<'a> {
             ..PathTimes::default()
         };
         let (class, _) = self.classifier.segment(segment, path);
-        if let Some(feedback) = &mut self.feedback {
+        if let Some(feedback) = &mut self.feedback
+            && !self.classifier.is_outside(segment)
+        {
             feedback.send(segment);
         }
         if segment.flags.syn() {

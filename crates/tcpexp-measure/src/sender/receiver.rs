@@ -49,6 +49,8 @@ pub(super) struct Replay<'a> {
     ticks: Ticks,
     /// Data of the receiver that the sender has acknowledged.
     answered: Option<StreamOffset>,
+    /// True if the last ACK dropped followed ACKs that the capture missed, until the next ACK departs.
+    follows_missed: bool,
     /// Retransmissions of this data.
     receiver_again: Option<&'a Retransmissions>,
 }
@@ -104,6 +106,7 @@ impl<'a> Replay<'a> {
             arrived: None,
             ticks: Ticks::started(side.tick, first_tick),
             answered: None,
+            follows_missed: false,
             receiver_again: receiver.map(|side| &side.retransmissions),
         }
     }
@@ -120,14 +123,14 @@ impl<'a> Replay<'a> {
     }
 
     /// Records an ACK that leaves the receiver, in a segment that ends at `end`.
-    pub(super) fn depart(&mut self, stamp: u32, acked: Acked, end: StreamOffset) {
+    pub(super) fn depart(&mut self, stamp: u32, mut acked: Acked, end: StreamOffset) {
         let (again, has_data) = (self.receiver_again, !acked.is_bare);
         let is_sent_again =
             has_data && again.is_some_and(|again| again.covers(acked.seq, end, acked.packet + 1));
         if self.departed.len() == MAX_DEPARTED {
-            // A later ACK covers the same data.
-            self.departed.pop_front();
+            self.drop_oldest();
         }
+        acked.gap.before |= std::mem::take(&mut self.follows_missed);
         self.departed.push_back(Departed {
             stamp,
             acked,
@@ -200,11 +203,18 @@ impl<'a> Replay<'a> {
                 let ack = departed.acked.ack;
                 engine.leave_untimed(ack.moved(-1)..ack);
             }
-            let follows_missed = departed.acked.gap.before;
-            self.departed.pop_front();
-            if let Some(next) = self.departed.front_mut() {
-                next.acked.gap.before |= follows_missed;
-            }
+            self.drop_oldest();
+        }
+    }
+
+    /// Drops the oldest ACK: a later one covers the same data, and follows the same missed ACKs.
+    fn drop_oldest(&mut self) {
+        let Some(dropped) = self.departed.pop_front() else {
+            return;
+        };
+        match self.departed.front_mut() {
+            Some(next) => next.acked.gap.before |= dropped.acked.gap.before,
+            None => self.follows_missed |= dropped.acked.gap.before,
         }
     }
 

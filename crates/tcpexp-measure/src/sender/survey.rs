@@ -264,7 +264,10 @@ impl SideSurvey {
         if !segment.is_numbered() {
             return;
         }
-        self.ack_gaps.send(segment);
+        // The receiver drops a segment outside its window, so the segment proves no missed ACK.
+        if !self.classifier.is_outside(segment) {
+            self.ack_gaps.send(segment);
+        }
         let (start, end) = (segment.payload_start(), segment.end());
         let bytes = segment.seen.payload_bytes;
         if bytes > 0 {

@@ -64,7 +64,7 @@ pub struct Volume {
     pub wire_bytes: u64,
     /// Bytes of IP packets, headers included.
     pub ip_bytes: u64,
-    /// Bytes of payload captured for the first time.
+    /// Bytes of payload captured for the first time, without those outside the receive window.
     pub goodput_bytes: u64,
     /// Number of packets with the ECN codepoint CE (RFC 3168, section 5).
     pub ce_packets: u64,

@@ -279,9 +279,7 @@ impl FlowBins {
             // The payload of a reset is not part of the stream (RFC 9293, section 3.5.3).
             FlowPacket::Tcp(segment) if segment.flags.rst() => 0,
             FlowPacket::Tcp(segment) => {
-                if let Some(ack) = segment.ack {
-                    self.coverage[seen.direction.opposite().index()].acknowledge(ack, segment);
-                }
+                self.coverage[seen.direction.opposite().index()].acknowledge(segment);
                 self.coverage[seen.direction.index()].send(segment)
             }
         };

@@ -107,8 +107,8 @@ pub struct Evidence {
     pub missed_bytes: u64,
     /// Further such bytes that may have been sent before the capture of the flow began.
     pub possibly_missed_bytes: u64,
-    /// Number of ACKs before which the capture missed other ACKs of the sender's data. The time around
-    /// them is [`LimitCause::NotCertain`].
+    /// Number of captured ACKs before which the sender's state is unknown, because the capture missed other
+    /// ACKs. The time before them is [`LimitCause::NotCertain`].
     pub acks_after_missed: u64,
     /// Position of the capture relative to the sender's data; `None` if unknown. Only a capture at the
     /// sender proves every cause.
@@ -211,7 +211,7 @@ fn judge(mut limits: Limits) -> Verdict {
         lost: limits.lost,
         missed_bytes: limits.missed().bytes(),
         possibly_missed_bytes: limits.missed().possible_bytes(),
-        acks_after_missed: limits.ack_gaps,
+        acks_after_missed: limits.acks_after_missed,
         position: limits.position,
         unresolved_by_tick,
         lacks_order: limits.lacks_order,

@@ -52,8 +52,8 @@ pub struct Limits {
     pub(super) lost: Option<LostPackets>,
     /// True if the capture does not show in which order data left the sender and ACKs reached it.
     pub(super) lacks_order: bool,
-    /// Number of ACKs whose time is not certain because the capture missed ACKs before them.
-    pub(super) ack_gaps: u64,
+    /// Number of captured ACKs before which the sender's state is unknown, because the capture missed other ACKs.
+    pub(super) acks_after_missed: u64,
     pub(super) base_rtt: Option<TimeDelta>,
     /// Position of the capture relative to the sender's data; `None` if unknown.
     pub(super) position: Option<Position>,
@@ -95,7 +95,7 @@ impl Limits {
             retransmitted: 0,
             lost: None,
             lacks_order: false,
-            ack_gaps: 0,
+            acks_after_missed: 0,
             base_rtt: None,
             position: None,
         }
@@ -145,7 +145,7 @@ impl Limits {
 
     fn sample(&mut self, sample: &SenderSample) {
         let follows_missed_acks = sample.follows_missed_acks();
-        self.ack_gaps += u64::from(follows_missed_acks);
+        self.acks_after_missed += u64::from(follows_missed_acks);
         self.lacks_order |= sample.cwnd_source == CwndSource::NotSeen && !follows_missed_acks;
         let srtt = sample.srtt.unwrap_or(TimeDelta::ZERO);
         if srtt > TimeDelta::ZERO {
@@ -327,12 +327,10 @@ impl Limits {
 
 /// True if the receiver's window had no room for a full segment before an ACK.
 fn is_closed(sample: &SenderSample) -> bool {
-    let smss = sample.smss_bytes.map(i64::from);
-    smss.is_some_and(|smss| {
-        sample
-            .usable_window_bytes
-            .is_some_and(|usable| usable < smss)
-    })
+    let least = sample.smss_bytes.map_or(1, i64::from);
+    sample
+        .usable_window_bytes
+        .is_some_and(|usable| usable < least)
 }
 
 /// The limit of a sender before an ACK.

@@ -110,7 +110,7 @@ impl Expectation {
     /// Compares the median of a cell with a bound; unknown if the median is not known and its possible
     /// values differ in their verdict.
     pub fn verdict_of(&self, estimate: Option<&Estimate>, bound: Option<f64>) -> Verdict {
-        let ends = estimate.map(|estimate| [estimate.least, estimate.median]);
+        let ends = estimate.map(|estimate| [estimate.least, estimate.most]);
         let of = |end: usize| self.verdict(ends.map(|ends| ends[end]), bound);
         if of(0) == of(1) {
             of(0)
@@ -275,17 +275,19 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_on_a_median_without_upper_bound_needs_a_lower_bound_that_decides() {
+    fn a_verdict_on_a_median_within_bounds_needs_bounds_that_decide() {
         let expectation: Expectation = "completion_median_s < 5".parse().unwrap();
-        let at_least = |least| Estimate {
+        let between = |least, most| Estimate {
             runs: 1,
             median: f64::INFINITY,
             least,
+            most,
             interval: None,
         };
-        let verdict = |least| expectation.verdict_of(Some(&at_least(least)), Some(5.0));
-        assert_eq!(verdict(4.0), Verdict::Unknown);
-        assert_eq!(verdict(6.0), Verdict::NotMet);
+        let verdict = |least, most| expectation.verdict_of(Some(&between(least, most)), Some(5.0));
+        assert_eq!(verdict(4.0, f64::INFINITY), Verdict::Unknown);
+        assert_eq!(verdict(6.0, f64::INFINITY), Verdict::NotMet);
+        assert_eq!(verdict(3.0, 4.0), Verdict::Met);
         assert_eq!(expectation.verdict_of(None, Some(5.0)), Verdict::Unknown);
     }
 
@@ -297,6 +299,7 @@ mod tests {
                 runs: 5,
                 median: 0.95,
                 least: 0.95,
+                most: 0.95,
                 interval,
             };
             expectation.is_certain(&estimate, expectation.bound(None))

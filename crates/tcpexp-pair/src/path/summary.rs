@@ -11,8 +11,8 @@ use super::packet::PathPacket;
 use super::reordering::Order;
 use crate::spp::{DirectionCounts, FlowSummary, PathDirection};
 
-/// The packets beside possible clock steps are few if they are at most one in this many: they then move a
-/// quantile by no more than one percent of the packets.
+/// Packets beside possible clock steps are few if they are at most one in this many. Without them, the rank of
+/// a quantile moves by at most 1 %.
 const FEW_BESIDE_STEPS: u64 = 100;
 
 /// Quantiles of a delay.

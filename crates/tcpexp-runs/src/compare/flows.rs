@@ -150,7 +150,12 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>, until: Timestamp) 
         link: usize::from(table.column("way").is(row, "back")),
         first,
         last: first + duration,
-        completion: completion(table, row, direction, until - (first + duration)),
+        completion: completion(
+            table,
+            row,
+            direction,
+            [duration, until - (first + duration)],
+        ),
         unique_bytes: table.column("unique_bytes").count(row)?,
         segment: mss
             .get(&flow)
@@ -162,11 +167,14 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>, until: Timestamp) 
     })
 }
 
-/// Time from a connection's first to its last packet, after which the capture shows `rest` at least.
-fn completion(table: &Columns, row: usize, data: Direction, rest: TimeDelta) -> Completion {
-    let Some(duration) = table.column("duration_ns").span(row) else {
-        return Completion::AtLeast(TimeDelta::ZERO);
-    };
+/// Time of a transfer, from a connection's `duration` between its first and its last packet; after the last, the
+/// capture goes on for `rest` at least.
+fn completion(
+    table: &Columns,
+    row: usize,
+    data: Direction,
+    [duration, rest]: [TimeDelta; 2],
+) -> Completion {
     let ends = match table.column("ending").text(row) {
         // Data may follow a FIN of the end that receives it.
         Some("half_closed_by_initiator") => data == Direction::Forward,
@@ -178,7 +186,8 @@ fn completion(table: &Columns, row: usize, data: Direction, rest: TimeDelta) -> 
         // A reset ends a connection too: iperf3 resets connections after a complete transfer.
         _ => true,
     };
-    let has_start = !table.column("initiator_known").is(row, "first_packet");
+    let known = table.column("initiator_known").text(row);
+    let has_start = !matches!(known, Some("first_packet" | "syn_ack"));
     if ends && has_start {
         Completion::Took(duration)
     } else {

@@ -83,7 +83,7 @@ impl Comparison {
                 baseline,
                 runs: [
                     runs.count() as u64,
-                    // A complete run without a dataset counts as invalid.
+                    // A complete run whose dataset is missing or damaged counts as invalid.
                     cell.faults.len() as u64 - failed,
                     failed,
                 ],
@@ -98,7 +98,7 @@ impl Comparison {
 /// `0003 invalid (no queue); 0007 failed (no answer)`
 fn left_out(faults: &[Fault]) -> Option<String> {
     let fault = |fault: &Fault| {
-        // A complete run may still have no dataset.
+        // The dataset of a complete run may be missing or damaged.
         let status = match fault.status {
             Status::Failed => "failed",
             Status::Complete | Status::Invalid => "invalid",

@@ -21,7 +21,7 @@ pub fn compare_columns(parameters: &RunColumns) -> Columns<CompareRow> {
     let columns = of_cell(columns, parameters, |row| &row.cell)
         .maybe_text("class", CLASS, |row| Some(row.class.as_ref()?.class.as_deref().unwrap_or(ALL_CLASSES).to_owned()))
         .count("runs", "Valid runs of the cell; each number is a median over the valid runs that have it.", |row| row.cell.runs[0])
-        .count("invalid_runs", "Runs whose path or capture differed from the plan, or without a dataset; excluded from all numbers.", |row| row.cell.runs[1])
+        .count("invalid_runs", "Runs whose path or capture differed from the plan, or whose dataset is missing or damaged; excluded from all numbers.", |row| row.cell.runs[1])
         .count("failed_runs", "Runs that ended early; excluded from all numbers.", |row| row.cell.runs[2])
         .maybe_text("left_out", "Excluded runs of the cell with the reasons. Null if none is excluded.", |row| row.cell.left_out.clone())
         .maybe_text("baseline", "Baseline cell of friendliness and harm. Null without a baseline.", |row| row.cell.baseline.clone())

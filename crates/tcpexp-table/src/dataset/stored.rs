@@ -39,7 +39,7 @@ pub enum TableMismatch {
     #[error("cannot read {MANIFEST_FILE_NAME}")]
     Manifest(#[source] io::Error),
     /// A table is missing.
-    #[error("{file} is missing, which the manifest lists")]
+    #[error("the manifest lists {file}, which is missing")]
     Missing {
         /// File name of the table.
         file: String,
@@ -82,7 +82,7 @@ pub enum TableMismatch {
 
 /// The tables of a dataset, each of which is checked when it is opened.
 ///
-/// A folder without a manifest, such as an imported run of Flent, has the tables that it has.
+/// In a folder without a manifest, such as an imported run of Flent, any table may be missing.
 #[derive(Clone, Debug, Default)]
 pub struct StoredTables {
     folder: PathBuf,
@@ -170,12 +170,12 @@ impl TableEntry {
         Ok((entry, out))
     }
 
-    /// Returns the file, at its start, if it is that of this entry: all of it is read.
+    /// Reads the whole file, compares it with this entry, and returns it at its start.
     pub fn checked(&self, mut file: File) -> Result<File, TableMismatch> {
         let unread = |source| self.unread(source);
         self.require_length(file.metadata().map_err(unread)?.len())?;
         let Some(crc32) = &self.crc32 else {
-            // A table of equal length but of another dataset differs in its rows at most times.
+            // A table of another dataset with the same length usually has another number of rows.
             return self.with_rows(file);
         };
         file.rewind().map_err(unread)?;

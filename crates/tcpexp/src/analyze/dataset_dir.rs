@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tcpexp_store::{Folder, StoreOptions, as_url};
+use tcpexp_store::{Folder, StoreOptions, as_url, shown_url};
 use tcpexp_table::dataset::DatasetTable;
 use tempfile::TempDir;
 
@@ -116,7 +116,10 @@ impl DatasetDir {
         let folder = parent(&place);
         match fs::metadata(folder) {
             Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(cannot(io::ErrorKind::NotADirectory.into())),
+            Ok(_) => {
+                let why = format!("{} is not a directory", shown_url(folder));
+                return Err(cannot(io::Error::new(io::ErrorKind::NotADirectory, why)));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(DatasetError::NoFolder {
                     path: path.to_owned(),
@@ -154,7 +157,11 @@ impl DatasetDir {
         let place = self.temporary.path().join(name);
         // The name may begin with a folder, which the first file in it makes. The temporary directory
         // itself is not made again: an interrupt may have removed it.
-        let folder = match place.parent().map_or(Ok(()), fs::create_dir) {
+        let folder = match place.parent() {
+            Some(folder) if folder != self.temporary.path() => fs::create_dir(folder),
+            _ => Ok(()),
+        };
+        let folder = match folder {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made,
         };

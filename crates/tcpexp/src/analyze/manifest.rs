@@ -106,7 +106,7 @@ pub struct CaptureInput {
     /// Further such bytes that may have been sent before the capture of their flow began.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub possibly_missed_bytes: u64,
-    /// Number of gaps between the ACKs of a flow, in each of which the capture missed an ACK, at least.
+    /// Number of places where the capture missed at least one ACK of a flow; a lower bound.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missed_ack_gaps: u64,
     /// Tick of the clock, if it is coarser than one microsecond; of a pair, see `clock`.

@@ -59,7 +59,7 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
 pub(super) fn of_grown_files(files: &[(PathBuf, u64)]) -> Vec<String> {
     let line = |(path, bytes): &(PathBuf, u64)| {
         format!(
-            "{} grew by {bytes} bytes while it was analysed: the dataset has the bytes before these",
+            "{} grew by {bytes} bytes while it was analysed: the dataset does not contain these bytes",
             path.display()
         )
     };

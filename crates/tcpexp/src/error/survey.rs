@@ -18,7 +18,7 @@ pub enum SurveyError {
     },
     /// The survey has changed since it was made.
     #[error(
-        "{} has changed since it was made: its checksum is wrong, make it again with `tcpexp survey`",
+        "{} has changed since it was made: make it again with `tcpexp survey`",
         shown_url(path)
     )]
     Damaged {

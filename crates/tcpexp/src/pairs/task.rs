@@ -151,7 +151,8 @@ impl PairTask {
             ..options.clone()
         };
         let fingerprint = |path: &PathBuf| {
-            let identity = Contents::open(path, &options.stores).and_then(Fingerprint::of);
+            let identity =
+                Contents::open(path, &options.stores).and_then(|file| Fingerprint::of(file, None));
             identity.map_err(|error| error.kind().to_string())
         };
         let selection = &options.selection;

@@ -175,7 +175,7 @@ fn run_on_page(
         let mut flows = match drawn_flows(&data, most_points) {
             // One damaged run does not hide the others.
             Err(Error::Dataset(error @ DatasetError::Damaged { .. })) if record.is_some() => {
-                "damaged".clone_into(&mut page.status);
+                "invalid".clone_into(&mut page.status);
                 page.reason = Some(chain(&error));
                 return Ok((page, None));
             }

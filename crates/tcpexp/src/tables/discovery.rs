@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tcpexp_runs::captured::{is_of_pairs, records_of_datasets};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
@@ -107,6 +108,7 @@ impl Tables {
             is_single,
             is_of_pairs: false,
             listed: None,
+            is_checked: OnceLock::new(),
             rows: None,
         });
         Ok(())

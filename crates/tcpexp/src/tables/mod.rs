@@ -21,6 +21,7 @@ pub use selection::Selection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tcpexp_table::dataset::{DatasetTable, TableEntry};
 use tcpexp_table::{Cell, Filter, FilterCheck, Frame, Series, TableFile};
@@ -64,6 +65,8 @@ struct Entry {
     is_of_pairs: bool,
     /// The entry in the manifest of its dataset.
     listed: Option<TableEntry>,
+    /// Set once the file was found to be that of the entry: several panels of a chart may read it.
+    is_checked: OnceLock<()>,
     /// The rows of a table that is in no file.
     rows: Option<Frame>,
 }
@@ -259,15 +262,21 @@ impl Entry {
             path: self.path.clone(),
             source,
         })?;
-        match &self.listed {
-            None => Ok(file),
-            Some(entry) => Ok(entry
-                .checked(file)
-                .map_err(|source| DatasetError::Damaged {
-                    path: self.path.parent().unwrap_or(&self.path).to_owned(),
-                    source,
-                })?),
-        }
+        let Some(entry) = self
+            .listed
+            .as_ref()
+            .filter(|_| self.is_checked.get().is_none())
+        else {
+            return Ok(file);
+        };
+        let file = entry
+            .checked(file)
+            .map_err(|source| DatasetError::Damaged {
+                path: self.path.parent().unwrap_or(&self.path).to_owned(),
+                source,
+            })?;
+        self.is_checked.get_or_init(|| ());
+        Ok(file)
     }
 
     /// Reads the columns of a query, without its filters.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use tcpexp_chart::SENDERS;
 use tcpexp_metrics::compare::Options;
@@ -68,6 +69,7 @@ impl Selection {
             is_single: false,
             is_of_pairs: false,
             listed: None,
+            is_checked: OnceLock::new(),
             rows: Some(frame.filtered(&keep)),
         };
         let tables = Tables {

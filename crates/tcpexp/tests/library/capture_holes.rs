@@ -46,7 +46,7 @@ fn missed(capture: &Recording) -> [MissedData; 4] {
         by_cwnd.unwrap()[0].missed,
         by_throughput.unwrap().capture.missed,
     ]
-    // `flows` and `throughput` rest on no round trip and look for no missed ACKs.
+    // `flows` and `throughput` measure no round-trip times, so they do not look for missed ACKs.
     .map(|missed| MissedData {
         ack_gaps: 0,
         ..missed

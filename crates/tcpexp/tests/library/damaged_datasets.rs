@@ -106,5 +106,5 @@ fn a_dataset_without_one_of_its_tables_is_neither_drawn_nor_hidden_in_a_report()
         "the dataset {} is damaged: loss.parquet is missing, which the manifest lists",
         runs[1].display()
     );
-    assert_eq!(of_run(1), ("damaged", 0, Some(reason)));
+    assert_eq!(of_run(1), ("invalid", 0, Some(reason)));
 }

@@ -120,7 +120,7 @@ fn an_overtaken_duplicate_ack_does_not_increase_the_counter() {
 }
 
 #[test]
-fn a_counter_that_the_path_clears_counts_nothing() {
+fn a_counter_that_the_path_clears_leaves_the_count_unknown() {
     assert_eq!(reported("SAEW", "S.W", &[". ack 1001", ". ack 2001"]), None);
 }
 

@@ -349,7 +349,7 @@ impl<'a> Engine<'a> {
         self.latest_rtt = progress.latest_rtt().filter(|_| is_timed && is_first);
         if is_timed && is_first {
             self.time(acked, &progress, &before);
-        } else if !is_timed && progress.delivered > 0 {
+        } else if progress.delivered > 0 {
             self.untimed.miss();
         }
         self.measure_delivery(acked);

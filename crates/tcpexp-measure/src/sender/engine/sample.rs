@@ -180,7 +180,7 @@ impl Engine<'_> {
 
     /// True if the receiver's window holds the sender back. A sender that sends several segments at once
     /// waits until the window has room for as many; in a recovery, it sends segment by segment.
-    fn is_held_by_receiver(&self, stream: &Stream) -> bool {
+    pub(super) fn is_held_by_receiver(&self, stream: &Stream) -> bool {
         let smss_bytes = self.subject.side.smss_bytes;
         if self.state.is_open() {
             stream.is_closed_for(self.exchange.awaited_bytes(smss_bytes))

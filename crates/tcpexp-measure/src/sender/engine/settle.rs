@@ -138,7 +138,7 @@ impl Engine<'_> {
             return;
         }
         let settling = *settling;
-        if !stream.is_closed(self.subject.side.smss_bytes) {
+        if !self.is_held_by_receiver(&stream) {
             self.settle(settling, at, rows);
             return;
         }

@@ -94,7 +94,7 @@ impl Engine<'_> {
         // During a recovery the window follows from what is sent, and after it the next
         // transmission shows the window.
         let is_open = matches!(self.state, State::Open | State::Regrowing(_));
-        let is_closed = stream.is_closed(self.subject.side.smss_bytes);
+        let is_closed = self.is_held_by_receiver(&stream);
         (is_open && self.window.is_filled && !is_closed).then(|| end.since(stream.nxt))
     }
 }

@@ -17,6 +17,11 @@ impl Scoreboard {
         self.leave(&joined);
         self.collapsed += 1;
         self.segments[head].end = joined.end;
+        // The ends stay in order: `range` searches them.
+        for between in self.segments.range_mut(head + 1..index) {
+            between.start = joined.end;
+            between.end = joined.end;
+        }
         let empty = &mut self.segments[index];
         empty.start = joined.end;
         empty.lost = false;

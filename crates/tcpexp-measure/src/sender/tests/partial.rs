@@ -434,9 +434,9 @@ fn acks_behind_a_gap_in_the_receivers_data_give_no_round_trip_time() {
             _ => None,
         })
         .collect();
-    let forty = tcpexp_units::TimeDelta::from_millis(41);
+    let most = tcpexp_units::TimeDelta::from_millis(41);
     assert!(
-        !srtts.is_empty() && srtts.iter().all(|srtt| *srtt < forty),
+        !srtts.is_empty() && srtts.iter().all(|srtt| *srtt < most),
         "{srtts:?}"
     );
 }

@@ -52,7 +52,7 @@ pub(super) struct AckContext {
     pub(super) outstanding: u32,
     pub(super) una: StreamOffset,
     pub(super) nxt: StreamOffset,
-    /// True if the receiver's window has no room for a segment.
+    /// True if the receiver's window has no room for what the sender sends at once: it holds the sender back.
     pub(super) is_closed: bool,
     pub(super) reply: Reply,
     /// True if the last data sent ends with a segment shorter than the SMSS: the application had no

@@ -96,9 +96,11 @@ impl Window {
     /// Slow start may regain three quarters of the current window (`tcp_current_ssthresh`).
     fn keep_threshold(&mut self) {
         let is_assumed = self.ssthresh == self.assumed_ssthresh;
+        let is_noticed = self.ssthresh == self.noticed_ssthresh;
         if let Some(ssthresh) = &mut self.ssthresh {
             *ssthresh = (*ssthresh).max(self.cwnd / 2 + self.cwnd / 4);
             self.assumed_ssthresh = is_assumed.then_some(*ssthresh);
+            self.noticed_ssthresh = is_noticed.then_some(*ssthresh);
         }
     }
 }

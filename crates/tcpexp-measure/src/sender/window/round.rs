@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use tcpexp_flow::StreamOffset;
 
-/// In slow start, the window grows by every segment that counts (RFC 5681, equation 2). A round trip
-/// that grows it by less than 3/10 of them is not in slow start: the slowest growth in slow start, that
-/// of its conservative phase, is 1/4 (RFC 9406, section 4.3), and growth after it is slower.
+/// In slow start, the window grows by every segment that counts (RFC 5681, equation 2). A round trip that
+/// grows it by less than 3/10 of them is in congestion avoidance, or in conservative slow start, which
+/// grows it by 1/4 (RFC 9406, section 4.3) and counts as the end. If slow start resumes, [`Growth::Fast`]
+/// withdraws the end.
 const MOST_AFTER_SLOW_START: (u32, u32) = (3, 10);
 /// After slow start, the window grows by at most half of these segments (RFC 9438, section 4.2, limits
 /// the target to 1.5 times the window).

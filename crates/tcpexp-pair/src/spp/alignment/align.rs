@@ -59,7 +59,7 @@ pub enum NothingInCommon {
     /// The captures are said to have the times of one clock, and most packets arrive before they leave.
     #[error(
         "the captures do not have the times of one clock: \
-         most packets from {from} to {to} arrive before they leave, {early} in the median",
+         most packets from {from} to {to} arrive before they leave, by {early} in the median",
         from = path_direction.upstream(),
         to = path_direction.opposite().upstream()
     )]
