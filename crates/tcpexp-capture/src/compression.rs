@@ -5,7 +5,9 @@ use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::members::{GzipMembers, Lz4Frames, ZstdFrames};
+pub(crate) mod members;
+
+use members::{GzipMembers, Lz4Frames, ZstdFrames};
 
 /// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use crate::Compression;
-use crate::members::Trailing;
+use crate::compression::members::Trailing;
 
 /// Damage after a sound file header: bytes that are not records.
 ///

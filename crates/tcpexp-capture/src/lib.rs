@@ -36,7 +36,6 @@ mod damage;
 mod error;
 mod format;
 mod map;
-mod members;
 mod outlier;
 mod part;
 mod pcap;

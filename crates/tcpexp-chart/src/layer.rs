@@ -6,9 +6,8 @@ use crate::Error;
 use crate::canvas::{Canvas, TEXT_HEIGHT};
 use crate::clip::At;
 use crate::clip::{Point, Window};
-use crate::lines::DOT;
 use crate::panel::{Frame, Panel};
-use crate::stroke::{Marker, Stroke};
+use crate::stroke::{DOT, Marker, Stroke};
 use crate::theme::Ink;
 
 /// Minimum width of a shade: a fifth of a millimetre.
@@ -22,7 +21,7 @@ const ALL: Window = Window {
 /// One element of a panel, in the units of its axes and clipped to the panel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Layer {
-    /// Points joined by a line; a dot if the line is shorter than a dot.
+    /// Points joined by a line; a dot if several points are nearer to one another than a dot.
     Line(Vec<Point>, Stroke),
     /// Separate straight lines.
     Segments(Vec<(Point, Point)>, Stroke),
@@ -98,7 +97,7 @@ fn draw_line(
     for part in fractions.split(|(x, y)| !(x.is_finite() && y.is_finite())) {
         if part.iter().all(|&point| ALL.contains(point)) {
             let path = path(panel, part);
-            if is_within_a_dot(&path) {
+            if part.len() > 1 && is_within_a_dot(&path) {
                 // Samples within less than a dot draw a line that is hardly visible, or none.
                 canvas.marker(path[0], Marker::Circle, stroke.ink, DOT)?;
             } else {
@@ -297,7 +296,8 @@ mod tests {
         assert_eq!(dots(&burst(0.1)), 1);
         // A step within a burst is a vertical line.
         assert_eq!(dots(&burst(10.0)), 0);
-        assert_eq!(dots(&[(5.0, 40.0)]), 1);
+        // A marker shows a point alone.
+        assert_eq!(dots(&[(5.0, 40.0)]), 0);
         // The end of a longer line that crosses a corner of the panel.
         assert_eq!(dots(&[(-1.0, 0.01), (0.01, -1.0)]), 0);
     }

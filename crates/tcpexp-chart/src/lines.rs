@@ -2,12 +2,10 @@
 
 use crate::clip::Point;
 use crate::layer::Layer;
-use crate::stroke::{Marker, Stroke};
+use crate::stroke::{DOT, Marker, Stroke};
 
 /// Maximum gap between joined samples, as a fraction of the time axis.
 const JOINED: f64 = 0.02;
-/// Radius of an isolated sample.
-pub(crate) const DOT: u32 = 4;
 /// Least number of samples whose line shows a course; shorter pieces look like dashes.
 const LEAST_PIECE: usize = 5;
 

@@ -3,6 +3,9 @@
 use crate::clip::At;
 use crate::theme::{Ink, Theme};
 
+/// Radius of an isolated sample.
+pub(crate) const DOT: u32 = 4;
+
 /// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stroke {

@@ -68,9 +68,9 @@ pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
         .clocks(clocks(args.one_clock));
     let passes = 2 + args.reading.extra_passes(2);
     let progress = Progress::watch(&[&src, &dst], passes, args.quiet);
-    let survey = survey(&src, &dst, &options)?;
+    let (survey, infos) = survey(&src, &dst, &options)?;
     drop(progress);
-    for (info, path) in survey.capture_infos().iter().zip([&args.src, &args.dst]) {
+    for (info, path) in infos.iter().zip([&args.src, &args.dst]) {
         warnings::of_capture(info, path);
     }
     survey

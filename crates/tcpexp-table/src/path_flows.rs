@@ -87,9 +87,9 @@ fn flow_columns<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builde
         "One-way delays, including the error of the clock offset",
         |row| of(row).path().one_way_delay,
     )
-    .maybe_span("one_way_delay_error_ns", "Maximum error of these one-way delays, in nanoseconds. If at most 1 % of the packets are next to a possible clock step, mainly at the ends of the captures, their errors are left out. Null if no packet has an error, and if the clocks' offset has no bound: all packets of the run went one way, or the fastest packets contradict each other.", |row| of(row).path().one_way_delay_error);
+    .maybe_span("one_way_delay_error_ns", "Maximum error of these one-way delays, in nanoseconds. If at most 5 % of the packets are next to a possible clock step, mainly at the ends of the captures, their errors are left out. Null if no packet has an error, and if the clocks' offset has no bound: all packets of the run went one way, or the fastest packets contradict each other.", |row| of(row).path().one_way_delay_error);
     delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| of(row).path().queueing_delay)
-        .maybe_span("queueing_delay_error_ns", "Maximum error of these queueing delays, in nanoseconds. If at most 1 % of the packets are next to a possible clock step, mainly at the ends of the captures, their errors are left out. Null if no packet has an error, and if the clocks' offset has no bound: the movement of the clocks is then unknown.", |row| of(row).path().queueing_delay_error)
+        .maybe_span("queueing_delay_error_ns", "Maximum error of these queueing delays, in nanoseconds. If at most 5 % of the packets are next to a possible clock step, mainly at the ends of the captures, their errors are left out. Null if no packet has an error, and if the clocks' offset has no bound: the movement of the clocks is then unknown.", |row| of(row).path().queueing_delay_error)
         .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second; from the spacing of queued packets. Null if too few packets queued, if the rates disagree, if the error of the queueing delays hides which packets queued, or if part of the traffic is not recognised.", |row| of(row).path().bottleneck_bps)
 }
 

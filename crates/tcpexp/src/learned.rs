@@ -10,7 +10,7 @@ use tcpexp_pair::path::FirstPass;
 use tcpexp_pair::spp::{Alignment, PairedFlow};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::{CaptureInfo, Error, SurveyError, checksum};
+use crate::{Error, SurveyError, checksum};
 
 /// Kind of the file.
 const KIND: &str = "tcpexp survey";
@@ -46,9 +46,6 @@ pub struct PairSurvey {
     /// Where it was read from, for messages.
     #[serde(skip)]
     pub(crate) path: PathBuf,
-    /// Contents and condition of the captures, for warnings when the survey is made.
-    #[serde(skip)]
-    pub(crate) infos: Vec<CaptureInfo>,
 }
 
 /// A capture of a survey.
@@ -105,7 +102,6 @@ impl PairSurvey {
         alignment: Alignment,
         first_pass: FirstPass,
         translated_flows: Vec<TranslatedFlow>,
-        infos: [CaptureInfo; 2],
     ) -> Self {
         Self {
             kind: KIND.to_owned(),
@@ -118,7 +114,6 @@ impl PairSurvey {
             first_pass,
             translated_flows,
             path: PathBuf::new(),
-            infos: infos.into(),
         }
     }
 
@@ -188,11 +183,6 @@ impl PairSurvey {
         // The checksum stands before anything that a user names.
         let text = text.replacen(&no_checksum(), &sha256, 1);
         out.write_all(text.as_bytes())
-    }
-
-    /// Contents and condition of the captures, source first; nothing for a survey that was read from a file.
-    pub fn capture_infos(&self) -> &[CaptureInfo] {
-        &self.infos
     }
 
     /// Number of flows whose addresses or ports are translated.

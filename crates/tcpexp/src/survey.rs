@@ -9,14 +9,15 @@ use crate::alignment::{Aligned, BETWEEN_TWO, align, both, first_pass};
 use crate::learned::{Fingerprint, Options, Surveyed, TranslatedFlow};
 use crate::selection::{Range, Reading};
 use crate::view::View;
-use crate::{Error, PairSurvey, PathOptions, Recording, SurveyError};
+use crate::{CaptureInfo, Error, PairSurvey, PathOptions, Recording, SurveyError};
 
-/// Reads both captures twice for what all later measurements of them share.
+/// Reads both captures twice for what all later measurements of them share. Also returns their contents and
+/// condition, source first.
 pub fn survey(
     src: &Recording,
     dst: &Recording,
     options: &PathOptions,
-) -> Result<PairSurvey, Error> {
+) -> Result<(PairSurvey, [CaptureInfo; 2]), Error> {
     let PathOptions { reading, spp } = options;
     let files = [fingerprints(src)?, fingerprints(dst)?];
     let views = both(src, dst, reading, spp.clocks)?;
@@ -30,14 +31,14 @@ pub fn survey(
         recording.require_whole_passes()?;
     }
     let [of_src, of_dst] = files;
-    Ok(PairSurvey::new(
+    let survey = PairSurvey::new(
         [surveyed(views[0], of_src)?, surveyed(views[1], of_dst)?],
         options_of(reading, *spp, [src, dst], views[0].range()),
         alignment,
         first_pass,
         translated_flows,
-        infos,
-    ))
+    );
+    Ok((survey, infos))
 }
 
 /// What the passes would have learned about these captures with these options. Fails if the

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::iter;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,7 +17,6 @@ use tempfile::TempDir;
 /// A running sshd, and a client configuration that knows it as `rtr`.
 pub(crate) struct Server {
     folder: TempDir,
-    port: u16,
     process: Child,
 }
 
@@ -41,6 +41,16 @@ impl Server {
             return None;
         }
         let sshd = find_program("sshd")?;
+        // Another test may take the free port first.
+        Some(
+            iter::repeat_with(|| Self::begin(&sshd, odd))
+                .find_map(|server| server)
+                .unwrap(),
+        )
+    }
+
+    /// Starts a server on a free port; `None` if the port was taken meanwhile.
+    fn begin(sshd: &Path, odd: Odd) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in ["host", "user", "other"] {
@@ -88,19 +98,21 @@ impl Server {
             .stderr(fs::File::create(at("log")).unwrap())
             .spawn()
             .unwrap();
-        let server = Self {
-            folder,
-            port,
-            process,
-        };
-        server.wait();
-        Some(server)
+        let server = Self { folder, process };
+        server.listens().then_some(server)
     }
 
-    fn wait(&self) {
+    /// Waits until the server listens; false if another process has its port.
+    fn listens(&self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        loop {
             let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
+            if log.contains("Server listening on") {
+                return true;
+            }
+            if log.contains("Address already in use") {
+                return false;
+            }
             assert!(Instant::now() < deadline, "sshd does not listen: {log}");
             thread::sleep(Duration::from_millis(20));
         }

@@ -12,8 +12,8 @@ use super::reordering::Order;
 use crate::spp::{DirectionCounts, FlowSummary, PathDirection};
 
 /// Packets beside possible clock steps are few if they are at most one in this many. Without them, the rank of
-/// a quantile moves by at most 1 %.
-const FEW_BESIDE_STEPS: u64 = 100;
+/// a quantile moves by at most 5 %.
+const FEW_BESIDE_STEPS: u64 = 20;
 
 /// Quantiles of a delay.
 pub type DelaySummary = RttSummary;
@@ -49,7 +49,7 @@ pub struct PathSummary {
     pub one_way_delay: Option<DelaySummary>,
     /// One-way delays above the minimum of all flows that go this way.
     pub queueing_delay: Option<DelaySummary>,
-    /// Largest error of the one-way delays. If at most 1 % of the packets are beside a possible clock step,
+    /// Largest error of the one-way delays. If at most 5 % of the packets are beside a possible clock step,
     /// their errors are left out.
     pub one_way_delay_error: Option<TimeDelta>,
     /// Largest error of the queueing delays, with the same exception.
@@ -225,8 +225,8 @@ mod tests {
     fn errors_beside_clock_steps_count_unless_they_are_those_of_few_packets() {
         let [small, large] = [1, 9].map(|ms| Some(TimeDelta::from_millis(ms)));
         let errors = [[small; 2], [large; 2]];
-        assert_eq!(largest_errors(errors, 1, 100), [small; 2]);
-        assert_eq!(largest_errors(errors, 2, 100), [large; 2]);
+        assert_eq!(largest_errors(errors, 5, 100), [small; 2]);
+        assert_eq!(largest_errors(errors, 6, 100), [large; 2]);
         assert_eq!(largest_errors([[None; 2], [large; 2]], 1, 1), [large; 2]);
     }
 }

@@ -346,7 +346,7 @@ mod tests {
         let (folder, _) = dataset();
         fs::remove_file(folder.path().join("loss.parquet")).unwrap();
         let error = StoredTables::of(folder.path()).unwrap_err();
-        assert_snapshot!(error, @"loss.parquet is missing, which the manifest lists");
+        assert_snapshot!(error, @"the manifest lists loss.parquet, which is missing");
     }
 
     #[test]

@@ -251,7 +251,8 @@ fn window(load: &TcpLoad, sends_data: bool) -> u16 {
     match load.receive_window_segments {
         Some(segments) if !sends_data => {
             let bytes = segments * u32::from(load.mss);
-            (bytes >> WINDOW_SHIFT).min(u16::MAX.into()) as u16
+            // Rounded up, so that it has room for all of them.
+            bytes.div_ceil(1 << WINDOW_SHIFT).min(u16::MAX.into()) as u16
         }
         _ => 64_240,
     }

@@ -80,6 +80,11 @@ impl Source {
         metadata.map_or(0, |metadata| metadata.len())
     }
 
+    /// True if the bytes stay, whatever happens to the name of the file.
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self, Self::Mapped(_))
+    }
+
     /// Reads the stored file, or each file of a set, with `read`.
     #[cfg(feature = "tables")]
     pub(super) fn read_files<T>(

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::Recording;
-use super::source::Source;
 use crate::Error;
 
 /// A capture file as it was when it was opened.
@@ -86,7 +85,7 @@ impl Recording {
 
     /// Returns an error if passes may have read different bytes.
     pub(super) fn require_same_files(&self) -> Result<(), Error> {
-        let is_held = matches!(self.source, Source::Mapped(_));
+        let is_held = self.source.is_held();
         self.stored()
             .try_for_each(|(path, stored)| stored.require_same(path, is_held))
     }

@@ -95,7 +95,7 @@ fn a_dataset_without_one_of_its_tables_is_neither_drawn_nor_hidden_in_a_report()
     let runs = ["a", "b"].map(|name| dataset(folder, name, None));
     fs::remove_file(runs[1].join("loss.parquet")).unwrap();
     let found = Tables::find(&[folder.to_owned()]).unwrap_err();
-    assert_snapshot!(message(&found, folder), @"the dataset b is damaged: loss.parquet is missing, which the manifest lists");
+    assert_snapshot!(message(&found, folder), @"the dataset b is damaged: the manifest lists loss.parquet, which is missing");
     let page = report(folder, &Only::default()).unwrap();
     let of_run = |run: usize| {
         let run = &page.runs[run];
@@ -103,7 +103,7 @@ fn a_dataset_without_one_of_its_tables_is_neither_drawn_nor_hidden_in_a_report()
     };
     assert_eq!(of_run(0).0, "complete");
     let reason = format!(
-        "the dataset {} is damaged: loss.parquet is missing, which the manifest lists",
+        "the dataset {} is damaged: the manifest lists loss.parquet, which is missing",
         runs[1].display()
     );
     assert_eq!(of_run(1), ("invalid", 0, Some(reason)));

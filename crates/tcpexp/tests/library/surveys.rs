@@ -10,7 +10,7 @@ fn short_survey() -> PairSurvey {
     let captures = fixture("short-cubic-15-percent-loss");
     let open = |name: &str| Recording::open(&captures.join(name)).unwrap();
     let (src, dst) = (open("snd.pcap.gz"), open("rcv.pcap.gz"));
-    survey(&src, &dst, &PathOptions::default()).unwrap()
+    survey(&src, &dst, &PathOptions::default()).unwrap().0
 }
 
 #[test]

@@ -308,10 +308,10 @@ fn a_run_without_a_listed_table_enters_no_figure_and_no_check() {
     assert_snapshot!(text(&comparison, false), @r"
     cc    class runs Mbit/s util % RTT ms    p95 loss % retx %
     cubic bulk  1/2   6.000  79.80  60.00  78.00  13.30  15.79
-    left out: 0002 invalid (its dataset is damaged: loss.parquet is missing, which
-        the manifest lists)
+    left out: 0002 invalid (its dataset is damaged: the manifest lists loss.parquet,
+        which is missing)
     ");
     let expected = Expected::parse("loss_ratio <= 0.001").unwrap();
     let error = comparison.check(&[expected], None).unwrap_err();
-    assert_snapshot!(error, @"cannot check run 0002: its dataset is damaged: loss.parquet is missing, which the manifest lists");
+    assert_snapshot!(error, @"cannot check run 0002: its dataset is damaged: the manifest lists loss.parquet, which is missing");
 }
