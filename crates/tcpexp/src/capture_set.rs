@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::recording::Stored;
+use crate::stored::Stored;
 
 /// The files of a capture that is made of several, in order of time.
 ///

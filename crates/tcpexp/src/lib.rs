@@ -96,6 +96,7 @@ mod set_back;
 mod shard;
 mod single_rtt;
 mod split;
+mod stored;
 #[cfg(feature = "tables")]
 mod survey;
 #[cfg(all(feature = "charts", feature = "runs"))]

@@ -14,7 +14,6 @@ use std::sync::{Arc, OnceLock};
 
 use probe::Probed;
 use source::Source;
-pub(crate) use stored::Stored;
 use tcpexp_capture::{Capture, Interface, MappedFile, Passage, Record};
 use tcpexp_flow::MAX_FLOWS;
 use tcpexp_store::{Object, StoreOptions, as_url};
@@ -27,6 +26,7 @@ use crate::contents::Contents;
 use crate::described::Described;
 use crate::order::Window;
 use crate::part_marks::PartReader;
+use crate::stored::Stored;
 use crate::walk::{REPORT_RECORDS, Walk};
 
 /// A capture file, an object in a store, or a copy of standard input or a pipe.

@@ -10,11 +10,12 @@ use tcpexp_store::Object;
 #[cfg(feature = "tables")]
 use tcpexp_store::StoreOptions;
 
-use super::{Recording, Stored};
+use super::Recording;
 use crate::Error;
 use crate::capture_set::CaptureSet;
 #[cfg(feature = "tables")]
 use crate::contents::Contents;
+use crate::stored::Stored;
 
 #[derive(Debug)]
 pub(super) enum Source {
