@@ -111,5 +111,5 @@ fn a_file_is_no_directory_for_outputs() {
     desk.put("file", b"");
     assert_snapshot!(desk.failure("flows src.pcap -o file/flows.csv"), @"cannot write file/flows.csv: file is not a directory");
     assert_snapshot!(desk.failure("flows src.pcap -o file/a/flows.csv"), @"cannot write file/a/flows.csv: Not a directory (os error 20)");
-    assert_snapshot!(desk.failure("analyze src.pcap -o file/data"), @"cannot write file/data: not a directory");
+    assert_snapshot!(desk.failure("analyze src.pcap -o file/data"), @"cannot write file/data: file is not a directory");
 }

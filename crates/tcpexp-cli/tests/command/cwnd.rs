@@ -20,10 +20,10 @@ fn a_sender_is_reported_with_the_basis_of_its_window() {
     1 172.16.10.3:54058 > 172.16.11.2:5201
       forward     2 969   30.3 s       36     44    52       28  267.4     63      5
         captured    at the sender; segments of 1448 bytes
-        window      87.3 % of the ACKs filled, 12.3 % recovery, 0.3 % application
-                    limited, 0.1 % receiver limited
+        window      87.2 % of the ACKs filled, 12.3 % recovery, 0.4 % application
+                    limited, 0.2 % receiver limited
         recoveries  5 fast
-        busy        30.3 s; cwnd-limited 99.5 %, rwnd-limited 0.1 %
+        busy        30.3 s; cwnd-limited 99.4 %, rwnd-limited 0.2 %
         control     may be Reno: 5 reductions of a full window, median to 50 %
     ");
 }

@@ -135,15 +135,15 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"");
     assert_snapshot!(String::from_utf8_lossy(&run.stdout), @r"
     table                         rows        size
-    flows.parquet                    8    121.9 kB
+    flows.parquet                    8    122.0 kB
     rtt.parquet                 11 654    279.6 kB
     owd.parquet                 16 106    441.1 kB
     loss.parquet                   126     24.7 kB
     throughput.parquet           8 636     77.2 kB
-    sender.parquet               6 010    175.4 kB
+    sender.parquet               6 010    175.9 kB
     events.parquet                 142     38.7 kB
     queue.parquet                1 226     44.0 kB
-    logs.parquet                     0     29.9 kB
+    logs.parquet                     0     30.2 kB
     readings.parquet                 0      8.7 kB
     all                                     1.2 MB
 

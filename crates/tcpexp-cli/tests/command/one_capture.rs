@@ -269,8 +269,8 @@ fn quiet_prints_only_the_numbers() {
     assert_snapshot!(loud, @r"
     Mbit/s, ms   packets   payload B  goodput   retr. reordered RTTmin median    p95
     0 tcp 10.0.0.1:40000 > 10.0.0.2:80  100.0 ms, open, seen at initiator
-      forward          2           0    0.000       0         0  100.0  100.0  100.0
-      reverse          1           0    0.000       0         0  0.000  0.000  0.000
+      forward          2           0        0       0         0  100.0  100.0  100.0
+      reverse          1           0        0       0         0  0.000  0.000  0.000
 
     skipped         1 not IP
     ");
@@ -367,7 +367,7 @@ fn a_capture_without_acks_has_flows_and_no_round_trip_times() {
     1 udp 10.0.0.1:40001 > 10.0.0.2:80  0 ns
       forward          1          10        -       -         -      -      -      -
     0 tcp 10.0.0.1:40000 > 10.0.0.2:80  1.0 s, unanswered
-      forward          2           0    0.000       1         0      -      -      -
+      forward          2           0        0       1         0      -      -      -
     ");
     assert_snapshot!(desk.failure("rtt asked.pcap -o rows.csv"), @"no round-trip time in asked.pcap: no TCP segment was acknowledged, and no handshake or spin bit of QUIC gives one");
     assert_snapshot!(

@@ -54,11 +54,11 @@ fn a_reconstruction_is_scored_against_the_kernel_log() {
     src.pcap 172.16.10.3:54058 > 172.16.11.2:5201
       number                       error <=5 % <=10%  matched   truth  flight <=5 %
       cwnd                        0.82 %    90   100    2 969   2 969     9.1    80
-      cwnd, filled                0.82 %    90   100    2 592   2 592    0.82    90
+      cwnd, filled                0.82 %    90   100    2 588   2 588    0.82    90
       cwnd, recovery              0.81 %    90   100      364     364      68   5.2
-      cwnd, receiver limited         0 %   100   100        3       3     1.4   100
-      cwnd, application limited    1.7 %    80   100       10      10     9.8    80
-      cwnd, not filled             1.3 %    85   100       13      13     7.9    85
+      cwnd, receiver limited       1.3 %    83   100        6       6     2.7    83
+      cwnd, application limited   0.83 %    91   100       11      11     8.3    91
+      cwnd, not filled            0.98 %    88   100       17      17     6.3    88
       rtt mean cwnd               0.88 %   100   100      114     114     5.8    90
       rtt max cwnd                 7.4 %   7.9   100      114     114      13   4.4
       srtt                           0 %   100   100    2 969   2 969
@@ -124,7 +124,7 @@ fn each_folder_and_pair_is_a_line_of_the_table() {
     let rows = desk.text("score one two --format csv");
     assert_snapshot!(rows.lines().take(2).collect::<Vec<_>>().join("\n"), @r"
     reconstructed,truth,sender,receiver,is_reconstructed,metric,subset,matched,truth_count,value,flight_size_matched,flight_size_value
-    one/src.pcap,one/probe.csv.gz,172.16.10.3:54058,172.16.11.2:5201,true,cwnd_error_ratio,all,2969,2969,0.008168331812588525,2969,0.09101737294720293
+    one/src.pcap,one/probe.csv.gz,172.16.10.3:54058,172.16.11.2:5201,true,cwnd_error_ratio,all,2969,2969,0.008168331812588525,2969,0.09103170544686254
     ");
 }
 
