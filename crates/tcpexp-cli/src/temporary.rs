@@ -134,8 +134,7 @@ fn remove_dir(path: &Path) {
     const PATIENCE: Duration = Duration::from_secs(1);
 
     let begun = Instant::now();
-    // Under another name, no thread finds it to create more files, except one that has just looked it
-    // up. The name is still that of a partial result.
+    // No thread creates files under the new name, except one that looked up the old name just before. The name is still that of a partial result.
     let moved = path.with_file_name(format!(
         "{}interrupted-{}{}",
         partial::PREFIX,

@@ -55,7 +55,7 @@ impl CeFeedback {
         let count = ace(segment.flags);
         let new_bytes = self.new_bytes(segment);
         if new_bytes.is_some_and(has_fallen) {
-            // The counts of this ACK are part of those of a later one that arrived before it.
+            // The counter of an ACK that arrived earlier includes what this ACK counts.
             return 0;
         }
         self.echoed_bytes = segment.echoed_ce_bytes.or(self.echoed_bytes);
