@@ -71,7 +71,7 @@ impl Bootstrap {
         self.estimate_bounded(&runs)
     }
 
-    /// The median of `runs` of which some are known only within bounds; `None` without runs.
+    /// The median of `runs`, each known exactly or within bounds; `None` without runs.
     ///
     /// The interval holds for all possible values of the runs: its ends are the lower end for the
     /// smallest and the upper end for the largest ones.

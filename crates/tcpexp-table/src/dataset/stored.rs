@@ -80,7 +80,7 @@ pub enum TableMismatch {
     },
 }
 
-/// The tables of a dataset, each of which is checked when it is opened.
+/// The tables of a dataset. Opening a table checks it against the manifest.
 ///
 /// In a folder without a manifest, such as an imported run of Flent, any table may be missing.
 #[derive(Clone, Debug, Default)]

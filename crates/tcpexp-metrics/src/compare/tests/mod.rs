@@ -348,7 +348,7 @@ fn transfer_cut_off_by_the_capture_leaves_unknown_what_its_end_decides() {
     };
     let took = |millis| Completion::Took(TimeDelta::from_millis(millis));
     let at_least = |millis| Completion::AtLeast(TimeDelta::from_millis(millis));
-    // The third one takes 2.13 s, of which 1.2 s were captured.
+    // The capture has 1.2 s of the third transfer, which takes 2.13 s.
     let early = measured(&[took(4_170), took(24_620), at_least(1_200)]);
     let unknown = [
         (Measure::CompletionMedian, None),
