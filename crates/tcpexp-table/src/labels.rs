@@ -58,15 +58,15 @@ pub(crate) fn sender_label_columns<R: 'static>(
     label: fn(&R) -> &SenderLabel,
 ) -> Builder<R> {
     numbered(columns, FLOW_ID, move |row| (label(row).flow, label(row).protocol))
-        .maybe_text(
+        .maybe_displayed(
             "initiator",
             "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443. In a log, of the local end. Null if a log names no endpoints.",
-            move |row| Some(label(row).ends?.0.to_string()),
+            move |row| Some(label(row).ends?.0),
         )
-        .maybe_text(
+        .maybe_displayed(
             "responder",
             "Address and port of the responder; in a log, of the remote end. Null if a log names no endpoints.",
-            move |row| Some(label(row).ends?.1.to_string()),
+            move |row| Some(label(row).ends?.1),
         )
         .maybe_text(
             "capture",

@@ -1,6 +1,8 @@
 //! Columns of text.
 
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, DictionaryArray, Int32Array, NullBufferBuilder, StringArray};
@@ -17,6 +19,31 @@ pub(crate) fn texts<'a>(cells: impl ExactSizeIterator<Item = Option<&'a str>>) -
         texts.push(cell);
     }
     texts.finish()
+}
+
+/// Encodes the texts of values as a dictionary. Each different value becomes a text once.
+pub(crate) fn displayed<T: Copy + Eq + Hash + Display>(
+    cells: impl ExactSizeIterator<Item = Option<T>>,
+) -> ArrayRef {
+    let mut names = Vec::new();
+    let mut keys: HashMap<T, i32, RandomState> = HashMap::default();
+    let mut last: Option<(T, i32)> = None;
+    let mut key = |value: T| {
+        // Rows of one flow often follow each other.
+        if let Some((known, key)) = last
+            && known == value
+        {
+            return key;
+        }
+        let key = *keys.entry(value).or_insert_with(|| {
+            names.push(value.to_string());
+            last_key(names.len())
+        });
+        last = Some((value, key));
+        key
+    };
+    let keys: Int32Array = cells.map(|cell| cell.map(&mut key)).collect();
+    dictionary(keys, names.iter().map(String::as_str))
 }
 
 /// The cells so far.
@@ -43,10 +70,19 @@ impl<'a> Texts<'a> {
 
     fn finish(mut self) -> ArrayRef {
         let keys = Int32Array::new(self.keys.into(), self.nulls.finish());
-        let names = StringArray::from_iter_values(self.names.texts);
-        let array = DictionaryArray::try_new(keys, Arc::new(names));
-        Arc::new(array.expect("each key is the place of a text"))
+        dictionary(keys, self.names.texts.into_iter())
     }
+}
+
+fn dictionary<'a>(keys: Int32Array, names: impl Iterator<Item = &'a str>) -> ArrayRef {
+    let names = StringArray::from_iter_values(names);
+    let array = DictionaryArray::try_new(keys, Arc::new(names));
+    Arc::new(array.expect("each key is the place of a text"))
+}
+
+/// The key of the last of `texts` texts.
+fn last_key(texts: usize) -> i32 {
+    i32::try_from(texts - 1).expect("a batch has fewer rows")
 }
 
 /// Different texts, each with its place as its key.
@@ -78,7 +114,7 @@ impl<'a> Names<'a> {
         }
         let key = *self.keys.entry(text).or_insert_with(|| {
             self.texts.push(text);
-            i32::try_from(self.texts.len() - 1).expect("a batch has fewer rows")
+            last_key(self.texts.len())
         });
         self.remembered[place] = Some((text, key));
         key
@@ -89,6 +125,7 @@ impl<'a> Names<'a> {
 fn place(text: &str) -> usize {
     (text.as_ptr().addr().wrapping_mul(0x9E37_79B9) >> 24) % REMEMBERED
 }
+
 #[cfg(test)]
 mod tests {
     use arrow::array::{Array, AsArray};
@@ -109,5 +146,18 @@ mod tests {
         assert_eq!(read, expected);
         // Squares have six remainders by eleven.
         assert_eq!(array.values().len(), 6);
+    }
+
+    #[test]
+    fn values_read_back_as_the_texts_that_they_display() {
+        let cells: Vec<Option<u32>> = (0..100_u32)
+            .map(|row| (row % 7 > 0).then_some(row / 3 * row % 11))
+            .collect();
+        let shown: Vec<Option<String>> = cells
+            .iter()
+            .map(|cell| Some(cell.as_ref()?.to_string()))
+            .collect();
+        let expected = texts(shown.iter().map(Option::as_deref));
+        assert_eq!(displayed(cells.into_iter()).to_data(), expected.to_data());
     }
 }

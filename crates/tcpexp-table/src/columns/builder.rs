@@ -1,5 +1,7 @@
 //! Adds columns to a table, one method for each type of value.
 
+use std::fmt::Display;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -11,7 +13,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::{Columns, Make};
 use crate::schema::{UTC, named, optional, required, text_type, time_type};
-use crate::texts::texts;
+use crate::texts::{displayed, texts};
 
 /// Builds [`Columns`] from left to right.
 pub(crate) struct Builder<R> {
@@ -85,6 +87,17 @@ impl<R: 'static> Builder<R> {
             let cells: Vec<Option<T>> = rows.iter().copied().map(&value).collect();
             texts(cells.iter().map(|cell| cell.as_ref().map(AsRef::as_ref)))
         };
+        self.optional(name, text_type(), description, array)
+    }
+
+    /// Adds a nullable text column. A value that several rows of a batch have becomes a text once.
+    pub(crate) fn maybe_displayed<T: Copy + Eq + Hash + Display>(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<T> + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[&R]| displayed(rows.iter().copied().map(&value));
         self.optional(name, text_type(), description, array)
     }
 
