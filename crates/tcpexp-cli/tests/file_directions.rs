@@ -69,13 +69,17 @@ impl Crate {
         if module.last().is_some_and(|name| is_test_module(name)) {
             return;
         }
+        self.add_file(&file, module);
+    }
+
+    fn add_file(&mut self, file: &syn::File, module: ModulePath) {
         for item in &file.items {
             if let Item::Use(item) = item
                 && !matches!(item.vis, syn::Visibility::Inherited)
             {
-                for path in flatten(&item.tree) {
-                    if let [child, .., name] = path.as_slice() {
-                        let key = (module.clone(), name.clone());
+                for import in flatten(&item.tree) {
+                    if let [child, _, ..] = import.path.as_slice() {
+                        let key = (module.clone(), import.name);
                         self.reexports.insert(key, child.clone());
                     }
                 }
@@ -85,7 +89,7 @@ impl Crate {
             module: module.clone(),
             named: Vec::new(),
         };
-        paths.visit_file(&file);
+        paths.visit_file(file);
         self.named.entry(module).or_default().extend(paths.named);
     }
 
@@ -164,8 +168,8 @@ impl<'ast> Visit<'ast> for Paths {
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        for path in flatten(&item.tree) {
-            self.add(&path);
+        for import in flatten(&item.tree) {
+            self.add(&import.path);
         }
     }
 
@@ -176,18 +180,37 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-/// All paths of a `use`, one for each name.
-fn flatten(tree: &UseTree) -> Vec<Vec<String>> {
+/// One name that a `use` brings into a module.
+struct Import {
+    path: Vec<String>,
+    /// The last name of the path, or the name after `as`; empty for `*`.
+    name: String,
+}
+
+impl Import {
+    fn below(first: &syn::Ident, mut rest: Self) -> Self {
+        rest.path.insert(0, first.to_string());
+        rest
+    }
+}
+
+/// All names of a `use`.
+fn flatten(tree: &UseTree) -> Vec<Import> {
+    let named = |ident: &syn::Ident, name: &syn::Ident| Import {
+        path: vec![ident.to_string()],
+        name: name.to_string(),
+    };
     match tree {
         UseTree::Path(path) => {
-            let first = path.ident.to_string();
             let rest = flatten(&path.tree).into_iter();
-            rest.map(|rest| [vec![first.clone()], rest].concat())
-                .collect()
+            rest.map(|rest| Import::below(&path.ident, rest)).collect()
         }
-        UseTree::Name(name) => vec![vec![name.ident.to_string()]],
-        UseTree::Rename(name) => vec![vec![name.ident.to_string()]],
-        UseTree::Glob(_) => vec![Vec::new()],
+        UseTree::Name(name) => vec![named(&name.ident, &name.ident)],
+        UseTree::Rename(name) => vec![named(&name.ident, &name.rename)],
+        UseTree::Glob(_) => vec![Import {
+            path: Vec::new(),
+            name: String::new(),
+        }],
         UseTree::Group(group) => group.items.iter().flat_map(flatten).collect(),
     }
 }
@@ -267,6 +290,18 @@ fn imports_within_a_folder_have_no_cycle() {
         }
     }
     assert!(cycles.is_empty(), "\n{}\n", cycles.join("\n"));
+}
+
+#[test]
+fn a_renamed_reexport_hides_no_other_name() {
+    let root = syn::parse_file("pub use error::Error; pub use store::Error as StoreError;");
+    let mut all = Crate::default();
+    all.add_file(&root.unwrap(), ModulePath::new());
+    for module in ["error", "store"] {
+        all.named.insert(vec![module.to_owned()], Vec::new());
+    }
+    assert_eq!(all.resolve(&["Error".to_owned()]), ["error"]);
+    assert_eq!(all.resolve(&["StoreError".to_owned()]), ["store"]);
 }
 
 #[test]
