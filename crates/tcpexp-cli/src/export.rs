@@ -12,6 +12,7 @@ use tcpexp_runs::folders::{RUNS, run_dirs};
 use tcpexp_runs::record::{FILE_NAME, RunRecord, Status};
 
 use crate::output::{self, Output};
+use crate::shared_args::check_extension;
 use crate::{failure, fetched, report, shown};
 
 /// Write the runs of a sweep in the format of another tool
@@ -31,7 +32,7 @@ pub(crate) struct ExportArgs {
     /// Directory of a run, or of a sweep to write one file per complete run
     dir: PathBuf,
 
-    /// File to write, or the directory for the files of a sweep
+    /// File to write (.flent.gz), or the directory for the files of a sweep
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
 
@@ -50,6 +51,8 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let ExportFormat::Flent = args.format;
     let dir = fetched::local(&args.dir)?;
     if !dir.join(RUNS).is_dir() {
+        // Flent finds by the extension that a file is packed.
+        check_extension(&args.output, &[".flent.gz"])?;
         write(args, &dir, &args.output)?;
         return summary(args, 1);
     }

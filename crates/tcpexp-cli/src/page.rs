@@ -7,7 +7,7 @@ use anyhow::Context;
 use tcpexp_runs::only::Only;
 
 use crate::output::Output;
-use crate::shared_args::StoreArgs;
+use crate::shared_args::{StoreArgs, check_extension};
 use crate::{fetched, shown};
 
 /// Write an interactive HTML report of runs or datasets
@@ -25,7 +25,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     only: Option<Only>,
 
-    /// File of the page; `-` is standard output
+    /// File of the page (.html); `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 
@@ -38,6 +38,7 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
+    check_extension(&args.output, &[".html", ".htm"])?;
     let only = args.only.clone().unwrap_or_default();
     let page = tcpexp::report(&fetched::local(&args.dir)?, &only)?;
     let html = page.html().context("cannot write the data of the page")?;

@@ -275,11 +275,10 @@ impl OutputArgs {
             return Ok(Format::Table);
         };
         Format::of_ending(file).ok_or_else(|| {
-            wrong_usage(&format!(
-                "{} has an unknown extension: use .parquet, .csv, .json, .arrow, .spp or .txt, or \
-                 --format",
-                shown::path(file)
-            ))
+            unknown_extension(
+                file,
+                ".parquet, .csv, .json, .arrow, .spp or .txt, or --format",
+            )
         })
     }
 }
@@ -305,19 +304,39 @@ impl Format {
             Some(Self::Csv) => Ok(tcpexp_table::Format::Csv),
             Some(Self::Json) => Ok(tcpexp_table::Format::Json),
             Some(Self::Arrow) => Ok(tcpexp_table::Format::Arrow),
-            Some(Self::Spp | Self::Table) | None => Err(wrong_usage(&format!(
-                "{} has an unknown extension: use .parquet, .csv, .json or .arrow",
-                shown::path(file)
-            ))),
+            Some(Self::Spp | Self::Table) | None => {
+                Err(unknown_extension(file, ".parquet, .csv, .json or .arrow"))
+            }
         }
     }
+}
+
+/// Refuses an output file whose name ends in none of `endings`, such as `.html`.
+///
+/// Standard output, devices and pipes, such as `>(gzip)` of a shell, need no extension.
+pub(crate) fn check_extension(file: &Path, endings: &[&str]) -> anyhow::Result<()> {
+    let name = file.to_string_lossy().to_lowercase();
+    // Creating the output reports a directory.
+    let is_special = || std::fs::metadata(file).is_ok_and(|metadata| !metadata.is_file());
+    if name == "-" || endings.iter().any(|ending| name.ends_with(ending)) || is_special() {
+        return Ok(());
+    }
+    Err(unknown_extension(file, &endings.join(" or ")))
+}
+
+/// The error for an output file whose extension names no format that the command writes.
+fn unknown_extension(file: &Path, alternatives: &str) -> anyhow::Error {
+    wrong_usage(&format!(
+        "{} has an unknown extension: use {alternatives}",
+        shown::path(file)
+    ))
 }
 
 /// An error in the arguments: exit code 2.
 pub(crate) fn wrong_usage(what: &str) -> anyhow::Error {
     clap::Error::raw(
         clap::error::ErrorKind::InvalidValue,
-        format!("{}\n", crate::shown::line(what)),
+        format!("{}\n", shown::line(what)),
     )
     .with_cmd(&clap::Command::new("tcpexp"))
     .into()

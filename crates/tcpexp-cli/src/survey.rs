@@ -9,7 +9,7 @@ use tcpexp_units::TimeDelta;
 
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::shared_args::{ReadArgs, wrong_usage};
+use crate::shared_args::{ReadArgs, check_extension, wrong_usage};
 use crate::values::{clocks, parse_time};
 use crate::{fetched, shown, warnings};
 
@@ -30,7 +30,7 @@ pub(crate) struct SurveyArgs {
     /// Capture at the destination point; `-` is standard input
     dst: PathBuf,
 
-    /// File to write; `-` is standard output
+    /// File to write (.json); `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
@@ -59,6 +59,7 @@ pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
             "only one of the two captures can be standard input",
         ));
     }
+    check_extension(&args.output, &[".json"])?;
     let mut out = Output::create(Some(&args.output))?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
     let options = PathOptions::default()

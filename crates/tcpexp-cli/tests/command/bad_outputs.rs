@@ -55,6 +55,61 @@ fn a_file_is_replaced_only_if_the_run_succeeds() {
     );
 }
 
+#[test]
+fn the_extension_of_an_output_file_names_a_format_that_the_command_writes() {
+    let desk = Desk::new();
+    desk.text("analyze src.pcap dst.pcap -o data --quiet");
+    desk.put("precious.pdf", b"precious");
+    let tables = [
+        "rtt src.pcap dst.pcap",
+        "path src.pcap dst.pcap",
+        "flows src.pcap",
+        "throughput src.pcap",
+        "cwnd src.pcap",
+        "why src.pcap",
+        "explain src.pcap",
+        "compare data",
+        "points src.pcap dst.pcap",
+        "import tcpinfo log",
+        "import flent log",
+    ];
+    for line in tables {
+        assert_eq!(
+            desk.misuse(&format!("{line} -o precious.pdf")),
+            "error: precious.pdf has an unknown extension: use .parquet, .csv, .json, .arrow, .spp \
+             or .txt, or --format",
+            "{line}"
+        );
+    }
+    let others = [
+        "report data",
+        "survey src.pcap dst.pcap",
+        "export flent data",
+    ];
+    assert_snapshot!(
+        others.map(|line| desk.misuse(&format!("{line} -o precious.pdf"))).join("\n"),
+        @r"
+    error: precious.pdf has an unknown extension: use .html or .htm
+    error: precious.pdf has an unknown extension: use .json
+    error: precious.pdf has an unknown extension: use .flent.gz
+    "
+    );
+    assert_snapshot!(
+        desk.misuse("plot bar data --x run --y goodput_bps -o precious.txt"),
+        @"error: invalid value 'precious.txt' for '--output <FILE>': the name must end in .svg, .pdf or .png"
+    );
+    assert_eq!(desk.get("precious.pdf"), b"precious");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_needs_no_extension_for_the_only_format_of_a_command() {
+    let desk = Desk::new();
+    desk.text("analyze src.pcap dst.pcap -o data --quiet");
+    desk.text("report data -o /dev/null");
+    desk.text("survey src.pcap dst.pcap -o /dev/null");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_device_is_an_error_in_every_format() {
