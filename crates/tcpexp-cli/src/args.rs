@@ -106,6 +106,26 @@ mod tests {
     fn argument_definitions_are_consistent() {
         Args::command().debug_assert();
     }
+
+    /// The lines of the short and the long help of all subcommands that 80 columns cut.
+    fn cut_lines(command: &clap::Command, name: &str) -> Vec<String> {
+        let mut own = command.clone().term_width(80);
+        let helps = [own.render_help(), own.render_long_help()].map(|help| help.to_string());
+        let lines = helps.iter().flat_map(|help| help.lines());
+        let cut = lines.filter(|line| line.chars().count() > 80);
+        let cut: Vec<String> = cut.map(|line| format!("{name}: {line}")).collect();
+        let inner = command.get_subcommands();
+        let inner = inner.flat_map(|one| cut_lines(one, &format!("{name} {}", one.get_name())));
+        cut.into_iter().chain(inner).collect()
+    }
+
+    #[test]
+    fn each_help_and_its_usage_fit_80_columns() {
+        let mut command = Args::command();
+        command.build();
+        assert_eq!(cut_lines(&command, "tcpexp"), [""; 0]);
+    }
+
     /// The commands without subcommands below this one whose help has no line with an example.
     fn without_example(command: &clap::Command, name: &str) -> Vec<String> {
         let inner = command.get_subcommands();

@@ -47,8 +47,8 @@ pub struct ApplyArgs {
     #[command(flatten)]
     pub(crate) at: Target,
 
-    /// Description of the bottleneck
-    #[arg(long, value_name = "FILE.toml")]
+    /// Description of the bottleneck (TOML)
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
 
     /// Interface towards the sources
@@ -83,8 +83,8 @@ pub struct VerifyArgs {
     #[command(flatten)]
     pub(crate) at: Target,
 
-    /// Description of the bottleneck
-    #[arg(long, value_name = "FILE.toml")]
+    /// Description of the bottleneck (TOML)
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 
@@ -94,12 +94,12 @@ pub struct ChangeArgs {
     #[command(flatten)]
     pub(crate) at: Target,
 
-    /// Description of the new bottleneck
-    #[arg(long, value_name = "FILE.toml")]
+    /// Description of the new bottleneck (TOML)
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
 
     /// Description of the current bottleneck, for a --dry-run that does not contact the router
-    #[arg(long, value_name = "FILE.toml", requires_all = ["left", "right", "dry_run"])]
+    #[arg(long, value_name = "FILE", requires_all = ["left", "right", "dry_run"])]
     pub(crate) from: Option<PathBuf>,
 
     /// Interface towards the sources, with --from

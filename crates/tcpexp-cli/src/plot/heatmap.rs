@@ -17,7 +17,12 @@ use crate::known_names;
 /// RTT over rate and delay:
 ///     tcpexp plot heatmap results --value rtt --x rate --y delay -o rtt.svg
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    verbatim_doc_comment,
+    // clap does not wrap a usage.
+    override_usage = "tcpexp plot heatmap [OPTIONS] --x <COLUMN> --y <COLUMN>
+                           --output <FILE> <DATA>..."
+)]
 pub(super) struct HeatmapArgs {
     #[command(flatten)]
     data: DataArgs,
