@@ -2,6 +2,7 @@
 
 use std::io;
 
+use tcpexp_units::counted;
 use thiserror::Error;
 
 use crate::Compression;
@@ -133,7 +134,7 @@ pub enum Damage {
         minor: u16,
     },
     /// One of the errors above, with sound records after it.
-    #[error("{reason}; skipped {} bytes to byte {resumed}", resumed - offset)]
+    #[error("{reason}; skipped {} to byte {resumed}", counted(resumed - offset, "byte"))]
     Skipped {
         /// First byte that was not used.
         offset: u64,

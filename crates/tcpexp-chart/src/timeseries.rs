@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tcpexp_units::Timestamp;
+use tcpexp_units::{Timestamp, counted};
 
 use crate::axis::{AxisSpec, range};
 use crate::clip::Point;
@@ -151,7 +151,7 @@ pub fn timeseries_figure(
 fn key_of_others(panels: &[TimePanel]) -> Option<Key> {
     let others = panels.iter().flat_map(|panel| &panel.others);
     let names: BTreeSet<_> = others.map(|line| &line.label).collect();
-    let text = format!("{} others, 5 % to 95 %", names.len());
+    let text = format!("{}, 5 % to 95 %", counted(names.len(), "other"));
     (!names.is_empty()).then(|| Key::area(text, OTHERS))
 }
 
@@ -497,6 +497,17 @@ mod tests {
             texts.starts_with("most | 21 others, 5 % to 95 % |"),
             "{texts}"
         );
+    }
+
+    #[test]
+    fn a_single_line_without_a_colour_is_one_other() {
+        let samples = || (0..=4).map(|n| (1000 * n, n as f64 * 1e6));
+        let mut rtt = panel("rtt_ns", vec![line("RTT", LineKind::Samples(0), samples())]);
+        rtt.others = vec![line("other", LineKind::Samples(7), samples())];
+        let texts = timeseries_figure(&[rtt], None, &SIZE.into())
+            .unwrap()
+            .texts();
+        assert!(texts.contains("1 other, 5 % to 95 %"), "{texts}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tcpexp::{
 };
 use tcpexp_store::as_url;
 use tcpexp_table::PairName;
+use tcpexp_units::counted;
 
 use crate::analyze_args::{self, AnalyzeArgs};
 use crate::caller::{PairEnd, PairOutcome, caller};
@@ -84,8 +85,8 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
     }
     // A program that calls the command gets the error only, without the lines above.
     if let Some(problem) = first_problem {
-        let counted = format!("{unwritten} of {} pairs were not analysed", pairs.len());
-        return Err(problem.context(counted));
+        let pairs = counted(pairs.len(), "pair");
+        return Err(problem.context(format!("{unwritten} of {pairs} not analysed")));
     }
     Ok(())
 }

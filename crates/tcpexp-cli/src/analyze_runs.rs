@@ -10,6 +10,7 @@ use tcpexp::{
 };
 use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::{FILE_NAME as RUN_RECORD, RunRecord, Status};
+use tcpexp_units::counted;
 
 use crate::analyze_args::{self, AnalyzeArgs};
 use crate::output;
@@ -124,7 +125,7 @@ pub(crate) fn finish(
         output::print_last(&written_runs(&manifests, others))?;
     }
     if failed > 0 {
-        bail!("the analysis of {failed} of {all} runs failed");
+        bail!("the analysis of {failed} of {} failed", counted(all, "run"));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use tcpexp_runs::compare::{Comparison, Expected};
 use tcpexp_sweep::plan::Plan;
 use tcpexp_table::FLOW_TABLE_WIDTH;
 use tcpexp_table::compare::{ExpectedRow, expected_columns, expected_text};
+use tcpexp_units::counted;
 
 use crate::caller::caller;
 use crate::measure_args::MeasureArgs;
@@ -94,10 +95,10 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
         (0, 0) => Ok(()),
         // A program takes the verdicts from the rows.
         _ if caller().is_some() => Ok(()),
-        (0, _) => bail!("{unknown} of {} results are unknown", met + unknown),
+        (0, _) => bail!("unknown: {unknown} of {}", counted(met + unknown, "result")),
         _ => bail!(
-            "{not_met} of {} results are not as expected",
-            met + not_met + unknown
+            "not as expected: {not_met} of {}",
+            counted(met + not_met + unknown, "result")
         ),
     }
 }

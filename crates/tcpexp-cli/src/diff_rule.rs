@@ -1,6 +1,7 @@
 //! The rule of TCP in which two senders differ, as far as packets and reconstructed state show it.
 
 use tcpexp::{CwndSource, Phase, SenderSample, TimeDelta};
+use tcpexp_units::counted;
 use tcpexp_wire::TcpFlags;
 
 use crate::diff_packets::{Difference, Property, Sent};
@@ -50,7 +51,7 @@ impl State {
         words.extend(self.phase.map(|phase| phase.name().replace('_', " ")));
         words.extend(
             self.flight_bytes
-                .map(|bytes| format!("{bytes} bytes in flight")),
+                .map(|bytes| counted(bytes, "byte") + " in flight"),
         );
         let pace = self
             .pace_bps

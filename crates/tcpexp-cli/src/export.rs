@@ -10,6 +10,7 @@ use flate2::{Compression, GzBuilder};
 use tcpexp::flent_file;
 use tcpexp_runs::folders::{RUNS, run_dirs};
 use tcpexp_runs::record::{FILE_NAME, RunRecord, Status};
+use tcpexp_units::counted;
 
 use crate::output::{self, Output};
 use crate::shared_args::check_extension;
@@ -104,12 +105,8 @@ fn summary(args: &ExportArgs, written: usize) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut text = String::new();
-    let files = if written == 1 { "file" } else { "files" };
+    let files = counted(written, "file");
     let place = shown::path(&args.output);
-    report::line(
-        &mut text,
-        "written",
-        &format!("{written} {files} of Flent: {place}"),
-    );
+    report::line(&mut text, "written", &format!("{files} of Flent: {place}"));
     output::print(&text)
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use tcpexp::{AnalyzeOptions, ForeignRun, SweepColumns, flent_runs, teacup_runs};
 use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::Status;
+use tcpexp_units::counted;
 
 use crate::analyze_runs::{finish, one_run};
 use crate::sender_args::ImportArgs;
@@ -47,7 +48,7 @@ pub(crate) fn flent(args: &ImportArgs) -> anyhow::Result<()> {
         failure::print_line(&format!("warning: {}: {reason}", run.record.run));
     }
     if failed.len() == runs.len() {
-        bail!("none of {} data files can be used", runs.len());
+        bail!("none of {} can be used", counted(runs.len(), "data file"));
     }
     write_records(&runs, staged.path())?;
     staged.rename(out).with_context(|| cannot_write(out))?;

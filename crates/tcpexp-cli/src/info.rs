@@ -152,7 +152,10 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
     if let Some(damage) = &info.damage {
         line("damage", damage);
         if info.damaged_places > 1 {
-            line("", &format!("and {} more places", info.damaged_places - 1));
+            line(
+                "",
+                &("and ".to_owned() + &counted(info.damaged_places - 1, "more place")),
+            );
         }
     }
     text

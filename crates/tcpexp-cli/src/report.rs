@@ -247,7 +247,7 @@ pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
         .max_by_key(|(pairs, _)| *pairs)
         .unwrap_or_default();
     if pairs > 0 {
-        return format!("{why} ({pairs} pairs)");
+        return format!("{why} ({})", counted(pairs, "pair"));
     }
     "no flow has a returning packet after an outgoing packet".into()
 }

@@ -248,7 +248,10 @@ fn runs_of(task: Task, plan: &Plan, only: Option<Vec<String>>) -> anyhow::Result
         }
     };
     if runs.is_empty() {
-        bail!("the plan has {} runs, but --task is {task}", names.len());
+        bail!(
+            "the plan has {}, but --task is {task}",
+            counted(names.len(), "run")
+        );
     }
     Ok(runs)
 }

@@ -56,7 +56,7 @@ impl Progress {
                 if let Some(bar) = &self.bar {
                     bar.set_length(*left as u64);
                 }
-                self.print(&format!("{left} of {all} runs remain"));
+                self.print(&format!("runs remaining: {left} of {all}"));
             }
             Event::Begins { run, what } if self.bar.is_none() => {
                 self.print(&format!("{run} {what}"));

@@ -178,9 +178,9 @@ fn check_rows(recording: &Recording, options: &ThroughputOptions) -> anyhow::Res
         rows.add(&row);
         if rows.are_nearly_empty(MAX_EMPTY_ROWS) {
             bail!(
-                "more than {MAX_EMPTY_ROWS} rows of empty bins for the first {} rows with \
+                "more than {MAX_EMPTY_ROWS} rows of empty bins for the first {} with \
                  packets: use a longer --bin, or --empty-bins to write all of them",
-                rows.filled
+                counted(rows.filled, "row")
             );
         }
         Ok(())

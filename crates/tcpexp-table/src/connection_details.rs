@@ -6,6 +6,7 @@ use tcpexp_units::TimeDelta;
 
 use crate::cells::{NO_VALUE, count, percent};
 use crate::remark::remark;
+use crate::text::counted;
 
 /// Formats the details of a connection for a terminal of `width` columns, each count with its share.
 pub fn connection_details(summary: &ConnectionSummary, width: usize) -> String {
@@ -72,10 +73,10 @@ fn tcp(of: &DirectionSummary) -> Vec<(&'static str, String)> {
         remarks.push(("retransmits", retransmitted(of)));
         remarks.push(("order", order(of)));
         remarks.extend(of.rtt.as_ref().map(|rtt| {
-            let samples = count(rtt.samples, usize::MAX);
+            let samples = counted(rtt.samples, "sample");
             let [min, median, p95, max] = [rtt.min, rtt.median, rtt.p95, rtt.max].map(millis);
             let what = format!(
-                "{samples} samples to the receiver and back: least {min}, median {median}, 95th percentile {p95}, most {max}"
+                "{samples} to the receiver and back: least {min}, median {median}, 95th percentile {p95}, most {max}"
             );
             ("RTT", what)
         }));
@@ -93,9 +94,9 @@ fn udp(of: &DirectionSummary) -> Vec<(&'static str, String)> {
 fn data(of: &DirectionSummary) -> String {
     let repeated = of.payload_bytes - of.unique_bytes;
     format!(
-        "{}; {} bytes of payload, {} sent before",
+        "{}; {} of payload, {} sent before",
         share(of.data_packets, of.packets, "packets with payload"),
-        count(of.payload_bytes, usize::MAX),
+        counted(of.payload_bytes, "byte"),
         part(repeated, of.payload_bytes)
     )
 }

@@ -178,7 +178,10 @@ pub(crate) fn likely_control(hint: &CongestionHint, model_window: Option<u32>) -
                 CongestionFamily::DelayBased => ": holds its window, no loss".to_owned(),
                 // The window of BBR is two bandwidth-delay products (`bbr_cwnd_gain` of Linux).
                 CongestionFamily::ModelBased => model_window.map_or(String::new(), |segments| {
-                    format!("; 2 x rate x least RTT = {segments} segments")
+                    format!(
+                        "; 2 x rate x least RTT = {}",
+                        counted(segments.into(), "segment")
+                    )
                 }),
                 _ => format!(": {}", reductions()),
             };

@@ -6,7 +6,7 @@ use tcpexp_measure::rtt::{AckClass, RttMethod};
 use tcpexp_measure::sender::{
     EarlierCopy, RecoveryEpoch, RecoveryKind, Retransmission, RetransmissionCause, SenderSample,
 };
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, counted};
 
 use crate::lost_text::lost_packets;
 
@@ -54,7 +54,7 @@ fn line(one: &ExplainedPacket, first: Timestamp, shows_flow: bool) -> String {
         Direction::Reverse => '<',
     };
     let header = packet.tcp.as_ref().map_or_else(
-        || format!("{} bytes", packet.payload_bytes),
+        || counted(packet.payload_bytes, "byte"),
         |tcp| header(tcp, packet.payload_bytes),
     );
     let flow = if shows_flow {
@@ -187,9 +187,9 @@ fn recovery(epoch: &RecoveryEpoch) -> String {
         ""
     };
     format!(
-        "recovery from {why} begins, window {} to {} segments{lost}{undone} ({})",
+        "recovery from {why} begins, window {} to {}{lost}{undone} ({})",
         number(epoch.cwnd_before_segments),
-        number(epoch.ssthresh_segments),
+        counted(number(epoch.ssthresh_segments), "segment"),
         epoch.event_id()
     )
 }
@@ -198,7 +198,7 @@ fn recovery(epoch: &RecoveryEpoch) -> String {
 fn state(sample: &SenderSample) -> String {
     let mut parts = Vec::new();
     if let Some(flight_size) = sample.flight_size_bytes {
-        parts.push(format!("{flight_size} bytes in flight"));
+        parts.push(counted(flight_size, "byte") + " in flight");
     }
     parts.push(match sample.cwnd_segments {
         Some(cwnd) => format!("cwnd {cwnd} ({})", worded(sample.cwnd_source.name())),

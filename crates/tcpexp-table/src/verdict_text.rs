@@ -238,10 +238,11 @@ fn unresolved(seen: &Evidence) -> Option<String> {
 /// What the capture missed.
 fn missed(seen: &Evidence) -> Vec<String> {
     let shown = |value: u64| (value > 0).then(|| count(value, usize::MAX));
-    let missed = shown(seen.missed_bytes)
-        .map(|bytes| format!("the capture missed at least {bytes} bytes that were acknowledged"));
-    let possibly = shown(seen.possibly_missed_bytes).map(|bytes| {
-        format!("the capture missed {bytes} bytes that were acknowledged, unless they were sent before it began")
+    let bytes = |value: u64| (value > 0).then(|| counted(value, "byte"));
+    let missed = bytes(seen.missed_bytes)
+        .map(|bytes| format!("the capture missed at least {bytes} of acknowledged data"));
+    let possibly = bytes(seen.possibly_missed_bytes).map(|bytes| {
+        format!("the capture missed {bytes} of acknowledged data, unless it was sent before the capture began")
     });
     let acks = shown(seen.acks_after_missed).map(|acks| {
         format!("the capture missed ACKs before {acks} of the captured ACKs, so the cause of the time before these is unknown")

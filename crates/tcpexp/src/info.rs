@@ -105,12 +105,17 @@ pub fn missed_warning(
     const UNLESS: &str = "unless they were sent before the capture of their flow began";
     let missed = match (missed_bytes, possibly_missed_bytes) {
         (0, 0) => return None,
-        (bytes, 0) => format!("at least {bytes} bytes of data that their receivers acknowledged"),
+        (bytes, 0) => format!(
+            "at least {} of data that their receivers acknowledged",
+            counted(bytes, "byte")
+        ),
         (0, possible) => {
-            format!("{possible} bytes of data that their receivers acknowledged, {UNLESS}")
+            let possible = counted(possible, "byte");
+            format!("{possible} of data that their receivers acknowledged, {UNLESS}")
         }
         (bytes, possible) => format!(
-            "at least {bytes} bytes of data that their receivers acknowledged, and {possible} more {UNLESS}"
+            "at least {} of data that their receivers acknowledged, and {possible} more {UNLESS}",
+            counted(bytes, "byte")
         ),
     };
     Some(format!(

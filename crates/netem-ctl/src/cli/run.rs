@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tcpexp_units::counted;
 use thiserror::Error;
 
 use super::{ApplyArgs, ChangeArgs, ClearArgs, Command, ShowArgs, Target, VerifyArgs};
@@ -248,7 +249,8 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
             write!(out, ", {queue}")?;
         }
         if let Some(size) = size {
-            write!(out, " of {} packets ({} bytes)", size.packets, size.bytes)?;
+            let packets = counted(size.packets, "packet");
+            write!(out, " of {packets} ({} bytes)", size.bytes)?;
         }
         writeln!(out)?;
     }

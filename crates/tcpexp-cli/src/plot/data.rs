@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use tcpexp::{FlowName, Grouped, Selection, Tables};
 use tcpexp_chart::{Levels, Quantity};
 use tcpexp_table::{Filter, Frame};
+use tcpexp_units::counted;
 
 use crate::known_names;
 use crate::shared_args::{StoreArgs, wrong_usage};
@@ -64,7 +65,7 @@ impl DataArgs {
         }
         if left_out.len() > MAX_EXCLUSION_WARNINGS {
             let more = left_out.len() - MAX_EXCLUSION_WARNINGS;
-            self.warn(&format!("{more} more runs are left out"));
+            self.warn(&format!("left out: {}", counted(more, "more run")));
         }
     }
 

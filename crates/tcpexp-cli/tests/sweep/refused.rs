@@ -71,7 +71,7 @@ fn each_unreachable_host_has_a_line() {
     let output = bench.tcpexp("sweep plan.toml -o out --ssh-config ssh");
     assert_eq!(output.status.code(), Some(1));
     assert_snapshot!(said(&output), @r"
-    1 of 1 runs remain
+    runs remaining: 1 of 1
     tcpexp: dst1: the host name does not resolve and is not in the ssh configuration
     rtr: the host does not respond
     src1: connection refused: is sshd running there, on this port?

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use tcpexp_units::counted;
 use thiserror::Error;
 
 /// Errors of reading a log.
@@ -17,7 +18,7 @@ pub enum Error {
         source: io::Error,
     },
     /// No line is usable: most likely a file of another format.
-    #[error("none of {lines} lines can be used{}", FirstUnusable::clause(.first.as_ref()))]
+    #[error("none of {} can be used{}", counted(lines, "line"), FirstUnusable::clause(.first.as_ref()))]
     NothingUsable {
         /// Number of lines.
         lines: u64,

@@ -10,6 +10,7 @@ use super::{ALL_CLASSES, ComparedCell};
 use crate::cells::{count, four_digits, wrapped};
 use crate::columns::Columns;
 use crate::dataset::RunColumns;
+use crate::text::counted;
 
 /// An expectation of one cell, and what the cell measured.
 #[derive(Clone, Debug)]
@@ -148,7 +149,7 @@ pub fn expected_text(rows: &[ExpectedRow], width: usize) -> String {
                 all += 1;
             }
             let (what, class) = (&row.expectation, row.class_name());
-            lines.push(format!("{what} ({class}): met in {met} of {all} cells"));
+            lines.push(format!("{what} ({class}): met in {met} of {}", counted(all, "cell")));
         }
         let first = format!("  {:<7}", row.verdict().name());
         let rest = format!("{}: {}", row.cell_name(), row.found());

@@ -364,6 +364,6 @@ fn require_use(input: &LogInput, log: &LogSource) -> Result<(), Error> {
     }
     Err(Error::Nothing {
         path: log.path.clone(),
-        why: format!("none of {} lines can be used", input.lines),
+        why: format!("none of {} can be used", counted(input.lines, "line")),
     })
 }

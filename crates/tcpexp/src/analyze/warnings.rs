@@ -59,8 +59,9 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
 pub(super) fn of_grown_files(files: &[(PathBuf, u64)]) -> Vec<String> {
     let line = |(path, bytes): &(PathBuf, u64)| {
         format!(
-            "{} grew by {bytes} bytes while it was analysed: the dataset does not contain these bytes",
-            path.display()
+            "{} grew by {} while it was analysed: the dataset does not contain the new data",
+            path.display(),
+            counted(*bytes, "byte")
         )
     };
     files.iter().map(line).collect()

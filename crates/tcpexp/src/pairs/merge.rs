@@ -11,6 +11,7 @@ use tcpexp_table::dataset::{DatasetTable, MergedTable, TableOutput};
 use tcpexp_table::{
     FailedPairRow, Format, PairFileRow, PairName, RowsWriter, TABLE_VERSION, failed_pair_columns,
 };
+use tcpexp_units::counted;
 
 use super::parts::{Part, absent, common_options, parts_in, require_captures};
 use super::record::FailedPart;
@@ -187,7 +188,7 @@ fn missing_pairs(missing: &[String]) -> PairsError {
     let named = missing.iter().take(MOST_NAMED);
     let mut named: Vec<String> = named.cloned().collect();
     if missing.len() > MOST_NAMED {
-        named.push(format!("and {} others", missing.len() - MOST_NAMED));
+        named.push("and ".to_owned() + &counted(missing.len() - MOST_NAMED, "other"));
     }
     PairsError::MissingPairs {
         missing: named.join(", "),

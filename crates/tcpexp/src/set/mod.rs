@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tcpexp_store::StoreOptions;
+use tcpexp_units::counted;
 
 use crate::capture_set::{CaptureSet, SetFile};
 use crate::in_order::in_order;
@@ -69,7 +70,10 @@ fn open_all(name: &Path, found: FoundFiles, stores: &StoreOptions) -> Result<Rec
     if scanned.is_empty() {
         return Err(Error::Nothing {
             path: name.to_owned(),
-            why: format!("none of {count} files is a capture with records"),
+            why: format!(
+                "none of {} is a capture with records",
+                counted(count, "file")
+            ),
         });
     }
     let groups = plan::groups(scanned.iter().map(|(_, scan)| scan));

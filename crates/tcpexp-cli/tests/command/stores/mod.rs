@@ -189,8 +189,8 @@ fn an_error_in_an_input_names_its_url() {
     ];
     assert_snapshot!(lines.map(failure).join("\n"), @r"
     http://server/captures/x.json is not a survey: expected ident at line 1 column 2
-    cannot read http://server/captures/x.txt: none of 1 lines can be used; line 1: cut off by the end of the file
-    cannot read s3://captures/x.txt: none of 1 lines can be used; line 1: cut off by the end of the file
+    cannot read http://server/captures/x.txt: none of 1 line can be used; line 1: cut off by the end of the file
+    cannot read s3://captures/x.txt: none of 1 line can be used; line 1: cut off by the end of the file
     cannot read http://server/captures/x: there is no such object
     cannot read s3://captures/x: there is no such object
     ");

@@ -49,8 +49,9 @@ pub enum NothingInCommon {
     },
     /// Identical packets are in both captures, but none can be matched unambiguously.
     #[error(
-        "{alike} packets look alike at both points and none can be distinguished: \
-         the same headers and first bytes of the payload recur while the captures run"
+        "packets look alike at both points and none can be distinguished ({}): \
+         the same headers and first bytes of the payload recur while the captures run",
+        counted(alike, "set")
     )]
     AllAlike {
         /// Number of sets of identical packets in both captures.
