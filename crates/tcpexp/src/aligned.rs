@@ -2,7 +2,7 @@
 
 use tcpexp_pair::spp;
 
-use crate::alignment::{Aligned, align, both};
+use crate::alignment::{Aligned, align_for, both};
 use crate::selection::Reading;
 #[cfg(feature = "tables")]
 use crate::survey::{applied, set_order};
@@ -22,7 +22,7 @@ pub(crate) fn aligned<'a>(
     }
     let views = both(src, dst, reading, options.clocks)?;
     Ok(Aligned {
-        alignment: align(views[0], views[1], options.clocks)?,
+        alignment: align_for(views[0], views[1], options)?,
         views,
         first: None,
     })

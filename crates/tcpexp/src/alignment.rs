@@ -2,7 +2,9 @@
 
 use tcpexp_flow::Packets;
 use tcpexp_pair::path::{self, FirstPass};
-use tcpexp_pair::spp::{self, Alignment, ClockModel, Clocks, PairedFlow, Point, Survey};
+use tcpexp_pair::spp::{
+    self, Alignment, ClockModel, Clocks, NothingInCommon, PairedFlow, Point, Survey,
+};
 use tcpexp_units::Timestamp;
 
 use crate::selection::{Range, Reading};
@@ -85,11 +87,26 @@ pub(crate) fn align(src: View<'_>, dst: View<'_>, clocks: Clocks) -> Result<Alig
         view.recording().require_all_flows(BETWEEN_TWO)?;
     }
     let (src_survey, dst_survey) = rayon::join(|| survey(src), || survey(dst));
-    Alignment::with_clocks(src_survey?, dst_survey?, clocks).map_err(|source| Error::Compare {
+    let aligned = Alignment::with_clocks(src_survey?, dst_survey?, clocks);
+    aligned.map_err(|source| incomparable(src, dst, source))
+}
+
+/// The first pass over both captures of a measurement with these options.
+pub(crate) fn align_for(
+    src: View<'_>,
+    dst: View<'_>,
+    options: spp::Options,
+) -> Result<Alignment, Error> {
+    let within = align(src, dst, options.clocks)?.within(options.max_owd);
+    within.map_err(|source| incomparable(src, dst, source))
+}
+
+pub(crate) fn incomparable(src: View<'_>, dst: View<'_>, source: NothingInCommon) -> Error {
+    Error::Compare {
         src: src.name().to_owned(),
         dst: dst.name().to_owned(),
         source,
-    })
+    }
 }
 
 fn survey(view: View<'_>) -> Result<Survey, Error> {

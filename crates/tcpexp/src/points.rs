@@ -6,7 +6,7 @@ use tcpexp_pair::path::{self, FirstPass, FromPath, PathBatch, PathSegment, SeenA
 use tcpexp_pair::spp::{Alignment, ClockModel, JointClocks, LeastDelays, Options, PathClocks};
 use tcpexp_units::TimeDelta;
 
-use crate::alignment::{align, both, first_pass};
+use crate::alignment::{align_for, both, first_pass};
 use crate::numbering::{Numbering, OfSegment};
 use crate::selection::Reading;
 use crate::view::View;
@@ -88,7 +88,7 @@ pub fn path_along<E: From<Error> + Send>(
         };
         let alignment = match known {
             Some(alignment) => alignment,
-            None => align(views[segment.from], views[segment.to], spp.clocks)?,
+            None => align_for(views[segment.from], views[segment.to], spp)?,
         };
         pairs.push(Pair::of(&views, segment, alignment, &clocks, spp)?);
     }
@@ -159,7 +159,7 @@ fn settled(
     spp: Options,
 ) -> Result<(Alignment, ClockModel), Error> {
     let [src, dst] = ends(views, segment);
-    let alignment = align(src, dst, spp.clocks)?;
+    let alignment = align_for(src, dst, spp)?;
     let (first, _) = first_pass([src.walk()?, dst.walk()?], &alignment, spp, |_| ());
     let clock = alignment.clock.settled(first.least_delays, spp.symmetric);
     Ok((alignment, clock))

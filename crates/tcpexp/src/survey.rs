@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tcpexp_pair::spp::{self, Clocks};
 use tcpexp_wire::Tunnels;
 
-use crate::alignment::{Aligned, BETWEEN_TWO, align, both, first_pass};
+use crate::alignment::{Aligned, BETWEEN_TWO, align_for, both, first_pass};
 use crate::learned::{Fingerprint, Options, Surveyed, TranslatedFlow};
 use crate::selection::{Range, Reading};
 use crate::view::View;
@@ -21,7 +21,7 @@ pub fn survey(
     let PathOptions { reading, spp } = options;
     let files = [fingerprints(src)?, fingerprints(dst)?];
     let views = both(src, dst, reading, spp.clocks)?;
-    let alignment = align(views[0], views[1], spp.clocks)?;
+    let alignment = align_for(views[0], views[1], *spp)?;
     let mut translated_flows = Vec::new();
     let walks = [views[0].walk_once()?, views[1].walk_once()?];
     let (first_pass, infos) = first_pass(walks, &alignment, *spp, |flows| {

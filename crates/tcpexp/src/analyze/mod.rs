@@ -64,7 +64,7 @@ use tcpexp_pair::spp::{self, Alignment, Identification, Point};
 use tcpexp_table::dataset::{EventRow, Layout, RunEvent};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::alignment::{Aligned, both};
+use crate::alignment::{Aligned, both, incomparable};
 use crate::selection::Reading;
 use crate::survey::{applied, set_order};
 use crate::view::View;
@@ -301,11 +301,9 @@ impl Run<'_> {
         tables: &mut Tables,
     ) -> Result<(Between, Identification), Error> {
         let compare = || {
-            Alignment::with_clocks(src, dst, self.options.clocks).map_err(|source| Error::Compare {
-                src: views[0].name().to_owned(),
-                dst: views[1].name().to_owned(),
-                source,
-            })
+            let aligned = Alignment::with_clocks(src, dst, self.options.clocks);
+            let aligned = aligned.and_then(|aligned| aligned.within(self.options.max_owd));
+            aligned.map_err(|source| incomparable(views[0], views[1], source))
         };
         let (alignment, first) = match &self.known {
             Some(known) => known.clone(),

@@ -70,6 +70,16 @@ pub enum NothingInCommon {
         /// Departure time minus arrival time in the median of the direction.
         early: TimeDelta,
     },
+    /// No sampled packet takes at most [`Options::max_owd`](crate::spp::Options::max_owd).
+    #[error(
+        "no packet arrives within {longest} (--max-owd), since the fastest takes {least}: use a longer --max-owd"
+    )]
+    AllTooSlow {
+        /// Smallest sampled one-way delay of both directions, on the common timeline.
+        least: TimeDelta,
+        /// Longest one-way delay that packets may have.
+        longest: TimeDelta,
+    },
 }
 
 /// Result of the first pass over both captures.
@@ -92,6 +102,8 @@ pub struct Alignment {
     /// The same of all packets. An arrival after the end of the upstream capture may be an identical
     /// later packet that this capture missed; its delay would be far too long.
     pub(in crate::spp) max_owd_at_end: [Option<TimeDelta>; 2],
+    /// Smallest sampled one-way delay, by [`PathDirection::index`].
+    pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
     pub(in crate::spp) doubles: [bool; 2],
     /// Flows with recurring datagrams, by [`Point::index`].
     pub(in crate::spp) recurrences: [Recurrences; 2],
@@ -173,6 +185,7 @@ impl Alignment {
             spaced: owds_of(&spaced, &sides, &clock),
             max_owd: longest_owds(&all, &clock, ends),
             max_owd_at_end: longest_owds(&all, &clock, [Timestamp::MAX; 2]),
+            least_owd: least_owds(&all, &clock),
             spans,
             identification,
             common_packets: all.len() as u64,
@@ -182,6 +195,17 @@ impl Alignment {
             doubles: [src.doubles(), dst.doubles()],
             recurrences: [src.repeats.found, dst.repeats.found],
         })
+    }
+
+    /// Refuses captures in which no packet can be recognised, since all sampled packets take longer
+    /// than `longest`. Without this check they would seem to be missed or indistinguishable.
+    pub fn within(self, longest: TimeDelta) -> Result<Self, NothingInCommon> {
+        match self.least_owd.into_iter().flatten().min() {
+            Some(least) if least > longest + self.clock.coarseness() => {
+                Err(NothingInCommon::AllTooSlow { least, longest })
+            }
+            _ => Ok(self),
+        }
     }
 }
 
@@ -328,6 +352,17 @@ fn longest_owds(
             PathDirection::Back => crossing.src_time <= last,
         });
         in_time.map(Crossing::raw_owd).max()
+    })
+}
+
+/// The smallest sampled one-way delay of each way on the common timeline; `None` without a sample.
+fn least_owds(crossings: &[Crossing], clock: &ClockModel) -> [Option<TimeDelta>; 2] {
+    let placed = on_timeline(crossings, clock);
+    PathDirection::BOTH.map(|path_direction| {
+        let of_way = placed
+            .iter()
+            .filter(|crossing| crossing.path_direction == path_direction);
+        of_way.map(Crossing::raw_owd).min()
     })
 }
 

@@ -4,6 +4,7 @@ mod ends;
 mod many_flows;
 mod missed;
 mod recurring;
+mod refused;
 mod silences;
 mod super_packets;
 
@@ -246,41 +247,6 @@ fn packet_sent_after_a_captured_syn_needs_no_further_evidence() {
 fn aligned(text: &str) -> Result<Alignment, NothingInCommon> {
     let [src, dst] = captures(text);
     Alignment::between(survey(src), survey(dst))
-}
-
-/// Data out and acknowledgments back in 10 ms each; the clock of the destination is `ahead` by seconds.
-fn exchange(ahead: f64) -> String {
-    let mut text = String::new();
-    for number in 0..20_u32 {
-        let (at, id) = (10.0 + 0.1 * f64::from(number), number + 1);
-        let (start, end) = (501 + 100 * number, 601 + 100 * number);
-        let (arrived, answered) = (at + 0.010 + ahead, at + 0.020);
-        writeln!(text, "src {at:.4} > {start}:{end}(100) ack 1 id {id}").unwrap();
-        writeln!(text, "dst {arrived:.4} > {start}:{end}(100) ack 1 id {id}").unwrap();
-        writeln!(text, "dst {arrived:.4} < ack {end} id {id}").unwrap();
-        writeln!(text, "src {answered:.4} < ack {end} id {id}").unwrap();
-    }
-    text
-}
-
-#[test]
-fn captures_with_different_clocks_do_not_have_the_times_of_one() {
-    let aligned = |ahead| {
-        let [src, dst] = captures(&exchange(ahead));
-        Alignment::with_clocks(survey(src), survey(dst), Clocks::One)
-    };
-    assert!(aligned(0.0).is_ok());
-    for (ahead, expected) in [(5.0, PathDirection::Back), (-5.0, PathDirection::Out)] {
-        let refused = aligned(ahead).map(|_| ());
-        let early = TimeDelta::from_millis(4_990);
-        assert_eq!(
-            refused,
-            Err(NothingInCommon::SeveralClocks {
-                path_direction: expected,
-                early
-            })
-        );
-    }
 }
 
 #[test]
