@@ -14,16 +14,13 @@ use super::losses::{Loss, apart, goodputs, spread_percent};
 use super::opening::Opening;
 use super::queue::Queue;
 use super::rounds::Round;
+use super::rtt_growth::{median, rtt_growth_percent};
 use crate::Position;
 use crate::sender::LostPackets;
 
 /// A cause that takes at least this share of the time, in percent, is the main cause. Below half, the
 /// other causes together would have taken longer.
 const MAIN_PERCENT: i64 = 50;
-/// Minimum number of round trips with a queue for deciding whose queue it is: two for each third.
-const MIN_ROUNDS: usize = 6;
-/// Minimum growth of the bytes in flight, in percent, between the rounds with the least and the most.
-const MIN_FLIGHT_GROWTH: i64 = 10;
 /// The queue is the sender's own if the round-trip time follows at least this share of the growth of
 /// the bytes in flight, in percent. Measured: 66 to 106 % in own queues.
 const OWN_PERCENT: i64 = 50;
@@ -379,31 +376,4 @@ fn of_loss(evidence: &Evidence) -> LimitCause {
         Some(spread) if spread >= RANDOM_PERCENT => LimitCause::Loss,
         _ => LimitCause::NotCertain,
     }
-}
-
-/// Compares the third of the rounds with the most bytes in flight to the third with the least: the
-/// growth of the round-trip time in percent of the growth of the bytes in flight.
-fn rtt_growth_percent(filled: &[Round]) -> Option<i64> {
-    if filled.len() < MIN_ROUNDS {
-        return None;
-    }
-    let mut rounds = filled.to_vec();
-    rounds.sort_unstable_by_key(|round| (round.pipe_segments, round.srtt));
-    let third = rounds.len() / 3;
-    let of = |rounds: &[Round]| {
-        let pipe = median(rounds.iter().map(|round| round.pipe_segments).collect())?;
-        let srtt = median(rounds.iter().map(|round| round.srtt).collect())?;
-        Some((i128::from(pipe), i128::from(srtt.as_nanos())))
-    };
-    let (few, low) = of(&rounds[..third])?;
-    let (many, high) = of(&rounds[rounds.len() - third..])?;
-    if few <= 0 || low <= 0 || (many - few) * 100 < few * i128::from(MIN_FLIGHT_GROWTH) {
-        return None;
-    }
-    i64::try_from(100 * (high - low) * few / (low * (many - few))).ok()
-}
-
-fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
 }

@@ -26,6 +26,7 @@ mod losses;
 mod opening;
 mod queue;
 mod rounds;
+mod rtt_growth;
 
 pub use cause::LimitCause;
 pub use judge::{Evidence, Verdict};
