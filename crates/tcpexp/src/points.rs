@@ -65,34 +65,7 @@ pub fn path_along<E: From<Error> + Send>(
     let spp = *spp;
     let views = views(points, reading, spp)?;
     let last = points.len().saturating_sub(1);
-    let mut near = VecDeque::new();
-    let mut clocks = Vec::new();
-    for from in 0..last {
-        let (alignment, clock) = settled(&views, PathSegment { from, to: from + 1 }, spp)?;
-        near.push_back(alignment);
-        clocks.push(clock);
-    }
-    let clocks = PathClocks::new(clocks);
-    // The evidence on a segment comes from the pairs before it.
-    let order = (0..last).flat_map(|from| {
-        (from + 1..=last)
-            .rev()
-            .map(move |to| PathSegment { from, to })
-    });
-    let mut pairs = Vec::new();
-    for segment in order {
-        let known = if segment.joins_neighbours() {
-            near.pop_front()
-        } else {
-            None
-        };
-        let alignment = match known {
-            Some(alignment) => alignment,
-            None => align_for(views[segment.from], views[segment.to], spp)?,
-        };
-        pairs.push(Pair::of(&views, segment, alignment, &clocks, spp)?);
-    }
-    share_misses(&mut pairs);
+    let pairs = pairs_of(&views, last, spp)?;
     let mut numbering = Numbering::default();
     let mut seen = Vec::new();
     let mut report = PointsReport {
@@ -130,6 +103,39 @@ pub fn path_along<E: From<Error> + Send>(
         point.require_whole_passes()?;
     }
     Ok(report)
+}
+
+/// Compares all pairs of points up to `last`, in the order of [`path_along`]'s passes over them.
+fn pairs_of(views: &[View<'_>], last: usize, spp: Options) -> Result<Vec<Pair>, Error> {
+    let mut near = VecDeque::new();
+    let mut clocks = Vec::new();
+    for from in 0..last {
+        let (alignment, clock) = settled(views, PathSegment { from, to: from + 1 }, spp)?;
+        near.push_back(alignment);
+        clocks.push(clock);
+    }
+    let clocks = PathClocks::new(clocks);
+    // The evidence on a segment comes from the pairs before it.
+    let order = (0..last).flat_map(|from| {
+        (from + 1..=last)
+            .rev()
+            .map(move |to| PathSegment { from, to })
+    });
+    let mut pairs = Vec::new();
+    for segment in order {
+        let known = if segment.joins_neighbours() {
+            near.pop_front()
+        } else {
+            None
+        };
+        let alignment = match known {
+            Some(alignment) => alignment,
+            None => align_for(views[segment.from], views[segment.to], spp)?,
+        };
+        pairs.push(Pair::of(views, segment, alignment, &clocks, spp)?);
+    }
+    share_misses(&mut pairs);
+    Ok(pairs)
 }
 
 /// The views of all captures, with the limits in time of the first.

@@ -58,7 +58,17 @@ pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
     let table = Table::of(link);
     let ring = limit.next_power_of_two();
     let mut code = Assembler::new();
-    // R6 is the packet, R8 the state, R9 the table.
+    admit(&mut code, limit, ring);
+    find_opportunity(&mut code, &table);
+    carry(&mut code);
+    stamp(&mut code, &table, ring);
+    code.label(Place::Full).exit(DROP);
+    let state_bytes = u64::from(DEPARTURES.unsigned_abs()) + 8 * u64::from(ring);
+    code.finish(table.bytes, state_bytes)
+}
+
+/// Drops the packet if the queue is full. Else continues at an idle or a busy link.
+fn admit(code: &mut Assembler<Place>, limit: u32, ring: u32) {
     code.compute(R6, Set, R1)
         .address(R8, Memory::State)
         .address(R9, Memory::Table)
@@ -76,12 +86,15 @@ pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
         .compute(R7, Subtract, R1)
         .load_64(R2, R8, ACCEPTED)
         .compute(R2, Subtract, constant(limit));
-    departure(&mut code, R2, ring);
+    departure(code, R2, ring);
     code.load_64(R3, R2, DEPARTURES)
         .jump_if(R3, Above, R7, Place::Full)
         .load_64(R3, R8, BUSY_UNTIL)
         .jump_if(R3, AtLeast, R7, Place::Busy);
+}
 
+/// Finds the first opportunity of a packet on an idle link.
+fn find_opportunity(code: &mut Assembler<Place>, table: &Table) {
     // R1 becomes the first opportunity that is not before R7, R2 its bytes.
     code.label(Place::Idle)
         .constant(R4, table.period_ns)
@@ -98,7 +111,7 @@ pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
     for bit in (0..table.bits).rev() {
         let step = 1 << bit;
         code.compute(R4, Set, R3).compute(R4, Add, step - 1);
-        time_us(&mut code, R4, &table);
+        time_us(code, R4, table);
         code.compute(R4, Subtract, R2)
             .compute(R4, ShiftRight, 63)
             .compute(R4, ShiftLeft, bit)
@@ -108,7 +121,10 @@ pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
         .compute(R1, Add, R3)
         .compute(R2, Set, CAPACITY)
         .jump(Place::Carry);
+}
 
+/// Counts the opportunities and bytes that the packet takes, from where the link stands.
+fn carry(code: &mut Assembler<Place>) {
     code.label(Place::Busy)
         .load_64(R1, R8, OPPORTUNITY)
         .load_64(R2, R8, LEFT_BYTES);
@@ -126,7 +142,10 @@ pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
         .compute(R2, Subtract, R3)
         .jump(Place::Stamp);
     code.label(Place::Fits).compute(R2, Subtract, R3);
+}
 
+/// Lets the packet leave at the time of its opportunity, and keeps this time for later packets.
+fn stamp(code: &mut Assembler<Place>, table: &Table, ring: u32) {
     // The packet leaves at the time of opportunity R1.
     code.label(Place::Stamp)
         .store_64(R8, OPPORTUNITY, R1)
@@ -134,7 +153,7 @@ pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
         .compute(R2, Set, R1)
         .compute(R2, Divide, table.packets)
         .compute(R1, Modulo, table.packets);
-    time_us(&mut code, R1, &table);
+    time_us(code, R1, table);
     code.compute(R1, Multiply, 1_000)
         .constant(R4, table.period_ns)
         .compute(R2, Multiply, R4)
@@ -142,7 +161,7 @@ pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
         .store_64(R8, BUSY_UNTIL, R1)
         .load_64(R3, R8, ACCEPTED)
         .compute(R2, Set, R3);
-    departure(&mut code, R2, ring);
+    departure(code, R2, ring);
     code.store_64(R2, DEPARTURES, R1)
         .compute(R3, Add, 1)
         .store_64(R8, ACCEPTED, R3)
@@ -150,9 +169,6 @@ pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
         .compute(R1, Add, R2)
         .store_64(R6, SKB_TSTAMP, R1)
         .exit(ACCEPT);
-    code.label(Place::Full).exit(DROP);
-    let state_bytes = u64::from(DEPARTURES.unsigned_abs()) + 8 * u64::from(ring);
-    code.finish(table.bytes, state_bytes)
 }
 
 /// The times of a trace, for a binary search over `2^bits - 1` of them.

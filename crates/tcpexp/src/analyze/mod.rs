@@ -181,18 +181,12 @@ struct Run<'a> {
     origin: Timestamp,
 }
 
+/// A value for each capture, source first; `None` for a capture that is not given.
+type OfBoth<T> = [Option<T>; 2];
+
 impl Run<'_> {
     fn measure(&self, tables: &mut Tables) -> Result<Manifest, Error> {
-        // The checksum and the survey would move the one file position that spooled input has.
-        let shares_its_place = |capture: &Recording| !capture.can_be_read_twice_at_once();
-        let (checked, surveyed) = if self.captures().into_iter().flatten().any(shares_its_place) {
-            (self.check(), self.survey())
-        } else {
-            // A checksum is slower than any analysis (`guide::rejected`), so the two run at the
-            // same time.
-            rayon::join(|| self.check(), || self.survey())
-        };
-        let ([mut src, mut dst], checked) = (surveyed?, checked?);
+        let ([mut src, mut dst], checked) = self.survey_and_check()?;
         let mut names = Names::new(TrafficNames::new(&self.options.traffic, self.options.shard));
         let mut compared = None;
         // The replay needs the flow numbers, the clock and the fates of this comparison.
@@ -274,13 +268,27 @@ impl Run<'_> {
         self.views.map(|view| view.map(|view| view.recording()))
     }
 
-    fn check(&self) -> Result<[Option<CheckedFiles>; 2], Error> {
+    /// Reads the captures, and computes the checksums of their files.
+    fn survey_and_check(&self) -> Result<(OfBoth<Surveyed>, OfBoth<CheckedFiles>), Error> {
+        // The checksum and the survey would move the one file position that spooled input has.
+        let shares_its_place = |capture: &Recording| !capture.can_be_read_twice_at_once();
+        let (checked, surveyed) = if self.captures().into_iter().flatten().any(shares_its_place) {
+            (self.check(), self.survey())
+        } else {
+            // A checksum is slower than any analysis (`guide::rejected`), so the two run at the
+            // same time.
+            rayon::join(|| self.check(), || self.survey())
+        };
+        Ok((surveyed?, checked?))
+    }
+
+    fn check(&self) -> Result<OfBoth<CheckedFiles>, Error> {
         let [src, dst] = self.captures();
         let check = |recording: Option<&Recording>| recording.map(checked).transpose();
         Ok([check(src)?, check(dst)?])
     }
 
-    fn survey(&self) -> Result<[Option<Surveyed>; 2], Error> {
+    fn survey(&self) -> Result<OfBoth<Surveyed>, Error> {
         let [src, dst] = self.views;
         let compared = match (dst, &self.known) {
             (None, _) => Compared::Not,
