@@ -8,7 +8,7 @@ use crate::spp::crossing::PathDirection;
 use crate::spp::point::Point;
 
 /// Number of crossings of each way in a bin: fewer crossings follow a clock more closely, but hide a
-/// base delay more often.
+/// base delay more often. A choice between the two, not measured.
 pub(super) const IN_BIN: usize = 8;
 /// Number of bins that captures with few crossings are divided into, if possible: a bin and its neighbours then
 /// cover at most half of the captures.
@@ -18,12 +18,14 @@ const MIN_IN_BIN: usize = 3;
 /// In each bin, the base delay is below at least one delay in this many. A step hides in its bin unless about
 /// three quarters of the delays are on its higher side, but shows in the neighbours that [`around`] adds.
 const HIGH_SHARE: usize = 4;
-/// Number of bins before and after a bin that show how much its delays usually move.
+/// Number of bins before and after a bin that show how much its delays usually move. A choice, not measured:
+/// many times [`OF_STEP`], so that a step does not make its own movement usual.
 const AROUND: usize = 8;
 /// Number of movements near a bin that a step may cause, since a step within a bin may show from the bin before
 /// to this one and from this one to the next; the next smaller movement is usual.
 const OF_STEP: usize = 2;
-/// A bin that lasts longer than the median by more than this factor has a gap.
+/// A bin that lasts longer than the median by more than this factor has a gap. A choice, not measured: bursts
+/// of traffic alone make the lengths of bins differ.
 const GAP: i64 = 4;
 
 /// Base delays of both ways around one bin, by [`PathDirection::index`].

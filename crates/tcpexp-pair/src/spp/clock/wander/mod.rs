@@ -35,11 +35,14 @@ use sections::change_of_floors;
 /// `rtt_error_ns` states this value.
 const IDLE_NS: i64 = 20_000;
 /// The clocks may have moved further than the base delays show, by the shown movement divided by this:
-/// the few packets of a bin seldom meet the extremes of a drifting clock with empty queues.
+/// the few packets of a bin seldom meet the extremes of a drifting clock with empty queues. A choice without a
+/// derivation.
 const UNSHOWN_SHARE: i64 = 2;
-/// Number of crossings of each way, on each side of a step, that may be on its other side.
+/// Number of crossings of each way, on each side of a step, that may be on its other side. A choice, not
+/// measured.
 const NEAR: usize = 4;
-/// Fewer crossings of a way than this before or after a clock step do not show it.
+/// Fewer crossings of a way than this before or after a clock step do not show it: a queue may delay two packets
+/// alike. A choice, not measured.
 const AT_END: usize = 3;
 
 /// What the clock difference may have done besides the model.
