@@ -74,10 +74,7 @@ impl ExpectedRow {
                 None => "no value".to_owned(),
             },
             Some(estimate) => {
-                let value = match estimate.known() {
-                    Some(known) => number(known),
-                    None => format!("at least {}", number(estimate.least)),
-                };
+                let value = median(&estimate);
                 match estimate.interval {
                     Some((low, high)) => format!("{value} ({} to {})", number(low), number(high)),
                     None => value,
@@ -98,6 +95,16 @@ impl ExpectedRow {
 
 /// Values from here on are shown as whole numbers.
 const WHOLE: f64 = 1e4;
+
+/// The median in words, or what is known of it.
+fn median(estimate: &Estimate) -> String {
+    let [least, most] = [estimate.least, estimate.most].map(number);
+    match estimate.known() {
+        Some(known) => number(known),
+        None if estimate.most.is_infinite() => format!("at least {least}"),
+        None => format!("between {least} and {most}"),
+    }
+}
 
 /// A value with four digits or to the unit; infinity stands for a goal that was not reached.
 fn number(value: f64) -> String {
@@ -149,7 +156,10 @@ pub fn expected_text(rows: &[ExpectedRow], width: usize) -> String {
                 all += 1;
             }
             let (what, class) = (&row.expectation, row.class_name());
-            lines.push(format!("{what} ({class}): met in {met} of {}", counted(all, "cell")));
+            lines.push(format!(
+                "{what} ({class}): met in {met} of {}",
+                counted(all, "cell")
+            ));
         }
         let first = format!("  {:<7}", row.verdict().name());
         let rest = format!("{}: {}", row.cell_name(), row.found());
@@ -157,4 +167,25 @@ pub fn expected_text(rows: &[ExpectedRow], width: usize) -> String {
         lines.extend(wrapped(&parts.collect::<Vec<_>>(), width));
     }
     lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_that_is_not_known_shows_both_of_its_bounds() {
+        let shown = |least, most| {
+            median(&Estimate {
+                runs: 3,
+                median: f64::INFINITY,
+                least,
+                most,
+                interval: None,
+            })
+        };
+        assert_eq!(shown(4.17, 24.62), "between 4.170 and 24.62");
+        assert_eq!(shown(4.17, f64::INFINITY), "at least 4.170");
+        assert_eq!(shown(f64::INFINITY, f64::INFINITY), "never");
+    }
 }
