@@ -1,4 +1,4 @@
-//! Short names of lines and slots that differ as the long ones do.
+//! Short names of lines and slots: names that differ stay different.
 
 use std::collections::HashSet;
 

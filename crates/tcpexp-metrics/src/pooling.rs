@@ -15,7 +15,7 @@ use std::str::FromStr;
 pub const CONTROL: &str = "control";
 /// Class of transfers that send all that TCP lets them.
 pub const BULK: &str = "bulk";
-/// Least share of a run's payload that a flow outside of a plan carries to count.
+/// A flow that no plan names counts if it has at least this share of its run's payload.
 ///
 /// iperf3's control connection carries about 2 kB: less than 1 % of any load above 200 kB. A hundred
 /// equal flows still count.

@@ -17,8 +17,8 @@ const BUCKET_BITS: u32 = 10;
 /// A growing collection of time spans with its quantiles, as [`crate::quantile`] defines them,
 /// rounded to the nanosecond.
 ///
-/// Exact up to 16 384 values; beyond, the values that a quantile is interpolated between are within
-/// 0.1 % of added ones, and the smallest and largest stay exact. Memory is bounded.
+/// Exact up to 16 384 values. Beyond that, a quantile is interpolated between values that differ from added
+/// ones by at most 0.1 %; the smallest and the largest value stay exact. Memory is bounded.
 #[derive(Clone, Debug, Default)]
 pub struct Quantiles(Values);
 

@@ -32,7 +32,7 @@ struct Options {
     shard: Option<String>,
 }
 
-/// A run that no sweep made, by what is known of it.
+/// What is known of a run that no sweep made.
 #[derive(Clone, Debug, Default)]
 pub struct NamedRun {
     /// Its name.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The places of the columns that distinguish all rows that all columns distinguish.
+/// The places of columns that suffice to distinguish all rows that differ.
 ///
 /// Leaves out constant columns, and columns whose values follow from other columns: a plan that varies
 /// a link by name varies its rate and delay with it. Of columns that determine each other, the first

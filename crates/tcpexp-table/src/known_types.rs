@@ -57,8 +57,7 @@ fn holds(found: &DataType, wanted: &DataType) -> bool {
     }
 }
 
-/// Refuses a column of whole numbers with a fraction, and a number whose neighbours the float cannot tell
-/// from it.
+/// Refuses a column with a number that is not whole, or that is too large for a float to hold each whole number.
 fn require_whole(name: &str, array: &ArrayRef) -> Result<(), ArrowError> {
     let numbers = cast(array, &DataType::Float64)?;
     let numbers = numbers.as_primitive::<Float64Type>();

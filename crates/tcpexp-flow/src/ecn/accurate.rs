@@ -22,10 +22,10 @@ pub(super) struct SinceOption {
 }
 
 impl CeFeedback {
-    /// True if an ACK that reports no new data is to be left out: its counter is older than the latest, or nothing
-    /// shows which of the two is older.
+    /// True if the counter of this ACK, which reports no new data, is not used: the counter is older than the
+    /// latest one, or nothing shows which of the two is older.
     ///
-    /// The counter of a later ACK includes what a left-out ACK reports.
+    /// The counter of a later ACK includes what this ACK reports.
     pub(super) fn passes_over(&mut self, segment: &Segment, reported: &Reported) -> bool {
         let (Echo::First(before) | Echo::Count(before)) = self.state else {
             return false;

@@ -9,8 +9,8 @@ use super::senders::Sender;
 use super::window::Window;
 use crate::voice::mean_opinion_score;
 
-/// Depth of the buffer that plays the packets evenly: what arrives later than the fastest packet by more
-/// is lost to the call. An assumption: receivers adapt it between about 20 and 200 ms.
+/// Depth of the buffer that plays the packets evenly. A packet whose delay exceeds that of the fastest packet
+/// by more than this is lost to the call. An assumption: receivers adapt the depth between about 20 and 200 ms.
 const PLAYOUT_BUFFER: TimeDelta = TimeDelta::from_millis(60);
 /// Sound in one packet (RFC 3551, section 4.5).
 const PACKET: TimeDelta = TimeDelta::from_millis(20);

@@ -75,7 +75,7 @@ pub struct Sender {
     pub rtts: Vec<(Timestamp, TimeDelta)>,
     /// Transfers, if their end was not planned.
     pub transfers: Vec<Transfer>,
-    /// Media time of a transfer if they are the segments of a video.
+    /// Media time of a segment, if the transfers are the segments of a video.
     pub media_time: Option<TimeDelta>,
 }
 

@@ -1,4 +1,4 @@
-//! How a video plays whose segments are the transfers of a sender.
+//! Playback of a video whose segments are the transfers of a sender.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 

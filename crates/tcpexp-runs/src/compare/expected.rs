@@ -45,7 +45,7 @@ pub enum ExpectError {
         /// What it names and what there is.
         why: String,
     },
-    /// A run enters no figure because its dataset is damaged, so the others do not stand for its cell.
+    /// A run enters no figure because its dataset is damaged, so the other runs do not represent its cell.
     #[error("cannot check run {run}: {why}")]
     Damaged {
         /// Name of the run.

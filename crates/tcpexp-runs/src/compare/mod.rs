@@ -205,8 +205,8 @@ impl Comparison {
     }
 }
 
-/// Reads the record of a run in the directory of a sweep, and the input of its comparison; `None` instead of
-/// the latter if the run ended before its traffic started, or has no dataset.
+/// Reads the record of a run in the directory of a sweep, and the input of its comparison. The input is `None`
+/// if the run ended before its traffic started, or has no dataset.
 pub fn run_and_record(dir: &Path) -> Result<(RunRecord, Option<Run>), CompareError> {
     let run = run_of_sweep(dir)?;
     let data = StoredTables::of(&run.data)?;

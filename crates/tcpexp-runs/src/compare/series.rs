@@ -65,8 +65,8 @@ pub(super) fn read(data: &StoredTables) -> Result<Option<Run>, CompareError> {
     }))
 }
 
-/// True if Flent computes a series of this name from others: `TCP upload avg`. In a file with samples, these
-/// are the series without.
+/// True if Flent computes a series of this name from others: `TCP upload avg`. In a file with samples, a
+/// computed series has none.
 pub fn is_computed(name: &str) -> bool {
     COMPUTED.iter().any(|end| name.ends_with(end))
 }
@@ -89,7 +89,8 @@ fn of_table(data: &StoredTables, table: &str) -> Result<BTreeMap<String, Series>
     Ok(all)
 }
 
-/// The time from one value to the next: the least between values, because a series may have gaps.
+/// The time from one value of a series to the next: the shortest of these times, because a series may have
+/// gaps.
 fn step(series: &BTreeMap<String, Series>) -> TimeDelta {
     let steps = series.values().flat_map(|one| {
         let pairs = one.values.iter().zip(one.values.iter().skip(1));
