@@ -128,6 +128,54 @@ fn window_grows_from_a_cut_until_the_sender_sends_again() {
     ");
 }
 
+/// Two transfers of a sender whose slow start ends at twenty segments, with a second between them.
+fn two_transfers() -> String {
+    let mut text = HANDSHAKE.to_owned();
+    let (mut sent, mut acked) = (0, 0);
+    for begin in [41_000, 1_500_000] {
+        let mut at = begin;
+        let mut window = 10;
+        for ack in 0..110 {
+            // The second transfer ends with its data.
+            let room = if ack < 90 { acked + window } else { sent };
+            while sent < room {
+                let (from, to) = (1 + sent * 988, 1 + (sent + 1) * 988);
+                let (seconds, micros) = (at / 1_000_000, at % 1_000_000 + 10);
+                writeln!(text, "{seconds}.{micros:06} > {from}:{to}(988) ts 41 900").unwrap();
+                sent += 1;
+            }
+            if acked == sent {
+                break;
+            }
+            at += if ack == 0 { 40_000 } else { 2_000 };
+            acked += 1;
+            window = 20.min(window + 1);
+            let (seconds, micros) = (at / 1_000_000, at % 1_000_000);
+            let end = 1 + acked * 988;
+            writeln!(text, "{seconds}.{micros:06} < ack {end} ts 940 41").unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn slow_start_after_an_idle_time_keeps_the_threshold_of_its_end() {
+    let rows = rows(&two_transfers(), SenderOptions::default());
+    let samples = rows.iter().filter_map(|row| match row {
+        SenderRow::Sample(sample) if sample.direction == Direction::Forward => Some(sample),
+        _ => None,
+    });
+    let second = samples.skip(111);
+    let second: Vec<_> = second
+        .map(|sample| (sample.cwnd_segments, sample.ssthresh_segments))
+        .collect();
+    assert!(second.contains(&(Some(20), Some(20))), "{second:?}");
+    assert!(
+        second.iter().all(|(_, ssthresh)| *ssthresh == Some(20)),
+        "{second:?}"
+    );
+}
+
 #[test]
 fn overtaken_segment_does_not_update_the_receive_window() {
     let text = "

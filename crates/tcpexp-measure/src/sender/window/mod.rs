@@ -266,8 +266,9 @@ impl Window {
             .for_each(|judged| *judged = (true, cwnd));
     }
 
-    /// Detects the end of slow start without a loss, at rising delay (`HyStart`, RFC 9406): a round
-    /// trip grows the window too slowly. A later one that grows it as slow start does withdraws this.
+    /// Detects the end of slow start without a loss, at rising delay (`HyStart`, RFC 9406): the window
+    /// grows too slowly for slow start in a round trip. If it later grows from this threshold as fast as
+    /// in slow start, slow start has not ended, and the threshold is unknown again.
     fn notice_slow_start_end(&mut self, now: &AckContext) {
         let Some(growth) = self.rounds.fill(now.una, now.nxt, self.cwnd) else {
             return;
@@ -280,11 +281,14 @@ impl Window {
                 // In the middle of a stream, slow start may have ended long before.
                 self.assumed_ssthresh = self.ssthresh.filter(|_| self.start != Beginning::Seen);
             }
-            Growth::Fast if self.ssthresh == self.noticed_ssthresh => {
+            // Below its threshold, as after an idle time, a sender is in slow start.
+            Growth::Fast(from)
+                if self.ssthresh == self.noticed_ssthresh && self.ssthresh <= Some(from) =>
+            {
                 self.ssthresh = None;
                 self.forget_origin();
             }
-            Growth::Slow(_) | Growth::Fast => {}
+            Growth::Slow(_) | Growth::Fast(_) => {}
         }
     }
 

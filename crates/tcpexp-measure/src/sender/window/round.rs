@@ -28,8 +28,8 @@ struct Filled {
 pub(super) enum Growth {
     /// The window grew too slowly for slow start, which ended at about this window.
     Slow(u32),
-    /// The window grew as only slow start does.
-    Fast,
+    /// The window grew as only slow start does, from this window.
+    Fast(u32),
 }
 
 /// The latest round trip in which the sender filled its window.
@@ -86,7 +86,7 @@ impl Rounds {
         } else if is_below(LEAST_IN_SLOW_START, grown.saturating_sub(ROUNDING_SEGMENTS)) {
             None
         } else {
-            Some(Growth::Fast)
+            Some(Growth::Fast(start.cwnd))
         }
     }
 }
@@ -127,7 +127,7 @@ mod tests {
             let shown = replay(cwnd, 5_000, |_| 1);
             let is_slow = |shown: &Option<Growth>| matches!(shown, Some(Growth::Slow(_)));
             assert!(!shown.iter().any(is_slow), "{cwnd}");
-            assert!(shown.contains(&Some(Growth::Fast)), "{cwnd}");
+            assert!(shown.contains(&Some(Growth::Fast(cwnd))), "{cwnd}");
         }
     }
 
@@ -141,8 +141,11 @@ mod tests {
     fn slow_start_ended_at_the_window_from_which_the_growth_is_slow() {
         let growth = |number| u32::from(number < 50);
         let shown = replay(10, 200, growth);
-        let first = shown.iter().flatten().find(|shown| **shown != Growth::Fast);
-        assert_eq!(first, Some(&Growth::Slow(60)));
+        let is_slow = |shown: &&Growth| matches!(shown, Growth::Slow(_));
+        assert_eq!(
+            shown.iter().flatten().find(is_slow),
+            Some(&Growth::Slow(60))
+        );
     }
 
     #[test]
