@@ -8,7 +8,7 @@ use super::sample::{CwndSource, Limit, Phase, SenderSample};
 
 /// Consecutive unanswered ACKs that mean an immediate window cut. A proportional reduction (RFC
 /// 6937) lets the sender answer at least every third ACK for factors of 1/2 and above.
-const CUT: usize = 4;
+pub(super) const CUT: usize = 4;
 /// Maximum number of samples held back; bounds memory.
 const MOST: usize = 4_096;
 /// Number of samples whose memory a sender keeps for the next ones. A capture has many thousands of
@@ -25,6 +25,8 @@ const MOST_DEFERRED: u32 = 45;
 #[derive(Debug, Default)]
 pub(super) struct Undecided {
     samples: Vec<SenderSample>,
+    /// Samples since the sender answers again, and their windows if it has cut its window.
+    resumed: Vec<(SenderSample, u32)>,
     /// Time when the sender last began to reduce without a loss, and the window before.
     reducing: Option<(Timestamp, u32)>,
 }
@@ -32,7 +34,8 @@ pub(super) struct Undecided {
 impl Undecided {
     /// Holds a sample back. Its window is valid if the application limits the sender.
     pub(super) fn wait(&mut self, sample: &SenderSample, rows: &mut impl Extend<SenderRow>) {
-        if self.samples.len() == MOST {
+        // A sender that falls silent again had no data: a cut window would release more.
+        if self.samples.len() == MOST || !self.resumed.is_empty() {
             self.give_up(rows);
         }
         if self.samples.capacity() == 0 {
@@ -42,15 +45,39 @@ impl Undecided {
         self.samples.push(*sample);
     }
 
+    /// Holds back a sample of a sender that answers again after its silence. `pipe` is that of its answer;
+    /// `None` if it has not answered this ACK yet.
+    pub(super) fn resume(
+        &mut self,
+        sample: &SenderSample,
+        pipe: Option<u32>,
+        rows: &mut impl Extend<SenderRow>,
+    ) {
+        let latest = self.resumed.last().map(|(_, cwnd)| *cwnd);
+        if self.resumed.len() == MOST {
+            self.give_up(rows);
+        }
+        match pipe.or(latest) {
+            Some(cwnd) => self.resumed.push((*sample, cwnd)),
+            None => rows.extend([SenderRow::Sample(*sample)]),
+        }
+    }
+
     /// Emits the samples unchanged: the application had nothing to send.
     pub(super) fn give_up(&mut self, rows: &mut impl Extend<SenderRow>) {
-        rows.extend(self.samples.drain(..).map(SenderRow::Sample));
+        let resumed = self.resumed.drain(..).map(|(sample, _)| sample);
+        let samples = self.samples.drain(..).chain(resumed);
+        rows.extend(samples.map(SenderRow::Sample));
         self.rest();
     }
 
     /// Emits the samples without a window: the capture missed what would have decided.
     pub(super) fn hide(&mut self, rows: &mut impl Extend<SenderRow>) {
-        self.samples.iter_mut().for_each(clear_window);
+        let resumed = self.resumed.iter_mut().map(|(sample, _)| sample);
+        self.samples
+            .iter_mut()
+            .chain(resumed)
+            .for_each(clear_window);
         self.give_up(rows);
     }
 
@@ -58,6 +85,9 @@ impl Undecided {
     fn rest(&mut self) {
         if self.samples.capacity() > KEPT {
             self.samples = Vec::new();
+        }
+        if self.resumed.capacity() > 0 {
+            self.resumed = Vec::new();
         }
     }
 
@@ -69,7 +99,9 @@ impl Undecided {
         let is_new = |pair: &&[SenderSample]| pair[0].snd_una != pair[1].snd_una;
         let advances = self.samples.windows(2).filter(is_new).count();
         let has_data = |last: &SenderSample| !last.has_short_segments();
-        if advances + 1 >= CUT && self.samples.last().is_some_and(has_data) {
+        let resumed = self.resumed.last().map(|(sample, _)| sample);
+        let last = resumed.or(self.samples.last());
+        if advances + 1 >= CUT && last.is_some_and(has_data) {
             self.hide(rows);
         }
         self.give_up(rows);
@@ -101,17 +133,28 @@ impl Undecided {
         let began = self.samples.first().map(|sample| (sample.at, before));
         self.reducing = self.reducing.or(began).filter(|_| pipe < before);
         let mut grown = if was_reduced && is_cut {
+            let first = self.resumed.first();
+            let first = first.and_then(|(sample, cwnd)| Some((sample.snd_una?, *cwnd)));
+            let (una, pipe) = first.unwrap_or((una, pipe));
             self.windows_of_a_cut(una, pipe)
         } else {
             Vec::new()
         };
         let ssthresh = grown.last().copied().unwrap_or(pipe);
-        for mut sample in self.samples.drain(..) {
+        let silent = self.samples.drain(..).map(|sample| (sample, None));
+        let resumed = self.resumed.drain(..);
+        let resumed = resumed.map(|(sample, cwnd)| (sample, Some(cwnd)));
+        for (mut sample, resumed_cwnd) in silent.chain(resumed) {
+            // The application filled the window step by step.
+            if !was_reduced && resumed_cwnd.is_some() {
+                rows.extend([SenderRow::Sample(sample)]);
+                continue;
+            }
             let cwnd = match sample.pipe_segments {
                 _ if !was_reduced => before,
                 // A proportional reduction lowers the window ACK by ACK; a cut lowers it at once.
                 Some(own) if !is_cut => own,
-                _ => grown.pop().unwrap_or(pipe),
+                _ => resumed_cwnd.or_else(|| grown.pop()).unwrap_or(pipe),
             };
             sample.cwnd_segments = Some(cwnd);
             sample.cwnd_bytes = sample

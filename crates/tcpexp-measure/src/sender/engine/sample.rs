@@ -7,7 +7,7 @@ use crate::sender::hints::CongestionHint;
 use crate::sender::row::SenderRow;
 use crate::sender::sample::{CwndSource, Limit, Phase, SenderSample};
 use crate::sender::summary::SenderSummary;
-use crate::sender::window::{AckContext, CwndEstimate};
+use crate::sender::window::{AckContext, CwndEstimate, Reply};
 
 impl Engine<'_> {
     /// Emits the state, at once or after the sender's next action.
@@ -31,6 +31,12 @@ impl Engine<'_> {
                 let sample =
                     self.sample(now, Some(self.window.cwnd), CwndSource::ApplicationLimited);
                 self.undecided.wait(&sample, rows);
+            }
+            CwndEstimate::Resuming => {
+                let sample =
+                    self.sample(now, Some(self.window.cwnd), CwndSource::ApplicationLimited);
+                let pipe = (now.reply == Reply::AtOnce).then_some(now.pipe);
+                self.undecided.resume(&sample, pipe, rows);
             }
             CwndEstimate::Sure(cwnd, source) => {
                 // A window filled again shows whether the sender reduced it during its silence.

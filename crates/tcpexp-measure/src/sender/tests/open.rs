@@ -81,9 +81,8 @@ fn last_data_of_the_application_does_not_lower_the_window() {
     ");
 }
 
-/// The sender fills twelve segments, cuts its window, and sends again once four are in flight.
-#[test]
-fn window_grows_from_a_cut_until_the_sender_sends_again() {
+/// A sender that fills twelve segments, and sends again once four are in flight.
+fn silence_in_twelve_segments() -> String {
     let segment = |at: &str, number: u32, echo: u32| {
         let (from, to) = (1 + number * 988, 1 + (number + 1) * 988);
         format!("{at} > {from}:{to}(988) ts 41 {echo}\n")
@@ -102,9 +101,19 @@ fn window_grows_from_a_cut_until_the_sender_sends_again() {
     }
     text += &segment("0.117010", 20, 940);
     text += &segment("0.117011", 21, 940);
-    text += &ack("0.158000", 18);
-    text += &segment("0.158010", 22, 940);
-    text += &ack("0.159000", 19);
+    text
+}
+
+#[test]
+fn window_grows_from_a_cut_until_the_sender_sends_again() {
+    let text = silence_in_twelve_segments()
+        + "
+        0.158000 < ack 17785 ts 940 41
+        0.158010 > 21737:22725(988) ts 41 940
+        0.159000 < ack 18773 ts 940 41
+        0.159010 > 22725:23713(988) ts 41 940
+        0.160000 < ack 19761 ts 940 41
+        ";
     assert_snapshot!(replay(&text), @r"
     0+11856 pipe 12 cwnd 12 application_limited slow_start
     988+11856 pipe 12 cwnd 13 application_limited slow_start
@@ -125,6 +134,37 @@ fn window_grows_from_a_cut_until_the_sender_sends_again() {
     15808+3952 pipe 4 cwnd 5 filled congestion_avoidance
     16796+4940 pipe 5 cwnd 5 filled congestion_avoidance
     17784+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    18772+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    ");
+}
+
+#[test]
+fn data_after_a_pause_of_the_application_shows_no_cut() {
+    let text = silence_in_twelve_segments()
+        + "
+        0.158000 < ack 17785 ts 940 41
+        0.159000 < ack 18773 ts 940 41
+        ";
+    assert_snapshot!(replay(&text), @r"
+    0+11856 pipe 12 cwnd 12 application_limited slow_start
+    988+11856 pipe 12 cwnd 13 application_limited slow_start
+    1976+11856 pipe 12 cwnd 14 application_limited slow_start
+    2964+11856 pipe 12 cwnd 12 filled slow_start
+    3952+11856 pipe 12 cwnd 12 filled slow_start
+    4940+11856 pipe 12 cwnd 12 filled slow_start
+    5928+11856 pipe 12 cwnd 12 filled slow_start
+    6916+11856 pipe 12 cwnd 12 filled slow_start
+    7904+11856 pipe 12 cwnd 12 filled slow_start
+    8892+10868 pipe 11 cwnd 13 application_limited slow_start
+    9880+9880 pipe 10 cwnd 14 application_limited slow_start
+    10868+8892 pipe 9 cwnd 15 application_limited slow_start
+    11856+7904 pipe 8 cwnd 16 application_limited slow_start
+    12844+6916 pipe 7 cwnd 17 application_limited slow_start
+    13832+5928 pipe 6 cwnd 18 application_limited slow_start
+    14820+4940 pipe 5 cwnd 19 application_limited slow_start
+    15808+3952 pipe 4 cwnd 20 application_limited slow_start
+    16796+4940 pipe 5 cwnd 21 application_limited slow_start
+    17784+3952 pipe 4 cwnd 21 application_limited slow_start
     ");
 }
 

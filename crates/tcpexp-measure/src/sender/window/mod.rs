@@ -2,6 +2,7 @@
 
 mod replay;
 mod round;
+mod silence;
 
 use std::collections::VecDeque;
 
@@ -16,6 +17,7 @@ use super::sample::CwndSource;
 use super::undecided::Reduced;
 use replay::Usage;
 use round::{Growth, Rounds};
+use silence::Silence;
 
 /// Number of latest ACKs that decide whether the sender fills its window. Chosen on captures whose
 /// senders' kernels logged cwnd.
@@ -70,6 +72,9 @@ pub(super) enum CwndEstimate {
     /// A sender that was limited by its window sent nothing: either the window shrank, or the
     /// application has no data. The sender's next action decides.
     Undecided,
+    /// The sender answers again, with less in flight than before its silence. Its next answers show whether
+    /// the window shrank.
+    Resuming,
 }
 
 /// The estimate and its evidence.
@@ -85,6 +90,7 @@ pub(super) struct Window {
     judged: VecDeque<(bool, u32)>,
     /// The pipe after the latest ACK, unless the sender left it unanswered.
     answered: Option<u32>,
+    silence: Silence,
     /// True if the sender sends several segments at a time (TSO or GSO), so it does not always fill
     /// the window.
     is_bursty: bool,
@@ -122,6 +128,7 @@ impl Window {
             usage: Usage::default(),
             judged: VecDeque::with_capacity(JUDGED + 1),
             answered: None,
+            silence: Silence::default(),
             is_bursty,
             rounds: Rounds::default(),
             is_filled: false,
@@ -178,7 +185,11 @@ impl Window {
         }
         if self.is_filling() && !now.reply.has_sent() {
             self.is_filled = !self.is_hidden;
+            if now.reply == Reply::NothingYet && self.silence.is_ending() {
+                return CwndEstimate::Resuming;
+            }
             self.answered = None;
+            self.silence.wait(self.cwnd);
             return CwndEstimate::Undecided;
         }
         // ACKs that arrive together are answered once; to judge each would make a full window look
@@ -199,6 +210,11 @@ impl Window {
             return CwndEstimate::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
         self.is_filled = true;
+        if self.is_hidden {
+            self.silence = Silence::default();
+        } else if !self.silence.answer(now.pipe) {
+            return CwndEstimate::Resuming;
+        }
         self.is_hidden = false;
         if self.start == Beginning::NotShown {
             self.start = Beginning::Shown;
@@ -235,6 +251,7 @@ impl Window {
 
     /// Interrupts what is measured while the sender fills its window.
     fn pause(&mut self) {
+        self.silence = Silence::default();
         self.increase.pause();
         self.rounds.interrupt();
     }
@@ -349,6 +366,7 @@ impl Window {
         self.assumed_ssthresh = self.ssthresh;
         self.increase.forget();
         self.answered = None;
+        self.silence = Silence::default();
         self.rounds.interrupt();
     }
 
@@ -366,6 +384,7 @@ impl Window {
         self.increase.forget();
         self.judged.clear();
         self.answered = None;
+        self.silence = Silence::default();
         self.rounds.interrupt();
     }
 }
