@@ -63,23 +63,37 @@ impl Reduction {
         // A sender that goes on sending, below the threshold of earlier recoveries, has a lower one:
         // Westwood+ sets it from the bandwidth at the end of a recovery, and to half until then.
         // Without SACK, the pipe is too uncertain to rule out the threshold.
-        let goes_on = has_sack && self.silent <= MOST_SILENT;
+        let has_unspent = self.has_unspent(pipe);
+        let goes_on = has_sack && self.silent <= MOST_SILENT && !has_unspent;
         let is_short = pipe < self.cwnd && !goes_on;
         self.short = if is_short { self.short + 1 } else { 0 };
         // A closed receiver window breaks the proportion of sent to delivered segments.
         self.is_proportional &= !is_closed;
-        self.latest = if is_short && (is_closed || self.short >= MIN_SHORT) {
+        let is_limited = is_closed || has_unspent || self.short >= MIN_SHORT;
+        self.latest = if is_short && is_limited {
             self.cwnd
         } else {
             pipe
         };
-        // Below the threshold, each delivery allows a transmission (PRR-SSRB of RFC 6937, section 3).
-        let least = (self.prior / 2).max(MIN_THRESHOLD);
-        let has_stopped = self.silent > 0 && !self.has_sent_new && pipe < least;
-        self.was_silent = self.silent > MOST_SILENT || has_stopped;
+        let has_stopped = self.silent > 0 && !self.has_sent_new && pipe < self.least_threshold();
+        self.was_silent = self.silent > MOST_SILENT || has_stopped || has_unspent;
         // Without a threshold, the pipe of a sender that the receiver's window or the application
         // holds back does not show the window.
         (!self.was_silent || self.threshold.is_some()).then_some(self.latest)
+    }
+
+    /// The lowest threshold in use. Below the threshold, each delivery allows a transmission (PRR-SSRB of
+    /// RFC 6937, section 3).
+    fn least_threshold(&self) -> u32 {
+        (self.prior / 2).max(MIN_THRESHOLD)
+    }
+
+    /// True if a sender below any threshold leaves more transmissions unused than a delayed ACK explains:
+    /// it has no data. ACKs that deliver nothing do not lengthen its silence.
+    fn has_unspent(&self, pipe: u32) -> bool {
+        let room = self.least_threshold().saturating_sub(pipe);
+        let owed = self.delivered.saturating_sub(self.sent);
+        owed.min(room) > MOST_SILENT
     }
 
     /// True if the sender sent all that its window allowed: until the latest ACK, it answered the
@@ -214,6 +228,35 @@ mod tests {
         assert_eq!(unknown[..3], [Some(14), Some(13), Some(12)]);
         assert!(unknown[3..].iter().all(Option::is_none));
         assert_eq!(windows(Some(10)).last(), Some(&Some(10)));
+    }
+
+    #[test]
+    fn pipe_of_a_sender_that_repairs_its_losses_and_stops_is_not_its_window() {
+        let windows = |threshold| {
+            let mut reduction = Reduction::new(100, threshold);
+            for pipe in (33..45).rev() {
+                reduction.deliver(1, pipe, false);
+            }
+            reduction.send(3);
+            // Duplicate ACKs that deliver nothing follow.
+            [(); 3].map(|()| {
+                reduction.deliver(0, 36, false);
+                reduction.look(36, false, true)
+            })
+        };
+        assert_eq!(windows(None), [None; 3]);
+        // RFC 6937, section 3: 12 segments delivered, of which none was sent yet.
+        assert_eq!(windows(Some(70)), [Some(45); 3]);
+    }
+
+    #[test]
+    fn pipe_of_a_sender_that_repairs_with_each_delivery_is_its_window() {
+        let mut reduction = Reduction::new(100, None);
+        for pipe in (20..40).rev() {
+            reduction.deliver(1, pipe, false);
+            reduction.send(1);
+            assert_eq!(reduction.look(pipe, false, true), Some(pipe));
+        }
     }
 
     #[test]
