@@ -98,9 +98,11 @@ impl Reduction {
 
     /// True if the sender sent all that its window allowed: until the latest ACK, it answered the
     /// deliveries. `was_full` is true if the data outstanding at the start filled the window. Else,
-    /// repairs alone show no limit, because even a sender without further data repairs its losses.
+    /// repairs alone show no limit, because even a sender without further data repairs its losses. New
+    /// data shows one only if it fills the lowest threshold.
     pub(super) fn shows_window(&self, was_full: bool) -> bool {
-        !self.was_silent && (was_full || self.has_sent_new)
+        let has_filled = self.has_sent_new && self.latest >= self.least_threshold();
+        !self.was_silent && (was_full || has_filled)
     }
 
     /// True if earlier recoveries or the rate of this reduction show the threshold.
@@ -257,6 +259,18 @@ mod tests {
             reduction.send(1);
             assert_eq!(reduction.look(pipe, false, true), Some(pipe));
         }
+    }
+
+    #[test]
+    fn new_data_below_the_lowest_threshold_shows_no_window() {
+        let mut reduction = Reduction::new(10, None);
+        for _ in 0..4 {
+            reduction.deliver(1, 2, false);
+            reduction.send_new(1);
+            reduction.look(3, false, true);
+        }
+        assert!(!reduction.shows_window(false));
+        assert!(reduction.shows_window(true));
     }
 
     #[test]

@@ -122,7 +122,11 @@ impl<'a> Engine<'a> {
             stream: None,
             state: State::Open,
             board: Scoreboard::default(),
-            window: Window::new(profile, subject.side.is_bursty),
+            window: Window::new(
+                profile,
+                subject.side.is_bursty,
+                subject.order == Order::Seen,
+            ),
             timer: profile.timer(),
             exchange: Exchange::new(subject.order),
             ticks: Ticks::new(subject.side.tick),

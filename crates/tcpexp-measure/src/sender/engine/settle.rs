@@ -185,9 +185,10 @@ impl Engine<'_> {
             return true;
         }
         let answers = self.exchange.reply(at) == Reply::AtOnce && !self.exchange.is_drained;
-        // The last segment of a write may be a full one.
-        let expected = self.expected_threshold(&settling.ended.recovery.before);
-        answers && expected.is_none_or(|expected| pipe + 1 >= expected)
+        // The last segment of a write may be a full one. No factor in use is below 1/2.
+        let before = settling.ended.recovery.before;
+        let expected = self.expected_threshold(&before);
+        answers && pipe + 1 >= expected.unwrap_or(before.cwnd / 2)
     }
 
     /// Reports the completed recovery if the ACK that ended it begins another, with no data sent

@@ -206,7 +206,7 @@ fn at_a_receiver_one_recovery_repairs_a_burst_of_losses_at_its_end() {
         _ => None,
     });
     let recoveries: Vec<_> = recoveries.collect();
-    assert_eq!(recoveries, [(RecoveryKind::Fast, Some(8))]);
+    assert_eq!(recoveries, [(RecoveryKind::Fast, Some(10))]);
 }
 
 #[test]

@@ -1,22 +1,64 @@
 //! Recoveries, timeouts and what they leave.
 
+use std::fmt::Write;
+
 use insta::assert_snapshot;
 
 use tcpexp_units::TimeDelta;
 
-use super::{HANDSHAKE, SenderOptions, SenderRow, lossy, replay, rows, summary};
+use super::{CwndSource, HANDSHAKE, SenderOptions, SenderRow, lossy, replay, rows, summary};
+
+/// A full window of ten segments; the first is lost, and the sender halves its window.
+fn full_window_lossy(rest: &str) -> String {
+    format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.041004 > 3953:4941(988) ts 41 900
+        0.041005 > 4941:5929(988) ts 41 900
+        0.041006 > 5929:6917(988) ts 41 900
+        0.041007 > 6917:7905(988) ts 41 900
+        0.041008 > 7905:8893(988) ts 41 900
+        0.041009 > 8893:9881(988) ts 41 900
+        0.082000 < ack 1 sack 989:1977 ts 941 41
+        0.083000 < ack 1 sack 989:2965 ts 942 41
+        0.084000 < ack 1 sack 989:3953 ts 943 41
+        0.084010 > 1:989(988) ts 84 943
+        0.085000 < ack 1 sack 989:4941 ts 944 41
+        0.086000 < ack 1 sack 989:5929 ts 945 41
+        0.087000 < ack 1 sack 989:6917 ts 946 41
+        0.087010 > 9881:10869(988) ts 87 946
+        0.088000 < ack 1 sack 989:7905 ts 947 41
+        0.088010 > 10869:11857(988) ts 88 947
+        0.089000 < ack 1 sack 989:8893 ts 948 41
+        0.089010 > 11857:12845(988) ts 89 948
+        0.090000 < ack 1 sack 989:9881 ts 949 41
+        0.090010 > 12845:13833(988) ts 90 949
+        0.125000 < ack 9881 ts 984 84
+        0.125010 > 13833:14821(988) ts 125 984
+        {rest}"
+    )
+}
 
 #[test]
 fn sack_starts_a_recovery_that_reduces_the_window() {
-    assert_snapshot!(replay(&lossy("")), @r"
-    0+4940 pipe 5 cwnd 10 application_limited slow_start
-    0+4940 pipe 4 cwnd 10 application_limited slow_start
-    0+4940 pipe 3 cwnd 10 application_limited slow_start
+    let text = full_window_lossy("0.128000 < ack 10869 ts 985 87");
+    assert_snapshot!(replay(&text), @r"
+    0+9880 pipe 10 cwnd 10 application_limited slow_start
+    0+9880 pipe 9 cwnd 10 application_limited slow_start
+    0+9880 pipe 8 cwnd 10 application_limited slow_start
     retransmitted fast_retransmit
-    0+4940 pipe 2 cwnd 2 recovery fast_recovery
-    0+5928 pipe 2 cwnd 2 recovery fast_recovery
-    recovery 0 fast to Some(2)
-    4940+1976 pipe 2 cwnd 2 filled congestion_avoidance
+    0+9880 pipe 7 cwnd 7 recovery fast_recovery
+    0+9880 pipe 6 cwnd 6 recovery fast_recovery
+    0+9880 pipe 5 cwnd 5 recovery fast_recovery
+    0+10868 pipe 5 cwnd 5 recovery fast_recovery
+    0+11856 pipe 5 cwnd 5 recovery fast_recovery
+    0+12844 pipe 5 cwnd 5 recovery fast_recovery
+    0+13832 pipe 5 cwnd 5 recovery fast_recovery
+    recovery 0 fast to Some(5)
+    9880+4940 pipe 5 cwnd 5 filled congestion_avoidance
     ");
 }
 
@@ -98,14 +140,12 @@ fn window_after_a_recovery_without_further_data_is_unknown() {
 
 #[test]
 fn a_probe_beyond_the_window_does_not_set_the_earlier_threshold() {
-    let text = lossy("").replace(
-        "0.166000 <",
-        "0.125011 > 6917:7905(988) ts 125 984
-        0.245000 > 7905:8893(988) ts 245 984
-        0.286000 <",
+    let text = full_window_lossy(
+        "0.245000 > 14821:15809(988) ts 245 984
+        0.286000 < ack 10869 ts 1145 87",
     );
     assert!(
-        replay(&text).contains("recovery 0 fast to Some(3)"),
+        replay(&text).contains("recovery 0 fast to Some(5)"),
         "{}",
         replay(&text)
     );
@@ -130,7 +170,7 @@ fn a_loss_in_a_recovery_starts_the_next_recovery_at_its_end() {
     0+6916 pipe 3 cwnd 3 recovery fast_recovery
     retransmitted fast_retransmit
     0+6916 pipe 2 cwnd 2 recovery fast_recovery
-    recovery 0 fast to Some(2)
+    recovery 0 fast to None
     4940+2964 pipe 2 cwnd 2 recovery fast_recovery
     recovery 1 fast to None
     ");
@@ -259,4 +299,90 @@ fn small_segments_that_one_retransmission_carries_count_as_one() {
     1588+988 pipe 1 cwnd 1 recovery loss_recovery
     recovery 0 timeout to None
     ");
+}
+
+/// Captured at the receiver: an application writes a segment every 15 ms, of which the seventh is lost.
+fn slow_writer_at_the_receiver() -> String {
+    const LOST: u32 = 6;
+    // Half of the round-trip time.
+    const PATH: u32 = 20;
+    let sent = |segment: u32| 41 + 15 * segment;
+    let range = |segment: u32| (1 + segment * 988, 1 + (segment + 1) * 988);
+    // The timestamp of the latest ACK that reached the sender.
+    let heard = |at: u32| {
+        let heard = (0..30).filter(|segment| *segment != LOST && sent(*segment) + 2 * PATH <= at);
+        heard
+            .max()
+            .map_or(900, |segment| 900 + sent(segment) + PATH)
+    };
+    let mut lines = Vec::new();
+    // The ACK of the segment three behind the lost one makes the sender repair it.
+    let repaired = sent(LOST + 3) + 2 * PATH;
+    for segment in 0..30 {
+        let (from, end) = range(segment);
+        let stamp = if segment == LOST {
+            repaired
+        } else {
+            sent(segment)
+        };
+        let (at, echo) = (stamp + PATH, heard(stamp));
+        lines.push((at, 0, format!("> {from}:{end}(988) ts {stamp} {echo}")));
+        let is_gap = segment > LOST && at < repaired + PATH;
+        let answer = if is_gap {
+            let (first, last) = (range(LOST).0, range(LOST).1);
+            format!(
+                "< ack {first} sack {last}:{end} ts {} {}",
+                900 + at,
+                sent(LOST - 1)
+            )
+        } else {
+            let arrived = (0..30).filter(|other| sent(*other) + PATH <= at);
+            let end = range(arrived.max().unwrap_or(0)).1;
+            format!("< ack {end} ts {} {stamp}", 900 + at)
+        };
+        lines.push((at, 10, answer));
+    }
+    lines.sort();
+    let mut text = "
+        0.000000 > S 0 mss 1000 sackok wscale 7 ts 1 0
+        0.000010 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7 ts 900 1
+        0.040000 > . 1 ack 1 win 512 ts 41 900
+    "
+    .to_owned();
+    for (millis, micros, line) in lines {
+        writeln!(text, "0.{millis:03}{micros:03} {line}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn at_a_receiver_less_data_than_the_initial_window_shows_no_window() {
+    let rows = rows(&slow_writer_at_the_receiver(), SenderOptions::default());
+    let windows = rows.iter().map_while(|row| match row {
+        SenderRow::Sample(sample) => Some((sample.cwnd_source, sample.cwnd_segments)),
+        _ => None,
+    });
+    let windows: Vec<_> = windows.collect();
+    assert_eq!(windows.len(), 9);
+    let expected = (CwndSource::ApplicationLimited, Some(10));
+    assert!(
+        windows.iter().all(|window| *window == expected),
+        "{windows:?}"
+    );
+}
+
+#[test]
+fn at_a_receiver_the_recovery_of_a_slow_application_shows_no_threshold() {
+    let rows = rows(&slow_writer_at_the_receiver(), SenderOptions::default());
+    let thresholds = rows.iter().filter_map(|row| match row {
+        SenderRow::Recovery(epoch) => Some(epoch.ssthresh_segments),
+        _ => None,
+    });
+    assert_eq!(thresholds.collect::<Vec<_>>(), [None]);
+    let last = rows.iter().rev().find_map(|row| match row {
+        SenderRow::Sample(sample) => Some(sample),
+        _ => None,
+    });
+    let last = last.unwrap();
+    assert_eq!((last.cwnd_segments, last.ssthresh_segments), (None, None));
 }

@@ -85,6 +85,9 @@ pub(super) struct Window {
     pub(super) cwnd: u32,
     pub(super) ssthresh: Option<u32>,
     initial: u32,
+    /// The window is at least this large; 0 if unknown. `None` if the capture shows which data answers an
+    /// ACK: if the order of events is replayed, data seems to answer the latest ACK that it echoes.
+    least: Option<u32>,
     increase: Increase,
     usage: Usage,
     judged: VecDeque<(bool, u32)>,
@@ -118,12 +121,13 @@ enum Beginning {
 }
 
 impl Window {
-    pub(super) fn new(profile: Profile, is_bursty: bool) -> Self {
+    pub(super) fn new(profile: Profile, is_bursty: bool, shows_answers: bool) -> Self {
         Self {
             profile,
             cwnd: profile.initial_window_segments(),
             ssthresh: None,
             initial: profile.initial_window_segments(),
+            least: (!shows_answers).then(|| profile.initial_window_segments()),
             increase: Increase::default(),
             usage: Usage::default(),
             judged: VecDeque::with_capacity(JUDGED + 1),
@@ -153,6 +157,7 @@ impl Window {
     /// Begins in the middle of a stream, with `pipe` segments in flight in place of the initial window.
     pub(super) fn begin_in_the_middle(&mut self, pipe: u32) {
         self.cwnd = pipe.max(1);
+        self.set_least(0);
         self.start = Beginning::NotShown;
     }
 
@@ -203,7 +208,8 @@ impl Window {
         if now.reply == Reply::AtOnce {
             self.answered = Some(now.pipe);
         }
-        let is_drained = (now.is_drained || has_fallen) && now.pipe < self.cwnd;
+        let has_less = now.is_drained || has_fallen || self.is_below_least(now.pipe);
+        let is_drained = has_less && now.pipe < self.cwnd;
         if !self.is_filling() || now.reply != Reply::AtOnce || is_drained {
             self.cover(now);
             self.pause();
@@ -238,9 +244,23 @@ impl Window {
     /// falls in slow start, and no reduction in use takes more than half of it. The last segment of a
     /// write may be a full one.
     fn falls_for_lack_of_data(&self, before: u32, pipe: u32) -> bool {
+        self.never_falls() && !self.is_bursty && pipe < before || pipe < before / 2
+    }
+
+    /// True if the sender may only seem to answer each ACK, and its window is known to be larger.
+    fn is_below_least(&self, pipe: u32) -> bool {
+        self.least.is_some_and(|least| pipe < least)
+    }
+
+    /// The window is at least `least` segments from now on.
+    fn set_least(&mut self, least: u32) {
+        self.least = self.least.map(|_| least);
+    }
+
+    /// True in slow start, if nothing before the capture has reduced the window.
+    fn never_falls(&self) -> bool {
         let in_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
-        let never_falls = in_slow_start && self.start == Beginning::Seen && !self.is_bursty;
-        never_falls && pipe < before || pipe < before / 2
+        in_slow_start && self.start == Beginning::Seen
     }
 
     /// True if the sender answered at least 70 % of the latest ACKs.
@@ -276,6 +296,7 @@ impl Window {
         self.forget_origin();
         self.is_hidden = false;
         self.cwnd = cwnd;
+        self.set_least(0);
         self.ssthresh = Some(ssthresh);
         // The pipes from before the reduction would raise the window of a bursty sender again.
         self.judged
@@ -294,6 +315,7 @@ impl Window {
         match growth {
             Growth::Slow(ssthresh) if is_slow_start => {
                 self.ssthresh = Some(ssthresh);
+                self.set_least(0);
                 self.noticed_ssthresh = self.ssthresh;
                 // In the middle of a stream, slow start may have ended long before.
                 self.assumed_ssthresh = self.ssthresh.filter(|_| self.start != Beginning::Seen);
@@ -327,6 +349,7 @@ impl Window {
         self.forget_origin();
         self.is_hidden = false;
         self.cwnd = pipe.max(MIN_THRESHOLD);
+        self.set_least(0);
         self.ssthresh = Some(self.cwnd);
         self.forget();
         self.increase = Increase::default();
@@ -346,6 +369,7 @@ impl Window {
         self.forget_origin();
         self.is_hidden = false;
         self.cwnd = threshold.max(MIN_THRESHOLD);
+        self.set_least(0);
         self.ssthresh = Some(self.cwnd);
         self.increase = Increase::default();
         // Unlike after `settle`, the following ACKs have to show that the sender fills its window.
@@ -356,6 +380,7 @@ impl Window {
     /// network. The replay goes on from half of the window, the usual least factor.
     pub(super) fn hide(&mut self, pipe: u32) {
         self.settle_unfilled((self.cwnd / 2).max(pipe));
+        self.set_least(self.cwnd);
         self.assumed_ssthresh = self.ssthresh;
         self.is_hidden = true;
     }
@@ -363,6 +388,7 @@ impl Window {
     /// Continues behind ACKs that the capture missed, which may have grown or reduced the window.
     pub(super) fn lose_sight(&mut self) {
         self.is_hidden = true;
+        self.set_least(0);
         self.assumed_ssthresh = self.ssthresh;
         self.increase.forget();
         self.answered = None;

@@ -88,6 +88,7 @@ impl Window {
             left = left - rto;
         }
         self.cwnd = cwnd.max(restart);
+        self.least = self.least.map(|least| least.min(self.cwnd));
         self.usage = Usage::default();
         self.forget();
         true
