@@ -34,12 +34,24 @@ pub(crate) struct AckWatch {
 }
 
 /// Data since the latest captured ACK that this ACK does not explain.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Proof {
+    /// Time of the first data.
+    since: Timestamp,
     /// First and latest of the unknown timestamps echoed.
     echoes: Option<(u32, u32)>,
-    /// Time of the first data beyond the window, and the end of the furthest.
-    beyond: Option<(Timestamp, StreamOffset)>,
+    /// End of the furthest data beyond the window.
+    beyond: Option<StreamOffset>,
+}
+
+impl Proof {
+    fn new(since: Timestamp) -> Self {
+        Self {
+            since,
+            echoes: None,
+            beyond: None,
+        }
+    }
 }
 
 impl AckWatch {
@@ -48,7 +60,7 @@ impl AckWatch {
     pub(crate) fn send(&mut self, segment: &Segment) {
         if let (Some((_, echo)), Some((first, latest))) = (segment.timestamps, self.stamps) {
             if is_after(echo, latest) {
-                self.echo_unknown(echo);
+                self.echo_unknown(segment.seen.at, echo);
             } else if !self.has_echoed {
                 self.has_echoed = !is_after(first, echo);
             }
@@ -104,9 +116,9 @@ impl AckWatch {
     }
 
     #[cold]
-    fn echo_unknown(&mut self, echo: u32) {
+    fn echo_unknown(&mut self, at: Timestamp, echo: u32) {
         if self.has_echoed {
-            let proof = self.proof.get_or_insert_default();
+            let proof = self.proof.get_or_insert_with(|| Proof::new(at));
             proof.echoes.get_or_insert((echo, echo)).1 = echo;
         }
     }
@@ -115,34 +127,41 @@ impl AckWatch {
     fn exceed(&mut self, at: Timestamp, end: StreamOffset) {
         // A SYN alone has a window without a scale.
         if self.shift.is_some() {
-            let proof = self.proof.get_or_insert_default();
-            let (_, furthest) = proof.beyond.get_or_insert((at, end));
-            *furthest = end.max(*furthest);
+            let proof = self.proof.get_or_insert_with(|| Proof::new(at));
+            proof.beyond = Some(proof.beyond.map_or(end, |furthest| furthest.max(end)));
         }
     }
 
-    /// True unless the next captured ACK is the one that the data answered, recorded behind the data.
+    /// Returns true if this ACK proves that the capture missed an ACK before it.
+    ///
+    /// A capture may record the data before the ACK that the data answers, and before ACKs that came
+    /// earlier. So an ACK that explains the data disproves the gap, and an earlier one proves nothing.
     #[cold]
     fn confirm(&mut self, at: Timestamp, stamp: Option<u32>, edge: Option<StreamOffset>) -> bool {
         let Some(proof) = self.proof.take() else {
             return false;
         };
+        let may_be_late = at - proof.since < MAX_SWAP;
         if let Some((first, latest)) = proof.echoes {
-            if stamp != Some(first) {
-                return true;
-            }
-            if latest != first {
+            if stamp == Some(first) {
                 // The next ACK may be recorded late as well.
-                self.proof = Some(Proof {
+                self.proof = (latest != first).then_some(Proof {
                     echoes: Some((latest, latest)),
                     beyond: None,
+                    ..proof
                 });
+                return false;
             }
-            return false;
+            let is_earlier = stamp.is_some_and(|stamp| is_after(first, stamp));
+            self.proof = Some(proof).filter(|_| may_be_late && is_earlier);
+            return self.proof.is_none();
         }
-        proof.beyond.is_some_and(|(since, end)| {
-            at - since >= MAX_SWAP || edge.is_none_or(|edge| end > edge)
-        })
+        let is_explained = proof
+            .beyond
+            .zip(edge)
+            .is_some_and(|(end, edge)| end <= edge);
+        self.proof = Some(proof).filter(|_| may_be_late && !is_explained);
+        !may_be_late
     }
 }
 
@@ -216,6 +235,36 @@ mod tests {
         // A shrunk window does not take back what it allowed.
         let shrunk = "0.041 > 1:1001(1000)\n0.082 < . 1 ack 1001 win 500\n0.083 > 1001:4001(3000)";
         assert_eq!(gaps(shrunk), 0);
+    }
+
+    #[test]
+    fn two_acks_recorded_behind_their_answer_are_not_missed() {
+        let sent = "
+            0.041000 > 1:1001(1000) ts 41 900
+            0.041010 > 1001:2001(1000) ts 41 900
+            0.085000 > 2001:3001(1000) ts 85 942
+            0.085010 < . 1 ack 1001 win 4000 ts 941 41
+        ";
+        assert_eq!(
+            gaps(&format!(
+                "{sent} 0.085020 < . 1 ack 2001 win 4000 ts 942 41"
+            )),
+            0
+        );
+        assert_eq!(
+            gaps(&format!("{sent} 0.130 < . 1 ack 3001 win 4000 ts 985 85")),
+            1
+        );
+        let beyond = "
+            0.041000 > 1:4001(4000)
+            0.090000 > 4001:6001(2000)
+            0.090010 < . 1 ack 1001 win 4000
+        ";
+        assert_eq!(
+            gaps(&format!("{beyond} 0.090020 < . 1 ack 2001 win 4000")),
+            0
+        );
+        assert_eq!(gaps(&format!("{beyond} 0.130 < . 1 ack 6001 win 4000")), 1);
     }
 
     #[test]
