@@ -28,7 +28,8 @@ pub(super) struct Lengths {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Smss {
     pub(super) bytes: u32,
-    /// False if all packets may hold several segments, so that the size may be that of several.
+    /// False if all packets may hold several segments, so that the size may be that of several, or if none
+    /// is full.
     pub(super) is_known: bool,
 }
 
@@ -67,7 +68,8 @@ impl Lengths {
         *count += 1;
     }
 
-    /// The SMSS, given the maximum that the handshake allows; not known if only super-packets show it.
+    /// The SMSS, given the maximum that the handshake allows; not known if only super-packets or segments
+    /// that are not full show it.
     ///
     /// The SMSS is the longest common payload. Super-packets are longer than the handshake allows
     /// and show only that their segments are full. Without a handshake, or after the path has shortened
@@ -92,7 +94,10 @@ impl Lengths {
         }
         let longest = longest.filter(|longest| *longest >= MIN_SMSS_BYTES);
         let Some(longest) = longest else {
-            return Smss::known(USUAL_SMSS_BYTES);
+            return Smss {
+                bytes: USUAL_SMSS_BYTES,
+                is_known: false,
+            };
         };
         let divisor = self.divisor(limit);
         let found = Self::divided(divisor.unwrap_or(longest))
@@ -112,8 +117,9 @@ impl Lengths {
         counts.filter(move |(length, count)| *length > 0 && count * 100 >= least)
     }
 
-    /// The segment length of which two common lengths are multiples, at least one of them longer than a
-    /// segment on Ethernet; of several, the one of most packets.
+    /// The greatest common divisor of two common lengths, if it is a possible segment length. At least one
+    /// of the two is longer than a segment on Ethernet. If several pairs have one, the divisor of the most
+    /// packets counts.
     fn divisor(&self, limit: u32) -> Option<u32> {
         let longest = self.common().map(|(length, _)| length).max()?;
         if longest <= LONGEST_ETHERNET_BYTES {
@@ -205,6 +211,12 @@ mod tests {
             smss(Some(8_948), &[(8_948, 40), (2_872, 60)]),
             (8_948, true)
         );
+    }
+
+    #[test]
+    fn segments_that_are_not_full_show_no_segment_size() {
+        assert!(!smss(None, &[(200, 50), (500, 50)]).1);
+        assert_eq!(smss(Some(1_448), &[(200, 50), (500, 50)]), (1_448, true));
     }
 
     #[test]
