@@ -19,9 +19,9 @@ pub enum Profile {
     FreeBsd,
 }
 
-/// Unit of window growth.
+/// What a sender counts to grow its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Growth {
+pub(super) enum GrowthUnit {
     PerSegment,
     PerAck,
     /// Bytes, up to `most` segments per ACK.
@@ -40,11 +40,11 @@ impl Profile {
         }
     }
 
-    pub(super) const fn growth(self) -> Growth {
+    pub(super) const fn growth_unit(self) -> GrowthUnit {
         match self {
-            Self::Linux => Growth::PerSegment,
-            Self::OldLinux => Growth::PerAck,
-            Self::FreeBsd => Growth::Bytes { most: 2 },
+            Self::Linux => GrowthUnit::PerSegment,
+            Self::OldLinux => GrowthUnit::PerAck,
+            Self::FreeBsd => GrowthUnit::Bytes { most: 2 },
         }
     }
 

@@ -4,7 +4,7 @@ use tcpexp_flow::StreamOffset;
 use tcpexp_units::TimeDelta;
 
 use super::{AckContext, Window};
-use crate::sender::profile::Growth;
+use crate::sender::profile::GrowthUnit;
 
 /// Recent use of the window (RFC 7661; `tcp_cwnd_validate`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,10 +42,10 @@ impl Window {
 
     /// Grows the replica as the sender does when `delivered` segments are acknowledged.
     pub(in crate::sender) fn grow(&mut self, delivered: u32) {
-        let mut counted = match self.profile.growth() {
-            Growth::PerSegment => delivered,
-            Growth::PerAck => 1,
-            Growth::Bytes { most } => delivered.min(most),
+        let mut counted = match self.profile.growth_unit() {
+            GrowthUnit::PerSegment => delivered,
+            GrowthUnit::PerAck => 1,
+            GrowthUnit::Bytes { most } => delivered.min(most),
         };
         self.rounds.count(counted);
         // A window that is not used must not grow (RFC 7661).
