@@ -14,8 +14,10 @@ mod ecn;
 mod missed_acks;
 mod open;
 mod partial;
+mod receiver;
 mod recovery;
 mod repair;
+mod silence;
 
 /// All rows of a script's senders.
 fn rows(text: &str, options: SenderOptions) -> Vec<SenderRow> {

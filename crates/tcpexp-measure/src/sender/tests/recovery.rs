@@ -1,12 +1,10 @@
 //! Recoveries, timeouts and what they leave.
 
-use std::fmt::Write;
-
 use insta::assert_snapshot;
 
 use tcpexp_units::TimeDelta;
 
-use super::{CwndSource, HANDSHAKE, SenderOptions, SenderRow, lossy, replay, rows, summary};
+use super::{HANDSHAKE, SenderOptions, SenderRow, lossy, replay, rows, summary};
 
 /// A full window of ten segments; the first is lost, and the sender halves its window.
 fn full_window_lossy(rest: &str) -> String {
@@ -299,90 +297,4 @@ fn small_segments_that_one_retransmission_carries_count_as_one() {
     1588+988 pipe 1 cwnd 1 recovery loss_recovery
     recovery 0 timeout to None
     ");
-}
-
-/// Captured at the receiver: an application writes a segment every 15 ms, of which the seventh is lost.
-fn slow_writer_at_the_receiver() -> String {
-    const LOST: u32 = 6;
-    // Half of the round-trip time.
-    const PATH: u32 = 20;
-    let sent = |segment: u32| 41 + 15 * segment;
-    let range = |segment: u32| (1 + segment * 988, 1 + (segment + 1) * 988);
-    // The timestamp of the latest ACK that reached the sender.
-    let heard = |at: u32| {
-        let heard = (0..30).filter(|segment| *segment != LOST && sent(*segment) + 2 * PATH <= at);
-        heard
-            .max()
-            .map_or(900, |segment| 900 + sent(segment) + PATH)
-    };
-    let mut lines = Vec::new();
-    // The ACK of the segment three behind the lost one makes the sender repair it.
-    let repaired = sent(LOST + 3) + 2 * PATH;
-    for segment in 0..30 {
-        let (from, end) = range(segment);
-        let stamp = if segment == LOST {
-            repaired
-        } else {
-            sent(segment)
-        };
-        let (at, echo) = (stamp + PATH, heard(stamp));
-        lines.push((at, 0, format!("> {from}:{end}(988) ts {stamp} {echo}")));
-        let is_gap = segment > LOST && at < repaired + PATH;
-        let answer = if is_gap {
-            let (first, last) = (range(LOST).0, range(LOST).1);
-            format!(
-                "< ack {first} sack {last}:{end} ts {} {}",
-                900 + at,
-                sent(LOST - 1)
-            )
-        } else {
-            let arrived = (0..30).filter(|other| sent(*other) + PATH <= at);
-            let end = range(arrived.max().unwrap_or(0)).1;
-            format!("< ack {end} ts {} {stamp}", 900 + at)
-        };
-        lines.push((at, 10, answer));
-    }
-    lines.sort();
-    let mut text = "
-        0.000000 > S 0 mss 1000 sackok wscale 7 ts 1 0
-        0.000010 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7 ts 900 1
-        0.040000 > . 1 ack 1 win 512 ts 41 900
-    "
-    .to_owned();
-    for (millis, micros, line) in lines {
-        writeln!(text, "0.{millis:03}{micros:03} {line}").unwrap();
-    }
-    text
-}
-
-#[test]
-fn at_a_receiver_less_data_than_the_initial_window_shows_no_window() {
-    let rows = rows(&slow_writer_at_the_receiver(), SenderOptions::default());
-    let windows = rows.iter().map_while(|row| match row {
-        SenderRow::Sample(sample) => Some((sample.cwnd_source, sample.cwnd_segments)),
-        _ => None,
-    });
-    let windows: Vec<_> = windows.collect();
-    assert_eq!(windows.len(), 9);
-    let expected = (CwndSource::ApplicationLimited, Some(10));
-    assert!(
-        windows.iter().all(|window| *window == expected),
-        "{windows:?}"
-    );
-}
-
-#[test]
-fn at_a_receiver_the_recovery_of_a_slow_application_shows_no_threshold() {
-    let rows = rows(&slow_writer_at_the_receiver(), SenderOptions::default());
-    let thresholds = rows.iter().filter_map(|row| match row {
-        SenderRow::Recovery(epoch) => Some(epoch.ssthresh_segments),
-        _ => None,
-    });
-    assert_eq!(thresholds.collect::<Vec<_>>(), [None]);
-    let last = rows.iter().rev().find_map(|row| match row {
-        SenderRow::Sample(sample) => Some(sample),
-        _ => None,
-    });
-    let last = last.unwrap();
-    assert_eq!((last.cwnd_segments, last.ssthresh_segments), (None, None));
 }
