@@ -1,13 +1,11 @@
 //! The congestion window: observed where the sender fills it, replayed where it does not.
 
+mod context;
 mod replay;
 mod round;
 mod silence;
 
 use std::collections::VecDeque;
-
-use tcpexp_flow::StreamOffset;
-use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::increase::Increase;
 use super::profile::Profile;
@@ -15,6 +13,7 @@ use super::recovery::Before;
 use super::reduction::MIN_THRESHOLD;
 use super::sample::CwndSource;
 use super::undecided::Reduced;
+pub(super) use context::{AckContext, Reply};
 use replay::Usage;
 use round::{Growth, Rounds};
 use silence::Silence;
@@ -24,46 +23,6 @@ use silence::Silence;
 const JUDGED: usize = 8;
 /// Minimum number of ACKs for this decision.
 const MIN_JUDGED: usize = 3;
-
-/// The sender's reaction to the previous ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
-    /// Data followed at once, as if the ACK had made room for it.
-    AtOnce,
-    /// Data followed for another reason.
-    Otherwise,
-    /// No data followed.
-    Nothing,
-    /// No data followed, but the next ACK came too soon to judge.
-    NothingYet,
-}
-
-impl Reply {
-    fn has_sent(self) -> bool {
-        matches!(self, Self::AtOnce | Self::Otherwise)
-    }
-}
-
-/// The sender's state when an ACK arrives, before it is processed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AckContext {
-    pub(super) at: Timestamp,
-    /// Record number of the ACK.
-    pub(super) packet: u64,
-    pub(super) pipe: u32,
-    pub(super) outstanding: u32,
-    pub(super) una: StreamOffset,
-    pub(super) nxt: StreamOffset,
-    /// True if the receiver's window has no room for what the sender sends at once: it holds the sender back.
-    pub(super) is_closed: bool,
-    pub(super) reply: Reply,
-    /// True if the last data sent ends with a segment shorter than the SMSS: the application had no
-    /// more data.
-    pub(super) is_drained: bool,
-    /// True if a tail loss probe of new data was sent since the last ACK.
-    pub(super) has_probed: bool,
-    pub(super) srtt: Option<TimeDelta>,
-}
 
 /// An estimate of the congestion window.
 #[derive(Clone, Copy, Debug)]
