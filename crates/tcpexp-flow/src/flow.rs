@@ -80,13 +80,14 @@ pub struct Flow {
     /// The end that sent a RST, until the connection is seen to go on.
     pub(crate) reset: Option<(End, AfterReset)>,
     pub(crate) shed: bool,
+    pub(crate) began_beside: bool,
 }
 
 /// One direction of a TCP connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stream {
     /// Sequence number of the SYN.
-    isn: Option<SeqNum>,
+    pub(crate) isn: Option<SeqNum>,
     /// One past the highest sequence number captured; before any is captured, the latest
     /// acknowledgment by the other end.
     furthest: Option<StreamOffset>,
@@ -129,6 +130,12 @@ impl Flow {
         self.reset.is_some() || self.streams.iter().all(|stream| stream.finished)
     }
 
+    /// True if the flow began with a SYN while another flow between the same endpoints was open: that flow goes on
+    /// unless the other end accepts the SYN.
+    pub fn began_beside_another(&self) -> bool {
+        self.began_beside
+    }
+
     /// True if the flow ended early, because too many were alive: its later packets are in another
     /// flow.
     pub fn was_shed(&self) -> bool {
@@ -152,12 +159,19 @@ impl Flow {
         });
     }
 
+    /// True if an end has sent more than its SYN, and the connection has not ended.
+    pub(crate) fn is_established(&self) -> bool {
+        let has_gone_on = |stream: &Stream| stream.is_captured() && !stream.has_only_opened();
+        !self.is_closed() && self.streams.iter().any(has_gone_on)
+    }
+
     /// True if at most one end has sent.
     pub(crate) fn is_opening(&self) -> bool {
         !self.streams.iter().all(Stream::is_captured)
     }
 
-    /// True if `tcp` from `sender` opens a new connection between the same endpoints.
+    /// True if `tcp` from `sender` may open a new connection between the same endpoints. If this connection is
+    /// [established](Self::is_established), later packets show whether it does.
     ///
     /// Ports are reused (RFC 9293, section 3.4.1): a SYN with a different initial sequence number
     /// than the one captured is not a retransmission, and a SYN in the middle of a connection does
@@ -193,6 +207,21 @@ impl Stream {
     /// True if `syn` is a record of the latest SYN; false if it has no Identification.
     fn has_sent(&self, syn: &Numbers) -> bool {
         syn.ip_id != 0 && syn.ip_id == self.syn_ip_id
+    }
+
+    /// Number of bytes from the furthest sequence number to `seq`; negative if `seq` is before it, `None` if none
+    /// is known.
+    pub(crate) fn ahead(&self, seq: SeqNum) -> Option<i64> {
+        let furthest = self.furthest?;
+        Some(furthest.nearest(seq).since(furthest))
+    }
+
+    /// Number of bytes from the end of the SYN to `seq`: 0 also within the data that the SYN carries. `None` if no
+    /// SYN was captured, or if `seq` is not after it.
+    pub(crate) fn after_syn(&self, seq: SeqNum) -> Option<i64> {
+        let from_isn = seq.0.wrapping_sub(self.isn?.0).cast_signed();
+        let ahead = self.ahead(seq)?;
+        (from_isn > 0).then_some(ahead.max(0))
     }
 
     /// Returns the offset of `seq` in the stream.

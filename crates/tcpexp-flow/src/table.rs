@@ -1,5 +1,6 @@
 //! Assignment of packets to flows.
 
+mod contest;
 mod lifetime;
 mod marked;
 
@@ -15,6 +16,7 @@ use crate::key::hash;
 use crate::recent::Recent;
 use crate::slot::{Slot, Tracked};
 use crate::{Arrival, End, Flow, FlowId, FlowKey, FlowPacket, Timeouts};
+use contest::Contests;
 use marked::Marked;
 
 /// Default upper bound on live flows. Measured on captures of a million SYNs, a live flow takes up to
@@ -39,6 +41,7 @@ pub struct FlowTable {
     free: Vec<Slot>,
     ended: Vec<Slot>,
     recent: Recent,
+    contests: Contests,
     connection_ids: ConnectionIds,
     next_id: FlowId,
     previous: Timestamp,
@@ -69,6 +72,7 @@ impl FlowTable {
             free: Vec::new(),
             ended: Vec::new(),
             recent: Recent::default(),
+            contests: Contests::default(),
             connection_ids: ConnectionIds::default(),
             next_id: FlowId(0),
             previous: Timestamp::MIN,
@@ -171,7 +175,7 @@ impl FlowTable {
     ) -> Tracked {
         let now = self.pass(at);
         let found = self
-            .find(key, hash)
+            .find(key, hash, sender, numbers.as_ref())
             .filter(|slot| !self.is_over(*slot, now, sender, numbers));
         let (slot, is_first) = match found {
             Some(slot) => (slot, false),
@@ -245,17 +249,32 @@ impl FlowTable {
     }
 
     #[inline]
-    fn find(&mut self, key: &FlowKey, hash: u64) -> Option<Slot> {
+    fn find(
+        &mut self,
+        key: &FlowKey,
+        hash: u64,
+        sender: End,
+        numbers: Option<&Numbers>,
+    ) -> Option<Slot> {
         let slot = self.recent.slot(hash);
         match self.flows.get(slot.index()) {
             // The cached slot may belong to another flow with the same low bits of its hash.
             Some(flow) if flow.key == *key => Some(slot),
-            _ => self.look_up(key, hash),
+            _ => self.look_up(key, hash, sender, numbers),
         }
     }
 
     #[inline(never)]
-    fn look_up(&mut self, key: &FlowKey, hash: u64) -> Option<Slot> {
+    fn look_up(
+        &mut self,
+        key: &FlowKey,
+        hash: u64,
+        sender: End,
+        numbers: Option<&Numbers>,
+    ) -> Option<Slot> {
+        if let Some((contest, tcp)) = self.contests.of(key).zip(numbers) {
+            return Some(self.judge(contest, sender, tcp));
+        }
         let is_of = |slot: &Slot| self.flows[slot.index()].key == *key;
         let slot = *self.slots.find(hash, is_of)?;
         self.recent.add(hash, slot);

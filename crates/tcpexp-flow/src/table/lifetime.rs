@@ -3,6 +3,7 @@
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::FlowTable;
+use super::contest::Contests;
 use crate::flow::{Numbers, Stream};
 use crate::key::hash;
 use crate::recent::Recent;
@@ -51,6 +52,7 @@ impl FlowTable {
         let slots = (0..).zip(is_alive).filter(|(_, is_alive)| *is_alive);
         self.ended.extend(slots.map(|(slot, _)| Slot(slot)));
         self.recent = Recent::default();
+        self.contests = Contests::default();
     }
 
     #[inline]
@@ -71,7 +73,7 @@ impl FlowTable {
         now - flow.last_seen > self.timeouts.of(flow)
     }
 
-    /// Opens a flow and ends the live flow between the same endpoints, if there is one.
+    /// Opens a flow. Ends the live flow between the same endpoints, if there is one, unless it may go on.
     #[inline(never)]
     pub(super) fn open(
         &mut self,
@@ -81,12 +83,11 @@ impl FlowTable {
         sender: End,
         numbers: Option<Numbers>,
     ) -> Slot {
-        if let Some(over) = self.find(&key, hash) {
-            self.end(over);
-        }
+        let established = self.end_before(at, &key, hash, sender, numbers.as_ref());
         if self.slots.len() >= self.most_flows {
             self.shed();
         }
+        let established = established.filter(|established| self.is_alive(*established, hash));
         let (initiator, initiator_known) = match numbers {
             Some(tcp) if tcp.flags.syn() && tcp.flags.ack() => {
                 (sender.opposite(), InitiatorKnown::SynAck)
@@ -105,6 +106,7 @@ impl FlowTable {
             streams: [Stream::default(); 2],
             reset: None,
             shed: false,
+            began_beside: established.is_some(),
         };
         self.next_id = FlowId(self.next_id.0.wrapping_add(1));
         let slot = if let Some(slot) = self.free.pop() {
@@ -115,12 +117,42 @@ impl FlowTable {
             self.flows.push(flow);
             Slot(places)
         };
-        self.recent.add(hash, slot);
         let flows = &self.flows;
         self.slots.insert_unique(hash, slot, |slot| {
             crate::key::hash(&flows[slot.index()].key)
         });
+        match established {
+            Some(established) => self.contest(established, slot),
+            None => self.recent.add(hash, slot),
+        }
         slot
+    }
+
+    /// Ends the live flows between the endpoints of a new flow. Returns the one that the new flow leaves alive.
+    fn end_before(
+        &mut self,
+        at: Timestamp,
+        key: &FlowKey,
+        hash: u64,
+        sender: End,
+        numbers: Option<&Numbers>,
+    ) -> Option<Slot> {
+        if let Some(contest) = self.contests.of(key) {
+            self.end(contest.opening);
+        }
+        let over = self.find(key, hash, sender, numbers)?;
+        let flow = &self.flows[over.index()];
+        let may_go_on = flow.is_established() && !self.is_idle(flow, at);
+        if may_go_on && numbers.is_some_and(|tcp| tcp.flags.syn()) {
+            return Some(over);
+        }
+        self.end(over);
+        None
+    }
+
+    /// True if the flow in `slot` has not ended; `hash` is that of its key.
+    fn is_alive(&self, slot: Slot, hash: u64) -> bool {
+        self.slots.find(hash, |place| *place == slot).is_some()
     }
 
     /// Ends the least active flows: first flows where only one end has sent, then those that have
@@ -150,6 +182,7 @@ impl FlowTable {
             place.remove();
         }
         self.recent.forget(hash, slot);
+        self.contests.settle(&self.flows[slot.index()].key, slot);
         self.ended.push(slot);
     }
 

@@ -52,7 +52,7 @@ impl FlowTable {
             FlowPacket::Tcp(segment) => Some(segment.numbers()),
             FlowPacket::Datagram(_) => None,
         };
-        let found = self.find(key, *hash);
+        let found = self.find(key, *hash, *sender, numbers.as_ref());
         let begins = mark.and_then(|mark| mark.begins);
         let (slot, is_first) = match (found, begins) {
             (Some(slot), None) => (slot, false),

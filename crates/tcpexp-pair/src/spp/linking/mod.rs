@@ -1,5 +1,6 @@
 //! Packet marks, and which flow of one capture is which flow of the other.
 
+mod by_key;
 mod holders;
 mod link;
 mod local;

@@ -6,6 +6,7 @@ mod missed;
 mod recurring;
 mod refused;
 mod silences;
+mod stray_syns;
 mod super_packets;
 
 use std::convert::Infallible;

@@ -2,12 +2,10 @@
 
 mod parted;
 
-use std::collections::HashMap;
-
-use foldhash::fast::FixedState;
-use tcpexp_flow::{Direction, Flow, FlowId, FlowKey, InitiatorKnown, Slot};
+use tcpexp_flow::{Direction, Flow, FlowId, InitiatorKnown, Slot};
 use tcpexp_units::prefetch;
 
+use super::by_key::ByKey;
 use super::holders::Holders;
 use super::local::{Linked, Local, State, Waiting, names, relative, way_by_time};
 use super::paired::{Found, LocalFlow, PairedFlow, Unpaired};
@@ -59,7 +57,7 @@ pub(in crate::spp) struct Linker {
     sides: Sides,
     translated: bool,
     flows: [Vec<Local>; 2],
-    by_key: [HashMap<FlowKey, Slot, FixedState>; 2],
+    by_key: [ByKey; 2],
     /// Flows that hold back packets, if addresses are translated.
     holders: [Holders; 2],
     held: usize,
@@ -113,7 +111,7 @@ impl Linker {
         out: &mut impl Listener,
     ) {
         // The endpoints are in use again, so the earlier flow must not keep its counterpart.
-        if let Some(before) = self.by_key[point.index()].insert(flow.key, slot) {
+        if let Some(before) = self.by_key[point.index()].begin(flow, slot) {
             if may_resume {
                 self.shed(point, before, out);
             }
@@ -189,10 +187,7 @@ impl Linker {
             State::Parted(linked) => out.ended(linked.flow),
             State::Linked(_) | State::Free => {}
         }
-        // A later flow with these endpoints may have replaced the entry.
-        if self.by_key[point.index()].get(&key) == Some(&slot) {
-            self.by_key[point.index()].remove(&key);
-        }
+        self.by_key[point.index()].end(key, slot);
     }
 
     fn wait(&mut self, point: Point, sighting: &Sighting, out: &mut impl Listener) {
@@ -249,10 +244,12 @@ impl Linker {
     fn counterpart(&self, point: Point, slot: Slot) -> Option<(Slot, bool)> {
         let ours = &self.flows[point.index()][slot.index()];
         let other = point.opposite().index();
-        let partner = *self.by_key[other].get(&ours.key)?;
-        let theirs = &self.flows[other][partner.index()];
-        let is_free = matches!(theirs.state, State::Waiting(_) | State::Parted(_));
-        (is_free && ours.may_be(theirs)).then_some((partner, theirs.initiator == ours.initiator))
+        self.by_key[other].of(&ours.key).find_map(|partner| {
+            let theirs = &self.flows[other][partner.index()];
+            let is_free = matches!(theirs.state, State::Waiting(_) | State::Parted(_));
+            let is_same_initiator = theirs.initiator == ours.initiator;
+            (is_free && ours.may_be(theirs)).then_some((partner, is_same_initiator))
+        })
     }
 
     /// Searches for the counterpart of a flow by the mark of one packet, which no other flow of the

@@ -38,10 +38,12 @@ impl Linker {
     fn successor(&self, point: Point, slot: Slot) -> Option<(Slot, bool)> {
         let ours = &self.flows[point.index()][slot.index()];
         let other = point.opposite().index();
-        let next = *self.by_key[other].get(&ours.key)?;
-        let theirs = &self.flows[other][next.index()];
-        (matches!(theirs.state, State::Waiting(_)) && theirs.may_be(ours))
-            .then_some((next, theirs.initiator == ours.initiator))
+        self.by_key[other].of(&ours.key).find_map(|next| {
+            let theirs = &self.flows[other][next.index()];
+            let is_same_initiator = theirs.initiator == ours.initiator;
+            (matches!(theirs.state, State::Waiting(_)) && theirs.may_be(ours))
+                .then_some((next, is_same_initiator))
+        })
     }
 
     /// True if the flow in this slot of the destination holds back all packets so far.
