@@ -17,7 +17,7 @@ use crate::acceptance::Acceptance;
 use crate::cause::{PathTimes, RetransmissionCause};
 use crate::coverage::{Beginning, missed};
 use crate::identity::{Identity, OrderEvidence, SendOrder};
-use crate::{FirstCopies, Holes, Segment, StreamOffset};
+use crate::{DoubtedAck, FirstCopies, Holes, Segment, StreamOffset};
 use acked::Acked;
 pub(crate) use behind::COPY_DELAY;
 use behind::Recovery;
@@ -134,6 +134,7 @@ struct Disorder {
     /// Sequence number of a FIN that left a gap.
     fin: Option<StreamOffset>,
     recovery: Option<Recovery>,
+    doubted: Option<DoubtedAck>,
     /// Bytes whose first captured transmission was not the sender's first: their originals may still
     /// arrive.
     repaired: FirstCopies,
@@ -286,6 +287,11 @@ impl Classifier {
     #[inline]
     pub fn nxt(&self) -> Option<StreamOffset> {
         self.sent.map(|sent| sent.nxt)
+    }
+
+    /// True if all data from `from` up to but not including `to` was captured; false if there is none.
+    pub fn has_captured(&self, from: StreamOffset, to: StreamOffset) -> bool {
+        self.copies.has(from, to)
     }
 
     /// The bytes that the capture missed: see [`Coverage`](crate::Coverage).

@@ -2,7 +2,7 @@
 
 use crate::acceptance::Acceptance;
 use crate::holes::Hole;
-use crate::{FirstCopies, Holes, MAX_WINDOW_BYTES, Segment, StreamOffset};
+use crate::{DoubtedAck, FirstCopies, Holes, MAX_WINDOW_BYTES, Segment, StreamOffset};
 
 /// The data of one direction that was captured, and the data that the other end acknowledged.
 ///
@@ -12,6 +12,7 @@ use crate::{FirstCopies, Holes, MAX_WINDOW_BYTES, Segment, StreamOffset};
 pub struct Coverage {
     copies: FirstCopies,
     una: Option<StreamOffset>,
+    doubted: Option<DoubtedAck>,
     /// One past the highest sequence number captured.
     nxt: Option<StreamOffset>,
     /// Sequence number of a FIN that left a gap.
@@ -86,8 +87,32 @@ impl Coverage {
         self.acceptance.advertise(segment);
         if let Some(ack) = segment.ack {
             self.beginning.acknowledge(ack, segment, &self.copies);
-            self.una = self.una.max(Some(ack));
+            if Some(ack) > self.una {
+                if self.nxt.is_some_and(|nxt| ack > nxt) {
+                    self.doubt(ack);
+                }
+                self.una = Some(ack);
+            } else if Some(ack) < self.una && self.refutes(ack) {
+                self.doubted = None;
+                self.una = Some(ack);
+            }
         }
+    }
+
+    /// Records an ACK of data that was not captured.
+    #[cold]
+    fn doubt(&mut self, ack: StreamOffset) {
+        let nxt = self.nxt.unwrap_or(ack);
+        self.doubted = Some(DoubtedAck::raised(self.doubted, ack, nxt));
+    }
+
+    /// True if `ack` shows that `una` is of data never sent.
+    #[cold]
+    fn refutes(&self, ack: StreamOffset) -> bool {
+        let doubted = self.doubted.filter(|doubted| Some(doubted.ack) == self.una);
+        doubted.zip(self.nxt).is_some_and(|(doubted, nxt)| {
+            doubted.is_refuted_by(ack, nxt, |from, to| self.copies.has(from, to))
+        })
     }
 
     /// True if the segment, the latest of this direction, is outside the receive window, as far as known.
@@ -339,5 +364,30 @@ mod tests {
         assert_eq!(windowed(&format!("{forged}0.2 < . 1 ack 31001")), 29_000);
         let continued = "0.12 > 31001:32001(1000) ack 1\n0.2 < . 1 ack 32001";
         assert_eq!(windowed(&format!("{forged}{continued}")), 29_000);
+    }
+
+    #[test]
+    fn ack_of_data_never_sent_shows_no_missed_data() {
+        let forged = "0.05 > 1:1001(1000)\n0.06 < . 1 ack 900001";
+        let goes_on =
+            |lines: &str| missed(&format!("0.00 > S 0\n0.04 < S. 0 ack 1\n{forged}\n{lines}"));
+        assert_eq!(goes_on("0.07 > 1001:2001(1000)\n0.10 < . 1 ack 2001"), 0);
+        assert_eq!(goes_on("0.07 > F 1001\n0.10 < . 1 ack 1002"), 0);
+        assert_eq!(goes_on("0.07 > F 1001:1101(100)\n0.10 < . 1 ack 1102"), 0);
+        let twice = "0.07 < . 1 ack 900001\n0.08 > 1001:2001(1000)\n0.08 < . 1 ack 950001\n0.10 < . 1 ack 2001";
+        assert_eq!(goes_on(twice), 0);
+    }
+
+    #[test]
+    fn late_ack_does_not_make_missed_data_unsent() {
+        let data = |ack: u32| {
+            format!(
+                "0.05 > 1:1001(1000)\n0.06 < . 1 ack 5001\n0.07 > 5001:6001(1000)\n0.08 < . 1 ack {ack}"
+            )
+        };
+        for late in [501, 1001, 3001, 5001, 6001] {
+            let missed = missed(&format!("0.00 > S 0\n0.04 < S. 0 ack 1\n{}", data(late)));
+            assert_eq!(missed, 4000, "{late}");
+        }
     }
 }

@@ -28,6 +28,7 @@ mod cause;
 mod classify;
 mod connection_ids;
 mod coverage;
+mod doubted_ack;
 mod ecn;
 mod first_copies;
 mod flow;
@@ -60,6 +61,7 @@ pub use cause::{
 };
 pub use classify::{Behind, Class, Classifier};
 pub use coverage::Coverage;
+pub use doubted_ack::DoubtedAck;
 pub use ecn::{CeFeedback, EcnHandshake, EcnMode, ace};
 pub use first_copies::FirstCopies;
 pub use flow::{Flow, InitiatorKnown};

@@ -5,7 +5,7 @@ use tcpexp_units::Timestamp;
 use super::Classifier;
 use super::behind::COPY_DELAY;
 use crate::hops::Hops;
-use crate::{Segment, StreamOffset};
+use crate::{DoubtedAck, Segment, StreamOffset};
 
 /// Progress of the opposite direction's acknowledgments.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,11 @@ impl Classifier {
                 .zip(self.acked)
                 .is_some_and(|(sent, before)| before.una > sent.nxt);
         let (una, advanced_at, hops) = match &self.acked {
-            Some(before) if ack <= before.una && !is_of_new => {
+            Some(before)
+                if ack <= before.una
+                    && !is_of_new
+                    && (ack == before.una || !self.refutes(before.una, ack)) =>
+            {
                 // A capture may have each packet twice.
                 if is_copy(before, segment, ack, ip_id) {
                     return false;
@@ -66,7 +70,7 @@ impl Classifier {
             }
         };
         if self.sent.is_some_and(|sent| ack > sent.nxt) {
-            self.accept_window_probe(ack);
+            self.pass_nxt(ack, una);
         }
         if is_duplicate || is_selective {
             self.report_gap(segment);
@@ -98,8 +102,28 @@ impl Classifier {
         }
     }
 
-    /// Advances `nxt` over a window probe that `ack` shows to be accepted.
+    /// Processes an acknowledgment number above `nxt`.
     #[cold]
+    fn pass_nxt(&mut self, ack: StreamOffset, una: StreamOffset) {
+        self.accept_window_probe(ack);
+        if let Some(sent) = self.sent.filter(|sent| ack == una && ack > sent.nxt) {
+            let disorder = self.disorder();
+            disorder.doubted = Some(DoubtedAck::raised(disorder.doubted, ack, sent.nxt));
+        }
+    }
+
+    /// True if `ack` shows that `una` is of data never sent.
+    #[cold]
+    fn refutes(&self, una: StreamOffset, ack: StreamOffset) -> bool {
+        let disorder = self.disorder.as_deref();
+        let doubted = disorder.and_then(|disorder| disorder.doubted);
+        let doubted = doubted.filter(|doubted| doubted.ack == una);
+        doubted.zip(self.nxt()).is_some_and(|(doubted, nxt)| {
+            doubted.is_refuted_by(ack, nxt, |from, to| self.has_captured(from, to))
+        })
+    }
+
+    /// Advances `nxt` over a window probe that `ack` shows to be accepted.
     fn accept_window_probe(&mut self, ack: StreamOffset) {
         let disorder = self.disorder.as_deref_mut();
         let end = disorder.and_then(|disorder| disorder.window_probe_end);

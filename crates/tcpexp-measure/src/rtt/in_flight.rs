@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_flow::{MAX_WINDOW_BYTES, Segment, StreamOffset};
+use tcpexp_flow::{DoubtedAck, MAX_WINDOW_BYTES, Segment, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Maximum waiting time for an ACK: Linux's maximum retransmission timeout.
@@ -22,6 +22,9 @@ pub(super) struct InFlight {
     segments: VecDeque<Sent>,
     /// All data before this offset is acknowledged or dropped.
     floor: Option<StreamOffset>,
+    /// An ACK of data that was not captured. The floor stays below it until the data after it shows whether
+    /// it is believable.
+    doubted: Option<DoubtedAck>,
     furthest: Option<StreamOffset>,
 }
 
@@ -106,13 +109,19 @@ impl InFlight {
 
     /// True if data waits for an ACK and `ack` acknowledges none of it.
     pub(super) fn is_duplicate(&self, ack: StreamOffset) -> bool {
-        self.floor == Some(ack) && !self.segments.is_empty()
+        self.acknowledged() == Some(ack) && !self.segments.is_empty()
+    }
+
+    /// All data before this offset is acknowledged or dropped, if the ACKs are believable.
+    fn acknowledged(&self) -> Option<StreamOffset> {
+        self.doubted.map(|doubted| doubted.ack).max(self.floor)
     }
 
     /// Processes a cumulative acknowledgment up to `ack`.
     pub(super) fn acknowledge(&mut self, ack: StreamOffset) -> Acked {
         let mut acked = Acked::default();
-        let is_old = self.floor.is_some_and(|floor| ack <= floor);
+        self.settle_doubt(ack);
+        let is_old = self.acknowledged().is_some_and(|floor| ack <= floor);
         // An ACK further ahead of the data than a window does not belong to the connection.
         let is_made_up = self
             .furthest
@@ -120,7 +129,18 @@ impl InFlight {
         if is_old || is_made_up {
             return acked;
         }
-        self.floor = Some(ack);
+        match self.furthest.filter(|furthest| ack > *furthest) {
+            Some(furthest) => {
+                let before = self.doubted;
+                self.doubted = Some(DoubtedAck::raised(before, ack, furthest));
+                // Data sent since the first doubted ACK is not in flight if that ACK is believable.
+                if before.is_some() {
+                    return acked;
+                }
+                self.floor = self.floor.max(Some(furthest));
+            }
+            None => self.floor = Some(ack),
+        }
         while let Some(sent) = self.segments.front_mut() {
             if sent.start >= ack {
                 break;
@@ -144,9 +164,49 @@ impl InFlight {
         acked
     }
 
+    /// Ends the doubt about an ACK if `ack` decides whether it was of data never sent.
+    #[inline]
+    fn settle_doubt(&mut self, ack: StreamOffset) {
+        if self.doubted.is_some() {
+            self.settle_doubt_by(ack);
+        }
+    }
+
+    #[cold]
+    fn settle_doubt_by(&mut self, ack: StreamOffset) {
+        let Some((doubted, furthest)) = self.doubted.zip(self.furthest) else {
+            return;
+        };
+        if doubted.is_refuted_by(ack, furthest, |from, to| self.holds(from, to)) {
+            self.doubted = None;
+        } else if ack >= doubted.ack && furthest >= doubted.ack {
+            self.doubted = None;
+            self.floor = self.floor.max(Some(doubted.ack));
+            // Data below the ACK was sent again after it.
+            self.cut(doubted.ack);
+            let below = self
+                .segments
+                .partition_point(|sent| sent.start < doubted.ack);
+            self.segments.drain(..below);
+        }
+    }
+
+    /// True if all data from `from` up to but not including `to` is in flight.
+    fn holds(&self, from: StreamOffset, to: StreamOffset) -> bool {
+        let first = self.segments.partition_point(|sent| sent.end <= from);
+        let mut end = from;
+        for sent in self.segments.range(first..) {
+            if sent.start > end || end >= to {
+                break;
+            }
+            end = sent.end;
+        }
+        from < to && end >= to
+    }
+
     /// Processes a SACK block from `left` to `right`; returns the newly acknowledged data.
     pub(super) fn sack(&mut self, left: StreamOffset, right: StreamOffset) -> Sacked {
-        let left = self.floor.map_or(left, |floor| left.max(floor));
+        let left = self.acknowledged().map_or(left, |floor| left.max(floor));
         let mut sacked = Sacked::default();
         if right <= left {
             return sacked;
@@ -332,5 +392,31 @@ mod tests {
             Some(sent[0].start),
             "the rest was known"
         );
+    }
+
+    #[test]
+    fn segments_are_timed_after_an_ack_of_data_never_sent() {
+        let sent = upload(6);
+        let timed = |in_flight: &mut InFlight, index: usize| {
+            let acked = in_flight.acknowledge(sent[index].end());
+            acked.timed.map(|timed| timed.offset)
+        };
+        let mut in_flight = InFlight::default();
+        in_flight.send(&sent[0], true);
+        timed(&mut in_flight, 0);
+        for unsent in [100_000, 100_000, 200_000] {
+            assert!(!in_flight.acknowledge(sent[0].end().plus(unsent)).is_new);
+        }
+        in_flight.send(&sent[1], true);
+        assert!(!in_flight.acknowledge(sent[0].end().plus(300_000)).is_new);
+        in_flight.send(&sent[2], true);
+        assert_eq!(timed(&mut in_flight, 2), Some(sent[1].start));
+        in_flight.send(&sent[3], true);
+        assert_eq!(timed(&mut in_flight, 3), Some(sent[3].start));
+        // The capture missed a segment, which was sent again later.
+        assert!(!in_flight.acknowledge(sent[4].end()).is_new);
+        in_flight.send(&sent[4], true);
+        in_flight.send(&sent[5], true);
+        assert_eq!(timed(&mut in_flight, 5), Some(sent[5].start));
     }
 }

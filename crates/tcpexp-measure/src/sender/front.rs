@@ -165,6 +165,9 @@ impl<'a> Front<'a> {
     }
 
     fn on_ack(&mut self, segment: &Segment, ack: StreamOffset, rows: &mut impl Extend<SenderRow>) {
+        if self.side.unsent_acks.has(segment.seen.record, ack) {
+            return;
+        }
         self.classifier.acknowledge(segment);
         let feedback = self.feedback.as_mut();
         let (marks, marked_packets) = feedback.map_or((0, 0), |feedback| {

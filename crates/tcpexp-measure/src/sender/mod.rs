@@ -77,6 +77,7 @@ mod summary;
 mod survey;
 mod undecided;
 mod unseen;
+mod unsent_acks;
 mod window;
 
 #[cfg(test)]

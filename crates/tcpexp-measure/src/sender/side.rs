@@ -9,6 +9,7 @@ use super::ack_gaps::AckGaps;
 use super::retransmissions::Retransmissions;
 use super::scale::WindowScale;
 use super::unseen::Unseen;
+use super::unsent_acks::UnsentAcks;
 use crate::Position;
 
 /// Least round-trip time, in ticks of the receiver's timestamps, that these timestamps show away from
@@ -41,6 +42,8 @@ pub(super) struct Side {
     pub(super) unseen: Unseen,
     /// Where the capture missed ACKs of the data.
     pub(super) ack_gaps: AckGaps,
+    /// ACKs of data that was never sent.
+    pub(super) unsent_acks: UnsentAcks,
     /// Shortest time from an ACK to the data that echoes it; in a capture at the receiver, the
     /// round-trip time.
     pub(super) least_echo: Option<TimeDelta>,

@@ -16,6 +16,7 @@ use crate::sender::scale::{WindowScale, WindowScaleSearch};
 use crate::sender::side::Side;
 use crate::sender::stamps::{Echoes, ReceivedAcks, TickSearch};
 use crate::sender::unseen::Unseen;
+use crate::sender::unsent_acks::UnsentAckSearch;
 
 /// Smallest sender maximum segment size. Linux sends segments of at least 48 bytes (`TCP_MIN_SND_MSS`),
 /// and the options of a segment take at most 40 bytes.
@@ -52,6 +53,7 @@ pub(super) struct SideSurvey {
     received_acks: ReceivedAcks,
     echo_watch: EchoWatch,
     pub(super) ack_gaps: AckGapSearch,
+    unsent_acks: UnsentAckSearch,
     drains: Drains,
     pub(super) pulses: Pulses,
     pub(super) ecn: EcnSigns,
@@ -130,6 +132,8 @@ impl SideSurvey {
     /// Processes an ACK of this direction's data.
     pub(super) fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) {
         self.classifier.acknowledge(segment);
+        self.unsent_acks
+            .on_ack(segment.seen.record, ack, &self.classifier);
         self.ack_gaps.on_ack(segment, ack);
         if let Some((_, echo)) = segment.timestamps {
             self.echoes.on_ack(echo, segment.seen.at);
@@ -208,6 +212,7 @@ impl SideSurvey {
             window_scale: self.window_scale(other),
             retransmissions: self.again.clone().sorted(position),
             ack_gaps: self.ack_gaps.found(),
+            unsent_acks: self.unsent_acks.found(),
             unseen: match position {
                 // A capture at the sender misses data only by its own fault.
                 None | Some(Position::Sender) => Unseen::default(),

@@ -156,3 +156,28 @@ fn retransmitted_syn_ack_does_not_move_the_capture() {
         assert_eq!(summary(&text).position, Some(expected), "{handshake}");
     }
 }
+
+#[test]
+fn sender_drops_an_ack_of_data_never_sent() {
+    let text = |unsent: &str| {
+        format!(
+            "
+            1.000 > 10001:11001(1000)
+            1.040 < ack 11001
+            1.040 > 11001:12001(1000)
+            1.040 > 12001:13001(1000)
+            {unsent}
+            1.080 < ack 13001
+            1.080 > 13001:14001(1000)
+            1.080 > 14001:15001(1000)
+            1.080 > 15001:16001(1000)
+            1.120 < ack 16001
+        "
+        )
+    };
+    let without = replay(&text(""));
+    assert_eq!(
+        replay(&text("1.045 < ack 60001\n1.047 < ack 90001")),
+        without
+    );
+}

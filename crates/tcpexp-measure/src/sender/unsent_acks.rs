@@ -1,0 +1,83 @@
+//! ACKs of data that was never sent, which the sender drops.
+
+use tcpexp_flow::{Classifier, DoubtedAck, StreamOffset};
+
+/// Upper bound on the stretches of one direction: each takes a packet of an attacker.
+const MAX_STRETCHES: usize = 1_024;
+
+/// The ACKs of one direction's data that is not sent, found by the first pass.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnsentAcks(Vec<Stretch>);
+
+/// ACKs from the first of data that is not sent to the one that refutes it.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    /// Record numbers of the first ACK and of the one that refutes it.
+    records: (u64, u64),
+    /// One past the highest sequence number sent before the first: in the stretch, an ACK above it is wrong.
+    nxt: StreamOffset,
+}
+
+impl UnsentAcks {
+    /// True if the captured ACK with this record number is of data that was never sent.
+    #[inline]
+    pub(super) fn has(&self, record: u64, ack: StreamOffset) -> bool {
+        !self.0.is_empty() && self.finds(record, ack)
+    }
+
+    #[cold]
+    fn finds(&self, record: u64, ack: StreamOffset) -> bool {
+        let before = self
+            .0
+            .partition_point(|stretch| stretch.records.1 <= record);
+        let stretch = self.0.get(before);
+        stretch.is_some_and(|stretch| stretch.records.0 <= record && ack > stretch.nxt)
+    }
+}
+
+/// The search in the first pass.
+#[derive(Debug, Default)]
+pub(super) struct UnsentAckSearch {
+    /// A doubted ACK, and the record number of the first of them.
+    doubted: Option<(DoubtedAck, u64)>,
+    found: UnsentAcks,
+}
+
+impl UnsentAckSearch {
+    /// Processes an ACK; `data` is what was captured before it.
+    #[inline]
+    pub(super) fn on_ack(&mut self, record: u64, ack: StreamOffset, data: &Classifier) {
+        if let Some(nxt) = data.nxt()
+            && (ack > nxt || self.doubted.is_some())
+        {
+            self.judge(record, ack, nxt, data);
+        }
+    }
+
+    #[cold]
+    fn judge(&mut self, record: u64, ack: StreamOffset, nxt: StreamOffset, data: &Classifier) {
+        if ack > nxt {
+            let before = self.doubted.map(|(doubted, _)| doubted);
+            let doubted = DoubtedAck::raised(before, ack, nxt);
+            let is_same = before.is_some_and(|before| before.nxt == doubted.nxt);
+            let first = self.doubted.filter(|_| is_same);
+            self.doubted = Some((doubted, first.map_or(record, |(_, first)| first)));
+        } else if let Some((doubted, first)) = self.doubted {
+            if doubted.is_refuted_by(ack, nxt, |from, to| data.has_captured(from, to)) {
+                self.doubted = None;
+                if self.found.0.len() < MAX_STRETCHES {
+                    self.found.0.push(Stretch {
+                        records: (first, record),
+                        nxt: doubted.nxt,
+                    });
+                }
+            } else if ack >= doubted.ack {
+                self.doubted = None;
+            }
+        }
+    }
+
+    pub(super) fn found(&self) -> UnsentAcks {
+        self.found.clone()
+    }
+}
