@@ -213,6 +213,7 @@ impl Recovery {
         pipe: u32,
         is_closed: bool,
         has_sack: bool,
+        sees_sent: bool,
     ) -> Option<u32> {
         match self.kind {
             // Slow start follows a timeout, without a proportional reduction.
@@ -223,7 +224,7 @@ impl Recovery {
                 let is_known = self.reduction.has_threshold() || self.shows_window();
                 is_known.then_some(self.reduction.latest())
             }
-            _ => self.reduction.look(pipe, is_closed, has_sack),
+            _ => self.reduction.look(pipe, is_closed, has_sack, sees_sent),
         }
     }
 }

@@ -59,17 +59,25 @@ impl Reduction {
     }
 
     /// The window when an ACK arrives with `pipe` segments in the network; `None` if it is unknown.
-    pub(super) fn look(&mut self, pipe: u32, is_closed: bool, has_sack: bool) -> Option<u32> {
+    /// `sees_sent` is false if the capture does not show retransmissions that are lost on the way to it.
+    pub(super) fn look(
+        &mut self,
+        pipe: u32,
+        is_closed: bool,
+        has_sack: bool,
+        sees_sent: bool,
+    ) -> Option<u32> {
         // A sender that goes on sending, below the threshold of earlier recoveries, has a lower one:
         // Westwood+ sets it from the bandwidth at the end of a recovery, and to half until then.
         // Without SACK, the pipe is too uncertain to rule out the threshold.
         let has_unspent = self.has_unspent(pipe);
-        let goes_on = has_sack && self.silent <= MOST_SILENT && !has_unspent;
+        let has_no_data = has_unspent && sees_sent;
+        let goes_on = has_sack && self.silent <= MOST_SILENT && !has_no_data;
         let is_short = pipe < self.cwnd && !goes_on;
         self.short = if is_short { self.short + 1 } else { 0 };
         // A closed receiver window breaks the proportion of sent to delivered segments.
         self.is_proportional &= !is_closed;
-        let is_limited = is_closed || has_unspent || self.short >= MIN_SHORT;
+        let is_limited = is_closed || has_no_data || self.short >= MIN_SHORT;
         self.latest = if is_short && is_limited {
             self.cwnd
         } else {
@@ -197,7 +205,7 @@ mod tests {
                 reduction.send(1);
                 pipe += 1;
             }
-            windows.push((pipe, reduction.look(pipe, false, has_sack).unwrap()));
+            windows.push((pipe, reduction.look(pipe, false, has_sack, true).unwrap()));
         }
         windows
     }
@@ -222,7 +230,7 @@ mod tests {
             let pipes = (0..PRIOR).rev();
             let windows = pipes.map(|pipe| {
                 reduction.deliver(1, pipe, true);
-                reduction.look(pipe, true, true)
+                reduction.look(pipe, true, true, true)
             });
             windows.collect::<Vec<_>>()
         };
@@ -243,7 +251,7 @@ mod tests {
             // Duplicate ACKs that deliver nothing follow.
             [(); 3].map(|()| {
                 reduction.deliver(0, 36, false);
-                reduction.look(36, false, true)
+                reduction.look(36, false, true, true)
             })
         };
         assert_eq!(windows(None), [None; 3]);
@@ -252,12 +260,22 @@ mod tests {
     }
 
     #[test]
+    fn where_lost_repairs_are_not_seen_a_known_threshold_keeps_the_pipe() {
+        let mut reduction = Reduction::new(100, Some(70));
+        for pipe in (33..45).rev() {
+            reduction.deliver(1, pipe, false);
+        }
+        reduction.send(3);
+        assert_eq!(reduction.look(36, false, true, false), Some(36));
+    }
+
+    #[test]
     fn pipe_of_a_sender_that_repairs_with_each_delivery_is_its_window() {
         let mut reduction = Reduction::new(100, None);
         for pipe in (20..40).rev() {
             reduction.deliver(1, pipe, false);
             reduction.send(1);
-            assert_eq!(reduction.look(pipe, false, true), Some(pipe));
+            assert_eq!(reduction.look(pipe, false, true, true), Some(pipe));
         }
     }
 
@@ -267,7 +285,7 @@ mod tests {
         for _ in 0..4 {
             reduction.deliver(1, 2, false);
             reduction.send_new(1);
-            reduction.look(3, false, true);
+            reduction.look(3, false, true, true);
         }
         assert!(!reduction.shows_window(false));
         assert!(reduction.shows_window(true));

@@ -16,7 +16,8 @@ impl Engine<'_> {
         if let Some(recovery) = self.state.recovery_mut() {
             // Samples held back come first, because the rows of one sender are in time order.
             self.undecided.interrupt(rows);
-            let cwnd = recovery.cwnd(now.una, now.pipe, now.is_closed, has_sack);
+            let sees_sent = self.subject.order == Order::Seen;
+            let cwnd = recovery.cwnd(now.una, now.pipe, now.is_closed, has_sack, sees_sent);
             let source = match cwnd {
                 Some(_) => CwndSource::Recovery,
                 None if now.is_closed => CwndSource::ReceiverLimited,
