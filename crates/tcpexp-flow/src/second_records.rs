@@ -1,12 +1,12 @@
 //! Second records of packets, in a capture that has each packet twice.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, Hash, Hasher};
 
 use foldhash::fast::FixedState;
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::{Packet, Transport};
+use tcpexp_wire::Packet;
 
+use crate::RecordIdentity;
 use crate::classify::COPY_DELAY;
 
 /// Longest time in a router's queue between the two records. A retransmission within this time is no match: it
@@ -23,13 +23,14 @@ const LONGEST_QUEUE: TimeDelta = TimeDelta::from_seconds(10);
 #[derive(Debug, Default)]
 pub struct SecondRecords {
     firsts: HashMap<u64, Vec<First>, FixedState>,
-    /// Identity and time of the first records, in the order of the capture.
+    /// Hash of the identity and time of the first records, in the order of the capture.
     order: VecDeque<(u64, Timestamp)>,
 }
 
 /// A record whose second one has not been captured yet.
 #[derive(Clone, Copy, Debug)]
 struct First {
+    identity: RecordIdentity,
     at: Timestamp,
     ttl: u8,
 }
@@ -38,61 +39,43 @@ impl SecondRecords {
     /// Takes the next packet of the capture; returns true if it is the second record of an earlier one.
     pub fn is_second(&mut self, packet: &Packet<'_>, at: Timestamp) -> bool {
         self.forget(at);
-        let identity = identity(packet);
+        let identity = RecordIdentity::of(packet);
         let ttl = packet.ttl;
         let is_first = |first: &First| {
             let gap = at - first.at;
-            (ttl == first.ttl && gap.abs() < COPY_DELAY) || (ttl < first.ttl && gap < LONGEST_QUEUE)
+            let is_soon = (ttl == first.ttl && gap.abs() < COPY_DELAY)
+                || (ttl < first.ttl && gap < LONGEST_QUEUE);
+            is_soon && first.identity.agrees(&identity)
         };
-        let firsts = self.firsts.entry(identity).or_default();
+        let firsts = self.firsts.entry(identity.hash()).or_default();
         if let Some(place) = firsts.iter().position(is_first) {
             firsts.remove(place);
             if firsts.is_empty() {
-                self.firsts.remove(&identity);
+                self.firsts.remove(&identity.hash());
             }
             return true;
         }
-        firsts.push(First { at, ttl });
-        self.order.push_back((identity, at));
+        firsts.push(First { identity, at, ttl });
+        self.order.push_back((identity.hash(), at));
         false
     }
 
     /// Forgets first records that have been found again, or that are too old.
     fn forget(&mut self, now: Timestamp) {
-        while let Some(&(identity, at)) = self.order.front() {
+        while let Some(&(hash, at)) = self.order.front() {
             let is_old = now - at >= LONGEST_QUEUE;
-            if let Some(firsts) = self.firsts.get_mut(&identity) {
+            if let Some(firsts) = self.firsts.get_mut(&hash) {
                 if !is_old && firsts.iter().any(|first| first.at == at) {
                     return;
                 }
                 firsts.retain(|first| first.at != at);
                 if firsts.is_empty() {
-                    self.firsts.remove(&identity);
+                    self.firsts.remove(&hash);
                 }
             }
             self.order.pop_front();
         }
     }
-}
-
-/// Hash of all that the two records of a packet have in common, and other packets have not.
-fn identity(packet: &Packet<'_>) -> u64 {
-    let mut hasher = FixedState::default().build_hasher();
-    packet.addresses.source().hash(&mut hasher);
-    packet.addresses.destination().hash(&mut hasher);
-    packet.ports.source.hash(&mut hasher);
-    packet.ports.destination.hash(&mut hasher);
-    packet.ip_id.hash(&mut hasher);
-    packet.payload_bytes.hash(&mut hasher);
-    match &packet.transport {
-        Transport::Tcp(tcp) => {
-            (tcp.seq.0, tcp.ack.0).hash(&mut hasher);
-            (tcp.flags.bits(), tcp.window).hash(&mut hasher);
-            tcp.options.raw().hash(&mut hasher);
-        }
-        Transport::Udp(_) | Transport::Other(_) => packet.payload.hash(&mut hasher),
-    }
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Detects captures that record each packet twice.
 
-use super::fields::{content_hash, with_endpoints};
 use super::sketch::COPY_GAP;
+use tcpexp_flow::RecordIdentity;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Packet;
 
@@ -30,7 +30,7 @@ struct Recent([Option<Record>; RECENT]);
 /// One record of a data segment.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    identity: u64,
+    identity: RecordIdentity,
     ttl: u8,
     at: Timestamp,
 }
@@ -46,15 +46,20 @@ impl Twins {
     pub fn add(&mut self, packet: &Packet<'_>, at: Timestamp) -> bool {
         let has_payload = packet.payload_bytes > 0;
         if has_payload {
-            let endpoints = with_endpoints(content_hash(packet), packet);
-            self.observe(identity(packet, endpoints), packet.ttl, at);
+            self.compare(Record {
+                identity: RecordIdentity::of(packet),
+                ttl: packet.ttl,
+                at,
+            });
         }
         has_payload
     }
 
+    /// Adds a TCP segment with payload by the [`identity`] of its header, which each record has.
     #[inline]
     pub(super) fn observe(&mut self, identity: u64, ttl: u8, at: Timestamp) {
         if self.segments < JUDGED {
+            let identity = RecordIdentity::of_hash(identity);
             self.compare(Record { identity, ttl, at });
         }
     }
@@ -63,7 +68,7 @@ impl Twins {
         let place = self.segments % RECENT as u64;
         self.segments += 1;
         let is_twin = |other: &mut Record| {
-            other.identity == record.identity
+            other.identity.agrees(&record.identity)
                 && ((record.at - other.at).abs() < COPY_GAP || record.ttl < other.ttl)
         };
         let recent = &mut self.recent.0;
@@ -138,5 +143,25 @@ mod tests {
         assert!(twins(10, queue, TTL - 1).are_the_rule());
         assert!(!twins(5, queue, TTL - 1).are_the_rule());
         assert!(!twins(10, queue, TTL + 1).are_the_rule());
+    }
+
+    #[test]
+    fn capture_doubles_although_a_longer_link_header_cuts_more_of_each_second_record() {
+        use tcpexp_testkit::script;
+        use tcpexp_wire::{LinkType, Tunnels, decode};
+
+        let mut twins = Twins::default();
+        for number in 0..30 {
+            let text = format!("0.{number:03} > udp 100 num {number}");
+            let (at, frame) = script::packets(&text).remove(0);
+            // A capture of 50 bytes of each packet has 8 bytes of payload, or 4 after a VLAN tag.
+            for captured in [50, 46] {
+                let bytes = u32::try_from(frame.len()).unwrap();
+                let captured = &frame[..captured];
+                let packet = decode(LinkType::ETHERNET, captured, bytes, Tunnels::Closed);
+                assert!(twins.add(&packet.unwrap(), at));
+            }
+        }
+        assert!(twins.are_the_rule());
     }
 }
