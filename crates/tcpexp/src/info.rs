@@ -217,7 +217,7 @@ impl CaptureInfo {
         recording.require_whole_passes()?;
         Ok(Self {
             coarse_tick: recording.coarse_tick()?,
-            has_twins: recording.has_twins()?,
+            has_twins: recording.has_twins(options.reading.tunnels)?,
             ..Self::of(&walk)
         })
     }

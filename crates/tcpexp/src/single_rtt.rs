@@ -45,7 +45,7 @@ pub fn single_rtt<E: From<Error> + Send>(
         flows_shed: metered.flows_shed,
         missed,
         coarse_tick,
-        has_twins: recording.has_twins()?,
+        has_twins: recording.has_twins(options.reading.tunnels)?,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;

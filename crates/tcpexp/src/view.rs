@@ -64,6 +64,11 @@ impl<'a> View<'a> {
         self.recording.name()
     }
 
+    /// True if nearly each of the first data packets was captured twice.
+    pub(crate) fn has_twins(&self) -> Result<bool, Error> {
+        self.recording.has_twins(self.tunnels)
+    }
+
     /// Starts a pass: see [`Recording::walk`].
     pub(crate) fn walk(&self) -> Result<Walk<'a>, Error> {
         let walk = self.recording.walk(self.tunnels)?;
@@ -82,7 +87,7 @@ impl<'a> View<'a> {
             filter: self.filter,
             range: self.range,
         });
-        walk.admission = Admission::of(selected, self.recording.has_twins()?);
+        walk.admission = Admission::of(selected, self.has_twins()?);
         Ok(walk)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tcpexp_capture::PartHead;
+use tcpexp_capture::{PartHead, Record};
 use tcpexp_pair::spp::{TickMeter, Twins};
 use tcpexp_units::TimeDelta;
 use tcpexp_wire::{LinkType, Tunnels, decode};
@@ -27,8 +27,9 @@ pub(super) struct Probed {
     pub(super) is_out_of_order: AtomicBool,
     /// Tick of the clock, if it is coarser than one microsecond.
     coarse_tick: Option<TimeDelta>,
-    /// True if nearly each data segment was captured twice.
-    has_twins: bool,
+    /// True if nearly each data packet was captured twice, by [`place_of`] the tunnels: with the tunnels
+    /// entered, a packet outside of a tunnel and the same packet inside are two records of one packet.
+    has_twins: [bool; 2],
     /// What the file says of the whole capture, if it is a part.
     part: Option<PartHead>,
 }
@@ -39,9 +40,9 @@ impl Recording {
         Ok(self.probed()?.coarse_tick)
     }
 
-    /// True if nearly each of the first data segments was captured twice.
-    pub(crate) fn has_twins(&self) -> Result<bool, Error> {
-        Ok(self.probed()?.has_twins)
+    /// True if nearly each of the first data packets was captured twice.
+    pub(crate) fn has_twins(&self, tunnels: Tunnels) -> Result<bool, Error> {
+        Ok(self.probed()?.has_twins[place_of(tunnels)])
     }
 
     /// True once the probe or a pass has found records out of order.
@@ -68,21 +69,19 @@ impl Recording {
         let mut meter = TickMeter::default();
         let mut times = Vec::with_capacity(PROBED);
         let mut head = None;
-        let mut twins = Twins::default();
-        let mut compared = 0;
+        let mut compared = [
+            Compared::new(Tunnels::Closed),
+            Compared::new(Tunnels::Entered),
+        ];
         'parts: for part in self.parts() {
             let mut capture = part.capture()?;
             loop {
                 let record = capture.next_record();
                 let at = record.map(|record| record.at);
-                if compared < COMPARED
-                    && let Some(record) = record
-                    && let Ok(at) = record.at
-                    && let link = LinkType(record.link_type)
-                    && let Ok(packet) =
-                        decode(link, record.captured, record.wire_bytes, Tunnels::Closed)
-                {
-                    compared += usize::from(twins.add(&packet, at));
+                if let Some(record) = record {
+                    for compared in &mut compared {
+                        compared.add(&record);
+                    }
                 }
                 // Known after the first record, and after the end of a part without records.
                 if let Some(part) = capture.part_head() {
@@ -109,7 +108,7 @@ impl Recording {
                 // The records of a part are in the order of a pass over the whole capture.
                 is_out_of_order: AtomicBool::new(false),
                 coarse_tick: part.coarse_tick_ns.map(TimeDelta::from_nanos),
-                has_twins: part.has_twins,
+                has_twins: [part.has_twins; 2],
                 part: Some(part),
             });
         }
@@ -117,8 +116,91 @@ impl Recording {
         Ok(Probed {
             is_out_of_order: AtomicBool::new(!times.is_sorted()),
             coarse_tick: meter.coarse_tick(),
-            has_twins: twins.are_the_rule(),
+            has_twins: compared.map(|compared| compared.twins.are_the_rule()),
             part: None,
         })
+    }
+}
+
+/// The packets that show whether a capture has each packet twice.
+struct Compared {
+    tunnels: Tunnels,
+    twins: Twins,
+    /// Number of packets with payload.
+    packets: usize,
+}
+
+impl Compared {
+    fn new(tunnels: Tunnels) -> Self {
+        Self {
+            tunnels,
+            twins: Twins::default(),
+            packets: 0,
+        }
+    }
+
+    fn add(&mut self, record: &Record<'_>) {
+        let link = LinkType(record.link_type);
+        if self.packets < COMPARED
+            && let Ok(at) = record.at
+            && let Ok(packet) = decode(link, record.captured, record.wire_bytes, self.tunnels)
+        {
+            self.packets += usize::from(self.twins.add(&packet, at));
+        }
+    }
+}
+
+/// Place of the result for closed or entered tunnels.
+const fn place_of(tunnels: Tunnels) -> usize {
+    match tunnels {
+        Tunnels::Closed => 0,
+        Tunnels::Entered => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_testkit::{CaptureWriter, Container, Endian, Interface, script};
+
+    use super::*;
+
+    /// The packet of `frame` in a tunnel of IPv4 in IPv4 (RFC 2003).
+    fn in_tunnel(frame: &[u8]) -> Vec<u8> {
+        let (ethernet, packet) = frame.split_at(14);
+        let [high, low] = u16::try_from(20 + packet.len()).unwrap().to_be_bytes();
+        let outer = [
+            0x45, 0, high, low, 0, 0, 0, 0, 64, 4, 0, 0, 10, 9, 9, 1, 10, 9, 9, 2,
+        ];
+        [ethernet, &outer, packet].concat()
+    }
+
+    /// A capture with two records of each packet.
+    fn recording(records: impl Fn(&[u8]) -> [Vec<u8>; 2]) -> Recording {
+        let interfaces = [Interface::default()];
+        let mut writer =
+            CaptureWriter::new(Vec::new(), Container::Pcap, Endian::Little, &interfaces).unwrap();
+        let text: String = (0..40)
+            .map(|number| format!("0.{number:03} > udp 100 num {number}\n"))
+            .collect();
+        for (at, frame) in script::packets(&text) {
+            for record in records(&frame) {
+                writer.write(at, &record, record.len() as u32).unwrap();
+            }
+        }
+        let file = writer.into_inner();
+        Recording::spool("capture".into(), file.as_slice()).unwrap()
+    }
+
+    #[test]
+    fn two_records_of_each_packet_within_tunnels_are_found_if_the_tunnels_are_entered() {
+        let has_twins = |recording: &Recording| {
+            [Tunnels::Closed, Tunnels::Entered].map(|tunnels| recording.has_twins(tunnels).unwrap())
+        };
+        let both_in_tunnels = recording(|frame| [in_tunnel(frame), in_tunnel(frame)]);
+        assert_eq!(has_twins(&both_in_tunnels), [false, true]);
+        let one_in_tunnels = recording(|frame| [frame.to_vec(), in_tunnel(frame)]);
+        assert_eq!(has_twins(&one_in_tunnels), [false, true]);
+        let none_in_tunnels = recording(|frame| [frame.to_vec(), frame.to_vec()]);
+        assert_eq!(has_twins(&none_in_tunnels), [true, true]);
     }
 }
