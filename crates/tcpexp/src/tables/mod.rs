@@ -11,6 +11,7 @@ mod pool;
 mod queues;
 mod run_numbers;
 mod selection;
+mod totals;
 mod words;
 
 pub use grouped::Grouped;

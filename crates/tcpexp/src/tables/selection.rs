@@ -3,6 +3,7 @@
 use tcpexp_metrics::pooling::Pooling;
 use tcpexp_table::{Cell, Filter, Frame};
 
+use super::totals::{OF_RATES, without_totals};
 use super::words::listed;
 use super::{FLOW_COLUMN, Query, Tables};
 use crate::{Error, FlowName, TablesError};
@@ -164,10 +165,16 @@ impl Selection {
             query.required.push(FLOW_ID.to_owned());
             query.optional.push(FLOW_COLUMN.to_owned());
         }
+        let has_totals = self.has(table, FLOW_ID) && self.has(table, OF_RATES);
+        if has_totals {
+            query.optional.push(FLOW_ID.to_owned());
+        }
         let read = |query: &Query| {
             let frame = self.tables.read(query)?;
             Ok::<_, Error>(if selects_flows {
                 self.of_flows(&frame)
+            } else if has_totals {
+                without_totals(frame)
             } else {
                 frame
             })
