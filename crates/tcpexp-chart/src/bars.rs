@@ -6,6 +6,7 @@ use crate::axis::AxisSpec;
 use crate::clip::Point;
 use crate::facet::{Facet, arranged};
 use crate::layer::Layer;
+use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
 use crate::quantile::joined;
 use crate::runs::Runs;
@@ -36,10 +37,19 @@ pub fn bar_figure(
     let shown = quantity.shown(least, most);
     // A bar's length is its value, so the axis starts at zero.
     let reach = |value: f64| 1.05 * shown.value(value);
-    let y_range = match (reach(least.min(0.0)), reach(most.max(0.0))) {
-        // All medians are zero, and an axis needs a length.
-        (0.0, 0.0) => (0.0, 1.0),
-        range => range,
+    let on_log = Logarithmic::on(&style.y, runs.iter().flat_map(Runs::medians));
+    let more = on_log.as_ref().map(|log| log.words("vertical", &style.y));
+    let y_range = match on_log {
+        // A bar from its own value to its own value would be invisible.
+        Some(log) => {
+            let (low, high) = Runs::range_on(&log, &runs)?;
+            (shown.value(low) / 2.0, reach(high))
+        }
+        None => match (reach(least.min(0.0)), reach(most.max(0.0))) {
+            // All medians are zero, and an axis needs a length.
+            (0.0, 0.0) => (0.0, 1.0),
+            range => range,
+        },
     };
     let name = match statistic {
         Statistic::Median => quantity.on_axis(&shown),
@@ -74,7 +84,9 @@ pub fn bar_figure(
         keys: axis.keys(),
         rows: arranged(plots.collect(), style.size),
     }
-    .draw(&style.noting(Runs::note(&runs, style.note.as_deref()) + &without.words()))
+    .draw(&style.noting(
+        Runs::note(&runs, style.note.as_deref()) + &without.words() + &more.unwrap_or_default(),
+    ))
 }
 
 fn bar(place: Place, base: f64, top: f64) -> Layer {

@@ -7,6 +7,7 @@ use crate::clip::Point;
 use crate::density::Density;
 use crate::facet::{Facet, arranged};
 use crate::layer::Layer;
+use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
 use crate::quantile::joined;
 use crate::quantity::Shown;
@@ -56,11 +57,16 @@ pub fn distribution_figure(
     let of_facets = of_facets?;
     let (least, most) = joined(of_facets.iter().map(Slots::extremes)).ok_or(Error::Nothing)?;
     let shown = quantity.shown(least, most);
-    // `range` may start at zero, which has no logarithm.
-    let y_range = if style.y.log {
-        (shown.value(least), shown.value(most))
-    } else {
-        range(shown.value(least), shown.value(most))
+    let values = of_facets.iter().flat_map(Slots::places);
+    let values = values.flat_map(|(_, values)| values.iter().copied());
+    let on_log = Logarithmic::on(&style.y, values);
+    let more = on_log.as_ref().map(|log| log.words("vertical", &style.y));
+    let y_range = match on_log {
+        Some(log) => shown.ends(log.range()?),
+        None => {
+            let (least, most) = shown.ends((least, most));
+            range(least, most)
+        }
     };
     let y = AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y);
     let plot = |(facet, slots): (&Facet<2>, &Slots<'_>)| {
@@ -79,7 +85,7 @@ pub fn distribution_figure(
         keys: axis.keys(),
         rows: arranged(plots.collect(), style.size),
     }
-    .draw(style)
+    .draw(&style.noting_also(&more.unwrap_or_default()))
 }
 
 fn boxed(place: Place, values: &[f64], shown: &Shown, theme: Theme) -> Vec<Layer> {
@@ -259,6 +265,30 @@ mod tests {
             &size.into(),
         );
         assert_snapshot!(drawn.unwrap().as_str().replace("><", ">\n<"));
+    }
+
+    #[test]
+    fn a_logarithmic_axis_shows_the_boxes_of_values_far_below_the_largest() {
+        let frame = |values: Vec<i64>| {
+            let values = values.into_iter().map(Some).collect();
+            Frame::of(vec![("value".into(), Series::Whole(values))])
+        };
+        let drawn = |frame: &Frame| {
+            let all = Levels::of(frame, &[]);
+            let mut style = Style::from(SIZE);
+            style.y.log = true;
+            let value = Quantity::plain("value");
+            let groups = (&all, &all, &all);
+            let drawn = distribution_figure(frame, ("value", &value), groups, Shape::Box, &style);
+            drawn
+                .map(|svg| svg.texts())
+                .map_err(|error| error.to_string())
+        };
+        assert_snapshot!(drawn(&frame(vec![0, 0, 2, 3, 4, 100_000])).unwrap(), @" | 10 | 100 | 1000 | 10000 | 100000 |  | value | 2 of 6 values are not above zero: the vertical axis does not show them");
+        assert_eq!(
+            drawn(&frame(vec![0, 0])).unwrap_err(),
+            "no value is above zero, and a logarithmic axis shows no others"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::facet::arranged;
 use crate::layer::Layer;
 use crate::legend::Key;
 use crate::lines::staircase;
+use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
 use crate::quantile::{Sorted, extremes, joined};
 use crate::scene::Scene;
@@ -27,13 +28,19 @@ pub fn ecdf_figure(
 ) -> Result<Svg, Error> {
     let of_panels = panels.iter().map(|panel| extremes(&panel.groups));
     let (least, most) = joined(of_panels).ok_or(Error::Nothing)?;
+    let values = panels.iter().flat_map(|panel| &panel.groups);
+    let values = values.flat_map(|group| group.values.iter().copied());
+    let on_log = Logarithmic::on(&style.x, values);
+    let more = on_log.as_ref().map(|log| log.words("horizontal", &style.x));
+    let mut style = style.noting_also(&more.unwrap_or_default());
     let shown = quantity.shown(least, most);
-    let mut style = style.clone();
     // A logarithmic axis starts at the smallest value and ends at the largest.
-    let x_range = if style.x.log {
-        (shown.value(least), shown.value(most))
-    } else {
-        range(shown.value(least), shown.value(most))
+    let x_range = match on_log {
+        Some(log) => shown.ends(log.range()?),
+        None => {
+            let (least, most) = shown.ends((least, most));
+            range(least, most)
+        }
     };
     let x = AxisSpec::values(quantity.on_axis(&shown), x_range, &style.x);
     // A distribution starts at zero, which has no logarithm.

@@ -23,6 +23,9 @@ pub enum Error {
     /// No value to draw.
     #[error("there is nothing to draw")]
     Nothing,
+    /// A logarithmic axis without a value above zero.
+    #[error("no value is above zero, and a logarithmic axis shows no others")]
+    NoPositive,
     /// No run has a value of a column, such as the fairness of a single sender.
     #[error("no run has a value of {column}{reason}")]
     NoValues {

@@ -59,6 +59,7 @@ mod legend;
 mod levels;
 mod line_end;
 mod lines;
+mod logarithmic;
 pub mod page;
 mod panel;
 mod panel_kind;

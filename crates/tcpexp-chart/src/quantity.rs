@@ -275,6 +275,11 @@ impl Shown {
         number * self.factor
     }
 
+    /// Both ends of a range in the unit of display.
+    pub(crate) fn ends(&self, (least, most): (f64, f64)) -> (f64, f64) {
+        (self.value(least), self.value(most))
+    }
+
     /// Three significant digits and the unit: `83.2 ms`.
     pub fn text(&self, number: f64) -> String {
         let digits = self.digits(number);

@@ -7,7 +7,8 @@ use tcpexp_table::Frame;
 
 use crate::facet::Facet;
 use crate::group::numbers;
-use crate::quantile::Sorted;
+use crate::logarithmic::Logarithmic;
+use crate::quantile::{Sorted, joined};
 use crate::{Error, Levels};
 
 /// The statistic that reduces the values of a run to one number.
@@ -164,20 +165,34 @@ impl Runs {
 
     /// The smallest and the largest number to draw: medians with their intervals.
     pub fn extremes(&self) -> Option<(f64, f64)> {
-        let mut found: Option<(f64, f64)> = None;
-        for (first, cells) in self.numbers.iter().enumerate() {
-            for second in 0..cells.len() {
-                let Some(estimate) = self.estimate(first, second) else {
-                    continue;
-                };
-                let (low, high) = estimate
-                    .interval
-                    .unwrap_or((estimate.median, estimate.median));
-                let (least, most) = found.unwrap_or((low, high));
-                found = Some((least.min(low), most.max(high)));
-            }
-        }
-        found
+        joined(self.estimates().map(|estimate| {
+            let only = (estimate.median, estimate.median);
+            Some(estimate.interval.unwrap_or(only))
+        }))
+    }
+
+    /// The numbers that must be above zero on a logarithmic axis.
+    pub(crate) fn medians(&self) -> impl Iterator<Item = f64> {
+        self.estimates().map(|estimate| estimate.median)
+    }
+
+    /// The range of the medians on a logarithmic axis, extended by the intervals around them.
+    pub(crate) fn range_on(log: &Logarithmic, panels: &[Self]) -> Result<(f64, f64), Error> {
+        let (low, high) = log.range()?;
+        let intervals = panels.iter().flat_map(Self::estimates);
+        let intervals = intervals.filter_map(|estimate| estimate.interval);
+        Ok(intervals.fold((low, high), |(least, most), (low, high)| {
+            // An interval that reaches zero ends at the edge of the panel.
+            let low = if low > 0.0 { low } else { least };
+            (least.min(low), most.max(high))
+        }))
+    }
+
+    fn estimates(&self) -> impl Iterator<Item = Estimate> {
+        let cells = self.numbers.iter().enumerate();
+        let cells =
+            cells.flat_map(|(first, cells)| (0..cells.len()).map(move |cell| (first, cell)));
+        cells.filter_map(|(first, second)| self.estimate(first, second))
     }
 }
 

@@ -11,11 +11,12 @@ use crate::facet::{Facet, arranged};
 use crate::group::numbers;
 use crate::layer::Layer;
 use crate::legend::Key;
+use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
 use crate::scene::Scene;
 use crate::stroke::{Marker, Stroke};
 use crate::theme::{Ink, SERIES};
-use crate::{Error, Levels, Quantity, Style, Svg};
+use crate::{AxisStyle, Error, Levels, Quantity, Style, Svg};
 
 const POINT: u32 = 4;
 const MIDDLE: u32 = 9;
@@ -41,13 +42,25 @@ pub fn scatter_figure(
     let outlines = of_facets.iter().flatten();
     let outlines = outlines.filter_map(|cloud| Scatter::of(cloud)?.ellipse());
     let outlines: Vec<Point> = outlines.flatten().collect();
-    let ends_of = |part: fn(&Point) -> f64, log: bool| {
+    let ends_of = |part: fn(&Point) -> f64| {
         let points: Vec<f64> = of_facets.iter().flatten().flatten().map(part).collect();
         let around: Vec<f64> = outlines.iter().map(part).collect();
-        ends_with(&points, &around, log).ok_or(Error::Nothing)
+        ends_with(&points, &around).ok_or(Error::Nothing)
     };
-    let x_ends = ends_of(|point| point.0, style.x.log)?;
-    let y_ends = ends_of(|point| point.1, style.y.log)?;
+    let mut more = String::new();
+    let mut ends_on = |part: fn(&Point) -> f64, axis: &str, style: &AxisStyle| {
+        let values = of_facets.iter().flatten().flatten().map(part);
+        match Logarithmic::on(style, values) {
+            // A logarithmic axis cannot show where an ellipse reaches zero.
+            Some(log) => {
+                more += &log.words(axis, style);
+                log.range()
+            }
+            None => ends_of(part),
+        }
+    };
+    let x_ends = ends_on(|point| point.0, "horizontal", &style.x)?;
+    let y_ends = ends_on(|point| point.1, "vertical", &style.y)?;
     let x_shown = x_quantity.shown(x_ends.0, x_ends.1);
     let y_shown = y_quantity.shown(y_ends.0, y_ends.1);
     let ends = |(least, most): (f64, f64), log: bool| {
@@ -102,17 +115,13 @@ pub fn scatter_figure(
         keys: keys.into_values().collect(),
         rows: arranged(plots, style.size),
     }
-    .draw(style)
+    .draw(&style.noting_also(&more))
 }
 
 /// The least and the greatest value of points and of the ellipses around them.
-fn ends_with(points: &[f64], around: &[f64], log: bool) -> Option<(f64, f64)> {
+fn ends_with(points: &[f64], around: &[f64]) -> Option<(f64, f64)> {
     let least = points.iter().copied().reduce(f64::min)?;
     let most = points.iter().copied().fold(least, f64::max);
-    // A logarithmic axis cannot show where an ellipse reaches zero.
-    if log {
-        return Some((least, most));
-    }
     // Where no point is negative, the axis shows no negative values.
     let floor = if least < 0.0 { f64::MIN } else { 0.0 };
     let around = around.iter().map(|value| value.max(floor));
@@ -146,11 +155,10 @@ mod tests {
 
     #[test]
     fn a_linear_axis_has_room_for_ellipses() {
-        let ends = |least, log| ends_with(&[least, 9.0], &[-2.0, 11.0], log);
-        assert_eq!(ends(5.0, false), Some((0.0, 11.0)));
-        assert_eq!(ends(-1.0, false), Some((-2.0, 11.0)));
-        assert_eq!(ends(5.0, true), Some((5.0, 9.0)));
-        assert_eq!(ends_with(&[], &[], false), None);
+        let ends = |least| ends_with(&[least, 9.0], &[-2.0, 11.0]);
+        assert_eq!(ends(5.0), Some((0.0, 11.0)));
+        assert_eq!(ends(-1.0), Some((-2.0, 11.0)));
+        assert_eq!(ends_with(&[], &[]), None);
     }
 
     #[test]

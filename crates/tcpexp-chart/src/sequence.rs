@@ -8,12 +8,13 @@ use crate::clip::Point;
 use crate::layer::Layer;
 use crate::legend::Key;
 use crate::lines::steps;
+use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
 use crate::quantity::Shown;
 use crate::scene::Scene;
 use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
-use crate::{Error, Quantity, Style, Svg, Theme};
+use crate::{AxisStyle, Error, Quantity, Style, Svg, Theme};
 
 const DATA: Stroke = Stroke::solid(Ink::Series(0), 4);
 const BEHIND: Stroke = Stroke::solid(Ink::Series(1), 7);
@@ -43,9 +44,13 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
     let seconds = rows
         .last()
         .map_or(1.0, |row| (row.at - first).as_seconds_f64());
-    let x = AxisSpec::values("time (s)", (0.0, seconds.max(1e-6)), &style.x);
-    let sent = graph.sent.iter().chain(&graph.behind);
-    let (least, most) = sent
+    let sent = || graph.sent.iter().chain(&graph.behind);
+    let on_x_log = Logarithmic::on(&style.x, sent().map(|((time, _), _)| *time));
+    // All segments may be at the first time, which has no logarithm.
+    let low = on_x_log.as_ref().and_then(|log| log.range().ok());
+    let low = low.map_or(0.0, |(low, _)| low);
+    let x = AxisSpec::values("time (s)", (low, seconds.max(1e-6)), &style.x);
+    let (least, most) = sent()
         // With limits of time, the vertical axis fits the segments between them.
         .filter(|((time, _), _)| (x.low..=x.high).contains(time))
         .fold(None, |found: Option<(f64, f64)>, ((_, start), (_, end))| {
@@ -55,10 +60,21 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
         .ok_or(Error::Nothing)?;
     let quantity = Quantity::of_column("_bytes").named("sequence number");
     let shown = quantity.shown(least, most);
-    let (low, high) = (shown.value(least), shown.value(most));
-    let air = (high - low) * 0.05;
-    // Numbers below zero mean data before the first captured byte, so zero has no margin.
-    let y_range = (if low == 0.0 { low } else { low - air }, high + air);
+    // The first segment starts at zero, so an upright line counts by its end.
+    let on_y_log = Logarithmic::on(&style.y, sent().map(|(_, (_, end))| *end));
+    let y_range = match &on_y_log {
+        Some(log) => shown.ends(log.range()?),
+        None => {
+            let (low, high) = shown.ends((least, most));
+            let air = (high - low) * 0.05;
+            // Numbers below zero mean data before the first captured byte, so zero has no margin.
+            (if low == 0.0 { low } else { low - air }, high + air)
+        }
+    };
+    let words = |log: Option<Logarithmic>, axis: &str, style: &AxisStyle| {
+        log.map_or(String::new(), |log| log.words(axis, style))
+    };
+    let more = words(on_x_log, "horizontal", &style.x) + &words(on_y_log, "vertical", &style.y);
     let mut plot = Plot::new(
         x,
         AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y),
@@ -83,7 +99,7 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
         keys: graph.keys(style.theme),
         rows: vec![plot.into()],
     }
-    .draw(style)
+    .draw(&style.noting_also(&more))
 }
 
 /// The lines of acknowledged and of selectively acknowledged data.

@@ -33,6 +33,18 @@ impl Style {
             ..self.clone()
         }
     }
+
+    /// The same style with `more` at the end of the note; `more` starts with a semicolon, or is empty.
+    #[must_use]
+    pub(crate) fn noting_also(&self, more: &str) -> Self {
+        if more.is_empty() {
+            return self.clone();
+        }
+        match &self.note {
+            Some(note) => self.noting(format!("{note}{more}")),
+            None => self.noting(more.trim_start_matches("; ").to_owned()),
+        }
+    }
 }
 
 /// The style of one axis.

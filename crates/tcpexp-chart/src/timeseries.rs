@@ -13,6 +13,7 @@ use crate::layer::Layer;
 use crate::legend::Key;
 use crate::line_end::LineEnd;
 use crate::lines::{Join, over_time};
+use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
 use crate::quantile::Sorted;
 use crate::quantity::Shown;
@@ -124,11 +125,27 @@ pub fn timeseries_figure(
     let (first, end) = (times().min().ok_or(Error::Nothing)?, times().max());
     let start = origin.filter(|origin| *origin <= first).unwrap_or(first);
     let seconds = end.map_or(0.0, |end| (end - start).as_seconds_f64());
-    let axis = TimeAxis {
+    let mut axis = TimeAxis {
         start,
+        low: 0.0,
         // All values may be at one time, and an axis needs a length.
         seconds: if seconds > 0.0 { seconds } else { 1.0 },
     };
+    let mut more = String::new();
+    if let Some(log) = Logarithmic::on(&style.x, times().map(|time| axis.at(time))) {
+        // A figure of one time has no time after it.
+        axis.low = log.range().map_or(0.0, |(low, _)| low);
+        more += &log.words("horizontal", &style.x);
+    }
+    let values = panels.iter().flat_map(|panel| panel.values(&axis, style));
+    if let Some(log) = Logarithmic::on(&style.y, values) {
+        // A panel without a value above zero is empty if another panel has one.
+        log.range()?;
+        let of_panels = panels.iter().map(|panel| panel.on_log(&axis, style));
+        let words = of_panels.flatten().zip(panels);
+        let words = words.map(|(log, panel)| log.words(&panel.quantity.name, &style.y));
+        more.extend(words);
+    }
     let mut keys: Vec<Key> = Vec::new();
     for key in panels.iter().flat_map(|panel| panel.keys(style)) {
         // A flow has the same name and colour in all panels, and one key is enough.
@@ -144,7 +161,7 @@ pub fn timeseries_figure(
         rows: rows.collect(),
         keys,
     }
-    .draw(style)
+    .draw(&style.noting_also(&more))
 }
 
 /// The legend entry of the lines without a colour, with their number in all panels together.
@@ -158,10 +175,16 @@ fn key_of_others(panels: &[TimePanel]) -> Option<Key> {
 /// Time zero and duration of the axis.
 struct TimeAxis {
     start: Timestamp,
+    /// Lower end of the axis: zero, or the first time that has a logarithm.
+    low: f64,
     seconds: f64,
 }
 
 impl TimeAxis {
+    fn spec(&self, style: &Style) -> AxisSpec {
+        AxisSpec::values("time (s)", (self.low, self.seconds), &style.x)
+    }
+
     fn at(&self, time: Timestamp) -> f64 {
         (time - self.start).as_seconds_f64()
     }
@@ -191,29 +214,39 @@ impl TimePanel {
         points.map(|(time, _)| *time).max()
     }
 
-    fn plot(&self, axis: &TimeAxis, style: &Style) -> Plot {
-        // Values outside the visible time range do not affect the vertical axis.
-        let x = AxisSpec::values("time (s)", (0.0, axis.seconds), &style.x);
-        let is_within = |time: &Timestamp| (x.low..=x.high).contains(&axis.at(*time));
-        let values = self
-            .lines
+    /// The values to which the vertical axis fits: those within the visible time range.
+    fn values(&self, axis: &TimeAxis, style: &Style) -> impl Iterator<Item = f64> {
+        let x = axis.spec(style);
+        self.lines
             .iter()
             .chain(&self.others)
             // A threshold far above all windows would flatten them.
             .filter(|line| line.kind != LineKind::Threshold)
             .flat_map(|line| &line.points)
-            .filter(|(time, value)| is_within(time) && value.is_finite());
-        let extremes = values.fold(None, |found: Option<(f64, f64)>, (_, value)| {
-            let (least, most) = found.unwrap_or((*value, *value));
+            .filter(move |(time, _)| (x.low..=x.high).contains(&axis.at(*time)))
+            .map(|(_, value)| *value)
+            .filter(|value| value.is_finite())
+    }
+
+    fn on_log(&self, axis: &TimeAxis, style: &Style) -> Option<Logarithmic> {
+        Logarithmic::on(&style.y, self.values(axis, style))
+    }
+
+    fn plot(&self, axis: &TimeAxis, style: &Style) -> Plot {
+        let x = axis.spec(style);
+        let is_within = |time: &Timestamp| (x.low..=x.high).contains(&axis.at(*time));
+        let values = self.values(axis, style);
+        let extremes = values.fold(None, |found: Option<(f64, f64)>, value| {
+            let (least, most) = found.unwrap_or((value, value));
             Some((value.min(least), value.max(most)))
         });
         let (least, most) = extremes.unwrap_or((0.0, 1.0));
         let shown = self.quantity.shown(least, most);
-        let y = AxisSpec::values(
-            self.quantity.on_axis(&shown),
-            self.y_range(shown.value(least), shown.value(most)),
-            &style.y,
-        );
+        let on_log = self.on_log(axis, style).and_then(|log| log.range().ok());
+        let (least, most) = shown.ends(on_log.unwrap_or((least, most)));
+        let (low, high) = self.y_range(least, most);
+        let low = if on_log.is_some() { least } else { low };
+        let y = AxisSpec::values(self.quantity.on_axis(&shown), (low, high), &style.y);
         let mut plot = Plot::new(x.clone(), y);
         for span in &self.spans {
             // A recovery without an observed end lasts until its flow's last point, not to the end
@@ -480,6 +513,7 @@ mod tests {
         rates.others = others.collect();
         let axis = TimeAxis {
             start: at(0),
+            low: 0.0,
             seconds: 20.0,
         };
         let shown = rates.quantity.shown(0.0, 40e6);
@@ -527,6 +561,7 @@ mod tests {
         // On a shorter axis, the later values are in no step.
         let axis = TimeAxis {
             start: at(0),
+            low: 0.0,
             seconds: 4.0,
         };
         let shown = rtt.quantity.shown(0.0, 30e6);

@@ -10,6 +10,7 @@ use crate::facet::{Facet, arranged};
 use crate::layer::Layer;
 use crate::legend::Key;
 use crate::line_end::LineEnd;
+use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
 use crate::quantile::joined;
 use crate::quantity::Shown;
@@ -18,7 +19,7 @@ use crate::scene::Scene;
 use crate::stroke::{Marker, Stroke};
 use crate::theme::SERIES;
 use crate::without::Without;
-use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
+use crate::{AxisStyle, Error, Levels, Quantity, Statistic, Style, Svg};
 
 const WIDTH: u32 = 3;
 const RADIUS: u32 = 7;
@@ -52,8 +53,19 @@ pub fn trend_figure(
         .ok_or(Error::Nothing)?;
     let x_most = numbers.iter().copied().fold(x_least, f64::max);
     let is_part = PARTS.iter().any(|part| y.starts_with(part));
-    let y_range = if style.y.log {
-        (shown.value(least), shown.value(most))
+    let on_log = Logarithmic::on(&style.y, runs.iter().flat_map(Runs::medians));
+    let on_x_log = Logarithmic::on(&style.x, numbers.iter().copied());
+    let (x_least, x_most) = match &on_x_log {
+        Some(log) => log.range()?,
+        None => (x_least, x_most),
+    };
+    let words = |log: &Option<Logarithmic>, axis: &str, style: &AxisStyle| {
+        let words = log.as_ref().map(|log| log.words(axis, style));
+        words.unwrap_or_default()
+    };
+    let more = words(&on_x_log, "horizontal", &style.x) + &words(&on_log, "vertical", &style.y);
+    let y_range = if let Some(log) = &on_log {
+        shown.ends(Runs::range_on(log, &runs)?)
     } else if is_part {
         // The margin keeps markers at 1 inside the panel.
         (0.0, 1.05)
@@ -93,7 +105,7 @@ pub fn trend_figure(
         keys: keys.into_values().collect(),
         rows: arranged(plots, style.size),
     }
-    .draw(&style.noting(Runs::note(&runs, style.note.as_deref()) + &without.words()))
+    .draw(&style.noting(Runs::note(&runs, style.note.as_deref()) + &without.words() + &more))
 }
 
 /// A line with intervals.
@@ -134,7 +146,7 @@ impl Trend {
 
 /// The range with a margin, so that no marker is on the frame.
 fn around((least, most): (f64, f64), log: bool) -> (f64, f64) {
-    if log && least > 0.0 {
+    if log {
         return (least / 1.15, most * 1.15);
     }
     let air = if most > least {
