@@ -74,7 +74,14 @@ pub fn distribution_figure(
         for (place, values) in slots.places() {
             let layers = match shape {
                 Shape::Box => boxed(place, values, &shown, style.theme),
-                Shape::Violin => violin(place, values, &shown),
+                Shape::Violin => {
+                    let density = if style.y.log {
+                        Density::of_logarithms(values)
+                    } else {
+                        Density::of(values)
+                    };
+                    violin(place, values, density, &shown)
+                }
             };
             plot.layers.extend(layers);
         }
@@ -143,8 +150,8 @@ fn sides(corners: &[Point]) -> Vec<(Point, Point)> {
     corners.iter().copied().zip(next.copied()).collect()
 }
 
-fn violin(place: Place, values: &[f64], shown: &Shown) -> Vec<Layer> {
-    let (Some(tukey), Some(density)) = (Tukey::of(values), Density::of(values)) else {
+fn violin(place: Place, values: &[f64], density: Option<Density>, shown: &Shown) -> Vec<Layer> {
+    let (Some(tukey), Some(density)) = (Tukey::of(values), density) else {
         return Vec::new();
     };
     let Place {

@@ -47,6 +47,20 @@ impl Density {
             points: shares.collect(),
         })
     }
+
+    /// Estimates the density of the logarithms of the values above zero, for a logarithmic axis; `None`
+    /// without such values.
+    ///
+    /// An area on the axis is then a share of the values, as on a linear axis: the density per unit of the
+    /// values would show a log-normal distribution as skewed.
+    pub fn of_logarithms(values: &[f64]) -> Option<Self> {
+        let positive = values.iter().filter(|value| **value > 0.0);
+        let logarithms: Vec<f64> = positive.map(|value| value.ln()).collect();
+        let points = Self::of(&logarithms)?.points.into_iter();
+        Some(Self {
+            points: points.map(|(at, share)| (at.exp(), share)).collect(),
+        })
+    }
 }
 
 fn bandwidth(sorted: &Sorted) -> Option<f64> {
@@ -116,6 +130,28 @@ mod tests {
             [(5.0, 1.0), (5.0, 1.0)]
         );
         assert_eq!(Density::of(&[]), None);
+    }
+
+    #[test]
+    fn a_distribution_that_is_symmetric_in_its_logarithms_has_a_symmetric_density() {
+        // Powers of ten from 0.01 to 100, most of them near 1.
+        let values: Vec<f64> = (-50_i32..=50)
+            .flat_map(|step| {
+                vec![10_f64.powf(f64::from(step) / 25.0); 51 - step.unsigned_abs() as usize]
+            })
+            .chain([0.0, -1.0])
+            .collect();
+        let density = Density::of_logarithms(&values).unwrap();
+        let [(first, _), .., (last, _)] = density.points[..] else {
+            panic!("{density:?}");
+        };
+        assert!((first - 0.01).abs() < 1e-9 && (last - 100.0).abs() < 1e-6);
+        for (low, high) in density.points.iter().zip(density.points.iter().rev()) {
+            assert!((low.1 - high.1).abs() < 0.02, "{low:?} {high:?}");
+        }
+        let peak = density.points.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        assert!((0.8..1.25).contains(&peak.unwrap().0), "{peak:?}");
+        assert_eq!(Density::of_logarithms(&[0.0, -1.0]), None);
     }
 
     #[test]
