@@ -67,9 +67,9 @@ fn the_extension_of_an_output_file_names_a_format_that_the_command_writes() {
         "throughput src.pcap",
         "cwnd src.pcap",
         "why src.pcap",
-        "explain src.pcap",
+        "explain src.pcap --flow 0",
         "compare data",
-        "points src.pcap dst.pcap",
+        "path src.pcap dst.pcap src.pcap",
         "import tcpinfo log",
         "import flent log",
     ];

@@ -102,7 +102,7 @@ only = { generators = 3 }
     utilisation > 0.9 (all): met in 2 of 2 cells
       met     cc=sack generators=1: 0.994 (0.990 to 0.998)
       met     cc=sack generators=3: 0.996 (0.996 to 0.996)
-    rtt_p95_ms < 90 (bulk): met in 0 of 1 cells
+    rtt_p95_ms < 90 (bulk): met in 0 of 1 cell
       not met cc=sack generators=3: 108.1 (108.1 to 108.1)
 
     verdicts        2 met, 1 not met, 0 unknown

@@ -11,7 +11,9 @@ use super::{captures, survey};
 fn exchange(ahead: f64) -> String {
     let mut text = String::new();
     for number in 0..20_u32 {
-        let (at, id) = (10.0 + 0.1 * f64::from(number), number + 1);
+        // Round times would look like those of a coarse clock.
+        let at = 10.0 + 0.1 * f64::from(number) + 0.0007 * f64::from(number % 7);
+        let id = number + 1;
         let (start, end) = (501 + 100 * number, 601 + 100 * number);
         let (arrived, answered) = (at + 0.010 + ahead, at + 0.020);
         writeln!(text, "src {at:.4} > {start}:{end}(100) ack 1 id {id}").unwrap();
@@ -55,10 +57,14 @@ fn captures_without_a_packet_within_the_longest_delay_are_refused() {
         (0.0, Clocks::Separate),
         (60.0, Clocks::Separate),
     ] {
-        let least = TimeDelta::from_millis(10);
-        assert!(within(ahead, clocks, least).is_ok());
-        let longest = TimeDelta::from_millis(9);
-        let refused = NothingInCommon::AllTooSlow { least, longest };
-        assert_eq!(within(ahead, clocks, longest), Err(refused));
+        assert_eq!(within(ahead, clocks, TimeDelta::from_millis(11)), Ok(()));
+        let nine = TimeDelta::from_millis(9);
+        let Err(NothingInCommon::AllTooSlow { least, longest }) = within(ahead, clocks, nine)
+        else {
+            panic!("{ahead} {clocks:?}");
+        };
+        assert_eq!(longest, nine);
+        let off = (least - TimeDelta::from_millis(10)).abs();
+        assert!(off < TimeDelta::from_micros(100), "{least}");
     }
 }
