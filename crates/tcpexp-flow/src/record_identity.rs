@@ -21,7 +21,7 @@ pub struct RecordIdentity {
     /// First captured bytes of the TCP options, or of the payload of other protocols.
     prefix: [u8; PREFIX_BYTES],
     /// Length of `prefix`.
-    prefix_bytes: u8,
+    prefix_bytes: usize,
 }
 
 impl RecordIdentity {
@@ -47,7 +47,7 @@ impl RecordIdentity {
         prefix[..compared.len()].copy_from_slice(compared);
         Self {
             prefix,
-            prefix_bytes: u8::try_from(compared.len()).expect("at most PREFIX_BYTES"),
+            prefix_bytes: compared.len(),
             ..Self::of_hash(hasher.finish())
         }
     }
@@ -74,7 +74,7 @@ impl RecordIdentity {
     }
 
     fn prefix_agrees(&self, other: &Self) -> bool {
-        let both = usize::from(self.prefix_bytes.min(other.prefix_bytes));
+        let both = self.prefix_bytes.min(other.prefix_bytes);
         self.prefix[..both] == other.prefix[..both]
     }
 }
