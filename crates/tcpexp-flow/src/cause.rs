@@ -120,6 +120,16 @@ pub fn may_be_probe_after(idle: TimeDelta, srtt: TimeDelta) -> bool {
     percent_of(idle, srtt) >= EARLIEST_PROBE_PERCENT
 }
 
+/// True if the retransmission timer may have expired after it has waited this long.
+pub(crate) fn is_expired(waited: TimeDelta, rto: TimeDelta) -> bool {
+    percent_of(waited, rto) >= EARLIEST_TIMEOUT_PERCENT
+}
+
+/// True if no timer expires after this wait: none expires within a round trip (RFC 6298, section 2).
+pub(crate) fn is_within_round_trip(waited: TimeDelta, srtt: TimeDelta) -> bool {
+    srtt > TimeDelta::ZERO && percent_of(waited, srtt) < EARLIEST_TIMEOUT_PERCENT
+}
+
 /// A capture may contain any time, so a span times 100 may exceed 64 bits.
 fn percent_of(span: TimeDelta, of: TimeDelta) -> i64 {
     span.as_nanos().saturating_mul(100) / of.as_nanos().max(1)
@@ -129,7 +139,7 @@ impl RetransmissionEvidence {
     /// Returns the cause.
     pub fn cause(&self) -> RetransmissionCause {
         let waited = percent_of(self.waited, self.rto);
-        let is_expired = waited >= EARLIEST_TIMEOUT_PERCENT;
+        let is_expired = is_expired(self.waited, self.rto);
         let may_be_probe = self.is_tail && self.repair.is_none() && self.may_probe;
         // An ACK that shows losses causes a fast retransmission, however late the ACK is.
         if self.is_head
@@ -151,10 +161,9 @@ impl RetransmissionEvidence {
         let is_unreported =
             self.has_acks && !self.is_answer && !self.is_loss_reported && !self.owes;
         if self.is_head && is_unreported && !is_probe {
-            // No timer expires within a round trip (RFC 6298, section 2). After a timeout, `waited` may
-            // count from a segment that the receiver already had, so it proves nothing.
-            let is_too_soon = srtt > TimeDelta::ZERO
-                && percent_of(self.waited, srtt) < EARLIEST_TIMEOUT_PERCENT
+            // After a timeout, `waited` may count from a segment that the receiver already had, so it
+            // proves nothing.
+            let is_too_soon = is_within_round_trip(self.waited, srtt)
                 && self.repair != Some(LossRecoveryKind::Timeout);
             return if is_too_soon {
                 RetransmissionCause::PathMtu

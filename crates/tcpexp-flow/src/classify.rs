@@ -8,6 +8,7 @@
 mod acked;
 mod behind;
 mod gaps;
+mod repeats;
 #[cfg(test)]
 mod tests;
 
@@ -56,6 +57,17 @@ pub struct Behind {
 }
 
 impl Behind {
+    /// True if it is not known whether it is a retransmission. At the sender (`at_sender`), a segment that fills a gap
+    /// is one.
+    pub fn is_undecided(&self, at_sender: bool) -> bool {
+        self.is_undecided_repeat() || (self.sent == SendOrder::Unknown && !at_sender)
+    }
+
+    /// True if its bytes were all captured before, and it may be a retransmission or a duplicate made by the path.
+    pub fn is_undecided_repeat(&self) -> bool {
+        self.sent == SendOrder::Unknown && self.known_by == OrderEvidence::Bytes
+    }
+
     /// True if it was reordered on the path; false if it is a retransmission.
     ///
     /// A host sends in order, so at the sender's own interface (`at_sender`) only the sender's counters

@@ -97,14 +97,14 @@ pub(crate) fn behind_their_place<R: 'static>(
         causes.iter().map(packets).sum()
     };
     columns
-        .count("retransmitted_packets", "Retransmitted packets. At the sender all out-of-sequence packets; elsewhere those that the IPv4 Identification, the TSval or, without these, the time identify as retransmitted.", move |row| of(row).retransmissions().packets)
+        .count("retransmitted_packets", "Retransmitted packets. At the sender all out-of-sequence packets without undecided_packets; elsewhere those that the IPv4 Identification, the TSval or, without these, the time identify as retransmitted.", move |row| of(row).retransmissions().packets)
         .count("retransmitted_bytes", "Retransmitted bytes of payload.", move |row| of(row).retransmissions().bytes)
         .count("fast_retransmitted_packets", "Of retransmitted_packets, those triggered by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, &[RetransmissionCause::FastRetransmit, RetransmissionCause::ReorderingTimer]))
         .count("timeout_retransmitted_packets", "Of retransmitted_packets, those sent on a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, &[RetransmissionCause::Timeout, RetransmissionCause::AfterTimeout]))
         .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, &[RetransmissionCause::TailLossProbe]))
         .count("spurious_packets", "Packets of retransmitted_packets whose bytes had all been acknowledged. In a capture at the sender, they count under no other cause. Elsewhere, they also count under a cause, because the ACK may not have reached the sender.", move |row| of(row).spurious_packets)
         .count("reordered_packets", "Packets overtaken on the path.", move |row| of(row).reordered_packets)
-        .count("undecided_packets", "Out-of-sequence packets that may be reordered or retransmitted.", move |row| of(row).undecided_packets)
+        .count("undecided_packets", "Out-of-sequence packets that may be reordered, retransmitted or duplicated.", move |row| of(row).undecided_packets)
         .count("duplicate_packets", "Duplicate records of a packet in the capture, and duplicates made on the path.", move |row| of(row).duplicate_packets)
         .count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4).", move |row| of(row).keep_alive_packets)
         .count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1).", move |row| of(row).window_probe_packets)

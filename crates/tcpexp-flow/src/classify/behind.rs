@@ -2,7 +2,7 @@
 
 use tcpexp_units::TimeDelta;
 
-use super::{Behind, Class, Classifier, Sent, Transmission};
+use super::{Behind, Class, Classifier, Sent, Transmission, repeats};
 use crate::cause::{
     LossRecoveryKind, MAX_ANSWER_DELAY, PathTimes, RetransmissionCause, RetransmissionEvidence,
     SHORTEST_TIMEOUT,
@@ -26,6 +26,13 @@ const MAX_PACKET_BYTES: i64 = 9_000;
 pub(super) struct Recovery {
     until: StreamOffset,
     kind: LossRecoveryKind,
+}
+
+impl Recovery {
+    /// True if data that begins at `start` was sent before the recovery began.
+    pub(super) fn is_of(&self, start: StreamOffset) -> bool {
+        start < self.until
+    }
 }
 
 /// Least time between a packet and its retransmission, as captured; `is_answered` is true if an ACK came
@@ -93,8 +100,18 @@ impl Classifier {
             known @ (SendOrder::Earlier, _) if fresh_bytes == 0 && self.is_repaired(segment) => {
                 known
             }
+            (SendOrder::Earlier, OrderEvidence::IpId)
+                if fresh_bytes == 0 && self.may_be_overtaken(sent, segment, times) =>
+            {
+                return repeats::undecided(is_acknowledged);
+            }
             // A duplicate made by the path: a retransmission has a later Identification.
             (SendOrder::Earlier, OrderEvidence::IpId) if fresh_bytes == 0 => return Class::Copy,
+            (SendOrder::Earlier | SendOrder::Unknown, _)
+                if fresh_bytes == 0 && self.is_unasked(sent, segment, times) =>
+            {
+                return repeats::undecided(is_acknowledged);
+            }
             _ if fresh_bytes == 0 => (SendOrder::Later, OrderEvidence::Bytes),
             // Retransmitted bytes together with new ones.
             (SendOrder::Unknown, _) if fresh_bytes < segment.seen.payload_bytes => {
@@ -214,7 +231,7 @@ impl Classifier {
     }
 
     /// True if no ACK reports a loss and no recovery is in progress.
-    fn is_intact(&self) -> bool {
+    pub(super) fn is_intact(&self) -> bool {
         let recovery = self
             .disorder
             .as_ref()
@@ -275,10 +292,7 @@ impl Classifier {
         // Earliest capture times of data that responds to an ACK: `to_sender` is the round-trip
         // time between capture point and sender.
         let earliest_response_at = acked.map(|acked| acked.at + times.to_sender);
-        let advanced_at = acked.map(|acked| acked.advanced_at + times.to_sender);
-        // The timer restarts when `una` advances and when the head is retransmitted (RFC 6298,
-        // sections 5.3 and 5.6).
-        let armed_at = advanced_at.map_or(sent.head_at, |advanced| advanced.max(sent.head_at));
+        let armed_at = self.armed_at(sent, times);
         let is_head = self.is_head(segment);
         let is_loss_reported = acked.is_some_and(|acked| acked.is_loss_reported);
         let disorder = self.disorder();

@@ -59,6 +59,11 @@ impl Gaps {
         self.gaps.get(place).filter(|gap| gap.start <= start)
     }
 
+    /// True if an ACK reported data above `start`.
+    pub(super) fn is_reported_above(&self, start: StreamOffset) -> bool {
+        self.reported.iter().any(|end| *end > Some(start))
+    }
+
     /// True if enough ACKs may have reported the gap for the sender to retransmit it.
     pub(super) fn is_reported(&self, gap: &Gap) -> bool {
         gap.is_after_retransmission || self.reported.iter().all(|end| *end > Some(gap.end))

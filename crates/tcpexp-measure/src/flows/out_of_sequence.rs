@@ -4,7 +4,7 @@ use tcpexp_flow::{Behind, RetransmissionCause, SendOrder};
 
 use crate::Position;
 
-/// The position at which each out-of-order packet that was not overtaken is a retransmission. An unknown
+/// The position at which each out-of-order packet that fills a gap and was not overtaken is a retransmission. An unknown
 /// position counts as elsewhere.
 const AT_SENDER: Option<Position> = Some(Position::Sender);
 
@@ -47,6 +47,8 @@ struct Kind {
     sent: SendOrder,
     /// True if it was reordered even if the capture seems to be at the sender.
     is_overtaken: bool,
+    /// True if it repeats captured data and may be a duplicate, wherever the capture is.
+    is_undecided_repeat: bool,
     cause: RetransmissionCause,
     /// True if it was completely acknowledged before.
     is_acknowledged: bool,
@@ -60,6 +62,7 @@ impl OutOfSequence {
         let kind = Kind {
             sent: behind.sent,
             is_overtaken: behind.is_reordered(true),
+            is_undecided_repeat: behind.is_undecided_repeat(),
             cause: behind.cause,
             is_acknowledged: behind.is_acknowledged,
         };
@@ -98,14 +101,10 @@ impl OutOfSequence {
         packets(kinds.filter(|(kind, _)| kind.is_reordered(position)))
     }
 
-    /// Number of packets without evidence for reordering or retransmission.
+    /// Number of packets without evidence for reordering, duplication or retransmission.
     pub(super) fn undecided(&self, position: Option<Position>) -> u64 {
-        if position == AT_SENDER {
-            0
-        } else {
-            let kinds = self.0.iter();
-            packets(kinds.filter(|(kind, _)| kind.sent == SendOrder::Unknown))
-        }
+        let kinds = self.0.iter();
+        packets(kinds.filter(|(kind, _)| kind.is_undecided(position)))
     }
 
     fn retransmissions(
@@ -126,8 +125,12 @@ impl Kind {
         self.is_overtaken || (position != AT_SENDER && self.sent == SendOrder::Earlier)
     }
 
-    /// At the sender, every out-of-order packet that was not overtaken is a retransmission.
+    /// At the sender, every packet that fills a gap and was not overtaken is a retransmission.
+    fn is_undecided(self, position: Option<Position>) -> bool {
+        self.is_undecided_repeat || (position != AT_SENDER && self.sent == SendOrder::Unknown)
+    }
+
     fn is_retransmission(self, position: Option<Position>) -> bool {
-        !self.is_reordered(position) && (position == AT_SENDER || self.sent == SendOrder::Later)
+        !self.is_reordered(position) && !self.is_undecided(position)
     }
 }

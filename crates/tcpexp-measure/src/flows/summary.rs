@@ -105,7 +105,7 @@ pub struct DirectionSummary {
     pub spurious_packets: u64,
     /// Packets overtaken on the path.
     pub reordered_packets: u64,
-    /// Out-of-order packets without evidence for a retransmission or reordering.
+    /// Out-of-order packets without evidence for a retransmission, reordering or duplication.
     pub undecided_packets: u64,
     /// Duplicate records of one packet, and duplicates made on the path.
     pub duplicate_packets: u64,

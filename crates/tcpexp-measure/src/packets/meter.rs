@@ -1,8 +1,8 @@
 //! The packets of one flow.
 
 use tcpexp_flow::{
-    Class, Classifier, Datagram, Direction, Flow, FlowId, PathTimes, Seen, Segment, SendOrder,
-    StreamOffset, SynOptions,
+    Class, Classifier, Datagram, Direction, Flow, FlowId, PathTimes, Seen, Segment, StreamOffset,
+    SynOptions,
 };
 
 use super::packet::{FlowPacketRow, PacketClass, PacketRtt, TcpPart};
@@ -119,9 +119,7 @@ impl PacketMeter {
             Class::New if nxt.is_some_and(|nxt| segment.start > nxt) => PacketClass::AfterGap,
             Class::New => PacketClass::New,
             Class::Behind(behind) if behind.is_reordered(at_sender) => PacketClass::Reordered,
-            Class::Behind(behind) if behind.sent == SendOrder::Unknown && !at_sender => {
-                PacketClass::Behind
-            }
+            Class::Behind(behind) if behind.is_undecided(at_sender) => PacketClass::Behind,
             Class::Behind(_) => PacketClass::Retransmitted,
             Class::Copy => PacketClass::Copy,
             Class::KeepAlive => PacketClass::KeepAlive,

@@ -1,6 +1,6 @@
 //! Duplicate records of a packet.
 
-use insta::assert_snapshot;
+use insta::{allow_duplicates, assert_snapshot};
 
 use super::classes;
 
@@ -149,4 +149,70 @@ fn late_copy_has_the_identification_of_the_latest_packet() {
     0.050 > New
     0.300 > sent Later by Bytes, TailLossProbe
     ");
+}
+
+/// Classes of a duplicate after three newer packets, and of the packet after it. `before` comes between the
+/// packets and the duplicate.
+fn late_duplicate(ids: [u16; 7], before: &str, at: &str) -> String {
+    let [first, others @ .., repeat, last] = ids;
+    let [second, third, fourth, fifth] = others;
+    classes(&format!(
+        "
+        0.0000 > 1:1001(1000) id {first}
+        0.0400 < ack 1001
+        0.0410 > 1001:2001(1000) id {second}
+        0.0411 > 2001:3001(1000) id {third}
+        0.0412 > 3001:4001(1000) id {fourth}
+        0.0413 > 4001:5001(1000) id {fifth}
+        {before}
+        {at} > 1001:2001(1000) id {repeat}
+        {at} > 5001:6001(1000) id {last}
+    "
+    ))
+}
+
+#[test]
+fn repeat_that_no_ack_and_no_timer_asks_for_is_undecided() {
+    for ids in [[0; 7], [9, 40_000, 7, 30_000, 20_000, 40_000, 12]] {
+        let class = |before: &str, at: &str| {
+            late_duplicate(ids, before, at)
+                .lines()
+                .nth(5)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        allow_duplicates! {
+            assert_snapshot!(class("", "0.0414"), @"0.041 > sent Unknown by Bytes, Spurious");
+            assert_snapshot!(class("0.0415 < ack 3001", "0.0416"), @"0.042 > sent Unknown by Bytes, Spurious spurious");
+            // A timer, and an ACK that reports a loss.
+            assert_snapshot!(class("", "0.3000"), @"0.300 > sent Later by Bytes, Timeout");
+        }
+    }
+    let reported = late_duplicate([0; 7], "0.0414 < ack 1001", "0.0418");
+    assert_snapshot!(reported.lines().nth(6).unwrap_or_default(), @"0.042 > sent Later by Bytes, FastRetransmit");
+}
+
+#[test]
+fn counter_shows_a_duplicate_of_the_path() {
+    let duplicate = late_duplicate([1, 2, 3, 4, 5, 2, 6], "", "0.0414");
+    assert_snapshot!(duplicate.lines().nth(5).unwrap_or_default(), @"0.041 > Copy");
+}
+
+#[test]
+fn overtaken_retransmission_after_a_timeout_is_no_duplicate() {
+    for ack in ["2001", "3001"] {
+        let classes = classes(&format!(
+            "
+            0.0000 > 1:1001(1000) id 1
+            0.0400 < ack 1001
+            0.0410 > 1001:2001(1000) id 2
+            0.0411 > 2001:3001(1000) id 3
+            0.0810 < ack {ack}              // may be lost on its way to the sender
+            0.4001 > 3001:4001(1000) id 5
+            0.4002 > 2001:3001(1000) id 4
+        "
+        ));
+        let last = classes.lines().last().unwrap_or_default();
+        assert!(last.contains("> sent Unknown by Bytes"), "{classes}");
+    }
 }
