@@ -125,7 +125,7 @@ pub(crate) fn round_trips<R: 'static>(
 ) -> Builder<R> {
     let named = |what: &str| format!("{name}_{what}");
     columns
-        .count(&named("samples"), "Round-trip times from the capture to this direction's receiver and back: from a segment sent once to the first ACK that covers it, without those during a recovery (Karn).", move |row| of(row).map_or(0, |rtt| rtt.samples))
+        .count(&named("samples"), "Round-trip times from the capture to this direction's receiver and back: from the oldest segment that an ACK newly acknowledges to this ACK, so they contain the delay of a delayed ACK (RFC 7323, section 4.3). Without segments sent more than once, and without those during a recovery (Karn's rule, RFC 6298, section 3).", move |row| of(row).map_or(0, |rtt| rtt.samples))
         .maybe_span(&named("min_ns"), "Smallest of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.min))
         .maybe_span(&named("median_ns"), "Median of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.median))
         .maybe_span(&named("p95_ns"), "95th percentile of these round-trip times, in nanoseconds. Null if there are none.", move |row| Some(of(row)?.p95))

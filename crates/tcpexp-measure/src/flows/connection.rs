@@ -74,14 +74,14 @@ impl Connection {
         let opposite = direction.opposite();
         closing.observe(segment);
         let (rtt, is_duplicate) = halves[opposite.index()].is_acknowledged(segment);
-        if let Some(rtt) = handshake.observe(segment).or(rtt) {
+        if let Some(rtt) = handshake.observe(segment).or(rtt.map(|rtt| rtt.least)) {
             shortest[opposite.index()].add(rtt);
         }
         let to_sender = shortest[direction.index()].get();
         if let (Some(rtt), Some(una)) = (rtt, segment.ack) {
             // The timer of the sender measures the whole round trip; `rtt` is the part beyond the
             // capture.
-            halves[opposite.index()].time(rtt + to_sender.unwrap_or_default(), una);
+            halves[opposite.index()].time(rtt.sample + to_sender.unwrap_or_default(), una);
         }
         if segment.flags.syn() && segment.flags.ack() {
             expect_feedback(handshake, halves, segment);

@@ -8,7 +8,7 @@ use tcpexp_units::{TimeDelta, Timestamp, prefetch};
 use tcpexp_wire::is_congestion_experienced;
 
 use super::out_of_sequence::OutOfSequence;
-use super::outstanding::Outstanding;
+use super::outstanding::{AckRtt, Outstanding};
 use crate::rto::LinuxRto;
 
 /// Counters of one direction.
@@ -218,10 +218,10 @@ impl Half {
         self.rare.get_or_insert_default()
     }
 
-    /// Processes a segment of the opposite direction; returns the round-trip time shown by its ACK,
+    /// Processes a segment of the opposite direction; returns the round-trip times shown by its ACK,
     /// and whether it is a duplicate ACK.
     #[inline]
-    pub(super) fn is_acknowledged(&mut self, segment: &Segment) -> (Option<TimeDelta>, bool) {
+    pub(super) fn is_acknowledged(&mut self, segment: &Segment) -> (Option<AckRtt>, bool) {
         let nxt = self.classifier.nxt();
         if let Some(feedback) = self.feedback_mut() {
             feedback.on_ack(segment);
@@ -235,7 +235,7 @@ impl Half {
             .filter(|_| !segment.flags.rst())
             .and_then(|ack| self.outstanding.acknowledged(ack, segment.seen.at));
         if let Some(rtt) = rtt {
-            self.rtt.add(rtt);
+            self.rtt.add(rtt.sample);
         }
         (rtt, is_duplicate)
     }

@@ -59,18 +59,58 @@ impl Outstanding {
         }
     }
 
-    /// The round-trip time shown by an ACK of all data before `ack`: the time since the newest
-    /// covered segment was sent. It may contain the delay of a delayed ACK.
+    /// The round-trip times shown by an ACK of all data before `ack`.
     #[inline]
-    pub(super) fn acknowledged(&mut self, ack: StreamOffset, at: Timestamp) -> Option<TimeDelta> {
-        let mut newest = None;
+    pub(super) fn acknowledged(&mut self, ack: StreamOffset, at: Timestamp) -> Option<AckRtt> {
+        let (end, oldest) = self.oldest?;
+        if end > ack {
+            return None;
+        }
+        let mut newest = oldest;
         while let Some((end, sent)) = self.oldest
             && end <= ack
         {
-            newest = Some(sent);
+            newest = sent;
             self.oldest = self.others.pop_front();
         }
         // A clock that was set back in between shows no time.
-        newest.filter(|&sent| sent <= at).map(|sent| at - sent)
+        (oldest <= at && newest <= at).then(|| AckRtt {
+            sample: at - oldest,
+            least: at - newest,
+        })
+    }
+}
+
+/// The round-trip times shown by one ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AckRtt {
+    /// Time since the oldest covered segment was sent. It contains the delay of a delayed ACK, as the sender's
+    /// own sample does (RFC 7323, section 4.3; `tcp_clean_rtx_queue` of Linux).
+    pub(super) sample: TimeDelta,
+    /// Time since the newest covered segment was sent: closer to the round trip of the path.
+    pub(super) least: TimeDelta,
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_wire::SeqNum;
+
+    use super::*;
+
+    #[test]
+    fn delayed_ack_is_timed_from_the_oldest_segment_that_it_covers() {
+        let at = |millis: i64| Timestamp::from_nanos(millis * 1_000_000);
+        let end = |bytes: u32| StreamOffset::first(SeqNum(0)).plus(bytes);
+        let mut outstanding = Outstanding::default();
+        for (place, millis) in [(1, 0), (2, 6), (3, 12)] {
+            outstanding.sent(end(1000 * place), at(millis));
+        }
+        let times = |sample: i64, least: i64| {
+            let [sample, least] = [sample, least].map(TimeDelta::from_millis);
+            Some(AckRtt { sample, least })
+        };
+        assert_eq!(outstanding.acknowledged(end(500), at(7)), None);
+        assert_eq!(outstanding.acknowledged(end(2000), at(7)), times(7, 1));
+        assert_eq!(outstanding.acknowledged(end(3000), at(20)), times(8, 8));
     }
 }
