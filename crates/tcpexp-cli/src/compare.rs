@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tcpexp_metrics::compare::Measure;
-use tcpexp_runs::compare::Comparison;
+use tcpexp_runs::compare::{ComparedRun, Comparison, Gap};
 use tcpexp_table::FLOW_TABLE_WIDTH;
 use tcpexp_table::compare::{CompareText, compare_columns, compare_run_columns, compare_text};
 use tcpexp_units::TimeDelta;
@@ -102,6 +102,14 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
         "numbers",
         &format!("medians over runs, {warmup}"),
     );
+    for gap in Gap::ALL {
+        let with_it = |run: &&ComparedRun| run.gaps.contains(&gap);
+        match comparison.runs.iter().filter(with_it).count() {
+            0 => {}
+            1 => report::line(&mut text, "1 run", gap.reason()),
+            runs => report::line(&mut text, &format!("{runs} runs"), gap.reason()),
+        }
+    }
     if !comparison.unfinished.is_empty() {
         let runs = comparison.unfinished.len();
         let what = format!("{runs} without run.json: unfinished");

@@ -1,8 +1,9 @@
 //! Congestion marks: those that arrived, and those that the queues counted.
 
+use super::amount::Amount;
 use super::group::Group;
 use super::measures::{Measure, Values};
-use super::window::sum;
+use super::window::Bin;
 
 pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     values.set(Measure::MarkRatio, mark_ratio(group));
@@ -10,10 +11,18 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
 }
 
 fn mark_ratio(group: &Group<'_>) -> Option<f64> {
-    let senders = group.senders.iter().filter(|sender| !sender.is_probe);
-    let sum = sum(senders.flat_map(|sender| &sender.arrived), group.window);
-    let marked = sum.ce_packets?;
-    (sum.packets > 0).then(|| marked as f64 / sum.packets as f64)
+    let senders = || group.senders.iter().filter(|sender| !sender.is_probe);
+    let mut bins = senders().flat_map(|sender| &sender.arrived);
+    if !bins.all(|bin| bin.ce_packets.is_some()) {
+        return None;
+    }
+    let total = |of: fn(&Bin) -> u64| {
+        let amounts = senders().map(|sender| sender.arrived_in(group.window, of));
+        amounts.sum::<Amount>().known()
+    };
+    let packets = total(|bin| bin.packets)?;
+    let marked = total(|bin| bin.ce_packets.unwrap_or_default())?;
+    (packets > 0.0).then(|| marked / packets)
 }
 
 fn queue_marked_packets(group: &Group<'_>) -> Option<f64> {

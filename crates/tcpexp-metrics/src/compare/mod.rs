@@ -3,6 +3,7 @@
 //! [`measure_run`] reduces each run to one value per [`Measure`] and class; [`compare`] takes medians
 //! of these values over the runs of a cell. Each [`Measure`] carries its definition.
 
+mod amount;
 mod calls;
 mod cells;
 mod delays;

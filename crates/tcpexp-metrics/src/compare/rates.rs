@@ -1,9 +1,10 @@
 //! Goodput, utilisation, losses and completion times.
 
+use super::amount::Amount;
 use super::group::Group;
 use super::measures::{Measure, Values};
 use super::senders::{Sender, Transfer};
-use super::window::{Window, sum};
+use super::window::Window;
 use crate::bounds::{Bounds, bounded_percentiles};
 use crate::transfer::{
     ideal_completion_s, ideal_goodput_bps, slowdown, tcp_efficiency_percent, transfer_time_ratio,
@@ -12,6 +13,7 @@ use crate::transfer::{
 
 pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     let goodput = group.goodput_bps(&group.senders, group.window);
+    let goodput = goodput.and_then(Amount::known);
     values.set(Measure::Goodput, goodput);
     values.set(Measure::FlowGoodput, flow_goodput_bps(group));
     values.set(Measure::Utilisation, utilisation_of(group));
@@ -31,8 +33,8 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
 }
 
 impl Group<'_> {
-    /// Combined goodput of `senders`; `None` if the window contains no bin.
-    pub(super) fn goodput_bps(&self, senders: &[&Sender], window: Window) -> Option<f64> {
+    /// Combined goodput of `senders`; `None` without bins, or for a window without time.
+    pub(super) fn goodput_bps(&self, senders: &[&Sender], window: Window) -> Option<Amount> {
         let reported = |sender: &&Sender| {
             let goodput = sender.reported_goodput_bps?;
             (sender.active.meet(window) == sender.active).then_some(goodput)
@@ -40,19 +42,24 @@ impl Group<'_> {
         // A tool counts each byte, but its bins are interpolated.
         let all: Option<Vec<f64>> = senders.iter().map(reported).collect();
         if let Some(all) = all.filter(|all| !all.is_empty()) {
-            return Some(all.iter().sum());
+            return Some(Amount::exact(all.iter().sum()));
         }
-        let seconds = self.grid?.seconds(window);
-        let arrived = senders.iter().flat_map(|sender| &sender.arrived);
-        let bytes = sum(arrived, window).goodput_bytes;
-        (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds)
+        self.grid?;
+        let seconds = window.seconds()?;
+        let arrived = senders
+            .iter()
+            .map(|sender| sender.arrived_in(window, |bin| bin.goodput_bytes));
+        Some(arrived.sum::<Amount>() * (8.0 / seconds))
     }
 }
 
 fn flow_goodput_bps(group: &Group<'_>) -> Option<f64> {
     let goodput = |sender: &&Sender| group.goodput_bps(&[sender], sender.active.meet(group.window));
-    let goodputs: Vec<f64> = group.senders.iter().filter_map(goodput).collect();
-    mean(&goodputs)
+    let goodputs: Vec<Amount> = group.senders.iter().filter_map(goodput).collect();
+    // The mean over those with a known goodput only would describe another set of senders.
+    let of_one = 1.0 / goodputs.len() as f64;
+    let all = (!goodputs.is_empty()).then(|| goodputs.into_iter().sum::<Amount>())?;
+    (all * of_one).known()
 }
 
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
@@ -61,16 +68,22 @@ pub(super) fn mean(values: &[f64]) -> Option<f64> {
 
 fn utilisation_of(group: &Group<'_>) -> Option<f64> {
     // Acknowledgments use the link too, so the sum over all classes is over the link's own bins.
-    let (link, sum) = if group.class.is_none() {
+    let seconds = group.grid.and_then(|_| group.window.seconds())?;
+    let (link, bytes) = if group.class.is_none() {
         let link = group.run.main_link()?;
-        (link, sum(&link.arrived, group.window))
+        let bytes = Amount::within(&link.arrived, link.seen, group.window, |bin| bin.link_bytes);
+        (link, bytes)
     } else {
         let link = &group.run.links[group.common(|sender| Some(sender.link))?];
-        let arrived = group.senders.iter().flat_map(|sender| &sender.arrived);
-        (link, sum(arrived, group.window))
+        let arrived = group.senders.iter();
+        let arrived = arrived.map(|sender| sender.arrived_in(group.window, |bin| bin.link_bytes));
+        (link, arrived.sum())
     };
-    let seconds = group.grid?.seconds(group.window);
-    utilisation(sum.link_bytes, link.capacity_bps(group.window)?, seconds)
+    utilisation(
+        bytes.known_count()?,
+        link.capacity_bps(group.window)?,
+        seconds,
+    )
 }
 
 fn loss_ratio(group: &Group<'_>) -> Option<f64> {
@@ -92,20 +105,18 @@ fn loss_ratio(group: &Group<'_>) -> Option<f64> {
 
 /// Payload bytes sent in the window, and those of them that were retransmitted.
 fn sent_bytes(group: &Group<'_>) -> Option<(u64, u64)> {
-    let (mut sent, mut retransmitted) = (0, 0);
+    let mut first = Amount::default();
+    let mut retransmitted = 0;
     for sender in &group.senders {
         let window = sender.active.meet(group.window);
-        let again = sender
-            .retransmitted
-            .as_ref()?
-            .iter()
-            .filter(|(at, _)| window.holds(*at));
-        let again: u64 = again.map(|(_, bytes)| bytes).sum();
-        retransmitted += again;
+        let again = sender.retransmitted.as_ref()?.iter();
+        let again = again.filter(|(at, _)| window.holds(*at));
+        retransmitted += again.map(|(_, bytes)| bytes).sum::<u64>();
         // The bins hold each byte once, without its retransmissions.
-        sent += again + sum(&sender.sent, window).goodput_bytes;
+        let sent = Amount::within(&sender.sent, sender.seen, window, |bin| bin.goodput_bytes);
+        first = first + sent;
     }
-    Some((sent, retransmitted))
+    Some((first.known_count()? + retransmitted, retransmitted))
 }
 
 /// The goodput of full-sized segments at the capacity of the link.

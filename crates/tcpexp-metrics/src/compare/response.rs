@@ -49,7 +49,7 @@ fn link_response(group: &Group<'_>, window: Window) -> Option<f64> {
         window,
         options.window,
         |bin| bin.link_bytes,
-    );
+    )?;
     let rates: Vec<f64> = windows.into_iter().flatten().collect();
     let time = rate_response(&rates, capacity, options.delta, options.settling());
     Some(reached(time))

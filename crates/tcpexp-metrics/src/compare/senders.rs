@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::amount::Amount;
 use super::window::{Bin, Window};
 use crate::bounds::Bounds;
 
@@ -39,6 +40,8 @@ pub struct Link {
     pub capacity: Vec<(Timestamp, Option<u64>)>,
     /// Traffic that left the link, of all senders.
     pub arrived: Vec<Bin>,
+    /// From the first to the last packet of the flows in `arrived`; `None` if unknown.
+    pub seen: Option<Window>,
 }
 
 /// A traffic generator: the unit between which fairness is computed.
@@ -56,6 +59,9 @@ pub struct Sender {
     pub link: usize,
     /// Planned activity; ends with the last packet if the plan states no end.
     pub active: Window,
+    /// From the first to the last packet of its flows, in either direction, at the sending capture; `None` if
+    /// unknown.
+    pub seen: Option<Window>,
     /// Full-sized segment; `None` if the sender is not TCP or its handshake was not captured.
     pub segment: Option<Segment>,
     /// Smallest round-trip time between the two hosts.
@@ -143,6 +149,13 @@ impl Completion {
     }
 }
 
+impl Sender {
+    /// What `of` selects of its data that arrived in a window.
+    pub(super) fn arrived_in(&self, window: Window, of: impl Fn(&Bin) -> u64) -> Amount {
+        Amount::within(&self.arrived, self.seen, window, of)
+    }
+}
+
 impl Run {
     /// The link that stands for all senders: the link that all bulk senders take; without bulk senders, the link
     /// that carried more payload. `None` if bulk senders take both, or if nothing left the link.
@@ -205,7 +218,7 @@ mod tests {
             .collect();
         let link = Link {
             capacity,
-            arrived: Vec::new(),
+            ..Link::default()
         };
         link.capacity_bps(Window {
             from: at(from),

@@ -42,8 +42,8 @@ fn among(group: &Group<'_>, senders: &[&Sender], values: &mut Values) -> Option<
     };
     // Convergence starts when the last sender joins, so the warm-up does not apply.
     let (delta, settling) = (group.options.delta, group.options.settling());
-    let time = convergence_time(&cut(together), delta, settling);
-    values.set(Measure::Convergence, Some(reached(time)));
+    let time = cut(together).map(|parts| convergence_time(&parts, delta, settling));
+    values.set(Measure::Convergence, time.map(reached));
 
     let window = together.meet(group.window);
     let goodputs = goodputs(group, senders, window)?;
@@ -56,7 +56,7 @@ fn among(group: &Group<'_>, senders: &[&Sender], values: &mut Values) -> Option<
         let flows: Vec<(f64, f64)> = bases.into_iter().zip(goodputs).collect();
         values.set(Measure::RttUnfairness, rtt_unfairness_exponent(&flows));
     }
-    let in_windows = jain_windows(&cut(window))?;
+    let in_windows = jain_windows(&cut(window)?)?;
     values.set(Measure::JainWindowMin, Some(in_windows.min));
     values.set(Measure::JainWindowMedian, Some(in_windows.median));
     values.set(Measure::JainWindowFairShare, Some(in_windows.fair_share));
@@ -64,7 +64,7 @@ fn among(group: &Group<'_>, senders: &[&Sender], values: &mut Values) -> Option<
 }
 
 fn goodputs(group: &Group<'_>, senders: &[&Sender], window: Window) -> Option<Vec<f64>> {
-    let goodput = |sender: &&Sender| group.goodput_bps(&[sender], window);
+    let goodput = |sender: &&Sender| group.goodput_bps(&[sender], window)?.known();
     senders.iter().map(goodput).collect()
 }
 

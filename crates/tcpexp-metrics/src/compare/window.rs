@@ -2,6 +2,9 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
+/// The least time between two timestamps.
+const LEAST: TimeDelta = TimeDelta::from_nanos(1);
+
 /// A half-open interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -32,15 +35,6 @@ pub struct Bin {
     pub ce_packets: Option<u64>,
 }
 
-/// Totals over the bins of a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum {
-    pub(super) link_bytes: u64,
-    pub(super) goodput_bytes: u64,
-    pub(super) packets: u64,
-    pub(super) ce_packets: Option<u64>,
-}
-
 /// The grid of a capture's bins, including empty ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
@@ -68,6 +62,27 @@ impl Window {
             from: self.from.min(other.from),
             until: self.until.max(other.until),
         }
+    }
+
+    /// The window from a packet to a later one, both inside.
+    #[must_use]
+    pub fn with_both(first: Timestamp, last: Timestamp) -> Self {
+        Self {
+            from: first,
+            until: last + LEAST,
+        }
+    }
+
+    /// The last point in time inside.
+    pub(super) fn last(self) -> Timestamp {
+        self.until - LEAST
+    }
+
+    /// Its length in seconds; `None` if it is empty or contains a single point in time, where nothing has a
+    /// rate.
+    pub(super) fn seconds(self) -> Option<f64> {
+        let length = self.until - self.from;
+        (length > LEAST).then(|| length.as_seconds_f64())
     }
 
     /// True if the window contains `at`.
@@ -136,34 +151,20 @@ impl Grid {
     }
 }
 
-/// Totals over the bins whose middle lies in a window.
-pub(super) fn sum<'a>(bins: impl IntoIterator<Item = &'a Bin>, window: Window) -> Sum {
-    let inside = bins.into_iter().filter(|bin| window.holds(bin.middle()));
-    let nothing = Sum {
-        ce_packets: Some(0),
-        ..Sum::default()
-    };
-    inside.fold(nothing, |sum, bin| Sum {
-        link_bytes: sum.link_bytes + bin.link_bytes,
-        goodput_bytes: sum.goodput_bytes + bin.goodput_bytes,
-        packets: sum.packets + bin.packets,
-        ce_packets: sum
-            .ce_packets
-            .zip(bin.ce_packets)
-            .map(|(sum, bin)| sum + bin),
-    })
-}
-
 /// Rates of several series in consecutive parts of a window, in bits per second.
 ///
-/// `bytes` selects the bytes of a bin. Parts without a bin are left out.
+/// `bytes` selects the bytes of a bin. Parts without a bin are left out. `None` if the parts are shorter than
+/// a bin, which does not show how the rate changes inside it.
 pub(super) fn rates(
     series: &[&[Bin]],
     grid: Grid,
     window: Window,
     width: TimeDelta,
     bytes: fn(&Bin) -> u64,
-) -> Vec<Vec<f64>> {
+) -> Option<Vec<Vec<f64>>> {
+    if width.as_nanos() < grid.width {
+        return None;
+    }
     let parts: Vec<Window> = window.parts(width).collect();
     let mut sums = vec![vec![0_u64; series.len()]; parts.len()];
     for (column, bins) in series.iter().enumerate() {
@@ -186,7 +187,7 @@ pub(super) fn rates(
         let rates = sums.into_iter().map(|sum| sum as f64 * 8.0 / seconds);
         (seconds > 0.0).then(|| rates.collect())
     };
-    parts.iter().zip(sums).filter_map(rate).collect()
+    Some(parts.iter().zip(sums).filter_map(rate).collect())
 }
 
 #[cfg(test)]
@@ -216,18 +217,6 @@ mod tests {
             ce_packets: None,
         };
         bytes.iter().enumerate().map(bin).collect()
-    }
-
-    #[test]
-    fn bin_belongs_to_the_window_of_its_middle() {
-        let bins = bins(&[1, 10, 100, 1000]);
-        // Middles at 80, 180, 280 and 380 ms.
-        let goodput = |from, until| sum(&bins, window(from, until)).goodput_bytes;
-        assert_eq!(goodput(0, 1000), 1111);
-        assert_eq!(goodput(80, 380), 111);
-        assert_eq!(goodput(81, 381), 1110);
-        assert_eq!(sum(&bins, window(150, 200)).link_bytes, 11);
-        assert_eq!(goodput(200, 100), 0);
     }
 
     #[test]
@@ -286,14 +275,18 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_each_part_list_all_series() {
+    fn rates_of_each_part_list_all_series_unless_a_part_is_shorter_than_a_bin() {
         let (a, b) = (bins(&[100, 200, 300, 400]), bins(&[0, 25]));
         let width = TimeDelta::from_millis(200);
         let grid = Grid::of(a.iter()).unwrap();
-        let rates = rates(&[&a, &b], grid, window(0, 400), width, |bin| {
-            bin.goodput_bytes
-        });
+        let in_parts = |width: TimeDelta| {
+            rates(&[&a, &b], grid, window(0, 400), width, |bin| {
+                bin.goodput_bytes
+            })
+        };
         // 300 and 25 bytes in 200 ms, then 700 and none.
-        assert_eq!(rates, [[12_000.0, 1_000.0], [28_000.0, 0.0]]);
+        let expected = vec![vec![12_000.0, 1_000.0], vec![28_000.0, 0.0]];
+        assert_eq!(in_parts(width), Some(expected));
+        assert_eq!(in_parts(TimeDelta::from_millis(99)), None);
     }
 }

@@ -8,7 +8,7 @@ use tcpexp_table::compare::is_compare_column;
 use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
 use tcpexp_units::by_value;
 
-use super::CompareError;
+use super::{CompareError, Gap};
 use crate::record::{Parameter, RunRecord, Status, is_value};
 
 /// A run's directory and record.
@@ -22,6 +22,8 @@ pub(super) struct RunDir {
     pub(super) fault: Option<String>,
     /// True if its dataset does not have the tables that its manifest lists.
     pub(super) is_damaged: bool,
+    /// What its dataset leaves unknown.
+    pub(super) gaps: Vec<Gap>,
 }
 
 /// A cell of the grid.

@@ -36,7 +36,7 @@ pub(super) fn read(
     let lanes: HashMap<Lane, &FlowRow> = flows.iter().map(|flow| (flow.lane, flow)).collect();
     let mut links = ["forward", "reverse"].map(|direction| Link {
         capacity: capacity(record, direction, origin),
-        arrived: Vec::new(),
+        ..Link::default()
     });
     let tables = Tables {
         bins: Bins::read(data, &lanes, counts)?,
@@ -46,8 +46,9 @@ pub(super) fn read(
     };
     for (direction, link) in links.iter_mut().enumerate() {
         // A link carries the packets of all flows, those outside the plan included.
-        let through = flows.iter().filter(|flow| flow.link == direction);
-        link.arrived = tables.bins.arrived(through);
+        let through = || flows.iter().filter(|flow| flow.link == direction);
+        link.arrived = tables.bins.arrived(through());
+        link.seen = seen(through());
     }
     let echoes = echoes(data)?;
     let traffic: Vec<(TrafficRecord, Vec<&FlowRow>)> = if run.has_plan {
@@ -111,6 +112,7 @@ impl Tables {
             is_call: traffic.tool == CALL,
             link: flows.first().map_or(0, |flow| flow.link),
             active: active(traffic, flows, origin),
+            seen: seen(flows.iter().copied()),
             segment: flows
                 .first()
                 .and_then(|flow| flow.segment)
@@ -139,12 +141,18 @@ fn all<T: Clone>(of: &HashMap<Lane, Vec<T>>, lanes: impl Iterator<Item = Lane>) 
         .collect()
 }
 
+/// From the first to the last packet of the flows; `None` without flows.
+fn seen<'a>(flows: impl Iterator<Item = &'a FlowRow>) -> Option<Window> {
+    flows
+        .map(|flow| Window::with_both(flow.first, flow.last))
+        .reduce(Window::span_with)
+}
+
 fn active(traffic: &TrafficRecord, flows: &[&FlowRow], origin: Timestamp) -> Window {
     let from = origin + TimeDelta::from_seconds_f64(traffic.start_s);
-    let last = flows.iter().map(|flow| flow.last).max();
     let until = match traffic.duration_s {
         Some(duration) => from + TimeDelta::from_seconds_f64(duration),
-        None => last.unwrap_or(from),
+        None => seen(flows.iter().copied()).map_or(from, |seen| seen.until),
     };
     Window { from, until }
 }
@@ -313,6 +321,7 @@ mod tests {
                 from: Timestamp::MIN,
                 until: Timestamp::MIN,
             },
+            seen: None,
             segment: None,
             base_rtt: base_ms.map(TimeDelta::from_millis),
             arrived: Vec::new(),

@@ -10,6 +10,7 @@ mod columns;
 mod dataset;
 mod expected;
 mod flows;
+mod gaps;
 mod marks;
 mod rows;
 mod samples;
@@ -36,6 +37,7 @@ use crate::record::{FILE_NAME, RecordError, RunRecord, Status};
 
 pub use self::cells::{Cell, Fault};
 pub use self::expected::{ExpectError, Expected};
+pub use self::gaps::Gap;
 
 /// The tool whose logs hold round-trip times and whose traffic is excluded from all sums.
 const PING: &str = "ping";
@@ -100,6 +102,8 @@ pub struct ComparedRun {
     pub fault: Option<String>,
     /// True if it enters no figure because its dataset is damaged.
     pub is_damaged: bool,
+    /// What its dataset leaves unknown.
+    pub gaps: Vec<Gap>,
     /// Its values by class; empty if it enters no figure.
     pub classes: Vec<ClassRun>,
 }
@@ -192,6 +196,7 @@ impl Comparison {
                 status: run.record.status,
                 fault: run.fault,
                 is_damaged: run.is_damaged,
+                gaps: run.gaps,
                 classes: measured.classes,
             });
         Ok(Self {
@@ -242,6 +247,7 @@ fn datasets(folder: &Path) -> Result<Vec<RunDir>, CompareError> {
         has_plan: false,
         fault: None,
         is_damaged: false,
+        gaps: Vec::new(),
     });
     Ok(runs.collect())
 }
@@ -267,6 +273,7 @@ fn run_of_sweep(path: &Path) -> Result<RunDir, CompareError> {
         has_plan: !record.traffic.is_empty(),
         fault: cells::fault(&record),
         is_damaged: false,
+        gaps: Vec::new(),
         record,
     })
 }
@@ -316,6 +323,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 /// The values of a run by class. Marks a run without traffic as faulty.
 fn classes_of(run: &mut RunDir, read: &Run, options: &CompareOptions) -> Vec<ClassRun> {
     let classes = measure_run(read, &options.measure);
+    run.gaps = Gap::all_of(read, &classes, options.measure.window);
     if classes.is_empty() {
         run.fault = Some("it has no traffic".to_owned());
     }

@@ -172,6 +172,8 @@ fn idle(name: &str, from: Timestamp, until: Timestamp) -> Sender {
         is_call: false,
         link: 0,
         active: Window { from, until },
+        // Each value counts in full, from its time to the next one's.
+        seen: None,
         segment: None,
         base_rtt: None,
         arrived: Vec::new(),

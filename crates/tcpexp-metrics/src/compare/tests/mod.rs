@@ -5,6 +5,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::*;
 
+mod bins;
 mod cells;
 mod fairness;
 mod media;
@@ -47,6 +48,7 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
         is_probe: false,
         link: 0,
         active: seconds(from, until),
+        seen: None,
         segment: Some(Segment {
             payload_bytes: 1448,
             link_bytes: 1514,
@@ -71,6 +73,7 @@ fn run(senders: Vec<Sender>) -> Run {
             .iter()
             .flat_map(|sender| sender.arrived.clone())
             .collect(),
+        seen: None,
     };
     Run {
         origin: at(0),
@@ -339,7 +342,7 @@ fn rate_and_queue_settle_after_a_change() {
 proptest! {
     #[test]
     fn shares_do_not_depend_on_bin_boundaries(offset in 0_i64..1000) {
-        let (mut a, mut b) = (sender("bulk", 0, &[12; 8]), sender("bulk", 0, &[4; 8]));
+        let (mut a, mut b) = (sender("bulk", 0, &[12; 44]), sender("bulk", 0, &[4; 44]));
         for bin in a.arrived.iter_mut().chain(&mut b.arrived) {
             bin.start = bin.start + TimeDelta::from_millis(offset);
         }

@@ -257,6 +257,7 @@ fn cell_without_a_counterpart_has_no_baseline() {
                 has_plan: true,
                 fault: fault(&record),
                 is_damaged: false,
+                gaps: Vec::new(),
                 record,
             }
         })
@@ -314,4 +315,21 @@ fn a_run_without_a_listed_table_enters_no_figure_and_no_check() {
     let expected = Expected::parse("loss_ratio <= 0.001").unwrap();
     let error = comparison.check(&[expected], None).unwrap_err();
     assert_snapshot!(error, @"cannot check run 0002: its dataset is damaged: the manifest lists loss.parquet, which is missing");
+}
+
+#[test]
+fn the_last_packet_of_a_flow_counts_as_lost_or_received() {
+    let sweep = tempfile::tempdir().unwrap();
+    let mut endless = cubic("0001");
+    endless["traffic"][0]["duration_s"] = Value::Null;
+    write_run(sweep.path(), &endless, 750_000);
+    let run = sweep.path().join(RUNS).join("0001");
+    // The flow's last packet leaves 4 s after its first.
+    let mut last = packet(4, 1);
+    last["time"] = json!(ms(4005));
+    write_table(&run, DatasetTable::Loss, &[last]);
+    let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+    let class = comparison.classes.iter().find(|row| row.class.is_some());
+    let loss = class.unwrap().estimate(Measure::LossRatio).unwrap();
+    assert!((loss.median - 1.0 / 190.0).abs() < 1e-9, "{loss:?}");
 }

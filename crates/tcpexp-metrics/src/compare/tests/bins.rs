@@ -1,0 +1,106 @@
+//! Figures of windows that bins do not divide evenly.
+
+use super::*;
+
+/// Bins of 100 ms with these bytes, the first at 1 s.
+fn tenths(bytes: &[u64]) -> Vec<Bin> {
+    let bin = |(place, bytes): (i64, &u64)| Bin {
+        start: at(1000 + 100 * place),
+        width: TimeDelta::from_millis(100),
+        covered: TimeDelta::from_millis(100),
+        link_bytes: bytes * 21 / 20,
+        goodput_bytes: *bytes,
+        packets: bytes / 1000,
+        ce_packets: Some(0),
+    };
+    (0..).zip(bytes).map(bin).collect()
+}
+
+/// A transfer of 58 400 bytes in 79 ms that starts at a time.
+fn transfer(start_ms: i64) -> Sender {
+    let seen = Window::with_both(at(start_ms), at(start_ms + 79));
+    let bytes = if start_ms < 1021 {
+        [58_400, 0]
+    } else {
+        [20_000, 38_400]
+    };
+    Sender {
+        active: seen,
+        seen: Some(seen),
+        arrived: tenths(&bytes),
+        sent: tenths(&bytes),
+        retransmitted: Some(vec![(at(start_ms + 79), 1_600)]),
+        ..sender("load", 0, &[])
+    }
+}
+
+fn load(senders: Vec<Sender>, options: &Options) -> Values {
+    let classes = measure_run(&run(senders), options);
+    classes.into_iter().next_back().unwrap().values
+}
+
+#[test]
+fn goodput_of_a_short_transfer_does_not_depend_on_where_it_lies_in_the_bins() {
+    for start_ms in [1000, 1010, 1030, 1050, 1090] {
+        let values = load(vec![transfer(start_ms)], &options(0));
+        let goodput = values.value(Measure::Goodput).unwrap();
+        assert!(
+            (goodput / (58_400.0 * 8.0 / 0.079) - 1.0).abs() < 1e-6,
+            "{goodput}"
+        );
+        check(
+            &values,
+            &[
+                (Measure::FlowGoodput, Some(goodput)),
+                // The last packet of the transfer is a retransmission.
+                (Measure::RetransmissionRatio, Some(1_600.0 / 60_000.0)),
+            ],
+        );
+    }
+}
+
+#[test]
+fn transfer_that_starts_before_the_window_has_no_known_goodput_in_coarse_bins() {
+    let cut = Options {
+        warmup: TimeDelta::from_millis(1060),
+        ..Options::default()
+    };
+    let values = load(vec![transfer(1030)], &cut);
+    let none = [
+        Measure::Goodput,
+        Measure::FlowGoodput,
+        Measure::Utilisation,
+        Measure::RetransmissionRatio,
+        Measure::MarkRatio,
+    ];
+    check(&values, &none.map(|measure| (measure, None)));
+}
+
+#[test]
+fn a_single_packet_has_no_goodput() {
+    let seen = Window::with_both(at(1010), at(1010));
+    let only = Sender {
+        active: seen,
+        seen: Some(seen),
+        arrived: tenths(&[8]),
+        ..sender("load", 0, &[])
+    };
+    let values = load(vec![only], &options(0));
+    check(
+        &values,
+        &[(Measure::Goodput, None), (Measure::FlowGoodput, None)],
+    );
+}
+
+#[test]
+fn windows_shorter_than_a_bin_give_no_shares_over_time() {
+    let pair = || vec![sender("bulk", 0, &[8; 8]), sender("bulk", 0, &[2; 8])];
+    let short = Options {
+        window: TimeDelta::from_millis(500),
+        ..options(0)
+    };
+    let values = load(pair(), &short);
+    let none = [Measure::JainWindowMin, Measure::Convergence];
+    check(&values, &none.map(|measure| (measure, None)));
+    check(&values, &[(Measure::MaxMinRatio, Some(4.0))]);
+}

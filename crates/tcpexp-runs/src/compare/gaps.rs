@@ -1,0 +1,50 @@
+//! What the datasets of a comparison leave unknown.
+
+use tcpexp_metrics::compare::{ClassRun, Measure, Run};
+use tcpexp_units::TimeDelta;
+
+/// What the dataset of a run leaves unknown, so that measures are null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// Rates of a class: its window is too short for the bins.
+    Rates,
+    /// Shares and rates over time: their windows are shorter than the bins.
+    Windows,
+}
+
+impl Gap {
+    /// All gaps, the most serious first.
+    pub const ALL: [Self; 2] = [Self::Rates, Self::Windows];
+
+    /// What is unknown, and why.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Rates => {
+                "some rates are null: the bins are too wide for the time measured (analyze --bin)"
+            }
+            Self::Windows => {
+                "Jain's indices over windows and settling times are null: --window is shorter than a bin"
+            }
+        }
+    }
+
+    /// The gaps of a run with these values, measured in windows of `window`.
+    pub(super) fn all_of(run: &Run, classes: &[ClassRun], window: TimeDelta) -> Vec<Self> {
+        let with_bins = || run.senders.iter().filter(|one| !one.arrived.is_empty());
+        let has_no_rate = |class: &ClassRun| {
+            let is_its =
+                |class_of: &str| class.class.as_deref().is_none_or(|name| name == class_of);
+            let rates = [Measure::Goodput, Measure::FlowGoodput];
+            with_bins().any(|sender| is_its(&sender.class))
+                && rates
+                    .into_iter()
+                    .any(|rate| class.values.value(rate).is_none())
+        };
+        let mut bins = with_bins().flat_map(|sender| &sender.arrived);
+        let is_there = |gap: &Self| match gap {
+            Self::Rates => classes.iter().any(has_no_rate),
+            Self::Windows => bins.any(|bin| bin.width > window),
+        };
+        Self::ALL.into_iter().filter(is_there).collect()
+    }
+}
