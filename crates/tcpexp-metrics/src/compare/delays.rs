@@ -9,6 +9,10 @@ use crate::quantile::percentiles;
 use crate::transfer::buffer_delay_percent;
 
 pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
+    // Round-trip times of the others would describe another set of senders.
+    if group.is_captured_elsewhere() {
+        return;
+    }
     let bases = group.senders.iter().filter_map(|sender| sender.base_rtt);
     let base = bases.min().map(TimeDelta::as_millis_f64);
     values.set(Measure::BaseRtt, base);

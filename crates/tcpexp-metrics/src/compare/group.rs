@@ -81,6 +81,13 @@ impl<'a> Group<'a> {
         })
     }
 
+    /// True if the round-trip times of a sender are unknown because of the position of the capture.
+    pub(super) fn is_captured_elsewhere(&self) -> bool {
+        self.senders
+            .iter()
+            .any(|sender| sender.is_captured_elsewhere)
+    }
+
     /// The property that all senders share; `None` if they differ.
     pub(super) fn common<T: PartialEq>(&self, of: impl Fn(&Sender) -> Option<T>) -> Option<T> {
         let mut all = self.senders.iter().map(|sender| of(sender));

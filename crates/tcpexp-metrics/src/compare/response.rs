@@ -56,6 +56,9 @@ fn link_response(group: &Group<'_>, window: Window) -> Option<f64> {
 }
 
 fn rtt_response(group: &Group<'_>, window: Window) -> Option<f64> {
+    if group.is_captured_elsewhere() {
+        return None;
+    }
     let samples = || group.senders.iter().flat_map(|sender| &sender.rtts);
     let bases = group.senders.iter().filter_map(|sender| sender.base_rtt);
     let bound = bases.min()?.as_millis_f64() * MAX_BASE_RTTS;

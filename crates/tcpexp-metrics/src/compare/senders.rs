@@ -79,6 +79,8 @@ pub struct Sender {
     pub fates: Option<Vec<Fate>>,
     /// Send time and round-trip time of its data.
     pub rtts: Vec<(Timestamp, TimeDelta)>,
+    /// True if the only capture is not at its host, so that the round-trip times of its data are unknown.
+    pub is_captured_elsewhere: bool,
     /// Transfers, if their end was not planned.
     pub transfers: Vec<Transfer>,
     /// Media time of a segment, if the transfers are the segments of a video.

@@ -12,7 +12,7 @@ use super::bins::Bins;
 use super::cells::RunDir;
 use super::flows::{self, FlowRow, Lane};
 use super::marks::marks;
-use super::samples::{echoes, echoes_of, fates, retransmissions, rtts};
+use super::samples::{Rtts, echoes, echoes_of, fates, retransmissions, rtts};
 use super::{CompareError, Counts, PING};
 use crate::record::{ChangeRecord, RunRecord, TrafficRecord};
 
@@ -87,7 +87,7 @@ pub(super) fn read(
 /// The tables of a run, by direction of a flow.
 struct Tables {
     bins: Bins,
-    rtts: HashMap<Lane, Vec<(Timestamp, TimeDelta)>>,
+    rtts: Rtts,
     retransmissions: HashMap<Lane, Vec<(Timestamp, u64)>>,
     fates: HashMap<Lane, Vec<Fate>>,
 }
@@ -104,7 +104,7 @@ impl Tables {
         // `all` is true without flows, where retransmissions and fates are unknown and not zero.
         let has_sender = flows.iter().all(|flow| flow.has_sender) && !flows.is_empty();
         let has_path = flows.iter().all(|flow| flow.has_path) && !flows.is_empty();
-        let rtts: Vec<_> = all(&self.rtts, lanes());
+        let rtts: Vec<_> = all(&self.rtts.known, lanes());
         Sender {
             class: Arc::from(traffic.class.as_str()),
             is_bulk: BULK.contains(&traffic.tool.as_str()),
@@ -127,6 +127,7 @@ impl Tables {
             retransmitted: has_sender.then(|| all(&self.retransmissions, lanes())),
             fates: has_path.then(|| all(&self.fates, lanes())),
             rtts,
+            is_captured_elsewhere: lanes().any(|lane| self.rtts.partial.contains(&lane)),
             transfers: transfers(traffic, flows),
             media_time: traffic.segment_s.map(TimeDelta::from_seconds_f64),
         }
@@ -330,6 +331,7 @@ mod tests {
             retransmitted: None,
             fates: None,
             rtts: Vec::new(),
+            is_captured_elsewhere: false,
             transfers: Vec::new(),
             media_time: None,
         }

@@ -48,6 +48,8 @@ pub(super) struct FlowRow {
     pub(super) unique_bytes: u64,
     /// Full-sized segment: payload bytes, and bytes of the IP packet.
     pub(super) segment: Option<(u32, u32)>,
+    /// True if its capture is at or near the host that sends this direction; `None` if unknown.
+    pub(super) is_at_sender: Option<bool>,
     /// True if the dataset has its retransmissions.
     pub(super) has_sender: bool,
     /// True if the dataset has the fates of its packets.
@@ -94,6 +96,7 @@ pub(super) fn read(data: &StoredTables) -> Result<Vec<FlowRow>, CompareError> {
             "duration_ns",
             "initiator_known",
             "ending",
+            "vantage",
             "timestamps",
             "mss_bytes",
             "unique_bytes",
@@ -114,9 +117,11 @@ pub(super) fn read(data: &StoredTables) -> Result<Vec<FlowRow>, CompareError> {
     let (first, duration) = (table.column("time"), table.column("duration_ns"));
     let last = |row| Some(first.time(row)? + duration.span(row)?);
     let until = (0..table.rows()).filter_map(last).max();
-    Ok((0..table.rows())
+    let mut flows: Vec<FlowRow> = (0..table.rows())
         .filter_map(|row| flow(&table, row, &mss, until?))
-        .collect())
+        .collect();
+    complete_positions(&mut flows);
+    Ok(flows)
 }
 
 /// `until` is the time of the last packet of all flows: the capture ends no earlier.
@@ -161,10 +166,37 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>, until: Timestamp) 
             .get(&flow)
             .filter(|_| is_tcp)
             .map(|mss| segment(*mss, stamps, from.ip())),
+        is_at_sender: is_at_sender(table.column("vantage").text(row), direction),
         has_sender: table.column("recoveries").whole(row).is_some(),
         has_path,
         sent_at,
     })
+}
+
+/// True if a capture with this `vantage` is at or near the host that sends this direction.
+fn is_at_sender(vantage: Option<&str>, direction: Direction) -> Option<bool> {
+    let sender = match direction {
+        Direction::Forward => "initiator",
+        Direction::Reverse => "responder",
+    };
+    vantage.map(|vantage| vantage == sender)
+}
+
+/// Sets unknown positions: a capture at the sender of all other flows of a host is at that host.
+///
+/// The position is unknown for a connection that is older than the capture and carries data one way.
+fn complete_positions(flows: &mut [FlowRow]) {
+    let mut of_hosts: HashMap<IpAddr, bool> = HashMap::new();
+    for flow in flows.iter() {
+        if let Some(is_at_sender) = flow.is_at_sender {
+            let all = of_hosts.entry(flow.from.ip()).or_insert(true);
+            *all &= is_at_sender;
+        }
+    }
+    for flow in flows {
+        let of_host = of_hosts.get(&flow.from.ip()).copied();
+        flow.is_at_sender = flow.is_at_sender.or(of_host);
+    }
 }
 
 /// Time of a transfer, from a connection's `duration` between its first and its last packet; after the last, the

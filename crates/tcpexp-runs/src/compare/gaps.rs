@@ -6,6 +6,8 @@ use tcpexp_units::TimeDelta;
 /// What the dataset of a run leaves unknown, so that measures are null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
+    /// Round-trip times: the only capture is not at or near the hosts that send.
+    Rtt,
     /// Rates of a class: its window is too short for the bins.
     Rates,
     /// Shares and rates over time: their windows are shorter than the bins.
@@ -14,11 +16,12 @@ pub enum Gap {
 
 impl Gap {
     /// All gaps, the most serious first.
-    pub const ALL: [Self; 2] = [Self::Rates, Self::Windows];
+    pub const ALL: [Self; 3] = [Self::Rtt, Self::Rates, Self::Windows];
 
     /// What is unknown, and why.
     pub const fn reason(self) -> &'static str {
         match self {
+            Self::Rtt => "RTTs are null: the only capture is not near the sender of the data",
             Self::Rates => {
                 "some rates are null: the bins are too wide for the time measured (analyze --bin)"
             }
@@ -42,6 +45,7 @@ impl Gap {
         };
         let mut bins = with_bins().flat_map(|sender| &sender.arrived);
         let is_there = |gap: &Self| match gap {
+            Self::Rtt => run.senders.iter().any(|one| one.is_captured_elsewhere),
             Self::Rates => classes.iter().any(has_no_rate),
             Self::Windows => bins.any(|bin| bin.width > window),
         };

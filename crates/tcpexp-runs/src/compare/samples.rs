@@ -1,6 +1,6 @@
 //! Samples of each direction of a flow, from the tables of a dataset.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use tcpexp_metrics::compare::Fate;
@@ -12,11 +12,21 @@ use super::flows::{FlowRow, Lane, Lanes};
 use super::{CompareError, PING};
 use crate::record::{LogRecord, RunRecord, TrafficRecord};
 
-/// Round-trip times measured from the sending capture, with their send times.
+/// Round-trip times of each direction of a flow.
+#[derive(Default)]
+pub(super) struct Rtts {
+    /// Send times and round-trip times, measured from the host that sends.
+    pub(super) known: HashMap<Lane, Vec<(Timestamp, TimeDelta)>>,
+    /// The directions of which the dataset has only a part of each round trip: the only capture was not
+    /// taken at or near the host that sends.
+    pub(super) partial: HashSet<Lane>,
+}
+
+/// Reads the round-trip times of the data.
 pub(super) fn rtts(
     data: &StoredTables,
     lanes: &HashMap<Lane, &FlowRow>,
-) -> Result<HashMap<Lane, Vec<(Timestamp, TimeDelta)>>, CompareError> {
+) -> Result<Rtts, CompareError> {
     let columns = [
         "flow_id",
         "direction",
@@ -29,7 +39,7 @@ pub(super) fn rtts(
     let table = Columns::read(data, "rtt", &columns)?;
     let lanes = Lanes::of(&table, lanes);
     let [_, _, at, rtt, method, reference, class] = columns.map(|name| table.column(name));
-    let mut rtts: HashMap<Lane, Vec<_>> = HashMap::new();
+    let mut rtts = Rtts::default();
     for row in 0..table.rows() {
         let Some(flow) = lanes.flow(row) else {
             continue;
@@ -37,7 +47,12 @@ pub(super) fn rtts(
         let is_pair = method.is(row, "packet_pairs") && reference.is(row, &flow.sent_at);
         let is_answer = method.is(row, "sequence_ack") && class.is(row, "cumulative");
         if let (true, Some(at), Some(rtt)) = (is_pair || is_answer, at.time(row), rtt.span(row)) {
-            rtts.entry(flow.lane).or_default().push((at, rtt));
+            // An ACK shows the round trip from the capture to the receiver and back.
+            if is_answer && flow.is_at_sender != Some(true) {
+                rtts.partial.insert(flow.lane);
+            } else {
+                rtts.known.entry(flow.lane).or_default().push((at, rtt));
+            }
         }
     }
     Ok(rtts)

@@ -182,6 +182,7 @@ fn idle(name: &str, from: Timestamp, until: Timestamp) -> Sender {
         retransmitted: None,
         fates: None,
         rtts: Vec::new(),
+        is_captured_elsewhere: false,
         transfers: Vec::new(),
         media_time: None,
     }

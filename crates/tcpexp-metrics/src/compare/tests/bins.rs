@@ -104,3 +104,20 @@ fn windows_shorter_than_a_bin_give_no_shares_over_time() {
     check(&values, &none.map(|measure| (measure, None)));
     check(&values, &[(Measure::MaxMinRatio, Some(4.0))]);
 }
+
+#[test]
+fn sender_captured_elsewhere_leaves_the_round_trip_times_of_its_class_unknown() {
+    let mut near = sender("bulk", 0, &[8, 8]);
+    near.rtts = vec![(at(100), TimeDelta::from_millis(50))];
+    let mut far = sender("bulk", 0, &[8, 8]);
+    (far.is_captured_elsewhere, far.base_rtt) = (true, None);
+    let none = [
+        Measure::BaseRtt,
+        Measure::RttMin,
+        Measure::RttMedian,
+        Measure::InducedRttMedian,
+        Measure::BufferDelay,
+    ];
+    let values = load(vec![near, far], &options(0));
+    check(&values, &none.map(|measure| (measure, None)));
+}

@@ -60,6 +60,7 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
         retransmitted: Some(Vec::new()),
         fates: Some(Vec::new()),
         rtts: Vec::new(),
+        is_captured_elsewhere: false,
         transfers: Vec::new(),
         media_time: None,
     }
