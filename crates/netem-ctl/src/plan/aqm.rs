@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use tcpexp_units::{BitRate, TimeDelta};
+use tcpexp_units::{BitRate, TimeDelta, counted};
 
 use super::check::OptionFact;
 use super::error::PlanError;
@@ -44,6 +44,9 @@ const SFQ_DEPTH: u64 = 127;
 /// Hash buckets of `sfq`: the kernel's default (`sch_sfq.c`, `SFQ_DEFAULT_HASH_DIVISOR`). Each takes one queue at
 /// most (`sfq_change`).
 pub(crate) const SFQ_DIVISOR: u32 = 1_024;
+
+/// Smallest limit of `sfq` in packets that `tc` accepts (`q_sfq.c`, `sfq_parse_opt`).
+const LEAST_SFQ_PACKETS: u64 = 2;
 
 /// Queues of `sfq` by default (`sch_sfq.c`, `SFQ_DEFAULT_FLOWS`).
 const SFQ_FLOWS: u64 = 127;
@@ -300,22 +303,28 @@ fn cake(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
 }
 
 /// Refuses a buffer that the queues of `sfq` cannot hold, as the kernel silently lowers the limit to flows · depth,
-/// and a buffer whose memory `cake` cannot count in 32 bits.
+/// a buffer that is too small for `sfq`, and a buffer whose memory `cake` cannot count in 32 bits.
 pub(crate) fn check_room(
     direction: &'static str,
     path: &Path,
     size: Option<QueueSize>,
 ) -> Result<(), PlanError> {
     let Some(size) = size else { return Ok(()) };
+    let refused = |expected| {
+        Err(PlanError::Value {
+            direction,
+            key: "buffer",
+            value: counted(size.packets, "packet"),
+            expected,
+        })
+    };
     match path.queue {
+        Some(Queue::Sfq) if size.packets < LEAST_SFQ_PACKETS => {
+            return refused("at least 2 packets with sfq");
+        }
         Some(Queue::Sfq) => {}
         Some(Queue::Cake) if size.packets > MOST_CAKE_PACKETS => {
-            return Err(PlanError::Value {
-                direction,
-                key: "buffer",
-                value: format!("{} packets", size.packets),
-                expected: "at most 1864135 packets with cake, whose limit is 4 GiB of memory",
-            });
+            return refused("at most 1864135 packets with cake, whose limit is 4 GiB of memory");
         }
         _ => return Ok(()),
     }

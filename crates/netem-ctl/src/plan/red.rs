@@ -1,6 +1,6 @@
 //! The thresholds of `red`, and the parameters that `tc` derives the weight of its average from.
 
-use tcpexp_units::{ByteCount, Share};
+use tcpexp_units::{BitRate, ByteCount, Share};
 
 use super::error::PlanError;
 use crate::bottleneck::{Path, Queue};
@@ -11,6 +11,10 @@ const PACKET: u64 = 1_000;
 /// Highest weight exponent that `tc` accepts without the warning that the burst is too large (`q_red.c`,
 /// `red_parse_opt`).
 const MOST_WLOG: u32 = 9;
+
+/// Highest rate in bytes per second that `tc` accepts: it reads `bandwidth` into 32 bits (`q_red.c`,
+/// `red_parse_opt`).
+const MOST_BYTES_PER_SECOND: u64 = u32::MAX as u64;
 
 /// The thresholds of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,10 +128,19 @@ pub(crate) fn check(direction: &'static str, path: &Path, limit: u64) -> Result<
 pub(crate) fn check_linux(
     direction: &'static str,
     path: &Path,
+    rate: BitRate,
     limit: u64,
 ) -> Result<(), PlanError> {
     if path.queue != Some(Queue::Red) {
         return Ok(());
+    }
+    if rate.as_bps() / 8 > MOST_BYTES_PER_SECOND {
+        return Err(PlanError::Value {
+            direction,
+            key: "rate",
+            value: rate.to_string(),
+            expected: "at most 34359738360 bit/s with red, whose rate is a number of bytes per second in 32 bits",
+        });
     }
     let red = Red::of(path, limit);
     let (packet, burst) = red.packet_and_burst();

@@ -37,7 +37,7 @@ impl Draft {
         aqm::check_room(own.direction, path, size)?;
         if let Some(size) = size {
             red::check(own.direction, path, size.bytes)?;
-            red::check_linux(own.direction, path, size.bytes)?;
+            red::check_linux(own.direction, path, rate, size.bytes)?;
         }
         if path.queue == Some(Queue::Cake) {
             self.cake(own, path, leaves, rate, size);
