@@ -39,6 +39,12 @@ pub enum Error {
         /// The text of iperf3.
         message: String,
     },
+    /// The test of iperf3 has an unknown protocol.
+    #[error("the test of iperf3 has the protocol {name}: expected TCP, UDP or SCTP")]
+    Protocol {
+        /// Its name in the log.
+        name: String,
+    },
     /// The JSON text is broken or ends early.
     #[error("line {line}, column {column} is not JSON")]
     Json {

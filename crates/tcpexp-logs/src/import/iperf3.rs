@@ -45,7 +45,7 @@ pub(super) fn read<E: From<Error>>(
         };
         // One batch per event keeps the memory for a stream of events constant.
         let mut batch = Batch::default();
-        document(&value, &mut test, &mut flows, &mut batch, &mut report);
+        document(&value, &mut test, &mut flows, &mut batch, &mut report)?;
         failure_text = failure_text.or_else(|| failure_of(&value));
         if !batch.is_empty() {
             sink(batch)?;
@@ -87,30 +87,44 @@ fn document(
     flows: &mut Flows,
     batch: &mut Batch,
     report: &mut Report,
-) {
+) -> Result<(), Error> {
     match (value["event"].as_str(), &value["data"]) {
-        (Some("start"), start) => test.begin(start, flows, batch),
+        (Some("start"), start) => test.begin(start, flows, batch)?,
         (Some("interval"), interval) => test.interval(interval, batch, report),
         // Other events, such as `end`, have totals of the test and no intervals.
         (Some(_), _) => {}
         (None, _) => {
-            test.begin(&value["start"], flows, batch);
+            test.begin(&value["start"], flows, batch)?;
             for interval in value["intervals"].as_array().into_iter().flatten() {
                 test.interval(interval, batch, report);
             }
         }
     }
+    Ok(())
+}
+
+/// The protocol of a test (`Ptcp`, `Pudp` and `Psctp` of iperf3).
+fn protocol(start: &Value) -> Result<Protocol, Error> {
+    match start["test_start"]["protocol"].as_str() {
+        // A log without a start has no connections.
+        Some("TCP") | None => Ok(Protocol::Tcp),
+        Some("UDP") => Ok(Protocol::Udp),
+        Some("SCTP") => Ok(Protocol::Other(SCTP)),
+        Some(name) => Err(Error::Protocol {
+            name: name.to_owned(),
+        }),
+    }
 }
 
 impl Test {
-    fn begin(&mut self, start: &Value, flows: &mut Flows, batch: &mut Batch) {
+    fn begin(&mut self, start: &Value, flows: &mut Flows, batch: &mut Batch) -> Result<(), Error> {
+        let protocol = protocol(start)?;
         let seconds = start["timestamp"]["timesecs"].as_i64();
         self.start =
             seconds.map(|seconds| Timestamp::from_nanos(0) + TimeDelta::from_seconds(seconds));
         batch.coarse_start = self.start;
         let omitted = start["test_start"]["omit"].as_i64().unwrap_or(0);
         self.omitted = TimeDelta::from_seconds(omitted.clamp(0, LONGEST_SECONDS));
-        let is_udp = start["test_start"]["protocol"].as_str() == Some("UDP");
         for connected in start["connected"].as_array().into_iter().flatten() {
             let end = |host: &str, port: &str| {
                 let address: IpAddr = connected[host].as_str()?.parse().ok()?;
@@ -124,12 +138,11 @@ impl Test {
                 self.streams.insert(socket, flow);
             }
         }
-        if is_udp {
-            // A test has one protocol, so each flow that its start introduced is UDP.
-            for flow in &mut batch.flows {
-                flow.protocol = Protocol::Udp;
-            }
+        // A test has one protocol, so it is that of each flow that its start introduced.
+        for flow in &mut batch.flows {
+            flow.protocol = protocol;
         }
+        Ok(())
     }
 
     fn interval(&self, interval: &Value, batch: &mut Batch, report: &mut Report) {
@@ -193,6 +206,8 @@ impl Test {
     }
 }
 
+/// Number of SCTP in the IP header, as IANA assigns it.
+const SCTP: u8 = 132;
 /// Longest test of iperf3 (`MAX_TIME` in its `iperf.h`).
 const LONGEST_SECONDS: i64 = 86_400;
 /// Greatest difference between the length of an interval and its `seconds`, which iperf3 prints as a number
@@ -222,6 +237,7 @@ fn rate_bps(bytes: u64, length: TimeDelta) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
+    use tcpexp_flow::Protocol;
 
     use crate::import::log::read;
     use crate::import::{Batch, Error, Format, import};
@@ -301,6 +317,28 @@ mod tests {
         );
         assert_eq!(message("{\"start\": 1,\n"), "line 2, column 0 is not JSON");
         assert_eq!(message("{}"), "none of 0 lines can be used");
+    }
+
+    #[test]
+    fn the_protocol_of_the_flows_is_that_of_the_test() {
+        let log = |protocol: &str| {
+            let start = START.replace("TCP", protocol);
+            format!(r#"{{"start": {start}, "intervals": [{FIRST}], "end": {{}}}}"#)
+        };
+        for (name, protocol) in [
+            ("TCP", Protocol::Tcp),
+            ("UDP", Protocol::Udp),
+            ("SCTP", Protocol::Other(132)),
+        ] {
+            let (batch, _) = read(Format::Iperf3, &log(name));
+            assert_eq!(batch.flows[0].protocol, protocol);
+        }
+        let other = log("DCCP");
+        let failed = import(Format::Iperf3, other.as_bytes(), |_| Ok::<_, Error>(()));
+        assert_eq!(
+            failed.unwrap_err().to_string(),
+            "the test of iperf3 has the protocol DCCP: expected TCP, UDP or SCTP"
+        );
     }
 
     #[test]
