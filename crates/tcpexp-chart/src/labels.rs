@@ -117,6 +117,18 @@ fn slot_width(axis: &Axis, width: i32) -> i32 {
     width / slots
 }
 
+/// True if the labels of this axis of values do not run into each other in a data area at most `width` wide.
+pub(crate) fn are_apart(canvas: &Canvas<'_>, axis: &Axis, width: i32) -> bool {
+    // Half of the last label may be beyond the end of the axis, which makes the axis shorter.
+    let width = f64::from(width - widest(canvas, axis) / 2);
+    axis.ticks.windows(2).all(|pair| {
+        let [first, second] = [&pair[0], &pair[1]];
+        let room = (axis.fraction(second.0) - axis.fraction(first.0)) * width;
+        let needed = canvas.text_width(&first.1) + canvas.text_width(&second.1);
+        f64::from(needed / 2 + BETWEEN_LABELS) <= room
+    })
+}
+
 /// Width of the widest tick label.
 pub(crate) fn widest(canvas: &Canvas<'_>, axis: &Axis) -> i32 {
     let widths = axis.ticks.iter().map(|(_, label)| canvas.text_width(label));

@@ -5,7 +5,7 @@ use crate::axis::{Axis, AxisSpec, Scale};
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::clip::{At, Point};
 use crate::fitting::{lines, shortened};
-use crate::labels::{Bands, GAP, Labels, ROW, shorten_beside, widest};
+use crate::labels::{Bands, GAP, Labels, ROW, are_apart, shorten_beside, widest};
 use crate::stroke::Stroke;
 use crate::theme::Ink;
 
@@ -93,7 +93,7 @@ impl Panel {
         let room = Self::beside(canvas, axes.y, (outer.width(), height));
         // Panels with one vertical axis have equal data areas, and so equal labels.
         let width = outer.width() + if axes.shares_y { room } else { 0 };
-        let x = axes.x.axis(ticks(width, TICK_ROOM.0));
+        let x = horizontal(canvas, axes.x, (width, width - room - axes.right));
         let left = outer.left + if axes.shares_y { TICK_LENGTH } else { room };
         // A label may be centred below the very end of the axis.
         let beyond = match x.scale {
@@ -321,6 +321,27 @@ fn x_name(canvas: &Canvas<'_>, (axis, bands): (&Axis, &Bands), width: i32) -> Ve
     lines(&name, NAME_LINES, |text| canvas.text_width(text) <= width)
 }
 
+/// The horizontal axis of a panel of about this width, whose data area is at most `inside` wide: as many ticks as have
+/// room for their labels.
+fn horizontal(canvas: &Canvas<'_>, x: &AxisSpec, (width, inside): (i32, i32)) -> Axis {
+    let most = ticks(width, TICK_ROOM.0);
+    let mut axis = x.axis(most);
+    if axis.scale == Scale::Slots || are_apart(canvas, &axis, inside) {
+        return axis;
+    }
+    // A scale is readable only from two ticks on.
+    let mut fewer = (1..most).rev().map(|most| x.axis(most));
+    let fits = |axis: &Axis| axis.ticks.len() > 1 && are_apart(canvas, axis, inside);
+    if let Some(fitting) = fewer.find(fits) {
+        return fitting;
+    }
+    // Ticks without labels are better than labels that run into each other.
+    for (_, label) in axis.ticks.iter_mut().skip(1) {
+        label.clear();
+    }
+    axis
+}
+
 /// The vertical axis of a panel of about this width and height.
 fn vertical(canvas: &Canvas<'_>, y: &AxisSpec, (width, height): (i32, i32)) -> Axis {
     let close = (height / CLOSE_TICK_ROOM).min(FEW_STEPS);
@@ -343,4 +364,36 @@ fn ticks(length: i32, room: i32) -> u32 {
 )]
 fn along(length: i32, fraction: f64) -> i32 {
     (f64::from(length) * fraction).round() as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::Plot;
+    use crate::scene::Scene;
+    use crate::{AxisStyle, FigureSize, Style};
+
+    #[test]
+    fn an_axis_of_long_numbers_has_fewer_ticks_than_one_of_short_numbers() {
+        let numbers = |start: f64, width_mm| {
+            let style = AxisStyle::default();
+            let x = AxisSpec::values("", (start, start + 418.0), &style);
+            let y = AxisSpec::values("", (0.0, 1.0), &style);
+            let scene = Scene {
+                rows: vec![Plot::new(x, y).into()],
+                ..Scene::default()
+            };
+            let size = FigureSize {
+                width_mm,
+                height_mm: 60,
+            };
+            let texts = scene.draw(&Style::from(size)).unwrap().texts();
+            let (below, _) = texts.split_once(" | 0.0 ").unwrap();
+            below.to_owned()
+        };
+        insta::assert_snapshot!(numbers(0.0, 85), @"0 | 100 | 200 | 300 | 400");
+        insta::assert_snapshot!(numbers(63_072_000_000.0, 85), @"63072000000 | 63072000200 | 63072000400");
+        // One number has room.
+        insta::assert_snapshot!(numbers(63_072_000_000.0, 40), @"63072000000 |  | ");
+    }
 }
