@@ -5,12 +5,13 @@ use std::sync::Arc;
 use tcpexp_flow::{Direction, EcnMode, Protocol};
 use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
-use tcpexp_measure::sender::{CongestionFamily, SenderSummary};
-use tcpexp_pair::path::{PathFlow, PathSummary};
+use tcpexp_measure::sender::CongestionFamily;
+use tcpexp_pair::path::PathSummary;
 use tcpexp_pair::spp::{PathDirection, Point};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::Timestamp;
 
 use super::flow::{DatasetFlow, flow_part, time_part};
+use super::flow_parts::{Arrived, FlowPath, SenderTotals};
 use crate::columns::{Builder, Columns};
 use crate::connections::{behind_their_place, rate_bps, round_trips, sizes};
 use crate::path_flows::delay;
@@ -31,11 +32,11 @@ pub struct FlowRow {
     /// The direction's name within the connection of this capture.
     pub local: Direction,
     /// The direction, as the other capture shows it.
-    pub arrived: Option<Arc<DirectionSummary>>,
+    pub arrived: Option<Arrived>,
     /// The fate of the direction's packets on the path.
-    pub path: Option<Arc<PathFlow>>,
-    /// Summary of the reconstructed sender.
-    pub sender: Option<SenderSummary>,
+    pub path: Option<Arc<FlowPath>>,
+    /// Totals of the reconstructed sender.
+    pub sender: Option<SenderTotals>,
 }
 
 pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
@@ -63,7 +64,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
         "Round-trip times between the two points of pairs whose first packet has this direction",
         FlowRow::rtt,
     )
-    .maybe_span("rtt_error_ns", "Maximum error of these round-trip times, and so of their quantiles, in nanoseconds: the largest rtt_error_ns of their samples in the table rtt. Null if there is none.", |row| row.path.as_ref()?.summary.rtt_error[row.direction.index()]);
+    .maybe_span("rtt_error_ns", "Maximum error of these round-trip times, and so of their quantiles, in nanoseconds: the largest rtt_error_ns of their samples in the table rtt. Null if there is none.", |row| row.path.as_ref()?.rtt_error(row.direction));
     let columns = delay(
         columns,
         "owd",
@@ -85,7 +86,7 @@ impl FlowRow {
     }
 
     fn path(&self) -> Option<&PathSummary> {
-        Some(&self.path.as_ref()?.directions[self.direction.index()])
+        Some(self.path.as_ref()?.direction(self.direction))
     }
 
     fn path_direction(&self) -> Option<PathDirection> {
@@ -93,7 +94,7 @@ impl FlowRow {
     }
 
     fn rtt(&self) -> Option<tcpexp_metrics::RttSummary> {
-        self.path.as_ref()?.summary.rtt[self.direction.index()]
+        self.path.as_ref()?.rtt(self.direction)
     }
 
     fn is_tcp(&self) -> bool {
@@ -117,18 +118,14 @@ fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
 /// Adds the columns from the other capture.
 fn arrived(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     const NULL: &str = "Null if the flow was not found in both captures.";
-    let unique = |row: &FlowRow| Some(row.arrived.as_ref()?.unique_bytes);
+    let unique = |row: &FlowRow| Some(row.arrived?.unique_bytes);
+    let span = |row: &FlowRow| row.arrived?.span;
     columns
-        .maybe_count("arrived_packets", &format!("Packets of this direction at the point that it passes second. {NULL}"), |row| Some(row.arrived.as_ref()?.packets))
-        .maybe_count("arrived_ip_bytes", &format!("Bytes of their IP datagrams. {NULL}"), |row| Some(row.arrived.as_ref()?.ip_bytes))
+        .maybe_count("arrived_packets", &format!("Packets of this direction at the point that it passes second. {NULL}"), |row| Some(row.arrived?.packets))
+        .maybe_count("arrived_ip_bytes", &format!("Bytes of their IP datagrams. {NULL}"), |row| Some(row.arrived?.ip_bytes))
         .maybe_count("arrived_unique_bytes", &format!("Bytes of payload that arrived, each counted once; for other protocols than TCP all of them. {NULL}"), unique)
-        .maybe_span("arrived_span_ns", &format!("Time from the first packet of this direction that arrived to the last, in nanoseconds. {NULL}"), |row| span(row.arrived.as_ref()?))
-        .maybe_count("arrived_goodput_bps", "arrived_unique_bytes over arrived_span_ns, in bits per second, rounded down. Null unless arrived_span_ns is greater than 0.", move |row| rate_bps(unique(row)?, span(row.arrived.as_ref()?)?))
-}
-
-fn span(summary: &DirectionSummary) -> Option<TimeDelta> {
-    let (first, last) = summary.span?;
-    Some(last - first)
+        .maybe_span("arrived_span_ns", &format!("Time from the first packet of this direction that arrived to the last, in nanoseconds. {NULL}"), span)
+        .maybe_count("arrived_goodput_bps", "arrived_unique_bytes over arrived_span_ns, in bits per second, rounded down. Null unless arrived_span_ns is greater than 0.", move |row| rate_bps(unique(row)?, span(row)?))
 }
 
 fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
@@ -218,12 +215,12 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
 
 fn sender(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     const NULL: &str = "Null if the sender was not reconstructed.";
-    let limited = |row: &FlowRow| Some(row.sender.as_ref()?.limited);
+    let limited = |row: &FlowRow| Some(row.sender?.limited);
     columns
-        .maybe_count("recoveries", &format!("Recoveries of this direction's sender, of any kind. {NULL}"), |row| Some(row.sender.as_ref()?.recoveries.into()))
-        .maybe_count("timeouts", &format!("Recoveries that began with a retransmission timeout. {NULL}"), |row| Some(row.sender.as_ref()?.timeouts.into()))
+        .maybe_count("recoveries", &format!("Recoveries of this direction's sender, of any kind. {NULL}"), |row| Some(row.sender?.recoveries.into()))
+        .maybe_count("timeouts", &format!("Recoveries that began with a retransmission timeout. {NULL}"), |row| Some(row.sender?.timeouts.into()))
         .maybe_span("busy_ns", &format!("Time with data outstanding, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.busy))
         .maybe_span("congestion_limited_ns", &format!("Of busy_ns, time with the congestion window filled or losses being repaired, in nanoseconds. {NULL} Also null if the sender is paced or its order of events was not seen."), move |row| limited(row)?.congestion_window)
         .maybe_span("receiver_limited_ns", &format!("Of busy_ns, time with no room for a segment in the receiver's window, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.receiver_window))
-        .maybe_text("congestion_family", "Family of congestion controls that the sender's reductions, pacing and window growth suggest. Null if the sender was not reconstructed, or if the evidence fits no family.", |row| row.sender.as_ref()?.hint.family.map(CongestionFamily::name))
+        .maybe_text("congestion_family", "Family of congestion controls that the sender's reductions, pacing and window growth suggest. Null if the sender was not reconstructed, or if the evidence fits no family.", |row| row.sender?.family.map(CongestionFamily::name))
 }

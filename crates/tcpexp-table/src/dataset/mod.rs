@@ -12,6 +12,7 @@
 
 mod events;
 mod flow;
+mod flow_parts;
 mod flows;
 mod held;
 mod logs;
@@ -40,6 +41,7 @@ pub const PAIRS_MANIFEST_KIND: &str = "tcpexp dataset of pairs";
 pub use crate::run_columns::{RunColumn, RunColumns, RunValue};
 pub use events::{EventRow, RunEvent};
 pub use flow::DatasetFlow;
+pub use flow_parts::{Arrived, FlowPath, SenderTotals};
 pub use flows::FlowRow;
 pub use logs::{LogRow, LogSample};
 pub use losses::LossRow;

@@ -6,11 +6,9 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use tcpexp_flow::FlowId;
 use tcpexp_measure::sender::DataFates;
-use tcpexp_pair::path::{
-    self, FirstPass, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals,
-};
+use tcpexp_pair::path::{self, FirstPass, PathBatch, PathFlow, PathPacket, PathTotals};
 use tcpexp_pair::spp::{self, Alignment, ClockModel, Fate, Identification, Point, RttSample};
-use tcpexp_table::dataset::{LossRow, OwdRow, RttRow, RttSource};
+use tcpexp_table::dataset::{FlowPath, LossRow, OwdRow, RttRow, RttSource};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::manifest::{Comparison, Unpaired};
@@ -27,7 +25,7 @@ pub(super) struct Between {
     pub(super) clock: ClockModel,
     pub(super) totals: PathTotals,
     /// Flows by their numbers in the dataset.
-    pub(super) flows: HashMap<FlowId, Arc<PathFlow>, FixedState>,
+    pub(super) flows: HashMap<FlowId, Arc<FlowPath>, FixedState>,
     /// Fates of the data that passes either capture first, by [`Point::index`].
     pub(super) fates: [DataFates; 2],
     /// True if any round-trip time is not zero.
@@ -125,7 +123,7 @@ struct Rows<'a> {
     names: &'a mut Names,
     bins: Option<QueueBins>,
     tables: &'a mut Tables,
-    flows: HashMap<FlowId, Arc<PathFlow>, FixedState>,
+    flows: HashMap<FlowId, Arc<FlowPath>, FixedState>,
     fates: [DataFates; 2],
     took_time: bool,
 }
@@ -194,10 +192,10 @@ impl Rows<'_> {
         let Some(flow) = self.names.of_pair(path.summary.flow.flow) else {
             return;
         };
-        let packets = |path: &PathFlow| path.directions.iter().map(PathSummary::sent).sum::<u64>();
+        let path = FlowPath::from(path);
         // A flow may be found twice; keep the part with more packets.
         let known = self.flows.get(&flow.flow);
-        if known.is_none_or(|known| packets(known) < packets(&path)) {
+        if known.is_none_or(|known| known.sent() < path.sent()) {
             self.flows.insert(flow.flow, Arc::new(path));
         }
     }

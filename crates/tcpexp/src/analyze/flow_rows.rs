@@ -6,9 +6,8 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::flows::ConnectionSummary;
-use tcpexp_pair::path::PathFlow;
 use tcpexp_pair::spp::{PathDirection, Point};
-use tcpexp_table::dataset::{DatasetFlow, FlowRow};
+use tcpexp_table::dataset::{Arrived, DatasetFlow, FlowPath, FlowRow};
 use tcpexp_units::Timestamp;
 
 use super::names::Names;
@@ -21,7 +20,7 @@ use crate::Error;
 pub(super) struct Flows<'a> {
     pub(super) names: &'a Names,
     pub(super) captures: [Option<&'a Surveyed>; 2],
-    pub(super) paths: &'a HashMap<FlowId, Arc<PathFlow>, FixedState>,
+    pub(super) paths: &'a HashMap<FlowId, Arc<FlowPath>, FixedState>,
     pub(super) senders: &'a Summaries,
     /// Converts a time of the destination's clock to the source's clock.
     pub(super) at_source: &'a dyn Fn(Timestamp) -> Timestamp,
@@ -88,7 +87,7 @@ impl Flows<'_> {
         };
         let (connection, called) = local(capture)?;
         let arrived = local(capture.opposite())
-            .map(|(connection, called)| Arc::new(connection.directions[called.index()].clone()));
+            .map(|(connection, called)| Arrived::from(&connection.directions[called.index()]));
         let at = match capture {
             Point::Src => connection.first_at,
             Point::Dst => (self.at_source)(connection.first_at),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId, Packets};
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
-use tcpexp_measure::sender::{SenderOptions, SenderRow, SenderSummary, sender_state_along_with};
+use tcpexp_measure::sender::{SenderOptions, SenderRow, sender_state_along_with};
 use tcpexp_measure::throughput::{
     MAX_EMPTY_ROWS, RowCounts, ThroughputBin, ThroughputCounter, ThroughputOptions, ThroughputRow,
     ThroughputTotals,
@@ -15,7 +15,7 @@ use tcpexp_measure::{Either, Position};
 use tcpexp_pair::spp::Point;
 use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
-    EventRow, RttRow, RttSource, RunEvent, SenderStateRow, ThroughputBinRow,
+    EventRow, RttRow, RttSource, RunEvent, SenderStateRow, SenderTotals, ThroughputBinRow,
 };
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -28,8 +28,8 @@ use crate::view::View;
 /// A sender, by its flow's number and the direction of its data.
 type Sender = (FlowId, Direction);
 
-/// Sender summaries by the dataset's flow numbers and directions.
-pub(super) type Summaries = HashMap<Sender, SenderSummary, FixedState>;
+/// Totals of the senders by the dataset's flow numbers and directions.
+pub(super) type Summaries = HashMap<Sender, SenderTotals, FixedState>;
 
 /// Senders of one capture, by the capture's flow numbers and directions.
 pub(super) type Chosen = HashSet<Sender, FixedState>;
@@ -159,7 +159,8 @@ impl Replay<'_> {
                 });
             }
             SenderRow::Summary(summary) => {
-                summaries.insert((summary.flow, summary.direction), summary);
+                let sender = (summary.flow, summary.direction);
+                summaries.insert(sender, SenderTotals::from(&summary));
                 return Ok(());
             }
             SenderRow::Recovery(mut recovery) => {
