@@ -5,8 +5,7 @@ use tcpexp_table::{Frame, QUEUE_KEYS};
 use super::arrived::{arrived_columns, take_arrived};
 use super::grouped::{Grouped, UNIT, VALUE};
 use super::pool::{flows_query, optional_columns, pool};
-use super::selection::FLOW_ID;
-use super::{FLOW_COLUMN, SOURCE_COLUMN, Selection, queues};
+use super::{FLOW_COLUMN, FLOW_ID, SOURCE_COLUMN, Selection, queues};
 use crate::Error;
 
 /// Default for rows without requested groups.

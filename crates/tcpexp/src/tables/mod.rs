@@ -34,6 +34,8 @@ use crate::{DatasetError, Error, TablesError};
 pub const SOURCE_COLUMN: &str = "file";
 /// Name of the column with both endpoints of a row's flow: `10.0.0.1:4 > 10.0.0.2:5`.
 pub const FLOW_COLUMN: &str = "flow";
+/// Column with the number of a row's flow.
+const FLOW_ID: &str = "flow_id";
 const ENDS: [&str; 2] = ["initiator", "responder"];
 
 /// A set of tables to read.

@@ -5,11 +5,8 @@ use tcpexp_table::{Cell, Filter, Frame};
 
 use super::totals::{OF_RATES, without_totals};
 use super::words::listed;
-use super::{FLOW_COLUMN, Query, Tables};
+use super::{FLOW_COLUMN, FLOW_ID, Query, Tables};
 use crate::{Error, FlowName, TablesError};
-
-/// Column with the number of a row's flow.
-pub(super) const FLOW_ID: &str = "flow_id";
 
 /// Tables with several rows for one event, one per measurement point: the column of the point, and
 /// the point whose rows are read unless a filter names one. A chart of two points would draw two

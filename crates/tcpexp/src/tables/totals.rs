@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use tcpexp_table::{Cell, Frame};
 
-use super::SOURCE_COLUMN;
-use super::selection::FLOW_ID;
+use super::{FLOW_ID, SOURCE_COLUMN};
 
 /// Column that only tables of rates have. Other tables have rows without a flow that are no totals, such as
 /// the log of a sender that no capture has.
