@@ -3,10 +3,9 @@
 //! A receiver drops a segment outside its window (RFC 9293, section 3.10.7.4): a late duplicate of an earlier
 //! connection, or a damaged or forged one. It does not move the stream.
 
-use crate::{MAX_WINDOW_BYTES, Segment, StreamOffset};
+use tcpexp_wire::MAX_WINDOW_SHIFT;
 
-/// Greatest shift of the window scale option (RFC 7323, section 2.3).
-const MAX_SHIFT: u8 = 14;
+use crate::{MAX_WINDOW_BYTES, Segment, StreamOffset};
 
 /// The receive window of the other end, and the latest segment outside it.
 ///
@@ -32,7 +31,9 @@ struct Window {
 
 impl Window {
     fn bytes(self) -> i64 {
-        let shift = self.shift.map_or(MAX_SHIFT, |shift| shift.min(MAX_SHIFT));
+        let shift = self
+            .shift
+            .map_or(MAX_WINDOW_SHIFT, |shift| shift.min(MAX_WINDOW_SHIFT));
         let bytes = i64::from(self.largest) << shift;
         match bytes.max(self.of_syn.into()) {
             // Nothing of the other end was captured.

@@ -93,14 +93,7 @@ impl AckWatch {
     pub(crate) fn open(&mut self, syns: [Option<SynOptions>; 2], direction: Direction) {
         let (own, other) = (direction.index(), direction.opposite().index());
         let both = syns[own].zip(syns[other]);
-        self.shift = both.map(
-            |(own, other)| match (own.window_scale, other.window_scale) {
-                // Scaling needs the option in both SYNs, and 14 is the limit (RFC 7323, sections 2.2 and
-                // 2.3).
-                (Some(_), Some(shift)) => shift.min(14),
-                _ => 0,
-            },
-        );
+        self.shift = both.map(|(own, other)| other.agreed_shift(&own));
     }
 
     /// True if data since the latest captured ACK answers an ACK that was not captured.

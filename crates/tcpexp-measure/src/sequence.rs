@@ -89,18 +89,13 @@ impl SequenceMeter {
     /// The window scale of the segment's sender, once both SYNs are known (RFC 7323, section 2.2).
     /// The window in a SYN is never scaled.
     fn shift(&self, segment: &Segment) -> Option<u8> {
-        const MOST: u8 = 14;
         if segment.flags.syn() {
             return Some(0);
         }
         let syn = |direction: Direction| self.streams[direction.index()].syn;
         let direction = segment.seen.direction;
-        let (own, other) = (
-            syn(direction)?.window_scale,
-            syn(direction.opposite())?.window_scale,
-        );
-        // Windows are scaled only if both ends offer it.
-        Some(other.and(own).unwrap_or(0).min(MOST))
+        let (own, other) = (syn(direction)?, syn(direction.opposite())?);
+        Some(own.agreed_shift(&other))
     }
 
     fn row(&self, direction: Direction, at: Timestamp, mark: SequenceMark) -> SequenceRow {

@@ -51,7 +51,7 @@ pub use decode::{decode, decode_usual};
 pub use filter::{Filter, FilterError, FilterProblem};
 pub use flags::TcpFlags;
 pub use link::{LinkType, ip_bytes};
-pub use options::{AckOptions, SynOptions, TcpOptions};
+pub use options::{AckOptions, MAX_WINDOW_SHIFT, SynOptions, TcpOptions};
 pub use packet::{
     Addresses, Ecn, Other, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced,
 };

@@ -45,6 +45,20 @@ pub struct SynOptions {
     pub timestamps: bool,
 }
 
+/// Greatest shift of the window scale option (RFC 7323, section 2.3).
+pub const MAX_WINDOW_SHIFT: u8 = 14;
+
+impl SynOptions {
+    /// Shift of the windows after the handshake that the sender of these options advertises; `other` are those
+    /// of the other end's SYN. Scaling needs the option in both SYNs (RFC 7323, section 2.2).
+    pub fn agreed_shift(&self, other: &Self) -> u8 {
+        match (self.window_scale, other.window_scale) {
+            (Some(shift), Some(_)) => shift.min(MAX_WINDOW_SHIFT),
+            _ => 0,
+        }
+    }
+}
+
 /// The options of one TCP header, as far as they were captured.
 ///
 /// Options are parsed on access. An option beyond the end of the capture, or after an option with
@@ -364,5 +378,17 @@ mod tests {
             TcpOptions::new(&[8, 6, 0, 0, 0, 1, 1, 1]).timestamps(),
             None
         );
+    }
+
+    #[test]
+    fn windows_are_scaled_if_both_syns_have_the_option() {
+        let syn = |window_scale| SynOptions {
+            window_scale,
+            ..SynOptions::default()
+        };
+        assert_eq!(syn(Some(7)).agreed_shift(&syn(Some(2))), 7);
+        assert_eq!(syn(Some(200)).agreed_shift(&syn(Some(0))), 14);
+        assert_eq!(syn(Some(7)).agreed_shift(&syn(None)), 0);
+        assert_eq!(syn(None).agreed_shift(&syn(Some(7))), 0);
     }
 }

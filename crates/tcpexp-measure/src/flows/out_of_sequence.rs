@@ -4,8 +4,8 @@ use tcpexp_flow::{Behind, RetransmissionCause, SendOrder};
 
 use crate::Position;
 
-/// The position at which each out-of-order packet that fills a gap and was not overtaken is a retransmission. An unknown
-/// position counts as elsewhere.
+/// The position at which each out-of-order packet that fills a gap and was not overtaken is a
+/// retransmission. An unknown position counts as elsewhere.
 const AT_SENDER: Option<Position> = Some(Position::Sender);
 
 /// Packets and their bytes of payload.

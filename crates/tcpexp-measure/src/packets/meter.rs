@@ -10,9 +10,6 @@ use crate::Meter;
 use crate::Position;
 use crate::rtt::{SingleRttMeter, SingleRttRow};
 
-/// Maximum window scale (RFC 7323, section 2.3).
-const MAX_SHIFT: u8 = 14;
-
 /// Yields each packet of a flow, with what it shows by itself.
 #[derive(Debug)]
 pub struct PacketMeter {
@@ -161,9 +158,7 @@ fn window_bytes(
     if segment.flags.syn() || window == 0 {
         return Some(window);
     }
-    let (own, other) = (own?.window_scale, other?.window_scale);
-    let shift = other.and(own).unwrap_or(0).min(MAX_SHIFT);
-    Some(window << shift)
+    Some(window << own?.agreed_shift(&other?))
 }
 
 impl Meter for PacketMeter {

@@ -1,9 +1,8 @@
 //! The window scale of a connection whose handshake was not captured.
 
 use tcpexp_flow::StreamOffset;
+use tcpexp_wire::MAX_WINDOW_SHIFT;
 
-/// Maximum shift (RFC 7323, section 2.3).
-const MAX_SHIFT: u8 = 14;
 /// Minimum number of times data must end at the window's edge for a shift to count as known.
 const BELIEVED_HITS: u32 = 20;
 /// Data that ends less than this far below the edge fills the window.
@@ -41,7 +40,7 @@ impl WindowScaleSearch {
             return;
         };
         let room = |shift: u8| (i64::from(window) << shift) - end.since(ack);
-        while self.shift < MAX_SHIFT && room(self.shift) < 0 {
+        while self.shift < MAX_WINDOW_SHIFT && room(self.shift) < 0 {
             self.shift += 1;
             // Hits at the edge of a refuted shift do not count for the next shift.
             self.hits = 0;

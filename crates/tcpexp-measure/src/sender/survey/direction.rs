@@ -152,14 +152,7 @@ impl SideSurvey {
     /// Scale of the other end's window.
     fn window_scale(&self, other: &Self) -> WindowScale {
         match self.syn.zip(other.syn) {
-            Some((own, other)) => {
-                WindowScale::Known(match (own.window_scale, other.window_scale) {
-                    // Scaling needs the option in both SYNs, and 14 is the limit (RFC 7323,
-                    // sections 2.2 and 2.3).
-                    (Some(_), Some(shift)) => shift.min(14),
-                    _ => 0,
-                })
-            }
+            Some((own, other)) => WindowScale::Known(other.agreed_shift(&own)),
             None => self.scale.found(),
         }
     }
