@@ -61,12 +61,11 @@ pub fn distribution_figure(
     let values = values.flat_map(|(_, values)| values.iter().copied());
     let on_log = Logarithmic::on(&style.y, values);
     let more = on_log.as_ref().map(|log| log.words("vertical", &style.y));
-    let y_range = match on_log {
-        Some(log) => shown.ends(log.range()?),
-        None => {
-            let (least, most) = shown.ends((least, most));
-            range(least, most)
-        }
+    let y_range = if let Some(log) = on_log {
+        shown.ends(log.range()?)
+    } else {
+        let (least, most) = shown.ends((least, most));
+        range(least, most)
     };
     let y = AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y);
     let plot = |(facet, slots): (&Facet<2>, &Slots<'_>)| {

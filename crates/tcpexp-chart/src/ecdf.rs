@@ -35,12 +35,11 @@ pub fn ecdf_figure(
     let mut style = style.noting_also(&more.unwrap_or_default());
     let shown = quantity.shown(least, most);
     // A logarithmic axis starts at the smallest value and ends at the largest.
-    let x_range = match on_log {
-        Some(log) => shown.ends(log.range()?),
-        None => {
-            let (least, most) = shown.ends((least, most));
-            range(least, most)
-        }
+    let x_range = if let Some(log) = on_log {
+        shown.ends(log.range()?)
+    } else {
+        let (least, most) = shown.ends((least, most));
+        range(least, most)
     };
     let x = AxisSpec::values(quantity.on_axis(&shown), x_range, &style.x);
     // A distribution starts at zero, which has no logarithm.

@@ -117,7 +117,7 @@ fn slot_width(axis: &Axis, width: i32) -> i32 {
     width / slots
 }
 
-/// True if the labels of this axis of values do not run into each other in a data area at most `width` wide.
+/// True if the labels of this axis of values are apart in a data area that is at most `width` wide.
 pub(crate) fn are_apart(canvas: &Canvas<'_>, axis: &Axis, width: i32) -> bool {
     // Half of the last label may be beyond the end of the axis, which makes the axis shorter.
     let width = f64::from(width - widest(canvas, axis) / 2);

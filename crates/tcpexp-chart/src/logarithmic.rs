@@ -45,7 +45,8 @@ impl Logarithmic {
             .ok_or(Error::NoPositive)
     }
 
-    /// The end of the note below the figure: the number of values that the axis of this name does not show. A lower end that the user chose needs no note.
+    /// The end of the note below the figure: the number of values that the axis of this name does not show. A
+    /// lower end that the user chose needs no note.
     pub(crate) fn words(&self, axis: &str, style: &AxisStyle) -> String {
         let all = self.positive.len() + self.without;
         let below = match (self.range(), style.low) {

@@ -321,8 +321,8 @@ fn x_name(canvas: &Canvas<'_>, (axis, bands): (&Axis, &Bands), width: i32) -> Ve
     lines(&name, NAME_LINES, |text| canvas.text_width(text) <= width)
 }
 
-/// The horizontal axis of a panel of about this width, whose data area is at most `inside` wide: as many ticks as have
-/// room for their labels.
+/// The horizontal axis of a panel of about this width, whose data area is at most `inside` wide: as many
+/// ticks as have room for their labels.
 fn horizontal(canvas: &Canvas<'_>, x: &AxisSpec, (width, inside): (i32, i32)) -> Axis {
     let most = ticks(width, TICK_ROOM.0);
     let mut axis = x.axis(most);

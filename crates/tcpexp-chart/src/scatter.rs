@@ -48,7 +48,7 @@ pub fn scatter_figure(
         ends_with(&points, &around).ok_or(Error::Nothing)
     };
     let mut more = String::new();
-    let mut ends_on = |part: fn(&Point) -> f64, axis: &str, style: &AxisStyle| {
+    let mut axis_ends = |part: fn(&Point) -> f64, axis: &str, style: &AxisStyle| {
         let values = of_facets.iter().flatten().flatten().map(part);
         match Logarithmic::on(style, values) {
             // A logarithmic axis cannot show where an ellipse reaches zero.
@@ -59,8 +59,8 @@ pub fn scatter_figure(
             None => ends_of(part),
         }
     };
-    let x_ends = ends_on(|point| point.0, "horizontal", &style.x)?;
-    let y_ends = ends_on(|point| point.1, "vertical", &style.y)?;
+    let x_ends = axis_ends(|point| point.0, "horizontal", &style.x)?;
+    let y_ends = axis_ends(|point| point.1, "vertical", &style.y)?;
     let x_shown = x_quantity.shown(x_ends.0, x_ends.1);
     let y_shown = y_quantity.shown(y_ends.0, y_ends.1);
     let ends = |(least, most): (f64, f64), log: bool| {

@@ -45,9 +45,9 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
         .last()
         .map_or(1.0, |row| (row.at - first).as_seconds_f64());
     let sent = || graph.sent.iter().chain(&graph.behind);
-    let on_x_log = Logarithmic::on(&style.x, sent().map(|((time, _), _)| *time));
+    let times_on_log = Logarithmic::on(&style.x, sent().map(|((time, _), _)| *time));
     // All segments may be at the first time, which has no logarithm.
-    let low = on_x_log.as_ref().and_then(|log| log.range().ok());
+    let low = times_on_log.as_ref().and_then(|log| log.range().ok());
     let low = low.map_or(0.0, |(low, _)| low);
     let x = AxisSpec::values("time (s)", (low, seconds.max(1e-6)), &style.x);
     let (least, most) = sent()
@@ -61,20 +61,20 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
     let quantity = Quantity::of_column("_bytes").named("sequence number");
     let shown = quantity.shown(least, most);
     // The first segment starts at zero, so an upright line counts by its end.
-    let on_y_log = Logarithmic::on(&style.y, sent().map(|(_, (_, end))| *end));
-    let y_range = match &on_y_log {
-        Some(log) => shown.ends(log.range()?),
-        None => {
-            let (low, high) = shown.ends((least, most));
-            let air = (high - low) * 0.05;
-            // Numbers below zero mean data before the first captured byte, so zero has no margin.
-            (if low == 0.0 { low } else { low - air }, high + air)
-        }
+    let ends_on_log = Logarithmic::on(&style.y, sent().map(|(_, (_, end))| *end));
+    let y_range = if let Some(log) = &ends_on_log {
+        shown.ends(log.range()?)
+    } else {
+        let (low, high) = shown.ends((least, most));
+        let air = (high - low) * 0.05;
+        // Numbers below zero mean data before the first captured byte, so zero has no margin.
+        (if low == 0.0 { low } else { low - air }, high + air)
     };
     let words = |log: Option<Logarithmic>, axis: &str, style: &AxisStyle| {
         log.map_or(String::new(), |log| log.words(axis, style))
     };
-    let more = words(on_x_log, "horizontal", &style.x) + &words(on_y_log, "vertical", &style.y);
+    let more =
+        words(times_on_log, "horizontal", &style.x) + &words(ends_on_log, "vertical", &style.y);
     let mut plot = Plot::new(
         x,
         AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y),

@@ -533,6 +533,42 @@ mod tests {
         );
     }
 
+    /// A line of its own colour and one without, which starts at zero.
+    fn one_other() -> TimePanel {
+        let bins = |rise: f64| (0..=20_i64).map(move |n| (1000 * n, n as f64 * rise));
+        let of_most = bins(0.0).map(|(time, _)| (time, 4e6));
+        let mut rates = panel(
+            "goodput_bps",
+            vec![line("most", LineKind::Bins(0), of_most)],
+        );
+        rates.others = vec![line("other", LineKind::Bins(7), bins(1e6))];
+        rates
+    }
+
+    #[test]
+    fn one_line_without_a_colour_has_a_name_in_the_singular() {
+        let figure = timeseries_figure(&[one_other()], None, &SIZE.into()).unwrap();
+        let texts = figure.texts();
+        assert!(
+            texts.starts_with("most | 1 other, 5 % to 95 % |"),
+            "{texts}"
+        );
+    }
+
+    #[test]
+    fn a_note_counts_values_that_have_no_place_on_a_logarithmic_axis() {
+        let mut style = Style::from(SIZE);
+        style.y.log = true;
+        let drawn = |panels: &[TimePanel]| timeseries_figure(panels, None, &style);
+        let texts = drawn(&[one_other()]).unwrap().texts().replace(" | ", " ");
+        let note = "1 of 42 values is not above zero: the goodput axis does not show it";
+        assert!(texts.contains(note), "{texts}");
+        let zeros = (0..=20).map(|n| (1000 * n, 0.0));
+        let idle = panel("rtt_ns", vec![line("RTT", LineKind::Samples(0), zeros)]);
+        assert!(drawn(&[one_other(), idle.clone()]).is_ok());
+        assert!(matches!(drawn(&[idle]), Err(Error::NoPositive)));
+    }
+
     #[test]
     fn a_single_line_without_a_colour_is_one_other() {
         let samples = || (0..=4).map(|n| (1000 * n, n as f64 * 1e6));

@@ -54,8 +54,8 @@ pub fn trend_figure(
     let x_most = numbers.iter().copied().fold(x_least, f64::max);
     let is_part = PARTS.iter().any(|part| y.starts_with(part));
     let on_log = Logarithmic::on(&style.y, runs.iter().flat_map(Runs::medians));
-    let on_x_log = Logarithmic::on(&style.x, numbers.iter().copied());
-    let (x_least, x_most) = match &on_x_log {
+    let places_on_log = Logarithmic::on(&style.x, numbers.iter().copied());
+    let (x_least, x_most) = match &places_on_log {
         Some(log) => log.range()?,
         None => (x_least, x_most),
     };
@@ -63,7 +63,8 @@ pub fn trend_figure(
         let words = log.as_ref().map(|log| log.words(axis, style));
         words.unwrap_or_default()
     };
-    let more = words(&on_x_log, "horizontal", &style.x) + &words(&on_log, "vertical", &style.y);
+    let more =
+        words(&places_on_log, "horizontal", &style.x) + &words(&on_log, "vertical", &style.y);
     let y_range = if let Some(log) = &on_log {
         shown.ends(Runs::range_on(log, &runs)?)
     } else if is_part {
