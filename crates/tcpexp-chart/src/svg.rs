@@ -41,6 +41,18 @@ impl Svg {
             .map_err(|source| Error::Render(Box::new(source)))
     }
 
+    /// The letters that Liberation Sans lacks, in order of appearance: PNG and PDF have an empty box for
+    /// each.
+    pub fn missing_letters(&self) -> Result<Vec<char>, Error> {
+        // The font has all of ASCII.
+        if self.0.is_ascii() {
+            return Ok(Vec::new());
+        }
+        let mut missing = Vec::new();
+        collect_missing(self.tree()?.root(), &mut missing);
+        Ok(missing)
+    }
+
     /// The shapes of the chart.
     pub(crate) fn tree(&self) -> Result<usvg::Tree, Error> {
         let options = usvg::Options {
@@ -48,6 +60,31 @@ impl Svg {
             ..usvg::Options::default()
         };
         usvg::Tree::from_str(&self.0, &options).map_err(|source| Error::Render(Box::new(source)))
+    }
+}
+
+fn collect_missing(inside: &usvg::Group, missing: &mut Vec<char>) {
+    /// Number of the box that a font shows for letters that it lacks.
+    const BOX: usvg::GlyphId = usvg::GlyphId(0);
+    for node in inside.children() {
+        match node {
+            usvg::Node::Group(inner) => collect_missing(inner, missing),
+            usvg::Node::Text(text) => {
+                let glyphs = text
+                    .layouted()
+                    .iter()
+                    .flat_map(|span| &span.positioned_glyphs);
+                for letter in glyphs
+                    .filter(|glyph| glyph.id == BOX)
+                    .flat_map(|glyph| glyph.text.chars())
+                {
+                    if !missing.contains(&letter) {
+                        missing.push(letter);
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -72,4 +109,27 @@ impl Svg {
 )]
 fn pixels_of(length: f32) -> u32 {
     length.round() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_units::{TimeDelta, Timestamp};
+
+    use crate::{DelaySeries, Style, rtt_figure};
+
+    #[test]
+    fn letters_that_the_font_lacks_are_known_before_they_are_empty_boxes() {
+        let titled = |title: &str| {
+            let mut series = DelaySeries::new("a flow");
+            series.add(Timestamp::from_nanos(0), TimeDelta::from_millis(40));
+            let style = Style {
+                title: Some(title.to_owned()),
+                ..Style::default()
+            };
+            let svg = rtt_figure(&[series], style).unwrap();
+            svg.missing_letters().unwrap()
+        };
+        assert_eq!(titled("RTT in µs − größer, Ελλάδα, Привет…"), []);
+        assert_eq!(titled("日本語 and 日"), ['日', '本', '語']);
+    }
 }

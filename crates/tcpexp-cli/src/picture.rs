@@ -63,6 +63,11 @@ impl Blank {
         })
     }
 
+    /// True if all text is in the font of this program. The viewer of an SVG has further fonts.
+    pub(crate) const fn has_one_font(&self) -> bool {
+        matches!(self.picture.kind, Kind::Pdf | Kind::Png)
+    }
+
     /// Writes the figure to the file. The file gets its final name when the output is finished.
     pub(crate) fn fill(self, figure: Result<Svg, tcpexp_chart::Error>) -> anyhow::Result<Output> {
         let Self { picture, mut out } = self;

@@ -54,7 +54,7 @@ impl ChartKind for BarArgs {
     fn draw(&self) -> anyhow::Result<()> {
         // Creates the file first, to report an error before the tables are read.
         self.figure.has_categories_on_x()?;
-        let figure = self.figure.create(60)?;
+        let figure = self.figure.create(60, self.data.quiet)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let [slots, colours] = self.slots.columns();
         let mut of_runs = self.of_runs.read(

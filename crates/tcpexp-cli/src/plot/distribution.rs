@@ -42,7 +42,7 @@ pub(super) struct DistributionArgs {
 impl DistributionArgs {
     pub(super) fn draw(&self, shape: Shape) -> anyhow::Result<()> {
         self.figure.has_categories_on_x()?;
-        let figure = self.figure.create(65)?;
+        let figure = self.figure.create(65, self.data.quiet)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let usual = ["rtt", "owd", "throughput", "sender"];
         let [slots, colours] = self.slots.columns();

@@ -62,7 +62,7 @@ pub(super) struct EcdfArgs {
 impl ChartKind for EcdfArgs {
     fn draw(&self) -> anyhow::Result<()> {
         // Creates the file first, to report an error before the tables are read.
-        let figure = self.figure.create(60)?;
+        let figure = self.figure.create(60, self.data.quiet)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let usual = ["rtt", "owd", "throughput", "sender"];
         let groups = [(&self.group[..], UsualGroups::Yes), self.facet.columns()];

@@ -76,7 +76,7 @@ pub(super) struct FairnessArgs {
 
 impl ChartKind for FairnessArgs {
     fn draw(&self) -> anyhow::Result<()> {
-        let mut figure = self.figure.create(60)?;
+        let mut figure = self.figure.create(60, self.data.quiet)?;
         figure.style.labels = self.labels;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let x = [self.x.clone()];

@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use tcpexp_chart::{AxisStyle, FigureSize, Style, Svg, Theme};
 
+use crate::failure;
 use crate::picture::{Blank, Picture};
 use crate::shared_args::wrong_usage;
 
@@ -81,6 +82,9 @@ enum ThemeArg {
     Grey,
 }
 
+/// Maximum number of letters in a warning.
+const MAX_LETTERS: usize = 20;
+
 /// Lower and upper end of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Limits {
@@ -107,6 +111,7 @@ fn refuse_scale(
 pub(crate) struct Figure {
     blank: Blank,
     pub(crate) style: Style,
+    quiet: bool,
 }
 
 impl FigureArgs {
@@ -121,8 +126,8 @@ impl FigureArgs {
     }
 
     /// Creates the file; fails immediately if that is not possible. `height_mm` is the default
-    /// height.
-    pub(crate) fn create(&self, height_mm: u32) -> anyhow::Result<Figure> {
+    /// height. A `quiet` figure prints no warnings.
+    pub(crate) fn create(&self, height_mm: u32, quiet: bool) -> anyhow::Result<Figure> {
         let axis = |limits: Option<Limits>, log, name: &Option<String>| AxisStyle {
             low: limits.and_then(|limits| limits.low),
             high: limits.and_then(|limits| limits.high),
@@ -151,6 +156,7 @@ impl FigureArgs {
         Ok(Figure {
             blank: Blank::create(&self.output)?,
             style,
+            quiet,
         })
     }
 }
@@ -168,7 +174,32 @@ impl Figure {
         draw: impl FnOnce(&Style) -> Result<Svg, tcpexp_chart::Error>,
     ) -> anyhow::Result<()> {
         let drawn = draw(&self.style);
+        if let Ok(svg) = &drawn
+            && !self.quiet
+            && self.blank.has_one_font()
+        {
+            warn_of_letters(&svg.missing_letters()?);
+        }
         self.blank.fill(drawn)?.finish()
+    }
+}
+
+/// Warns about letters that the chart does not show.
+fn warn_of_letters(missing: &[char]) {
+    let letters: Vec<String> = missing
+        .iter()
+        .take(MAX_LETTERS)
+        .map(char::to_string)
+        .collect();
+    let more = match missing.len().saturating_sub(MAX_LETTERS) {
+        0 => String::new(),
+        more => format!(" and {more} more letters"),
+    };
+    if !letters.is_empty() {
+        failure::print_line(&format!(
+            "warning: the font lacks {}{more}, and the chart has an empty box for each: an .svg file shows them",
+            letters.join(" ")
+        ));
     }
 }
 

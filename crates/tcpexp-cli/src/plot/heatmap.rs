@@ -81,7 +81,7 @@ impl ChartKind for HeatmapArgs {
     fn draw(&self) -> anyhow::Result<()> {
         self.figure.has_categories_on_x()?;
         self.figure.has_categories_on_y()?;
-        let figure = self.figure.create(65)?;
+        let figure = self.figure.create(65, self.data.quiet)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let axes = [&self.x, &self.y].map(|column| vec![column.clone()]);
         let of_runs = self.of_runs.read(

@@ -57,7 +57,7 @@ enum DataDirection {
 
 impl ChartKind for SequenceArgs {
     fn draw(&self) -> anyhow::Result<()> {
-        let figure = self.figure.create(75)?;
+        let figure = self.figure.create(75, self.quiet)?;
         let recording = self.reading.open(&self.capture)?;
         let mut rows: BTreeMap<(FlowId, Direction), Vec<SequenceRow>> = BTreeMap::new();
         let progress = Progress::watch(&[&recording], 1, self.quiet);

@@ -90,7 +90,7 @@ impl ChartKind for ThroughputDelayArgs {
             ))
             .context("wrong option");
         }
-        let figure = self.figure.create(65)?;
+        let figure = self.figure.create(65, self.data.quiet)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let has_throughput = data
             .tables()

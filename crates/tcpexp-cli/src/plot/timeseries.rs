@@ -103,7 +103,7 @@ impl ChartKind for TimeseriesArgs {
         let further = u32::try_from(kinds.len().saturating_sub(1)).unwrap_or(0);
         let mut figure = self
             .figure
-            .create(HEIGHTS_MM[0] + further * HEIGHTS_MM[1])?;
+            .create(HEIGHTS_MM[0] + further * HEIGHTS_MM[1], self.data.quiet)?;
         figure.style.labels = self.labels;
         let group = self.group(&data);
         let source = Source {
