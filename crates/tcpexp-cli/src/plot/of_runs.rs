@@ -60,14 +60,15 @@ impl OfRunsArgs {
         let mut rows = data.grouped(column, groups, usual, &optional)?;
         let mut quantity = quantity(&rows, unit)?;
         let divides_flows = |column: &String| OF_FLOWS.contains(&column.as_str());
-        if let Some(what) = parts_of(&rows.table)
-            && (has_several_rows(&rows) || !rows.groups.iter().flatten().any(divides_flows))
-        {
+        let is_divided = rows.groups.iter().flatten().any(divides_flows);
+        let parts = rows.parts();
+        if (parts.is_some() && !is_divided) || has_several_rows(&rows) {
             // `tcpexp compare` has a number of this name for all flows together.
-            if Measure::named(&rows.column).is_some() {
-                let name = format!("{} of {what}", quantity.name);
+            if let Some(parts) = parts.filter(|_| Measure::named(&rows.column).is_some()) {
+                let name = format!("{} of {parts}", quantity.name);
                 quantity = quantity.named(name);
             }
+            let what = parts.unwrap_or("values");
             // The name of the sum is `sum of`.
             let statistic = self.statistic.unwrap_or_default().name();
             let statistic = statistic.trim_end_matches(" of");
@@ -139,6 +140,14 @@ impl OfRunsArgs {
 
 /// True if a group has several values of a run, so that the statistic reduces them to one number.
 fn has_several_rows(rows: &Grouped) -> bool {
+    // In a table without these columns each row is a number.
+    let of_run = ["run", "flow_id"].iter().chain(&PARTS_OF_A_RUN);
+    if !of_run
+        .into_iter()
+        .any(|name| rows.frame.column(name).is_some())
+    {
+        return false;
+    }
     let columns = RUN_COLUMNS.iter().map(|name| (*name).to_owned());
     let columns: Vec<String> = columns
         .chain(rows.groups.iter().flatten().cloned())
@@ -150,14 +159,4 @@ fn has_several_rows(rows: &Grouped) -> bool {
         .map(|row| parts.of_row(row));
     let mut found = BTreeSet::new();
     with_value.any(|part| !found.insert(part))
-}
-
-/// What the rows of a table are, if a run has many of them.
-fn parts_of(table: &str) -> Option<&'static str> {
-    match table {
-        "flows" => Some("flows"),
-        "throughput" => Some("bins"),
-        "rtt" => Some("samples"),
-        _ => None,
-    }
 }

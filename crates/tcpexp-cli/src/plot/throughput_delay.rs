@@ -150,6 +150,7 @@ fn of_bins(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(Stri
     let bins = if rows.is_pooled {
         rows.frame.clone()
     } else {
+        rows.note = Some("of each flow the direction with the larger sum".to_owned());
         rows.data_direction()
     };
     let delays = data.grouped(

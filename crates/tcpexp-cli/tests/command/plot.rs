@@ -69,7 +69,7 @@ fn a_time_series_shows_estimated_and_logged_cwnd_and_rtt() {
 #[test]
 fn distributions_group_by_flow_file_or_parameter() {
     let desk = transfer();
-    assert_snapshot!(drawn(&desk, "ecdf rtt.parquet"), @r"172.16.10.3:54058 &gt; 172.16.11.2:5201: median 266 ms | 0 | 100 | 200 | 300 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values | all values of one run, only rows with reference=src");
+    assert_snapshot!(drawn(&desk, "ecdf rtt.parquet"), @r"172.16.10.3:54058 &gt; 172.16.11.2:5201: median 266 ms | 0 | 100 | 200 | 300 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values | all samples of one run, only rows with reference=src");
     let sweep = sweep();
     assert_snapshot!(drawn(&sweep, "ecdf sweep.csv --x rtt --group cc --filter delay_ms=20"), @r"cubic: median 47.5 ms | reno: median 47.5 ms | vegas: median 47.5 ms | 40 | 45 | 50 | 55 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values");
     assert_snapshot!(drawn(&sweep, "box sweep.csv --x delay --colour cc --width page"), @r"cubic | reno | vegas | 20 | 100 | 0 | 50 | 100 | 150 | 200 | delay (ms) | RTT (ms)");
@@ -80,11 +80,11 @@ fn distributions_group_by_flow_file_or_parameter() {
 fn parameters_are_axes_of_bars_heat_maps_and_trends() {
     let sweep = sweep();
     let bars = "bar sweep.csv --y goodput --statistic sum --x delay --colour cc --title Sums";
-    assert_snapshot!(drawn(&sweep, bars), @r"Sums | cubic | reno | vegas | 20 | 100 | 0 | 5 | 10 | delay (ms) | sum of goodput (Mbit/s) | median over 5 runs");
+    assert_snapshot!(drawn(&sweep, bars), @r"Sums | cubic | reno | vegas | 20 | 100 | 0 | 5 | 10 | delay (ms) | sum of goodput (Mbit/s) | median over 5 runs, sum over values");
     let map = "heatmap sweep.csv --value rtt --x cc --y delay --value-limits 0:300";
-    assert_snapshot!(drawn(&sweep, map), @r"cubic | reno | vegas | 20 | 100 | congestion control | delay (ms) | 47.5 | 208 | 47.5 | 208 | 47.5 | 208 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | RTT (ms) | median over 5 runs");
+    assert_snapshot!(drawn(&sweep, map), @r"cubic | reno | vegas | 20 | 100 | congestion control | delay (ms) | 47.5 | 208 | 47.5 | 208 | 47.5 | 208 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | RTT (ms) | median over 5 runs, median over values");
     let fairness = "fairness sweep.csv --y goodput --x delay --colour cc";
-    assert_snapshot!(drawn(&sweep, fairness), @r"cubic | reno | vegas | 20 | 40 | 60 | 80 | 100 | 4.5 | 4.6 | 4.7 | 4.8 | 4.9 | delay (ms) | goodput (Mbit/s) | median over 5 runs");
+    assert_snapshot!(drawn(&sweep, fairness), @r"cubic | reno | vegas | 20 | 40 | 60 | 80 | 100 | 4.5 | 4.6 | 4.7 | 4.8 | 4.9 | delay (ms) | goodput (Mbit/s) | median over 5 runs, median over values");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn throughput_against_delay_is_drawn_per_flow_or_bin() {
         &desk,
         "throughput-delay throughput.json rtt.parquet --group flow",
     );
-    assert_snapshot!(of_bins, @r"172.16.10.3:54058 &gt; 172.16.11.2:5201 | 0 | 100 | 200 | 300 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | RTT (ms) | goodput (Mbit/s) | one point per bin; large marks are means, ellipses one standard | deviation");
+    assert_snapshot!(of_bins, @r"172.16.10.3:54058 &gt; 172.16.11.2:5201 | 0 | 100 | 200 | 300 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | RTT (ms) | goodput (Mbit/s) | one point per bin; large marks are means, ellipses one standard | deviation; of each flow the direction with the larger sum");
     let of_flows = "throughput-delay sweep.csv --x rtt --group cc,delay --per flow";
     assert_snapshot!(drawn(&sweep(), of_flows), @r"cubic, delay 20 ms | cubic, delay 100 ms | reno, delay 20 ms | reno, delay 100 ms | vegas, delay 20 ms | vegas, delay 100 ms | 0 | 50 | 100 | 150 | 200 | 4.0 | 4.5 | 5.0 | RTT (ms) | goodput (Mbit/s) | one point per flow and run; large marks are means, ellipses one | standard deviation");
 }

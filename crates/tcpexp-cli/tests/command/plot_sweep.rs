@@ -55,8 +55,8 @@ fn sweep() -> Desk {
 #[test]
 fn a_sweep_is_grouped_by_its_varied_parameters() {
     let desk = sweep();
-    assert_snapshot!(drawn(&desk, "ecdf sweep"), @r"plain, delay 10 ms: median 71.1 ms | plain, delay 40 ms: median 99.9 ms | sack, delay 10 ms: median 81.7 ms | sack, delay 40 ms: median 136 ms | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | all values of one run each, flows with at least 1 % of the payload, | direction with more payload");
-    assert_snapshot!(drawn(&desk, "box sweep --x delay --colour cc"), @r"plain | sack | 10 | 40 | 0 | 50 | 100 | 150 | delay (ms) | RTT (ms) | all values of one run each, flows with at least 1 % of the payload, | direction with more payload");
+    assert_snapshot!(drawn(&desk, "ecdf sweep"), @r"plain, delay 10 ms: median 71.1 ms | plain, delay 40 ms: median 99.9 ms | sack, delay 10 ms: median 81.7 ms | sack, delay 40 ms: median 136 ms | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | all samples of one run each, flows with at least 1 % of the payload, | direction with more payload");
+    assert_snapshot!(drawn(&desk, "box sweep --x delay --colour cc"), @r"plain | sack | 10 | 40 | 0 | 50 | 100 | 150 | delay (ms) | RTT (ms) | all samples of one run each, flows with at least 1 % of the payload, | direction with more payload");
     assert_snapshot!(drawn(&desk, "heatmap sweep --value goodput --x cc --y delay"), @r"plain | sack | 10 | 40 | congestion control | delay (ms) | 3.44 | 2.88 | 3.78 | 3.63 | 3.0 | 3.2 | 3.4 | 3.6 | goodput (Mbit/s) | one run each, flows with at least 1 % of the payload, direction with more | payload");
     assert_snapshot!(drawn(&desk, "bar sweep --filter direction=forward"), @r"10 | 40 | 10 | 40 | 0.0 | 0.5 | 1.0 | 1.5 | plain | sack | delay (ms) | goodput of flows (Mbit/s) | one run each, median over flows, flows with at least 1 % of the payload, | forward");
     assert_snapshot!(drawn(&desk, "fairness sweep --x delay --colour cc"), @r"plain | sack | 10 | 15 | 20 | 25 | 30 | 35 | 40 | 0.0 | 0.5 | 1.0 | delay (ms) | Jain&apos;s index | one run each, flows with at least 1 % of the payload, direction with more | payload");
@@ -114,7 +114,7 @@ fn runs_are_drawn_from_the_start_of_each() {
 #[test]
 fn panels_of_a_parameter_have_the_same_axes_and_one_legend() {
     let desk = sweep();
-    assert_snapshot!(drawn(&desk, "ecdf sweep --group cc --facet delay"), @r"plain | sack | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | delay 10 ms | 0 | 50 | 100 | 150 | RTT (ms) | delay 40 ms | all values of one run each, flows with at least 1 % of the payload, | direction with more payload");
+    assert_snapshot!(drawn(&desk, "ecdf sweep --group cc --facet delay"), @r"plain | sack | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | delay 10 ms | 0 | 50 | 100 | 150 | RTT (ms) | delay 40 ms | all samples of one run each, flows with at least 1 % of the payload, | direction with more payload");
     assert_snapshot!(drawn(&desk, "bar sweep --x delay --facet cc"), @r"10 | 40 | 0 | 1 | 2 | 3 | delay (ms) | goodput (Mbit/s) | plain | 10 | 40 | delay (ms) | sack | one run each, flows with at least 1 % of the payload, direction with more | payload");
     assert_snapshot!(drawn(&desk, "throughput-delay sweep --group delay --facet cc"), @r"delay 10 ms | delay 40 ms | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s) | plain | 0 | 50 | 100 | median RTT (ms) | sack | one point per flow and run; large marks are means, ellipses one | standard deviation; flows with at least 1 % of the payload, direction with | more payload");
     // A name at the end of each line replaces the legend.

@@ -103,6 +103,19 @@ impl Grouped {
         parts.reduce(|note, differing| format!("{note}; {differing}"))
     }
 
+    /// Returns what the rows of the table are, if a run has many of them: `packets`, `bins`.
+    pub fn parts(&self) -> Option<&'static str> {
+        match self.table.as_str() {
+            "flows" => Some("flows"),
+            "throughput" => Some("bins"),
+            // A row of a sender is an acknowledgment, or a reading of its kernel.
+            "rtt" | "sender" => Some("samples"),
+            "owd" => Some("packets"),
+            "loss" => Some("lost packets"),
+            _ => None,
+        }
+    }
+
     /// Returns the note for a chart that pools the values of several runs; `None` if all rows are
     /// read.
     pub fn sample_note(&self) -> Option<String> {
@@ -116,11 +129,12 @@ impl Grouped {
         }
         let counts = of_groups.iter().map(BTreeSet::len);
         let (least, most) = (counts.clone().min()?, counts.max()?);
+        let all = format!("all {}", self.parts().unwrap_or("values"));
         let runs = match (least, most) {
-            (1, 1) if runs.len() == 1 => "all values of one run".to_owned(),
-            (1, 1) => "all values of one run each".to_owned(),
-            (least, most) if least == most => format!("all values of {most} runs together"),
-            (least, most) => format!("all values of {least} to {most} runs together"),
+            (1, 1) if runs.len() == 1 => format!("{all} of one run"),
+            (1, 1) => format!("{all} of one run each"),
+            (least, most) if least == most => format!("{all} of {most} runs together"),
+            (least, most) => format!("{all} of {least} to {most} runs together"),
         };
         Some(format!("{runs}, {pool}"))
     }
@@ -162,7 +176,7 @@ mod tests {
             (rows.frame.rows(), rows.sample_note().as_deref()),
             (
                 1,
-                Some("all values of one run, only rows with reference=src")
+                Some("all samples of one run, only rows with reference=src")
             )
         );
     }

@@ -1,12 +1,15 @@
 //! The rows of a column to draw, and the columns that group them.
 
-use tcpexp_table::{Frame, QUEUE_KEYS};
+use tcpexp_table::{Cell, Frame, QUEUE_KEYS};
 
 use super::arrived::{arrived_columns, take_arrived};
 use super::grouped::{Grouped, UNIT, VALUE};
 use super::pool::{flows_query, optional_columns, pool};
 use super::{FLOW_COLUMN, FLOW_ID, SOURCE_COLUMN, Selection, queues};
 use crate::Error;
+
+/// Column with the direction of a row's packets.
+const DIRECTION: &str = "direction";
 
 /// Default for rows without requested groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,12 +104,16 @@ impl Selection {
             .map(|(columns, _)| columns.clone())
             .collect();
         let differing = self.differing(&table, &counted.frame, &grouping)?;
+        // Without a rule, the directions of all rows count.
+        let grouped = of_groups.iter().flatten().any(|column| column == DIRECTION);
+        let directions = || directions_of(&counted.frame).filter(|_| !grouped);
+        let note = counted.note.or_else(directions);
         Ok(Grouped {
             frame: counted.frame,
             table,
             column,
             groups: of_groups,
-            note: counted.note,
+            note,
             is_pooled: counted.is_pooled,
             differing,
         })
@@ -172,6 +179,18 @@ impl Selection {
     }
 }
 
+/// Describes the directions of the rows; `None` for tables without directions.
+fn directions_of(rows: &Frame) -> Option<String> {
+    let directions = rows.column(DIRECTION)?;
+    let has = |name: &str| (0..rows.rows()).any(|row| directions.cell(row) == Cell::Text(name));
+    match ["forward", "reverse"].map(has) {
+        [true, true] => Some("both directions".to_owned()),
+        [true, false] => Some("forward".to_owned()),
+        [false, true] => Some("reverse".to_owned()),
+        [false, false] => None,
+    }
+}
+
 /// The groupings without requested columns that take the usual ones.
 fn usually_grouped<'a>(
     of_groups: &'a mut [Vec<String>],
@@ -232,8 +251,28 @@ mod tests {
         assert_eq!(goodputs(&rows.frame), [Some(900)]);
         assert_eq!(
             rows.sample_note().unwrap(),
-            "all values of one run, flows with at least 1 % of the payload, direction with more payload"
+            "all bins of one run, flows with at least 1 % of the payload, direction with more payload"
         );
+    }
+
+    #[test]
+    fn without_a_table_of_flows_the_note_names_the_directions_of_all_rows() {
+        let delays = "flow_id,direction,owd_ns\n0,forward,40\n0,reverse,41\n1,forward,42\n";
+        let (_dir, tables) = folder(&[("owd", delays)]);
+        let note = |group: &[String], filter: Option<&str>| {
+            let filters = filter.map(|filter| filter.parse().unwrap());
+            let selection = Selection::of(tables.clone()).filters(filters.into_iter().collect());
+            let groups = [(group, UsualGroups::No)];
+            let rows = selection
+                .pooled(Pooling::default())
+                .grouped("owd", &groups, &["owd"], &[]);
+            rows.unwrap().sample_note()
+        };
+        let both = note(&[], None).unwrap();
+        assert_eq!(both, "all packets of one run, both directions");
+        let one = note(&[], Some("direction=reverse")).unwrap();
+        assert_eq!(one, "all packets of one run, reverse");
+        assert_eq!(note(&["direction".to_owned()], None), None);
     }
 
     #[test]
