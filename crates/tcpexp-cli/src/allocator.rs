@@ -1,4 +1,4 @@
-//! How the C library's allocator treats large blocks.
+//! How the C library's allocator keeps the memory of an analysis compact.
 
 /// Smallest block that has its own pages, in bytes.
 ///
@@ -11,13 +11,29 @@
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const OWN_PAGES_BYTES: i32 = 1 << 20;
 
-/// Gives large blocks their own pages, if the process is tcpexp's own.
-pub(crate) fn keep_large_blocks_apart() {
+/// Number of heaps that the threads share.
+///
+/// By default glibc makes up to eight heaps per processor (mallopt(3), `M_ARENA_MAX`). The state of a
+/// flow moves between threads, so each thread frees blocks of all heaps, and the memory that one pass
+/// leaves in a heap is lost to the threads of other heaps in the next pass. With 100 000 flows and two
+/// million packets, `analyze` took 1310 MiB with the default and 887 MiB with one heap, at the same
+/// processor time: each thread has a cache of small blocks.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const HEAPS: i32 = 1;
+
+/// Gives large blocks their own pages and lets all threads share one heap, if the process is tcpexp's
+/// own. Heaps of threads stay, so the call has to precede their start.
+pub(crate) fn keep_memory_compact() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     if !crate::program::is_in_interpreter() {
-        #[expect(unsafe_code, reason = "a C function; see SAFETY")]
-        // SAFETY: the function takes two numbers and may be called at any time. If it fails, the
-        // default remains, and the results are the same.
-        let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_PAGES_BYTES) };
+        for (parameter, value) in [
+            (libc::M_MMAP_THRESHOLD, OWN_PAGES_BYTES),
+            (libc::M_ARENA_MAX, HEAPS),
+        ] {
+            #[expect(unsafe_code, reason = "a C function; see SAFETY")]
+            // SAFETY: the function takes two numbers and may be called at any time. If it fails, the
+            // default remains, and the results are the same.
+            let _ = unsafe { libc::mallopt(parameter, value) };
+        }
     }
 }

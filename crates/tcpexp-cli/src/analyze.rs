@@ -12,10 +12,9 @@ use crate::progress::Progress;
 use crate::shared_args::wrong_usage;
 use crate::store_options::of_this_run;
 use crate::temporary::RemovedOnInterrupt;
-use crate::{allocator, analyze_pairs, analyze_runs, failure, fetched, report, shown};
+use crate::{analyze_pairs, analyze_runs, failure, fetched, report, shown};
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
-    allocator::keep_large_blocks_apart();
     if let Some((pairs, output)) = args.task.pairs.as_ref().zip(args.output.as_ref()) {
         return analyze_pairs::run(args, pairs, output);
     }

@@ -121,6 +121,10 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
 }
 
 fn carry_out(command: Command) -> anyhow::Result<()> {
+    if matches!(command, Command::Analyze(_)) {
+        // A heap that a thread uses stays, so this precedes the threads.
+        allocator::keep_memory_compact();
+    }
     tcpexp::start_threads().context("cannot start a thread")?;
     match command {
         Command::Rtt(args) => rtt::run(&args),
