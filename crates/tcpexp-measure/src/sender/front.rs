@@ -32,7 +32,8 @@ struct Front<'a> {
     /// Restores the sender's order of events in a capture at the receiver.
     replay: Option<Replay<'a>>,
     classifier: Classifier,
-    feedback: Option<CeFeedback>,
+    /// In a box as in [`Side`].
+    feedback: Option<Box<CeFeedback>>,
     gaps: AckGapWalk<'a>,
 }
 

@@ -60,7 +60,9 @@ pub(super) struct Side {
     /// Shortest round-trip time between the ends; `None` if unknown.
     pub(super) whole_rtt: Option<TimeDelta>,
     /// How the receiver reports congestion marks; `None` if unknown.
-    pub(super) feedback: Option<CeFeedback>,
+    ///
+    /// In a box, because there may be a million flows, and few of them use ECN.
+    pub(super) feedback: Option<Box<CeFeedback>>,
 }
 
 impl Side {

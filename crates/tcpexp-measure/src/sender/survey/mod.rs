@@ -187,10 +187,10 @@ impl FlowSurvey {
         let shows_flight = side.whole_rtt.is_some_and(|rtt| side.shows_time(rtt));
         side.is_paced |= shows_flight && own.pulses.are_of_probes();
         let is_by_client = direction == Direction::Reverse;
-        side.feedback = CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
-            let mode = own.ecn.mode(other.ecn)?;
-            Some(CeFeedback::from_the_middle(mode, smss_bytes))
-        });
+        let known = CeFeedback::new(handshake, is_by_client, smss_bytes);
+        let from_the_middle = |mode| CeFeedback::from_the_middle(mode, smss_bytes);
+        let feedback = known.or_else(|| own.ecn.mode(other.ecn).map(from_the_middle));
+        side.feedback = feedback.map(Box::new);
         Some(side)
     }
 }
