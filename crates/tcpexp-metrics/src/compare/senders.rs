@@ -46,6 +46,10 @@ pub struct Link {
 
 /// A traffic generator: the unit between which fairness is computed.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent properties of a sender"
+)]
 pub struct Sender {
     /// Class of traffic.
     pub class: Arc<str>,
