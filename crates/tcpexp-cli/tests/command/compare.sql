@@ -2,6 +2,11 @@
 -- tables of a sweep, in whose directory this is read.
 CREATE MACRO warmup_ns() AS 2000000000;
 CREATE MACRO window_ns() AS 1000000000;
+-- The share of the time from x to y that is in [a, b).
+CREATE MACRO share_of(a, b, x, y) AS greatest(0, least(b, y) - greatest(a, x)) / (y - x);
+-- A total, unless bins that are partly inside the window leave more than 5 % of it open.
+CREATE MACRO known(likely, least_total, most_total) AS
+    CASE WHEN greatest(most_total - likely, likely - least_total) <= 0.05 * likely THEN likely END;
 
 CREATE VIEW runs AS
 SELECT run, cell, parameters.cc AS cc, parameters.generators AS generators
@@ -38,7 +43,9 @@ SELECT * FROM candidates WHERE tool <> 'iperf3' OR connections = 1 OR place > 1;
 CREATE VIEW senders AS
 SELECT run, any_value(rate_bps) AS rate_bps, class, sender, any_value(t0_ns) AS t0_ns,
     any_value(from_ns) AS from_ns, any_value(source) AS source, any_value(sink) AS sink,
-    coalesce(any_value(planned_ns), max(time_ns + duration_ns)) AS until_ns
+    -- Windows end before `until_ns`, and a flow includes its last packet.
+    coalesce(any_value(planned_ns), max(time_ns + duration_ns) + 1) AS until_ns,
+    min(time_ns) AS seen_from_ns, max(time_ns + duration_ns) + 1 AS seen_until_ns
 FROM lanes GROUP BY run, class, sender;
 
 CREATE VIEW class_windows AS
@@ -46,68 +53,72 @@ SELECT run, class, any_value(rate_bps) AS rate_bps, count(*) AS senders,
     greatest(min(from_ns), any_value(t0_ns) + warmup_ns()) AS from_ns, max(until_ns) AS until_ns
 FROM senders GROUP BY run, class;
 
--- Arrived bins of each sender: all of one run are cut alike.
+-- Bins of each sender. Their packets are between x_ns and y_ns: not before the sender's first packet, and those
+-- that arrive after its last one left count as arriving then.
 CREATE VIEW bins AS
-SELECT l.run, l.class, l.sender, epoch_ns(b.time) AS start_ns, b.width_ns, b.covered_ns,
-    epoch_ns(b.time) + b.width_ns // 2 AS middle_ns, b.capture,
-    CAST(b.goodput_bytes AS BIGINT) AS goodput_bytes,
-    CAST(b.ip_bytes + 14 * b.packets AS BIGINT) AS link_bytes
-FROM lanes l JOIN 'runs/*/data/throughput.parquet' b
-    ON b.run = l.run AND b.flow_id = l.flow_id AND b.direction = l.direction;
-
-CREATE VIEW grids AS
-SELECT DISTINCT ON (run) run, middle_ns AS phase_ns, width_ns, start_ns AS last_ns, start_ns + covered_ns AS ends_ns
-FROM bins WHERE capture = 'dst' ORDER BY run, start_ns DESC;
-
--- How many bins have their middle in [a, b).
-CREATE MACRO bins_between(a, b, phase, width) AS
-    ceil((b - phase) / width) - ceil((a - phase) / width);
-
--- Their time: the last bin of the capture ends with its last packet, or with b if that is later.
-CREATE MACRO seconds_between(a, b, phase, width, last, ends) AS
-    (bins_between(a, b, phase, width) * width
-        - CASE WHEN phase >= a AND phase < b THEN last + width - greatest(ends, least(b, last + width)) ELSE 0 END) / 1e9;
+WITH all_bins AS (
+    SELECT l.run, l.class, l.sender, epoch_ns(b.time) AS start_ns, epoch_ns(b.time) + b.width_ns AS end_ns,
+        epoch_ns(b.time) + b.width_ns // 2 AS middle_ns, b.capture, s.seen_from_ns, s.seen_until_ns,
+        CAST(b.goodput_bytes AS BIGINT) AS goodput_bytes,
+        CAST(b.ip_bytes + 14 * b.packets AS BIGINT) AS link_bytes
+    FROM lanes l JOIN senders s USING (run, class, sender)
+    JOIN 'runs/*/data/throughput.parquet' b
+        ON b.run = l.run AND b.flow_id = l.flow_id AND b.direction = l.direction)
+SELECT *,
+    CASE WHEN end_ns <= seen_from_ns THEN seen_from_ns WHEN start_ns >= seen_until_ns THEN seen_until_ns - 1
+        ELSE greatest(start_ns, seen_from_ns) END AS x_ns,
+    CASE WHEN end_ns <= seen_from_ns THEN seen_from_ns + 1 WHEN start_ns >= seen_until_ns THEN seen_until_ns
+        ELSE least(end_ns, seen_until_ns) END AS y_ns
+FROM all_bins;
 
 CREATE VIEW goodputs AS
-SELECT w.run, w.class, any_value(w.senders) AS senders,
-    sum(b.goodput_bytes) AS goodput_bytes, sum(b.link_bytes) AS link_bytes,
-    any_value(seconds_between(w.from_ns, w.until_ns, g.phase_ns, g.width_ns, g.last_ns, g.ends_ns)) AS seconds,
-    any_value(w.rate_bps) AS rate_bps
-FROM class_windows w JOIN grids g USING (run)
-JOIN bins b ON b.run = w.run AND b.class = w.class AND b.capture = 'dst'
-    AND b.middle_ns >= w.from_ns AND b.middle_ns < w.until_ns
-GROUP BY w.run, w.class;
+WITH inside AS (
+    SELECT w.*, b.goodput_bytes, b.link_bytes, share_of(w.from_ns, w.until_ns, b.x_ns, b.y_ns) AS share
+    FROM class_windows w JOIN bins b ON b.run = w.run AND b.class = w.class AND b.capture = 'dst'
+    WHERE w.until_ns - w.from_ns > 1)
+SELECT run, class, any_value(senders) AS senders,
+    known(sum(goodput_bytes * share), sum(goodput_bytes * floor(share)), sum(goodput_bytes * ceil(share))) AS goodput_bytes,
+    round(known(sum(link_bytes * share), sum(link_bytes * floor(share)), sum(link_bytes * ceil(share)))) AS link_bytes,
+    any_value(until_ns - from_ns) / 1e9 AS seconds, any_value(rate_bps) AS rate_bps
+FROM inside GROUP BY run, class;
 
+-- Those that were not active in the window are not in the mean.
 CREATE VIEW sender_goodputs AS
 WITH own AS (
     SELECT s.*, greatest(s.from_ns, w.from_ns) AS a, least(s.until_ns, w.until_ns) AS b
-    FROM senders s JOIN class_windows w USING (run, class))
-SELECT o.run, o.class, o.sender,
-    coalesce(sum(b.goodput_bytes), 0) * 8 / any_value(seconds_between(o.a, o.b, g.phase_ns, g.width_ns, g.last_ns, g.ends_ns)) AS bps
-FROM own o JOIN grids g USING (run)
-LEFT JOIN bins b ON b.run = o.run AND b.sender = o.sender AND b.capture = 'dst'
-    AND b.middle_ns >= o.a AND b.middle_ns < o.b
--- Those that were not active in the window are not in the mean.
-WHERE bins_between(o.a, o.b, g.phase_ns, g.width_ns) > 0
-GROUP BY o.run, o.class, o.sender;
+    FROM senders s JOIN class_windows w USING (run, class)),
+inside AS (
+    SELECT o.run, o.class, o.sender, o.a, o.b, coalesce(b.goodput_bytes, 0) AS bytes,
+        coalesce(share_of(o.a, o.b, b.x_ns, b.y_ns), 0) AS share
+    FROM own o LEFT JOIN bins b ON b.run = o.run AND b.sender = o.sender AND b.capture = 'dst'
+    WHERE o.b - o.a > 1),
+rates AS (
+    SELECT run, class, sender, sum(bytes * share) * 8e9 / any_value(b - a) AS bps,
+        sum(bytes * floor(share)) * 8e9 / any_value(b - a) AS least_bps,
+        sum(bytes * ceil(share)) * 8e9 / any_value(b - a) AS most_bps
+    FROM inside GROUP BY run, class, sender)
+SELECT run, class, known(avg(bps), avg(least_bps), avg(most_bps)) AS bps FROM rates GROUP BY run, class;
 
 -- While all senders of the class were active.
 CREATE VIEW shares AS
 WITH together AS (
     SELECT run, class, max(from_ns) AS joined_ns, greatest(max(from_ns), any_value(t0_ns) + warmup_ns()) AS a,
         min(until_ns) AS b, count(*) AS n
-    FROM senders GROUP BY run, class)
-SELECT t.run, t.class, t.n, t.joined_ns, t.a, t.b, s.sender, coalesce(sum(b.goodput_bytes), 0) AS x
-FROM together t JOIN senders s USING (run, class)
-LEFT JOIN bins b ON b.run = s.run AND b.sender = s.sender AND b.capture = 'dst'
-    AND b.middle_ns >= t.a AND b.middle_ns < t.b
-WHERE t.n > 1 AND t.a < t.b
-GROUP BY t.run, t.class, t.n, t.joined_ns, t.a, t.b, s.sender;
+    FROM senders GROUP BY run, class),
+inside AS (
+    SELECT t.*, s.sender, coalesce(b.goodput_bytes, 0) AS bytes,
+        coalesce(share_of(t.a, t.b, b.x_ns, b.y_ns), 0) AS share
+    FROM together t JOIN senders s USING (run, class)
+    LEFT JOIN bins b ON b.run = s.run AND b.sender = s.sender AND b.capture = 'dst'
+    WHERE t.n > 1 AND t.a < t.b)
+SELECT run, class, n, joined_ns, a, b, sender,
+    known(sum(bytes * share), sum(bytes * floor(share)), sum(bytes * ceil(share))) AS x
+FROM inside GROUP BY run, class, n, joined_ns, a, b, sender;
 
 CREATE VIEW fairness AS
 SELECT run, class, sum(x) * sum(x) / (any_value(n) * sum(x * x)) AS jain, max(x) / min(x) AS max_min_ratio,
     1 - min(x) / max(x) AS epsilon
-FROM shares GROUP BY run, class;
+FROM shares GROUP BY run, class HAVING count(x) = count(*);
 
 CREATE VIEW window_fairness AS
 WITH cut AS (
@@ -166,12 +177,14 @@ WITH again AS (
     WHERE e.event = 'retransmission' AND e.capture = 'src'
         AND epoch_ns(e.time) >= greatest(s.from_ns, w.from_ns) AND epoch_ns(e.time) < least(s.until_ns, w.until_ns)
     GROUP BY l.run, l.class),
-first AS (
-    SELECT b.run, b.class, sum(b.goodput_bytes) AS bytes
+inside AS (
+    SELECT b.run, b.class, b.goodput_bytes AS bytes,
+        share_of(greatest(s.from_ns, w.from_ns), least(s.until_ns, w.until_ns), b.x_ns, b.y_ns) AS share
     FROM bins b JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
-    WHERE b.capture = 'src' AND b.middle_ns >= greatest(s.from_ns, w.from_ns)
-        AND b.middle_ns < least(s.until_ns, w.until_ns)
-    GROUP BY b.run, b.class),
+    WHERE b.capture = 'src'),
+first AS (
+    SELECT run, class, round(known(sum(bytes * share), sum(bytes * floor(share)), sum(bytes * ceil(share)))) AS bytes
+    FROM inside GROUP BY run, class),
 told AS (SELECT run, class FROM lanes GROUP BY run, class HAVING bool_and(recoveries IS NOT NULL))
 SELECT t.run, t.class, coalesce(a.bytes, 0) / (f.bytes + coalesce(a.bytes, 0)) AS retransmission_ratio
 FROM told t JOIN first f USING (run, class) LEFT JOIN again a USING (run, class);
@@ -196,7 +209,7 @@ HAVING min(payload_share) = max(payload_share) AND bool_and(payload_share IS NOT
 
 CREATE VIEW measured AS
 SELECT g.run, g.class, g.senders, g.goodput_bytes * 8 / g.seconds AS goodput_bps,
-    (SELECT avg(bps) FROM sender_goodputs s WHERE s.run = g.run AND s.class = g.class) AS flow_goodput_bps,
+    (SELECT bps FROM sender_goodputs s WHERE s.run = g.run AND s.class = g.class) AS flow_goodput_bps,
     g.link_bytes * 8 / (g.rate_bps * g.seconds) AS utilisation,
     d.* EXCLUDE (run, class), l.loss_ratio, r.retransmission_ratio,
     100 * (1 - r.retransmission_ratio) AS tcp_efficiency_percent,

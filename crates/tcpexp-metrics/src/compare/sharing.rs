@@ -46,6 +46,11 @@ fn among(group: &Group<'_>, senders: &[&Sender], values: &mut Values) -> Option<
     values.set(Measure::Convergence, time.map(reached));
 
     let window = together.meet(group.window);
+    if let Some(in_windows) = cut(window).and_then(|parts| jain_windows(&parts)) {
+        values.set(Measure::JainWindowMin, Some(in_windows.min));
+        values.set(Measure::JainWindowMedian, Some(in_windows.median));
+        values.set(Measure::JainWindowFairShare, Some(in_windows.fair_share));
+    }
     let goodputs = goodputs(group, senders, window)?;
     values.set(Measure::Jain, jain(&goodputs));
     values.set(Measure::MaxMinRatio, max_min_ratio(&goodputs));
@@ -56,10 +61,6 @@ fn among(group: &Group<'_>, senders: &[&Sender], values: &mut Values) -> Option<
         let flows: Vec<(f64, f64)> = bases.into_iter().zip(goodputs).collect();
         values.set(Measure::RttUnfairness, rtt_unfairness_exponent(&flows));
     }
-    let in_windows = jain_windows(&cut(window)?)?;
-    values.set(Measure::JainWindowMin, Some(in_windows.min));
-    values.set(Measure::JainWindowMedian, Some(in_windows.median));
-    values.set(Measure::JainWindowFairShare, Some(in_windows.fair_share));
     Some(())
 }
 
