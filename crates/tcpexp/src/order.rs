@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use tcpexp_capture::{HeldOptions, Record};
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Number of records in the sorting window. A record up to half as many places late reaches its
 /// place in time order. One poll of a receive queue takes up to 64 packets (`NAPI_POLL_WEIGHT` in
@@ -17,6 +17,10 @@ pub(crate) const WINDOW: usize = 128;
 /// Number of consecutive records, all earlier than a record before them, that show a backward clock
 /// step. Sorting across the step would mix the records before it with those after it.
 pub(crate) const SET_BACK: usize = WINDOW / 2;
+/// Least time by which a backward clock step of fewer than [`SET_BACK`] records exceeds the disorder of receive
+/// queues. Linux handles received packets for up to 2 ms at a time (`net.core.netdev_budget_usecs`), so two queues
+/// written in turn differ by about twice this time.
+const LEAST_STEP: TimeDelta = TimeDelta::from_millis(5);
 /// Number of records at the end of a file and at the start of the next one that may be out of order
 /// with each other if the two are parts of one capture. More of them would look like a clock step.
 pub(crate) const MIXED: usize = SET_BACK - 1;
@@ -34,6 +38,18 @@ struct Held {
     captured: Vec<u8>,
     offset: u64,
     options: HeldOptions,
+    /// Time of the record before it in the file, if that is later and the `SET_BACK` records before it
+    /// were in order.
+    falls_from: Option<Timestamp>,
+}
+
+/// A record that is earlier than the record before it in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fall {
+    /// Number of the record.
+    pub(crate) record: u64,
+    pub(crate) from: Timestamp,
+    pub(crate) to: Timestamp,
 }
 
 /// The next records of a capture in file order. The earliest is taken out first.
@@ -44,9 +60,32 @@ pub(crate) struct Window {
     taken: Option<Held>,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
+    /// Number and time of the record added last.
+    added: Option<(u64, Timestamp)>,
+    /// Number of the last record that is earlier than the record before it in the file.
+    fell: Option<u64>,
+    /// The record before the window, which is not yet known to begin after a clock step.
+    undecided: Option<Fall>,
+    /// The first backward clock step of fewer than `SET_BACK` records.
+    step: Option<Fall>,
 }
 
 impl Window {
+    /// A window of the records after the first one of a pass that is out of order.
+    pub(crate) fn after(fall: Fall) -> Self {
+        Self {
+            added: Some((fall.record, fall.to)),
+            fell: Some(fall.record),
+            undecided: Some(fall),
+            ..Self::default()
+        }
+    }
+
+    /// The first backward clock step of fewer than `SET_BACK` records.
+    pub(crate) fn step(&self) -> Option<Fall> {
+        self.step
+    }
+
     /// True if the earliest record is known without reading further.
     pub(crate) fn is_full(&self) -> bool {
         self.held.len() >= WINDOW
@@ -54,6 +93,7 @@ impl Window {
 
     /// Adds the next record of the file, captured at `at`.
     pub(crate) fn push(&mut self, number: u64, at: Timestamp, record: &Record<'_>) {
+        let falls_from = self.falls_from(number, at);
         let mut captured = self.spare.pop().unwrap_or_default();
         captured.clear();
         captured.extend_from_slice(record.captured);
@@ -66,13 +106,46 @@ impl Window {
             captured,
             offset: record.offset,
             options: HeldOptions::of(&record.options),
+            falls_from,
         });
+    }
+
+    /// Time of the record before the one that is being added, if the latter may begin after a clock step.
+    fn falls_from(&mut self, number: u64, at: Timestamp) -> Option<Timestamp> {
+        let (_, before) = self.added.replace((number, at))?;
+        if at >= before {
+            return None;
+        }
+        let fell = self.fell.replace(number);
+        let is_alone = fell.is_none_or(|fell| number - fell > SET_BACK as u64);
+        is_alone.then_some(before)
     }
 
     /// Takes out the earliest record, for [`taken`](Self::taken). Returns true if other records
     /// stood before it in the file.
     pub(crate) fn pop(&mut self) -> bool {
+        if let Some(fall) = self.undecided.take()
+            && self.is_step(fall.from, fall.to, 0)
+        {
+            self.step = Some(fall);
+        }
         let place = self.earliest();
+        if let Some(place) = place
+            && self.step.is_none()
+            && self.is_after_step(place)
+        {
+            let Held {
+                number,
+                at,
+                falls_from,
+                ..
+            } = self.held[place];
+            self.step = falls_from.map(|from| Fall {
+                record: number,
+                from,
+                to: at,
+            });
+        }
         let next = place.and_then(|place| self.held.remove(place));
         let before = std::mem::replace(&mut self.taken, next);
         self.spare.extend(before.map(|held| held.captured));
@@ -113,12 +186,35 @@ impl Window {
         }
     }
 
-    /// True if all records from `place` on, at least `SET_BACK`, are earlier than a record before
-    /// `place`.
+    /// True if a backward clock step is before the record at `place`: all records from there on, at least
+    /// `SET_BACK`, are earlier than a record before it, or they pass the time of a few records a second time.
     fn is_set_back(&self, place: usize) -> bool {
         let before = self.held.iter().take(place).map(|held| held.at).max();
         let after = self.held.iter().skip(place);
-        after.len() >= SET_BACK && after.map(|held| held.at).max() < before
+        let is_long = after.len() >= SET_BACK && after.map(|held| held.at).max() < before;
+        is_long || self.is_after_step(place)
+    }
+
+    /// True if the record at `place` is the first one after a step of fewer than `SET_BACK` records.
+    fn is_after_step(&self, place: usize) -> bool {
+        let Held { at, falls_from, .. } = self.held[place];
+        falls_from.is_some_and(|from| self.is_step(from, at, place + 1))
+    }
+
+    /// True if the clock was set from `from` back to `to`, the time of the record before `place`.
+    ///
+    /// The records of a late batch, which a receive queue held back, are followed by a jump to the time
+    /// of the other queues. After a clock step, records are in order and fill the repeated time: at least half of it,
+    /// as records have gaps. Of a single record in this time, nothing shows which it is: it is sorted.
+    fn is_step(&self, from: Timestamp, to: Timestamp, place: usize) -> bool {
+        let after = || {
+            let after = self.held.iter().skip(place).take(SET_BACK);
+            after.map(|held| held.at)
+        };
+        let is_sorted = after().next().is_none_or(|at| at >= to) && after().is_sorted();
+        let last = after().take_while(|at| *at < from).last();
+        let is_filled = last.is_some_and(|last| last - to >= from - last);
+        is_sorted && is_filled && from - to >= LEAST_STEP
     }
 }
 
@@ -181,5 +277,86 @@ mod tests {
         let (times, moved) = sorted(set_back.clone());
         assert_eq!(times, set_back.collect::<Vec<_>>());
         assert_eq!(moved, 0);
+    }
+
+    /// Times in ms as nanoseconds.
+    fn millis(times: impl IntoIterator<Item = i64>) -> Vec<i64> {
+        times.into_iter().map(|time| time * 1_000_000).collect()
+    }
+
+    #[test]
+    fn backward_clock_step_of_a_few_records_is_not_sorted_away() {
+        // Steps by three, by 30 and by 62 records of 10 ms each.
+        for records in [3, 30, 62] {
+            let at = |i: i64| if i < 500 { i } else { i - records };
+            let set_back = millis((0..1_000).map(|i| at(i) * 10));
+            let (times, moved) = sorted(set_back.clone());
+            assert_eq!(times, set_back, "{records}");
+            assert_eq!(moved, 0, "{records}");
+        }
+    }
+
+    #[test]
+    fn backward_clock_step_near_the_end_of_a_file_is_not_sorted_away() {
+        let set_back = millis((0..505).map(|i| if i < 500 { i * 10 } else { i * 10 - 35 }));
+        let (times, moved) = sorted(set_back.clone());
+        assert_eq!((times, moved), (set_back, 0));
+    }
+
+    #[test]
+    fn late_record_and_late_batch_are_sorted() {
+        // Of 1 000 records, one to three records in a row come 100 ms late.
+        for late in 1..=3 {
+            let mut batch = millis((0..1_000).map(|i| i * 10));
+            let moved_back: Vec<_> = batch.drain(500..500 + late).collect();
+            batch.splice(510..510, moved_back);
+            let (times, moved) = sorted(batch.clone());
+            batch.sort_unstable();
+            assert_eq!((times, moved), (batch, late));
+        }
+    }
+
+    #[test]
+    fn queues_that_are_read_in_turn_are_sorted() {
+        // Each queue has 20 records per turn of 20 ms.
+        let turns = (0..50_i64).flat_map(|turn| {
+            let of_queue = move |queue| (0..20).map(move |i| turn * 20_000 + i * 1_000 + queue);
+            of_queue(0).chain(of_queue(500))
+        });
+        let mut turns: Vec<_> = turns.map(|micros| micros * 1_000).collect();
+        let (times, _) = sorted(turns.clone());
+        turns.sort_unstable();
+        assert_eq!(times, turns);
+    }
+
+    #[test]
+    fn the_window_finds_a_step_before_its_first_record() {
+        let found = |repeated: i64| {
+            let at = |i: i64| Timestamp::from_nanos(i * 10_000_000);
+            let fall = Fall {
+                record: 500,
+                from: at(500),
+                to: at(500 - repeated),
+            };
+            let mut window = Window::after(fall);
+            for i in 1..128 {
+                let record = Record {
+                    at: Ok(at(500 - repeated + i)),
+                    link_type: 1,
+                    interface: 0,
+                    wire_bytes: 0,
+                    captured: &[],
+                    offset: 0,
+                    options: PacketOptions::default(),
+                };
+                window.push(500 + i.unsigned_abs(), at(500 - repeated + i), &record);
+            }
+            window.pop();
+            (window.step(), fall)
+        };
+        let (step, expected) = found(2);
+        assert_eq!(step, Some(expected));
+        // A single record in the repeated time may be a late one.
+        assert_eq!(found(1).0, None);
     }
 }

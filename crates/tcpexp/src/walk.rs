@@ -306,7 +306,7 @@ impl Walk<'_> {
                     if is_late {
                         let used = self.tally.used();
                         self.set_backs.add(used, number, at, self.latest);
-                        self.sort_from_here();
+                        self.sort_after(number, at);
                     }
                 }
                 Err(why) => self.tally.observe(&Err::<(), _>(without_time(why))),

@@ -2,15 +2,18 @@
 
 use std::sync::atomic::Ordering;
 
+use tcpexp_units::Timestamp;
+
 use super::Walk;
 use crate::admission::without_time;
-use crate::order::Window;
+use crate::order::{Fall, Window};
 use crate::set_back::SetBack;
 
 impl Walk<'_> {
     /// Where the clock was first set back.
     pub fn set_back(&self) -> Option<SetBack> {
-        self.set_backs.found
+        let step = self.window.as_ref().and_then(Window::step);
+        SetBack::first(self.set_backs.found, step)
     }
 
     /// Number of records that stood behind later ones in the file.
@@ -26,14 +29,15 @@ impl Walk<'_> {
 
     /// Sorts the rest of this pass, and the whole of later passes.
     #[cold]
-    pub(super) fn sort_from_here(&mut self) {
+    pub(super) fn sort_after(&mut self, record: u64, to: Timestamp) {
         // With a window, a record is late only after a clock step, or if it comes too late for the
         // window.
         if let Some(out_of_order) = self.out_of_order
             && self.window.is_none()
         {
             out_of_order.store(true, Ordering::Relaxed);
-            self.window = Some(Window::default());
+            let from = self.latest;
+            self.window = Some(Window::after(Fall { record, from, to }));
             self.moved_records += 1;
         } else if self.window.is_some() {
             self.unsorted_records += 1;
