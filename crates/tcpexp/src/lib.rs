@@ -106,6 +106,7 @@ mod throughput;
 mod timed;
 mod view;
 mod walk;
+mod ways;
 mod why;
 
 pub mod guide;

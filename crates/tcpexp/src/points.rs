@@ -10,6 +10,7 @@ use crate::alignment::{align_for, both, first_pass};
 use crate::numbering::{Numbering, OfSegment};
 use crate::selection::Reading;
 use crate::view::View;
+use crate::ways::{Ways, WaysOfPair};
 use crate::{CaptureInfo, Error, PathOptions, PathReport, Recording};
 
 /// Result of [`path_along`].
@@ -53,6 +54,8 @@ pub struct SegmentReport {
 ///   This assumes that every packet passes all points.
 ///
 /// The options of a part of the flows and of a survey have no effect: both are for two captures.
+///
+/// Returns an error if the captures are in another order than their packets pass them.
 ///
 /// Reads each capture up to four times for each pair of points, since each pair shows packets that
 /// the captures between them missed. Memory grows by one bit per record and pair.
@@ -122,6 +125,7 @@ fn pairs_of(views: &[View<'_>], last: usize, spp: Options) -> Result<Vec<Pair>, 
             .map(move |to| PathSegment { from, to })
     });
     let mut pairs = Vec::new();
+    let mut ways = Ways::default();
     for segment in order {
         let known = if segment.joins_neighbours() {
             near.pop_front()
@@ -132,7 +136,12 @@ fn pairs_of(views: &[View<'_>], last: usize, spp: Options) -> Result<Vec<Pair>, 
             Some(alignment) => alignment,
             None => align_for(views[segment.from], views[segment.to], spp)?,
         };
-        pairs.push(Pair::of(views, segment, alignment, &clocks, spp)?);
+        let (pair, of_pair) = Pair::of(views, segment, alignment, &clocks, spp)?;
+        if !ways.agree([segment.from, segment.to], of_pair) {
+            let [from, to] = ends(views, segment).map(|view| view.name().to_owned());
+            return Err(Error::Order { from, to });
+        }
+        pairs.push(pair);
     }
     share_misses(&mut pairs);
     Ok(pairs)
@@ -191,22 +200,30 @@ impl Pair {
         alignment: Alignment,
         clocks: &PathClocks,
         spp: Options,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, WaysOfPair), Error> {
         let [src, dst] = ends(views, segment);
         let points = [segment.from, segment.to];
         let timelines = clocks.between(points, alignment.clock.clone()).timelines;
         let (mut src, mut dst) = (src.walk()?, dst.walk()?);
-        let (mut first, least) =
-            path::first_pass_along(&mut src, &mut dst, alignment.clone(), timelines, spp);
+        let mut ways = WaysOfPair::default();
+        let (mut first, least) = path::first_pass_along(
+            &mut src,
+            &mut dst,
+            alignment.clone(),
+            timelines,
+            spp,
+            |flows, outcomes| ways.add(flows, outcomes),
+        );
         first.unusable = [&src, &dst].map(|walk| CaptureInfo::of(walk).unusable());
         let settled = alignment.clock.settled(first.least_delays, spp.symmetric);
-        Ok(Self {
+        let pair = Self {
             segment,
             first,
             clocks: clocks.between(points, settled),
             least,
             alignment,
-        })
+        };
+        Ok((pair, ways))
     }
 
     fn measure<E: From<Error> + Send>(
@@ -279,4 +296,38 @@ fn beyond(segment: PathSegment, seen: &[(PathSegment, [SeenAt; 2])]) -> [SeenBey
         }
     }
     beyond
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_testkit::{Middle, Path, Scenario, simulate};
+
+    use super::*;
+
+    #[test]
+    fn captures_in_another_order_than_the_path_are_refused() {
+        let captures = simulate(&Scenario {
+            middles: vec![Middle {
+                path: Path {
+                    delay: TimeDelta::from_millis(11),
+                    ..Path::default()
+                },
+                ..Middle::default()
+            }],
+            ..Scenario::default()
+        });
+        let capture = |name: &str, bytes: &[u8]| Recording::spool(name.into(), bytes).unwrap();
+        let src = || capture("src", &captures.src);
+        let mid = || capture("mid", &captures.middles[0]);
+        let dst = || capture("dst", &captures.dst);
+        let along = |points: [Recording; 3]| {
+            path_along(&points, &PathOptions::default(), |_, _| Ok::<(), Error>(()))
+        };
+        assert!(along([src(), mid(), dst()]).is_ok());
+        assert!(along([dst(), mid(), src()]).is_ok());
+        for wrong in [[mid(), src(), dst()], [src(), dst(), mid()]] {
+            let refused = along(wrong).unwrap_err();
+            assert!(matches!(refused, Error::Order { .. }), "{refused}");
+        }
+    }
 }

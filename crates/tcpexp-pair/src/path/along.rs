@@ -8,7 +8,10 @@ use super::beyond::SeenBeyond;
 use super::books::{Basis, PathBatch};
 use super::run::{FirstPass, PathTotals, matched_by, run};
 use super::timeline::Timeline;
-use crate::spp::{self, Alignment, JointClocks, LeastDelay, LeastDelays, Options, PointTimeline};
+use crate::spp::{
+    self, Alignment, JointClocks, LeastDelay, LeastDelays, Options, PacketOutcome, PairedFlow,
+    PointTimeline,
+};
 
 /// Two points of a path, by their numbers from 0 in the order along the path.
 ///
@@ -46,13 +49,15 @@ pub struct FromPath {
 }
 
 /// Reads both captures for packets that a capture missed, and for the minimum delays on both
-/// timelines: that of [`first_pass`](super::first_pass), and that of the path.
+/// timelines: that of [`first_pass`](super::first_pass), and that of the path. Passes newly found flows and
+/// the packets after them to `seen`.
 pub fn first_pass_along(
     src: &mut impl Packets,
     dst: &mut impl Packets,
     alignment: Alignment,
     timelines: [PointTimeline; 2],
     options: Options,
+    mut seen: impl FnMut(&[PairedFlow], &[PacketOutcome]) + Send,
 ) -> (FirstPass, LeastDelays) {
     let timeline = Timeline::Along(Box::new(timelines));
     let clock = alignment.clock.clone();
@@ -65,6 +70,7 @@ pub fn first_pass_along(
     let mut matched = 0;
     let measured = spp::measure(src, dst, alignment, options, |batch| {
         matched += matched_by(&batch.ended);
+        seen(&batch.flows, &batch.outcomes);
         for outcome in batch.outcomes {
             let delay = timeline.settled(outcome).one_way_delay;
             if let Some((delay, times)) = delay.zip(outcome.times()) {

@@ -225,6 +225,18 @@ pub enum Error {
         /// Cause.
         source: NothingInCommon,
     },
+    /// The captures of a path are not in the order in which packets pass them.
+    #[error(
+        "the captures are not in the order along the path: most flows go the other way between {} and {} than between other captures; give them in the order in which packets pass them",
+        shown_url(from),
+        shown_url(to)
+    )]
+    Order {
+        /// Path of a capture.
+        from: PathBuf,
+        /// Path of a later one.
+        to: PathBuf,
+    },
     /// No two IPv4 hosts exchange packets that both captures contain.
     #[error(
         "no IPv4 packet was seen both in {} and in {}",
