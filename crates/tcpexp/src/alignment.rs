@@ -2,12 +2,10 @@
 
 use tcpexp_flow::Packets;
 use tcpexp_pair::path::{self, FirstPass};
-use tcpexp_pair::spp::{
-    self, Alignment, ClockModel, Clocks, NothingInCommon, PairedFlow, Point, Survey,
-};
-use tcpexp_units::Timestamp;
+use tcpexp_pair::spp::{self, Alignment, Clocks, NothingInCommon, PairedFlow, Point, Survey};
 
-use crate::selection::{Range, Reading};
+use crate::same_times::at_destination;
+use crate::selection::Reading;
 use crate::view::View;
 use crate::walk::Walk;
 use crate::{CaptureInfo, Error, Recording};
@@ -43,7 +41,8 @@ pub(crate) fn first_pass(
 ///
 /// Limits in time are moments on the source's clock. In the destination, they are the same moments
 /// on its own clock, so both views contain the same traffic wherever the captures begin and however
-/// far their clocks are apart. This takes a pass over both captures.
+/// far their clocks are apart, also after clock steps. This takes a pass over both captures. Returns an
+/// error if a step makes the selected times ambiguous.
 pub(crate) fn both<'a>(
     src: &'a Recording,
     dst: &'a Recording,
@@ -58,27 +57,14 @@ pub(crate) fn both<'a>(
         return Ok([src, dst]);
     };
     let clock = align(src, dst, clocks)?.clock;
-    let at_dst = Range {
-        from: at_destination(&clock, range.from),
-        to: at_destination(&clock, range.to),
-    };
+    let at_dst = at_destination(&clock, range).map_err(|step| Error::ClockSet {
+        path: match step.point {
+            Point::Src => src.name().to_owned(),
+            Point::Dst => dst.name().to_owned(),
+        },
+        by: step.size,
+    })?;
     Ok([src.within(Some(range)), dst.within(Some(at_dst))])
-}
-
-/// Converts a time of the source's clock to the destination's clock.
-fn at_destination(clock: &ClockModel, at: Timestamp) -> Timestamp {
-    // An open end stays open.
-    if at == Timestamp::MIN || at == Timestamp::MAX {
-        return at;
-    }
-    let place = |at| clock.reader(Point::Dst).place(0, at).at;
-    let mut guess = at + clock.offset().middle;
-    // The clock model converts the other way only. Each step leaves the error times the skew, which
-    // is far below 1/1000.
-    for _ in 0..2 {
-        guess = guess - (place(guess) - at);
-    }
-    guess
 }
 
 /// The first pass over both captures.
@@ -116,4 +102,62 @@ fn survey(view: View<'_>) -> Result<Survey, Error> {
     walk.show(usize::MAX, |sighted| survey.observe(sighted));
     CaptureInfo::of(&walk).require_packets(view.recording())?;
     Ok(survey)
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_testkit::{ClockStep, Scenario, TcpLoad, simulate};
+    use tcpexp_units::TimeDelta;
+
+    use super::*;
+    use crate::{Moment, PathOptions, path};
+
+    /// Number of packets sent, received and lost in one second after the destination's clock was set.
+    fn fates(by: TimeDelta) -> [u64; 3] {
+        let captures = simulate(&Scenario {
+            // Eight seconds.
+            rate_bps: 10_000_000,
+            tcp: vec![TcpLoad {
+                bytes: 10_000_000,
+                ..TcpLoad::default()
+            }],
+            clock_step: Some(ClockStep {
+                point: tcpexp_testkit::Point::Dst,
+                at: TimeDelta::from_seconds(2),
+                by,
+            }),
+            ..Scenario::default()
+        });
+        let capture = |bytes: &[u8]| Recording::spool("capture".into(), bytes).unwrap();
+        let [src, dst] = [&captures.src, &captures.dst].map(|bytes| capture(bytes));
+        let options = PathOptions::default()
+            .from(Moment::AfterStart(TimeDelta::from_seconds(4)))
+            .to(Moment::AfterStart(TimeDelta::from_seconds(5)));
+        let mut fates = [0; 3];
+        path(&src, &dst, &options, |batch| {
+            for direction in batch.ended.iter().flat_map(|flow| &flow.directions) {
+                fates[0] += direction.sent();
+                fates[1] += direction.counts.matched;
+                fates[2] += direction.lost();
+            }
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+        fates
+    }
+
+    #[test]
+    fn limits_in_time_select_the_same_packets_after_a_clock_step() {
+        let half = TimeDelta::from_millis(500);
+        let without_step = fates(TimeDelta::ZERO);
+        for by in [half, -half] {
+            let with_step = fates(by);
+            // The limits are exact to the error of the step.
+            let are_equal = with_step
+                .iter()
+                .zip(without_step)
+                .all(|(with, without)| with.abs_diff(without) <= 2);
+            assert!(are_equal, "{by}: {with_step:?}, not {without_step:?}");
+        }
+    }
 }

@@ -87,6 +87,7 @@ mod recording;
 #[cfg(all(feature = "charts", feature = "runs"))]
 mod report;
 mod rtt;
+mod same_times;
 #[cfg(feature = "tables")]
 mod score;
 mod selection;

@@ -27,6 +27,7 @@ use tcpexp_logs::import;
 use tcpexp_measure::throughput::MAX_EMPTY_ROWS;
 use tcpexp_pair::spp::NothingInCommon;
 use tcpexp_store::shown_url;
+use tcpexp_units::TimeDelta;
 use thiserror::Error;
 
 /// An error of a measurement, an analysis or an input file.
@@ -224,6 +225,19 @@ pub enum Error {
         dst: PathBuf,
         /// Cause.
         source: NothingInCommon,
+    },
+    /// A clock was set near the limits in time, so they do not select the same traffic in both captures.
+    #[error(
+        "the clock of {} was set {} by {} within or near the selected times, so they do not select the same packets in both captures: move --from and --to away from this place",
+        shown_url(path),
+        if *by < TimeDelta::ZERO { "back" } else { "ahead" },
+        by.abs()
+    )]
+    ClockSet {
+        /// Path of the capture.
+        path: PathBuf,
+        /// Size of the step; positive is ahead.
+        by: TimeDelta,
     },
     /// The captures of a path are not in the order in which packets pass them.
     #[error(
