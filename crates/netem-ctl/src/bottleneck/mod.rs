@@ -3,6 +3,7 @@
 mod flow;
 mod link;
 mod loss;
+mod plain_types;
 mod queue;
 mod schema;
 mod trace;
@@ -18,6 +19,7 @@ pub use flow::{FlowDelay, Prefix, PrefixError};
 pub use link::LinkLayer;
 pub(crate) use link::{Cells, ETHERNET_HEADER, FULL_FRAME};
 pub use loss::{GilbertElliott, Loss};
+pub use plain_types::with_plain_types;
 pub use queue::{Distribution, Isolation, Queue};
 pub use schema::Text;
 pub(crate) use trace::Opportunities;
@@ -197,7 +199,7 @@ impl ReadError {
         Self {
             line: line + 1,
             text: text.lines().nth(line).unwrap_or("").trim().to_owned(),
-            message: error.message().replace('\n', " "),
+            message: with_plain_types(&error.message().replace('\n', " ")),
         }
     }
 }

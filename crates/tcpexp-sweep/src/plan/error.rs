@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
+use netem_ctl::with_plain_types;
 use thiserror::Error;
 
 /// Why a plan is refused.
@@ -46,6 +47,9 @@ impl Fault {
 
 impl From<toml::de::Error> for Fault {
     fn from(error: toml::de::Error) -> Self {
-        Self::new(error.span().unwrap_or_default(), error.message())
+        Self::new(
+            error.span().unwrap_or_default(),
+            with_plain_types(error.message()),
+        )
     }
 }

@@ -18,6 +18,14 @@ fn kernel_settings_that_cannot_be_made_are_refused() {
 }
 
 #[test]
+fn a_text_in_place_of_a_number_is_refused_with_the_range_of_the_number() {
+    let with = |more: &str| {
+        refusal(&PLAN.replace("kind = \"lab\"\n", &format!("kind = \"lab\"\n{more}\n")))
+    };
+    assert_snapshot!(with("run.repetitions = \"5S\""), @r#"plan.toml:2: run.repetitions: invalid type: string "5S", expected a whole number from 0 to 4294967295"#);
+}
+
+#[test]
 fn error_names_line_and_key() {
     assert_snapshot!(refusal_of("\"10mbit\"]", "\"10mbits\"]"), @r#"plan.toml:5: matrix.rate[2]: "10mbits" is not a rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert_snapshot!(refusal_of("delay = \"10ms\"", "delay = 10"), @r#"plan.toml:8: path.forward.delay: invalid type: integer `10`, expected a string with a time such as "500us", "20ms", "1.5s" or "2min""#);
