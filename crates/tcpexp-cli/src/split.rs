@@ -23,10 +23,10 @@ use crate::{failure, shown};
 /// Cut captures into parts by flows, to divide an analysis
 ///
 /// Part I of N contains the packets of the flows that --shard I/N selects. Part 1 also contains the
-/// packets that belong to no flow. `flows`, `rtt`, `cwnd` and `why` report the rows of --shard I/N from a
-/// part alone: its flows and packets keep the numbers that they have in the whole capture. The files are
-/// pcapng with timestamps in nanoseconds, and Wireshark shows the number of each packet as
-/// `frame.packet_id`.
+/// packets that belong to no flow. `flows`, `rtt` and `cwnd` report the rows of --shard I/N from a part
+/// alone, and `why` explains its flows: flows and packets keep the numbers that they have in the whole
+/// capture. The files are pcapng with timestamps in nanoseconds, and Wireshark shows the number of each
+/// packet as `frame.packet_id`.
 ///
 /// A capture may be a directory or a pattern, as for the other commands. Each capture is read once. Its
 /// parts are DIR/NAME.I-of-N.pcapng; files with these names are replaced.
