@@ -12,7 +12,7 @@
 use crate::{ByteOrder, PacketOptions};
 
 /// Version of the blocks and options. Another version is refused.
-pub const PART_VERSION: u32 = 3;
+pub const PART_VERSION: u32 = 4;
 
 /// Types of the blocks: the bytes 80, `txp` and 80, `txe`.
 pub(crate) const HEAD_BLOCK: u32 = 0x8074_7870;
@@ -44,8 +44,8 @@ pub struct PartHead {
     pub count: u32,
     /// True if the flows are those inside tunnels.
     pub inner: bool,
-    /// True if the whole capture has nearly each packet twice.
-    pub has_twins: bool,
+    /// Usual number of records of a packet in the whole capture.
+    pub records_per_packet: u32,
     /// Upper bound on the live flows.
     pub max_flows: u64,
     /// Tick of the whole capture's clock in nanoseconds, if it is coarse.
@@ -88,8 +88,13 @@ pub struct PartMark {
 impl PartHead {
     pub(crate) fn to_body(&self) -> Vec<u8> {
         let mut body = SIGNATURE.to_vec();
-        let [inner, twins] = [self.inner, self.has_twins].map(u32::from);
-        for word in [self.version, self.number, self.count, inner, twins] {
+        for word in [
+            self.version,
+            self.number,
+            self.count,
+            u32::from(self.inner),
+            self.records_per_packet,
+        ] {
             body.extend(word.to_le_bytes());
         }
         body.extend(self.max_flows.to_le_bytes());
@@ -110,7 +115,7 @@ impl PartHead {
             number: body.word(4)?,
             count: body.word(8)?,
             inner: body.word(12)? != 0,
-            has_twins: body.word(16)? != 0,
+            records_per_packet: body.word(16)?,
             max_flows: body.wide(20)?,
             coarse_tick_ns: (tick != 0).then_some(tick),
             name: String::from_utf8_lossy(name).into_owned(),

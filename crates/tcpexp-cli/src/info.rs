@@ -142,8 +142,13 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         let tick = TickMeter::text(tick);
         line("clock", &format!("advances in steps of {tick}"));
     }
-    if info.has_twins {
-        line("duplicates", "nearly each packet was captured twice");
+    match info.records_per_packet {
+        0 | 1 => {}
+        2 => line("duplicates", "nearly each packet was captured twice"),
+        records => line(
+            "duplicates",
+            &format!("nearly each packet was captured {records} times"),
+        ),
     }
     if info.tally.cut_options() > 0 {
         let packets = counted(info.tally.cut_options(), "packet");
@@ -202,7 +207,7 @@ struct Line {
     moved_records: u64,
     set_back: Option<SetBackLine>,
     clock_tick_ns: Option<i64>,
-    has_each_packet_twice: bool,
+    records_per_packet: u32,
     cut_options_packets: u64,
     /// The files of a set, in the order in which they are read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -263,7 +268,7 @@ impl Line {
                 by_ns: set_back.by.as_nanos(),
             }),
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
-            has_each_packet_twice: info.has_twins,
+            records_per_packet: info.records_per_packet,
             cut_options_packets: info.tally.cut_options(),
             files: set(|set| {
                 let files = set.files.iter();

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use tcpexp::{
     CaptureInfo, coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning,
-    fragments_warning, given_up_warning, missed_acks_warning, missed_warning, not_held_warning,
-    set_back_warning, twins_warning,
+    fragments_warning, further_records_warning, given_up_warning, missed_acks_warning,
+    missed_warning, not_held_warning, set_back_warning,
 };
 use tcpexp_pair::spp::{self, Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
@@ -197,7 +197,10 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     ));
     warnings.extend(missed_acks_warning(name.display(), capture.missed.ack_gaps));
     warnings.extend(coarse_clock_warning(name.display(), capture.coarse_tick));
-    warnings.extend(twins_warning(name.display(), capture.has_twins));
+    warnings.extend(further_records_warning(
+        name.display(),
+        capture.records_per_packet,
+    ));
     let fragments = capture.tally.skipped_for(Skipped::LaterFragment);
     warnings.extend(fragments_warning(name.display(), fragments));
     warnings.extend(set_back_warning(name.display(), capture.set_back));

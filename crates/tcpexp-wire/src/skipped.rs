@@ -17,9 +17,9 @@ pub enum Skipped {
     Filtered,
     /// The record is outside the user's range of times.
     OutsideRange,
-    /// The capture has each packet twice, and this is the second record of a packet. The capture's reader
-    /// reports this reason, not the decoder.
-    SecondRecord,
+    /// The capture has each packet several times, and this is not the first record of a packet. The capture's
+    /// reader reports this reason, not the decoder.
+    FurtherRecord,
     /// The link type is not supported.
     UnsupportedLinkType,
     /// The link layer is supported, its payload is not IP: ARP, LLC, LLDP, ….
@@ -50,7 +50,7 @@ impl Skipped {
         Self::TimestampOutlier,
         Self::Filtered,
         Self::OutsideRange,
-        Self::SecondRecord,
+        Self::FurtherRecord,
         Self::UnsupportedLinkType,
         Self::NotIp,
         Self::Cut,
@@ -76,7 +76,7 @@ impl Skipped {
             Self::TimestampOutlier => "timestamp far from those around it",
             Self::Filtered => "not selected by the filter",
             Self::OutsideRange => "outside the selected times",
-            Self::SecondRecord => "second record of a packet",
+            Self::FurtherRecord => "further record of a packet",
             Self::UnsupportedLinkType => "link type not supported",
             Self::NotIp => "not IP",
             Self::Cut => "cut before the end of the transport header",

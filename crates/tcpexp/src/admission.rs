@@ -1,7 +1,7 @@
 //! The records of a capture that a pass uses.
 
 use tcpexp_capture::{NoTime, Record};
-use tcpexp_flow::SecondRecords;
+use tcpexp_flow::FurtherRecords;
 use tcpexp_wire::{LinkType, Skipped, Tunnels, decode};
 
 use crate::selection::Selected;
@@ -12,15 +12,16 @@ pub(crate) struct Admission<'a> {
     /// The user's selection; `None` for all records.
     selected: Option<Selected<'a>>,
     /// `None` if the capture has each packet once.
-    second_records: Option<SecondRecords>,
+    further_records: Option<FurtherRecords>,
 }
 
 impl<'a> Admission<'a> {
     /// Returns `None` if a pass uses all records.
-    pub(crate) fn of(selected: Option<Selected<'a>>, has_twins: bool) -> Option<Self> {
-        (selected.is_some() || has_twins).then(|| Self {
+    pub(crate) fn of(selected: Option<Selected<'a>>, records_per_packet: u32) -> Option<Self> {
+        let has_further = records_per_packet > 1;
+        (selected.is_some() || has_further).then(|| Self {
             selected,
-            second_records: has_twins.then(SecondRecords::default),
+            further_records: has_further.then(|| FurtherRecords::new(records_per_packet)),
         })
     }
 
@@ -29,16 +30,16 @@ impl<'a> Admission<'a> {
         if let Some(selected) = &self.selected {
             selected.admits(record)?;
         }
-        let Some(second_records) = &mut self.second_records else {
+        let Some(further_records) = &mut self.further_records else {
             return Ok(());
         };
         let link = LinkType(record.link_type);
-        // A record that is of no use has no second one either.
+        // A record that is of no use has no further one either.
         if let Ok(at) = record.at
             && let Ok(packet) = decode(link, record.captured, record.wire_bytes, tunnels)
-            && second_records.is_second(&packet, at)
+            && further_records.is_further(&packet, at)
         {
-            return Err(Skipped::SecondRecord);
+            return Err(Skipped::FurtherRecord);
         }
         Ok(())
     }

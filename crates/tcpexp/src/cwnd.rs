@@ -90,7 +90,7 @@ fn survey(view: View<'_>) -> Result<(Hindsight, CaptureInfo), Error> {
         flows_left_out: hindsight.flows_left_out(),
         missed: hindsight.missed(),
         coarse_tick,
-        has_twins: view.has_twins()?,
+        records_per_packet: view.records_per_packet()?,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(view.recording())?;

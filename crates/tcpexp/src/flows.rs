@@ -39,7 +39,7 @@ pub fn flows<E: From<Error> + Send>(
         flows_shed: metered.flows_shed,
         missed,
         coarse_tick,
-        has_twins: recording.has_twins(options.reading.tunnels)?,
+        records_per_packet: recording.records_per_packet(options.reading.tunnels)?,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;

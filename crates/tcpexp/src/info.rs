@@ -61,9 +61,9 @@ pub struct CaptureInfo {
     /// microsecond. `None` for a live capture, and in measurements of a pair, where the clock model
     /// contains the tick.
     pub coarse_tick: Option<TimeDelta>,
-    /// True if the first data segments show that nearly every packet was captured twice. False for
-    /// a live capture, and in measurements of a pair, which leave out the second record.
-    pub has_twins: bool,
+    /// Usual number of records of a packet, by the first data packets; all but the first are left out. 1 for a
+    /// live capture, and in measurements of a pair, which leave out the further records too.
+    pub records_per_packet: u32,
     /// The files of the capture, if it is made of several.
     pub set: Option<Arc<CaptureSet>>,
 }
@@ -196,13 +196,17 @@ pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>)
     ))
 }
 
-/// The warning of a capture that has each packet twice; `None` for all other captures.
-pub fn twins_warning(name: impl std::fmt::Display, has_twins: bool) -> Option<String> {
-    has_twins.then(|| {
-        format!(
-            "{name}: the capture has nearly every packet twice: the second record of each packet is left out"
-        )
-    })
+/// The warning of a capture that has several records of each packet; `None` for all other captures.
+pub fn further_records_warning(
+    name: impl std::fmt::Display,
+    records_per_packet: u32,
+) -> Option<String> {
+    let has = match records_per_packet {
+        0 | 1 => return None,
+        2 => "twice: the second record of each packet is left out".to_owned(),
+        records => format!("{records} times: all records of a packet after the first are left out"),
+    };
+    Some(format!("{name}: the capture has nearly every packet {has}"))
 }
 
 impl CaptureInfo {
@@ -217,7 +221,7 @@ impl CaptureInfo {
         recording.require_whole_passes()?;
         Ok(Self {
             coarse_tick: recording.coarse_tick()?,
-            has_twins: recording.has_twins(options.reading.tunnels)?,
+            records_per_packet: recording.records_per_packet(options.reading.tunnels)?,
             ..Self::of(&walk)
         })
     }
@@ -288,7 +292,7 @@ impl CaptureInfo {
             flows_left_out: 0,
             missed: MissedData::default(),
             coarse_tick: None,
-            has_twins: false,
+            records_per_packet: 1,
             set: walk.set.cloned(),
         }
     }

@@ -45,7 +45,7 @@ pub fn single_rtt<E: From<Error> + Send>(
         flows_shed: metered.flows_shed,
         missed,
         coarse_tick,
-        has_twins: recording.has_twins(options.reading.tunnels)?,
+        records_per_packet: recording.records_per_packet(options.reading.tunnels)?,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;
@@ -77,8 +77,8 @@ pub fn live_rtt<E: From<Error>>(
         filter: Some(filter),
         range: None,
     });
-    // A live capture shows only later whether it has each packet twice.
-    walk.admission = Admission::of(selected, false);
+    // A live capture shows only later how many records of each packet it has.
+    walk.admission = Admission::of(selected, 1);
     let shard = options.reading.shard;
     let is_own = |flow: &Flow| shard.is_none_or(|shard| shard.holds_flow(flow));
     let begin = |flow: &Flow| is_own(flow).then(|| SingleRttMeter::new(flow));

@@ -91,7 +91,7 @@ pub fn split<W: Write, E: From<Error> + From<io::Error>>(
         count: options.parts.get(),
         inner: options.tunnels == Tunnels::Entered,
         max_flows: recording.flow_limit().get() as u64,
-        has_twins: recording.has_twins(options.tunnels)?,
+        records_per_packet: recording.records_per_packet(options.tunnels)?,
         coarse_tick_ns: recording.coarse_tick()?.map(TimeDelta::as_nanos),
         name: recording.name().display().to_string(),
     };

@@ -34,7 +34,7 @@ pub fn throughput<E: From<Error> + Send>(
         flows_shed: totals.flows_shed,
         missed: totals.missed,
         coarse_tick: recording.coarse_tick()?,
-        has_twins: recording.has_twins(options.reading.tunnels)?,
+        records_per_packet: recording.records_per_packet(options.reading.tunnels)?,
         ..CaptureInfo::of(&walk)
     };
     capture.require_packets(recording)?;

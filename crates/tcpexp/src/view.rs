@@ -64,9 +64,9 @@ impl<'a> View<'a> {
         self.recording.name()
     }
 
-    /// True if nearly each of the first data packets was captured twice.
-    pub(crate) fn has_twins(&self) -> Result<bool, Error> {
-        self.recording.has_twins(self.tunnels)
+    /// Usual number of records of a packet, by the first data packets; 1 if most have a single one.
+    pub(crate) fn records_per_packet(&self) -> Result<u32, Error> {
+        self.recording.records_per_packet(self.tunnels)
     }
 
     /// Starts a pass: see [`Recording::walk`].
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
             filter: self.filter,
             range: self.range,
         });
-        walk.admission = Admission::of(selected, self.has_twins()?);
+        walk.admission = Admission::of(selected, self.records_per_packet()?);
         Ok(walk)
     }
 }

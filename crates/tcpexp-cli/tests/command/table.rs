@@ -50,7 +50,7 @@ fn remarks_name_every_limitation_of_the_numbers() {
         "segmentation offload changes packet boundaries",
         "addresses or ports are translated between the points",
         "not used        ",
-        " second record of a packet",
+        " further record of a packet",
         " packets outside the time of the other capture",
         " measurements across a clock step",
     ] {

@@ -115,9 +115,9 @@ pub struct CaptureInput {
     /// Number of packets whose TCP options were captured only in part.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_options_packets: u64,
-    /// True if nearly each packet was captured twice.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub has_each_packet_twice: bool,
+    /// Usual number of records of a packet in the capture; all but the first are left out.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub records_per_packet: u32,
     /// Where the clock of a single capture was first set back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_set_back: Option<ClockSetBack>,
@@ -130,6 +130,18 @@ pub struct ClockSetBack {
     pub record: u64,
     /// Time by which that record is before the latest one.
     pub by_ns: i64,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+const fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
@@ -344,7 +356,7 @@ impl CaptureInput {
             missed_ack_gaps: info.missed.ack_gaps,
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
             cut_options_packets: info.tally.cut_options(),
-            has_each_packet_twice: info.has_twins,
+            records_per_packet: info.records_per_packet,
             clock_set_back: info.set_back.map(|SetBack { record, by }| ClockSetBack {
                 record,
                 by_ns: by.as_nanos(),

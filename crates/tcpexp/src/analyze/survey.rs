@@ -66,7 +66,7 @@ impl Surveyed {
             missed: hindsight.missed(),
             // The clocks of a pair are measured together.
             coarse_tick: coarse_tick.filter(|_| is_alone),
-            has_twins: view.has_twins()?,
+            records_per_packet: view.records_per_packet()?,
             set_back: walk.set_back().filter(|_| is_alone),
             ..CaptureInfo::of(&walk)
         };

@@ -11,8 +11,8 @@ use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 use crate::info::{
     coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning, fragments_warning,
-    given_up_warning, missed_acks_warning, missed_warning, not_held_warning, set_back_warning,
-    twins_warning,
+    further_records_warning, given_up_warning, missed_acks_warning, missed_warning,
+    not_held_warning, set_back_warning,
 };
 use crate::set_back::SetBack;
 
@@ -94,7 +94,7 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     warnings.extend(missed_acks_warning(path, capture.missed_ack_gaps));
     let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
     warnings.extend(coarse_clock_warning(path, coarse_tick));
-    warnings.extend(twins_warning(path, capture.has_each_packet_twice));
+    warnings.extend(further_records_warning(path, capture.records_per_packet));
     let fragments = capture.skipped.get(Skipped::LaterFragment.words());
     warnings.extend(fragments_warning(path, fragments.copied().unwrap_or(0)));
     warnings.extend(cut_options_warning(path, capture.cut_options_packets));

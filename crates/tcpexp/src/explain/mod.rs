@@ -64,7 +64,7 @@ pub fn explain(
         flows_left_out: hindsight.flows_left_out(),
         missed: hindsight.missed(),
         coarse_tick,
-        has_twins: recording.has_twins(options.reading.tunnels)?,
+        records_per_packet: recording.records_per_packet(options.reading.tunnels)?,
         ..CaptureInfo::of(&walk)
     };
     info.require_packets(recording)?;

@@ -17,7 +17,7 @@ const MIN_TICK_GAPS: usize = 64;
 /// Maximum number of records read for [`MIN_TICK_GAPS`]. A clock with a tick of 0.1 s shows this
 /// number of times in 6.4 s; a flow of 100 Mbit/s has 53,000 packets in this time.
 const MOST_PROBED: usize = 1 << 16;
-/// Number of packets with payload that show whether a capture has each packet twice.
+/// Number of packets with payload that show how many records of each packet a capture has.
 const COMPARED: usize = 512;
 
 /// What the first records show before the first pass.
@@ -27,9 +27,9 @@ pub(super) struct Probed {
     pub(super) is_out_of_order: AtomicBool,
     /// Tick of the clock, if it is coarser than one microsecond.
     coarse_tick: Option<TimeDelta>,
-    /// True if nearly each data packet was captured twice, by [`place_of`] the tunnels: with the tunnels
+    /// Usual number of records of a packet, by [`place_of`] the tunnels: with the tunnels
     /// entered, a packet outside of a tunnel and the same packet inside are two records of one packet.
-    has_twins: [bool; 2],
+    records_per_packet: [u32; 2],
     /// What the file says of the whole capture, if it is a part.
     part: Option<PartHead>,
 }
@@ -40,9 +40,9 @@ impl Recording {
         Ok(self.probed()?.coarse_tick)
     }
 
-    /// True if nearly each of the first data packets was captured twice.
-    pub(crate) fn has_twins(&self, tunnels: Tunnels) -> Result<bool, Error> {
-        Ok(self.probed()?.has_twins[place_of(tunnels)])
+    /// Usual number of records of a packet, by the first data packets; 1 if most have a single one.
+    pub(crate) fn records_per_packet(&self, tunnels: Tunnels) -> Result<u32, Error> {
+        Ok(self.probed()?.records_per_packet[place_of(tunnels)])
     }
 
     /// True once the probe or a pass has found records out of order.
@@ -108,7 +108,7 @@ impl Recording {
                 // The records of a part are in the order of a pass over the whole capture.
                 is_out_of_order: AtomicBool::new(false),
                 coarse_tick: part.coarse_tick_ns.map(TimeDelta::from_nanos),
-                has_twins: [part.has_twins; 2],
+                records_per_packet: [part.records_per_packet; 2],
                 part: Some(part),
             });
         }
@@ -116,13 +116,13 @@ impl Recording {
         Ok(Probed {
             is_out_of_order: AtomicBool::new(!times.is_sorted()),
             coarse_tick: meter.coarse_tick(),
-            has_twins: compared.map(|compared| compared.twins.are_the_rule()),
+            records_per_packet: compared.map(|compared| compared.twins.records_per_packet()),
             part: None,
         })
     }
 }
 
-/// The packets that show whether a capture has each packet twice.
+/// The packets that show how many records of each packet a capture has.
 struct Compared {
     tunnels: Tunnels,
     twins: Twins,
@@ -179,12 +179,12 @@ mod tests {
         let interfaces = [Interface::default()];
         let mut writer =
             CaptureWriter::new(Vec::new(), Container::Pcap, Endian::Little, &interfaces).unwrap();
-        let text: String = (0..40)
-            .map(|number| format!("0.{number:03} > udp 100 num {number}\n"))
-            .collect();
+        let line = |number: u32| format!("0.{number:03} > udp 100 num {number}\n");
+        let text: String = (0..40).map(line).collect();
         for (at, frame) in script::packets(&text) {
             for record in records(&frame) {
-                writer.write(at, &record, record.len() as u32).unwrap();
+                let bytes = u32::try_from(record.len()).unwrap();
+                writer.write(at, &record, bytes).unwrap();
             }
         }
         let file = writer.into_inner();
@@ -193,14 +193,15 @@ mod tests {
 
     #[test]
     fn two_records_of_each_packet_within_tunnels_are_found_if_the_tunnels_are_entered() {
-        let has_twins = |recording: &Recording| {
-            [Tunnels::Closed, Tunnels::Entered].map(|tunnels| recording.has_twins(tunnels).unwrap())
+        let records = |recording: &Recording| {
+            [Tunnels::Closed, Tunnels::Entered]
+                .map(|tunnels| recording.records_per_packet(tunnels).unwrap())
         };
         let both_in_tunnels = recording(|frame| [in_tunnel(frame), in_tunnel(frame)]);
-        assert_eq!(has_twins(&both_in_tunnels), [false, true]);
+        assert_eq!(records(&both_in_tunnels), [1, 2]);
         let one_in_tunnels = recording(|frame| [frame.to_vec(), in_tunnel(frame)]);
-        assert_eq!(has_twins(&one_in_tunnels), [false, true]);
+        assert_eq!(records(&one_in_tunnels), [1, 2]);
         let none_in_tunnels = recording(|frame| [frame.to_vec(), frame.to_vec()]);
-        assert_eq!(has_twins(&none_in_tunnels), [true, true]);
+        assert_eq!(records(&none_in_tunnels), [2, 2]);
     }
 }

@@ -89,6 +89,6 @@ impl Survey {
 
     /// True if the capture records each packet twice, as mirror ports may.
     pub(in crate::spp) fn doubles(&self) -> bool {
-        self.twins.are_the_rule()
+        self.twins.records_per_packet() > 1
     }
 }

@@ -1,38 +1,55 @@
-//! Detects captures that record each packet twice.
+//! Detects captures that record each packet several times.
 
 use super::sketch::COPY_GAP;
 use tcpexp_flow::RecordIdentity;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Packet;
 
-/// Number of recent segments that are compared with each new segment. Between the two records of a
+/// Number of recent packets that are compared with each new record. Between the records of a
 /// packet at a router's interfaces, the capture has the records of the packets in the router's
 /// queue: the initial windows of a few connections (RFC 6928).
 const RECENT: usize = 64;
 
-/// Number of segments after which the verdict is final.
+/// Number of records after which the verdict is final.
 const JUDGED: u64 = 65_536;
 
-/// Counts packets with payload that directly follow an identical segment, or that follow one with a
-/// greater TTL: a capture of all interfaces of a router has them before and past its queue. Hosts
+/// Maximum number of records of a packet. A packet to a container passes about seven interfaces of a host: member
+/// of a bond, bond, VLAN, bridge, tunnel, and both ends of a pair. More records are those of a sender that repeats
+/// a packet.
+const MOST_RECORDS: usize = 8;
+
+/// Smallest number of records that prove anything.
+const FEWEST_JUDGED: usize = 20;
+
+/// Counts the records with payload of each packet: those that soon follow an identical record, or that follow one
+/// with a greater TTL: a capture of all interfaces of a router has them before and past its queue. Hosts
 /// hardly ever send such segments, while consecutive identical acknowledgments are common.
 #[derive(Debug, Default)]
 pub struct Twins {
-    /// The latest segments without a twin, in a ring.
+    /// The latest packets, in a ring.
     recent: Recent,
-    segments: u64,
-    pairs: u64,
+    records: u64,
+    packets: usize,
+    counts: Counts,
 }
 
 #[derive(Debug)]
-struct Recent([Option<Record>; RECENT]);
+struct Recent([Option<First>; RECENT]);
 
-/// One record of a data segment.
+/// Number of packets by their number of records; the last place is that of more than [`MOST_RECORDS`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts([usize; MOST_RECORDS + 2]);
+
+/// The first record of a packet with data.
 #[derive(Clone, Copy, Debug)]
-struct Record {
+struct First {
     identity: RecordIdentity,
     ttl: u8,
     at: Timestamp,
+    /// Number of records of all packets before it.
+    before: u64,
+    /// Number of records of the packet so far.
+    records: usize,
 }
 
 impl Default for Recent {
@@ -46,11 +63,7 @@ impl Twins {
     pub fn add(&mut self, packet: &Packet<'_>, at: Timestamp) -> bool {
         let has_payload = packet.payload_bytes > 0;
         if has_payload {
-            self.compare(Record {
-                identity: RecordIdentity::of(packet),
-                ttl: packet.ttl,
-                at,
-            });
+            self.compare(RecordIdentity::of(packet), packet.ttl, at);
         }
         has_payload
     }
@@ -58,39 +71,76 @@ impl Twins {
     /// Adds a TCP segment with payload by the [`identity`] of its header, which each record has.
     #[inline]
     pub(super) fn observe(&mut self, identity: u64, ttl: u8, at: Timestamp) {
-        if self.segments < JUDGED {
-            let identity = RecordIdentity::of_hash(identity);
-            self.compare(Record { identity, ttl, at });
+        if self.records < JUDGED {
+            self.compare(RecordIdentity::of_hash(identity), ttl, at);
         }
     }
 
-    fn compare(&mut self, record: Record) {
-        let place = self.segments % RECENT as u64;
-        self.segments += 1;
-        let is_twin = |other: &mut Record| {
-            other.identity.agrees(&record.identity)
-                && ((record.at - other.at).abs() < COPY_GAP || record.ttl < other.ttl)
+    fn compare(&mut self, identity: RecordIdentity, ttl: u8, at: Timestamp) {
+        let before = self.records;
+        self.records += 1;
+        let is_same = |first: &&mut First| {
+            first.identity.agrees(&identity)
+                && ((at - first.at).abs() < COPY_GAP || ttl < first.ttl)
         };
         let recent = &mut self.recent.0;
-        if recent
-            .iter_mut()
-            // A record has one twin, so the twin is taken out.
-            .any(|other| other.take_if(is_twin).is_some())
-        {
-            self.pairs += 1;
-        } else {
-            let place = usize::try_from(place).expect("less than RECENT");
-            recent[place] = Some(record);
+        let same = recent.iter_mut().flatten().filter(is_same);
+        // Past a router, the record of a retransmission matches the first transmission too.
+        if let Some(first) = same.min_by_key(|first| first.records) {
+            first.records += 1;
+            return;
+        }
+        let place = self.packets % RECENT;
+        self.packets += 1;
+        let first = First {
+            identity,
+            ttl,
+            at,
+            before,
+            records: 1,
+        };
+        if let Some(oldest) = recent[place].replace(first) {
+            self.counts.add(oldest.records);
         }
     }
 
-    /// True if at least nine in ten packets have a twin, apart from the latest, whose twins may follow.
-    /// Fewer than 20 packets prove nothing.
-    pub fn are_the_rule(&self) -> bool {
-        let waiting = self.recent.0.iter().flatten().count() as u64;
-        let judged = self.segments.saturating_sub(waiting);
-        // `judged` counts both records of a pair: pairs / (judged / 2) ≥ 9 / 10.
-        judged >= 20 && self.pairs * 20 >= judged * 9
+    /// Usual number of records of a packet; 1 if most packets have a single one.
+    ///
+    /// At least nine in ten records must be those of packets with several records, and nine in ten of these must be
+    /// those of packets with at most the usual number. Packets with a single record among the latest [`RECENT`] records
+    /// do not count, because further records may follow.
+    pub fn records_per_packet(&self) -> u32 {
+        let mut counts = self.counts;
+        for first in self.recent.0.iter().flatten() {
+            let is_waiting = first.records == 1 && self.records - first.before <= RECENT as u64;
+            if !is_waiting {
+                counts.add(first.records);
+            }
+        }
+        counts.usual()
+    }
+}
+
+impl Counts {
+    fn add(&mut self, records: usize) {
+        self.0[records.min(MOST_RECORDS + 1)] += 1;
+    }
+
+    fn usual(&self) -> u32 {
+        let records = |(records, packets): (usize, &usize)| records * packets;
+        let all: usize = self.0.iter().enumerate().map(records).sum();
+        let repeated = all - self.0[1];
+        if all < FEWEST_JUDGED || repeated * 10 < all * 9 {
+            return 1;
+        }
+        let up_to = |most: usize| {
+            let counts = self.0.iter().enumerate().take(most + 1).skip(2);
+            counts.map(records).sum::<usize>()
+        };
+        let usual = (2..=MOST_RECORDS).find(|&most| up_to(most) * 10 >= repeated * 9);
+        usual
+            .and_then(|usual| u32::try_from(usual).ok())
+            .unwrap_or(1)
     }
 }
 
@@ -109,7 +159,9 @@ mod tests {
 
     const TTL: u8 = 64;
 
-    fn twins(of_ten: u64, gap: TimeDelta, ttl_of_twin: u8) -> Twins {
+    /// Records of 100 packets, 1 ms apart; `of_ten` packets of ten have further records after `gap`, with the TTLs
+    /// `further`.
+    fn records(of_ten: u64, gap: TimeDelta, further: &[u8]) -> u32 {
         let mut twins = Twins::default();
         let mut later = Vec::new();
         for number in 0..100_u64 {
@@ -121,28 +173,43 @@ mod tests {
             let is_due =
                 |&mut (_, due): &mut (u64, Timestamp)| due - at < TimeDelta::from_millis(1);
             for (number, at) in later.extract_if(.., is_due) {
-                twins.observe(number, ttl_of_twin, at);
+                for &ttl in further {
+                    twins.observe(number, ttl, at);
+                }
             }
         }
-        twins
+        twins.records_per_packet()
     }
 
     #[test]
-    fn capture_doubles_if_nearly_all_data_has_an_immediate_duplicate() {
+    fn capture_repeats_if_nearly_all_data_has_immediate_duplicates() {
         let at_once = TimeDelta::from_micros(2);
-        assert!(twins(10, TimeDelta::ZERO, TTL).are_the_rule());
-        assert!(twins(10, at_once, TTL).are_the_rule());
-        assert!(!twins(5, at_once, TTL).are_the_rule());
-        assert!(!twins(0, at_once, TTL).are_the_rule());
-        assert!(!twins(10, COPY_GAP + COPY_GAP, TTL).are_the_rule());
+        assert_eq!(records(10, TimeDelta::ZERO, &[TTL]), 2);
+        assert_eq!(records(10, at_once, &[TTL]), 2);
+        assert_eq!(records(5, at_once, &[TTL]), 1);
+        assert_eq!(records(7, at_once, &[TTL]), 1);
+        assert_eq!(records(0, at_once, &[TTL]), 1);
+        assert_eq!(records(10, COPY_GAP + COPY_GAP, &[TTL]), 1);
+        for count in 2..=MOST_RECORDS {
+            let further = vec![TTL; count - 1];
+            let expected = u32::try_from(count).unwrap();
+            assert_eq!(records(10, at_once, &further), expected);
+        }
     }
 
     #[test]
-    fn capture_doubles_if_nearly_all_data_passes_the_queue_of_its_router() {
+    fn capture_repeats_if_nearly_all_data_passes_the_queue_of_its_router() {
         let queue = TimeDelta::from_millis(4);
-        assert!(twins(10, queue, TTL - 1).are_the_rule());
-        assert!(!twins(5, queue, TTL - 1).are_the_rule());
-        assert!(!twins(10, queue, TTL + 1).are_the_rule());
+        assert_eq!(records(10, queue, &[TTL - 1]), 2);
+        assert_eq!(records(5, queue, &[TTL - 1]), 1);
+        assert_eq!(records(10, queue, &[TTL + 1]), 1);
+        assert_eq!(records(10, queue, &[TTL - 1, TTL - 2]), 3);
+    }
+
+    #[test]
+    fn sender_that_repeats_a_packet_more_often_than_interfaces_do_is_not_a_repeating_capture() {
+        let further = [TTL; MOST_RECORDS];
+        assert_eq!(records(10, TimeDelta::ZERO, &further), 1);
     }
 
     #[test]
@@ -162,6 +229,6 @@ mod tests {
                 assert!(twins.add(&packet.unwrap(), at));
             }
         }
-        assert!(twins.are_the_rule());
+        assert_eq!(twins.records_per_packet(), 2);
     }
 }

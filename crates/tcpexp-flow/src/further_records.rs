@@ -1,4 +1,4 @@
-//! Second records of packets, in a capture that has each packet twice.
+//! Records of packets after the first, in a capture that has each packet several times.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,35 +9,49 @@ use tcpexp_wire::Packet;
 use crate::RecordIdentity;
 use crate::classify::COPY_DELAY;
 
-/// Longest time in a router's queue between the two records. A retransmission within this time is no match: it
-/// has the TTL of the first record, not the lower TTL past the router.
+/// Longest time in a router's queue between two records. A retransmission within this time is no match: it has
+/// the TTL of the first record, not the lower TTL past the router.
 const LONGEST_QUEUE: TimeDelta = TimeDelta::from_seconds(10);
 
-/// Recognises the second record of each packet, in a capture that has each packet twice.
+/// Recognises all records of each packet but the first, in a capture that has each packet several times.
 ///
-/// The two records have equal headers but for the TTL. Either both come from one interface or
-/// from two successive ones, and are close in time; or a router, perhaps with a queue, is between them and
-/// lowers the TTL (RFC 1812, section 5.3.1).
+/// The records have equal headers but for the TTL. Either they come from one interface or from
+/// successive ones, and are close in time; or a router, perhaps with a queue, is between them and
+/// lowers the TTL (RFC 1812, section 5.3.1). After the usual number of records, the next one with these headers
+/// is another packet: hosts send duplicate ACKs with equal headers.
 ///
-/// Memory grows with the number of packets whose second record has not been captured yet.
-#[derive(Debug, Default)]
-pub struct SecondRecords {
+/// Memory grows with the number of packets whose last record has not been captured yet.
+#[derive(Debug)]
+pub struct FurtherRecords {
+    /// Usual number of records of a packet.
+    usual: u32,
     firsts: HashMap<u64, Vec<First>, FixedState>,
     /// Hash of the identity and time of the first records, in the order of the capture.
     order: VecDeque<(u64, Timestamp)>,
 }
 
-/// A record whose second one has not been captured yet.
+/// The first record of a packet whose last record has not been captured yet.
 #[derive(Clone, Copy, Debug)]
 struct First {
     identity: RecordIdentity,
     at: Timestamp,
     ttl: u8,
+    /// Number of records so far.
+    records: u32,
 }
 
-impl SecondRecords {
-    /// Takes the next packet of the capture; returns true if it is the second record of an earlier one.
-    pub fn is_second(&mut self, packet: &Packet<'_>, at: Timestamp) -> bool {
+impl FurtherRecords {
+    /// Begins with the first record of a capture that usually has `usual` records of a packet.
+    pub fn new(usual: u32) -> Self {
+        Self {
+            usual,
+            firsts: HashMap::default(),
+            order: VecDeque::new(),
+        }
+    }
+
+    /// Takes the next record of the capture; returns true if an earlier record has the same packet.
+    pub fn is_further(&mut self, packet: &Packet<'_>, at: Timestamp) -> bool {
         self.forget(at);
         let identity = RecordIdentity::of(packet);
         let ttl = packet.ttl;
@@ -49,18 +63,27 @@ impl SecondRecords {
         };
         let firsts = self.firsts.entry(identity.hash()).or_default();
         if let Some(place) = firsts.iter().position(is_first) {
-            firsts.remove(place);
+            let first = &mut firsts[place];
+            first.records += 1;
+            if first.records >= self.usual {
+                firsts.remove(place);
+            }
             if firsts.is_empty() {
                 self.firsts.remove(&identity.hash());
             }
             return true;
         }
-        firsts.push(First { identity, at, ttl });
+        firsts.push(First {
+            identity,
+            at,
+            ttl,
+            records: 1,
+        });
         self.order.push_back((identity.hash(), at));
         false
     }
 
-    /// Forgets first records that have been found again, or that are too old.
+    /// Forgets first records whose packet has all its records, or that are too old.
     fn forget(&mut self, now: Timestamp) {
         while let Some(&(hash, at)) = self.order.front() {
             let is_old = now - at >= LONGEST_QUEUE;
@@ -96,12 +119,17 @@ mod tests {
         }
     }
 
-    /// A mark for each packet of a script: `1` for a first record, `2` for a second one.
+    /// A mark for each packet of a script: `1` for a first record, `2` for a further one.
     fn records(text: &str) -> String {
-        let mut seconds = SecondRecords::default();
+        records_of(2, text)
+    }
+
+    /// Like [`records`], for a capture that usually has `usual` records of a packet.
+    fn records_of(usual: u32, text: &str) -> String {
+        let mut further = FurtherRecords::new(usual);
         let mut marks = String::new();
         each(text, |packet, at| {
-            marks.push(if seconds.is_second(packet, at) {
+            marks.push(if further.is_further(packet, at) {
                 '2'
             } else {
                 '1'
@@ -167,10 +195,42 @@ mod tests {
             format!("{at:.3} > {from}:{}(10) v6\n", from + 10)
         };
         let text: String = (0..500).map(line).collect();
-        let mut seconds = SecondRecords::default();
+        let mut further = FurtherRecords::new(2);
         each(&text, |packet, at| {
-            assert!(!seconds.is_second(packet, at));
-            assert!(seconds.order.len() <= 101 && seconds.firsts.len() <= 101);
+            assert!(!further.is_further(packet, at));
+            assert!(further.order.len() <= 101 && further.firsts.len() <= 101);
         });
+    }
+
+    #[test]
+    fn all_records_after_the_first_are_further_ones_up_to_the_usual_number() {
+        let text = "
+            0.000000 > 1:1001(1000) v6
+            0.000001 > 1:1001(1000) v6
+            0.000002 > 1001:2001(1000) v6
+            0.000003 > 1:1001(1000) v6
+            0.000004 > 1001:2001(1000) v6
+            0.000005 > 1001:2001(1000) v6
+            0.000006 < ack 2001 v6
+            0.000007 < ack 2001 v6
+            0.000008 < ack 2001 v6
+            0.000009 < ack 2001 v6
+            0.000010 < ack 2001 v6
+            0.000011 < ack 2001 v6
+        ";
+        assert_eq!(records_of(3, text), "121222122122");
+    }
+
+    #[test]
+    fn records_before_and_past_two_routers_are_those_of_one_packet() {
+        let text = "
+            0.000 > 1:1001(1000) ttl 63 v6
+            0.300 > 1001:2001(1000) ttl 63 v6
+            0.900 > 1:1001(1000) ttl 62 v6
+            1.000 > 1:1001(1000) ttl 61 v6
+            1.200 > 1001:2001(1000) ttl 62 v6
+            1.400 > 1001:2001(1000) ttl 61 v6
+        ";
+        assert_eq!(records_of(3, text), "112222");
     }
 }
