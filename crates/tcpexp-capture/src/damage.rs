@@ -143,7 +143,17 @@ pub enum Damage {
         /// The error at the first of these bytes.
         reason: Box<Damage>,
     },
-    /// The compressed data is cut or corrupt, or other bytes follow it.
+    /// Other bytes follow the compressed data, which is sound.
+    #[error("the {compression} data {}", Trailing { bytes: *bytes, compression: *compression })]
+    Trailing {
+        /// Number of decompressed bytes.
+        offset: u64,
+        /// Compression of the file.
+        compression: Compression,
+        /// Number of bytes after the compressed data.
+        bytes: u64,
+    },
+    /// The compressed data is cut or corrupt.
     #[error("the {compression} data {}", of_decoder(source, *offset))]
     Decompression {
         /// Number of usable decompressed bytes.
@@ -165,9 +175,6 @@ pub enum Damage {
 
 /// What a decoder's error shows about the decompressed data.
 fn of_decoder(error: &io::Error, offset: u64) -> String {
-    if let Some(trailing) = Trailing::of(error) {
-        return trailing.to_string();
-    }
     match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("is cut short after {offset} decompressed bytes"),
         // Checksums come after the data: flipped bits were decompressed by then.
@@ -178,12 +185,27 @@ fn of_decoder(error: &io::Error, offset: u64) -> String {
 }
 
 impl Damage {
+    /// The damage that a decoder's error shows after `offset` decompressed bytes.
+    pub(crate) fn of_decoder(error: io::Error, offset: u64, compression: Compression) -> Self {
+        match Trailing::of(&error) {
+            Some(trailing) => Self::Trailing {
+                offset,
+                compression,
+                bytes: trailing.bytes,
+            },
+            None => Self::Decompression {
+                offset,
+                compression,
+                source: error,
+            },
+        }
+    }
+
     /// True if bytes before [`offset`](Self::offset) may be wrong too.
     pub(crate) fn extends_back(&self) -> bool {
         matches!(
             self,
-            Self::Decompression { source, .. }
-                if source.kind() != io::ErrorKind::UnexpectedEof && Trailing::of(source).is_none()
+            Self::Decompression { source, .. } if source.kind() != io::ErrorKind::UnexpectedEof
         )
     }
 
@@ -204,8 +226,31 @@ impl Damage {
             | Self::SectionByteOrder { offset }
             | Self::SectionVersion { offset, .. }
             | Self::Skipped { offset, .. }
+            | Self::Trailing { offset, .. }
             | Self::Decompression { offset, .. }
             | Self::Read { offset, .. } => offset,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    #[test]
+    fn bytes_after_the_compressed_data_are_described_once() {
+        let file = [
+            crate::build::gzip(&crate::build::little().pcap(0xa1b2_c3d4, 4).out),
+            vec![7; 16],
+        ];
+        let file = file.concat();
+        let mut capture = crate::Capture::from_bytes(&file).unwrap();
+        while capture.next_record().is_some() {}
+        let damage = capture.damage().unwrap();
+        assert_eq!(
+            damage.to_string(),
+            "the gzip data is followed by 16 bytes that are not gzip"
+        );
+        assert!(damage.source().is_none());
     }
 }

@@ -272,11 +272,7 @@ impl Capture<'_> {
         self.note(match (self.compression(), error.raw_os_error()) {
             // An error of the decoder has no number of the operating system, unlike an error of the
             // file.
-            (Some(compression), None) => Damage::Decompression {
-                offset,
-                compression,
-                source: error,
-            },
+            (Some(compression), None) => Damage::of_decoder(error, offset, compression),
             _ => Damage::Read {
                 offset,
                 source: error,

@@ -20,8 +20,8 @@ use crate::compression::{MAGIC_BYTES, SKIPPABLE_HEAD_BYTES, is_skippable, skippa
 #[derive(Debug, Error)]
 #[error("is followed by {} that {} not {compression}", counted(*bytes, "byte"), if *bytes == 1 { "is" } else { "are" })]
 pub(crate) struct Trailing {
-    bytes: u64,
-    compression: Compression,
+    pub(crate) bytes: u64,
+    pub(crate) compression: Compression,
 }
 
 impl Trailing {
