@@ -29,6 +29,10 @@ impl ConnectionRow {
         })
     }
 
+    fn tcp(&self) -> Option<&DirectionSummary> {
+        of_tcp(&self.connection, self.summary())
+    }
+
     fn summary(&self) -> &DirectionSummary {
         &self.connection.directions[self.direction.index()]
     }
@@ -58,18 +62,19 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
         .maybe_count("quic_connections", "Number of QUIC connections that these addresses and ports carry, as far as Initial packets show. Null if the flow is not known to be QUIC.", |row| row.connection.quic.map(|quic| quic.connections))
         .maybe_text("quic_spin", "Use of QUIC's spin bit (RFC 9000, section 17.4): spinning (its changes take turns, which a random bit does with a probability below 1/1000), constant, random (it changes out of turn), or undecided (too few packets, one direction only, or several connections). Null if the flow is not known to be QUIC.", |row| Some(row.connection.quic?.spin.name()))
         .name("direction", "Direction of all following columns: forward (initiator to responder) or reverse.", |row| row.direction.name());
-    let columns = sizes(columns, ConnectionRow::summary, |row| {
+    let columns = sizes(columns, ConnectionRow::summary, ConnectionRow::tcp, |row| {
         row.connection.duration
     });
-    let columns = behind_their_place(columns, ConnectionRow::summary);
+    let columns = behind_their_place(columns, ConnectionRow::summary, ConnectionRow::tcp);
     let columns = round_trips(columns, "rtt", |row| row.summary().rtt.as_ref());
     spin_round_trips(columns, |row| row.summary().spin_rtt.as_deref()).done()
 }
 
-/// Adds the columns for the volume and rate of one direction.
+/// Adds the columns for the volume and rate of one direction; `tcp` is the direction if its protocol is TCP.
 pub(crate) fn sizes<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> &DirectionSummary,
+    tcp: fn(&R) -> Option<&DirectionSummary>,
     duration: fn(&R) -> TimeDelta,
 ) -> Builder<R> {
     columns
@@ -80,41 +85,52 @@ pub(crate) fn sizes<R: 'static>(
         .count("wire_bytes", "Bytes on the wire, link headers included.", move |row| of(row).wire_bytes)
         .count("ip_bytes", "Bytes of the IP datagrams.", move |row| of(row).ip_bytes)
         .count("payload_bytes", "Bytes of transport payload.", move |row| of(row).payload_bytes)
-        .count("missed_bytes", "Bytes of data that the other end acknowledged and the capture never shows: the capture missed at least these. Without the SYN, bytes that may have been sent before the capture began do not count. 0 does not prove that it missed nothing: it may have missed pure ACKs, and data that was sent again.", move |row| of(row).missed.bytes())
+        .maybe_count("missed_bytes", "Bytes of data that the other end acknowledged and the capture never shows: the capture missed at least these. Without the SYN, bytes that may have been sent before the capture began do not count. 0 does not prove that it missed nothing: it may have missed pure ACKs, and data that was sent again. Null for other protocols than TCP.", move |row| Some(tcp(row)?.missed.bytes()))
         .count("unique_bytes", "Bytes of payload, without those captured earlier; for other protocols than TCP all bytes.", move |row| of(row).unique_bytes)
         .maybe_count("largest_payload_bytes", "Largest payload of one packet, in bytes; exceeds a segment if the host uses segmentation offload. Null without payload.", move |row| of(row).largest_payload_bytes.map(u64::from))
         .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).ip_bytes, duration(row)))
         .maybe_count("goodput_bps", "Unique payload over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).unique_bytes, duration(row)))
 }
 
-/// Adds the columns for out-of-order packets, retransmissions and other anomalies.
+/// Adds the columns for out-of-order packets, retransmissions and other anomalies, all of TCP but for the marks.
 pub(crate) fn behind_their_place<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> &DirectionSummary,
+    tcp: fn(&R) -> Option<&DirectionSummary>,
 ) -> Builder<R> {
     let by_cause = move |row: &R, causes: &[RetransmissionCause]| {
-        let packets = |cause: &RetransmissionCause| of(row).retransmitted[cause.index()].packets;
-        causes.iter().map(packets).sum()
+        let of = tcp(row)?;
+        let packets = |cause: &RetransmissionCause| of.retransmitted[cause.index()].packets;
+        Some(causes.iter().map(packets).sum())
     };
     columns
-        .count("retransmitted_packets", "Retransmitted packets. At the sender all out-of-sequence packets without undecided_packets; elsewhere those that the IPv4 Identification, the TSval or, without these, the time identify as retransmitted.", move |row| of(row).retransmissions().packets)
-        .count("retransmitted_bytes", "Retransmitted bytes of payload.", move |row| of(row).retransmissions().bytes)
-        .count("fast_retransmitted_packets", "Of retransmitted_packets, those triggered by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, &[RetransmissionCause::FastRetransmit, RetransmissionCause::ReorderingTimer]))
-        .count("timeout_retransmitted_packets", "Of retransmitted_packets, those sent on a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, &[RetransmissionCause::Timeout, RetransmissionCause::AfterTimeout]))
-        .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, &[RetransmissionCause::TailLossProbe]))
-        .count("spurious_packets", "Packets of retransmitted_packets whose bytes had all been acknowledged. In a capture at the sender, they count under no other cause. Elsewhere, they also count under a cause, because the ACK may not have reached the sender.", move |row| of(row).spurious_packets)
-        .count("reordered_packets", "Packets overtaken on the path.", move |row| of(row).reordered_packets)
-        .count("undecided_packets", "Out-of-sequence packets that may be reordered, retransmitted or duplicated.", move |row| of(row).undecided_packets)
-        .count("duplicate_packets", "Duplicate records of a packet in the capture, and duplicates made on the path.", move |row| of(row).duplicate_packets)
-        .count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4).", move |row| of(row).keep_alive_packets)
-        .count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1).", move |row| of(row).window_probe_packets)
-        .count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2).", move |row| of(row).duplicate_ack_packets)
-        .count("zero_window_packets", "Packets of this direction that announce a receive window of zero.", move |row| of(row).zero_window_packets)
-        .count("duplicate_sack_packets", "Packets of this direction that report duplicate data by D-SACK (RFC 2883).", move |row| of(row).duplicate_sack_packets)
+        .maybe_count("retransmitted_packets", "Retransmitted packets. At the sender, all out-of-sequence packets except reordered_packets and undecided_packets; elsewhere, those that the IPv4 Identification, the TSval or, without these, the time identify as retransmitted. Null for other protocols than TCP.", move |row| Some(tcp(row)?.retransmissions().packets))
+        .maybe_count("retransmitted_bytes", "Retransmitted bytes of payload. Null for other protocols than TCP.", move |row| Some(tcp(row)?.retransmissions().bytes))
+        .maybe_count("fast_retransmitted_packets", "Of retransmitted_packets, those triggered by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985). Null for other protocols than TCP.", move |row| by_cause(row, &[RetransmissionCause::FastRetransmit, RetransmissionCause::ReorderingTimer]))
+        .maybe_count("timeout_retransmitted_packets", "Of retransmitted_packets, those sent on a timeout or in the recovery after it (RFC 6298). Null for other protocols than TCP.", move |row| by_cause(row, &[RetransmissionCause::Timeout, RetransmissionCause::AfterTimeout]))
+        .maybe_count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985). Null for other protocols than TCP.", move |row| by_cause(row, &[RetransmissionCause::TailLossProbe]))
+        .maybe_count("spurious_packets", "Packets of retransmitted_packets whose bytes had all been acknowledged. In a capture at the sender, they count under no other cause. Elsewhere, they also count under a cause, because the ACK may not have reached the sender. Null for other protocols than TCP.", move |row| Some(tcp(row)?.spurious_packets))
+        .maybe_count("reordered_packets", "Packets overtaken on the path. Null for other protocols than TCP.", move |row| Some(tcp(row)?.reordered_packets))
+        .maybe_count("undecided_packets", "Out-of-sequence packets that may be reordered, retransmitted or duplicated. Null for other protocols than TCP.", move |row| Some(tcp(row)?.undecided_packets))
+        .maybe_count("duplicate_packets", "Duplicate records of a packet in the capture, and duplicates made on the path. Null for other protocols than TCP.", move |row| Some(tcp(row)?.duplicate_packets))
+        .maybe_count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4). Null for other protocols than TCP.", move |row| Some(tcp(row)?.keep_alive_packets))
+        .maybe_count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1). Null for other protocols than TCP.", move |row| Some(tcp(row)?.window_probe_packets))
+        .maybe_count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2). Null for other protocols than TCP.", move |row| Some(tcp(row)?.duplicate_ack_packets))
+        .maybe_count("zero_window_packets", "Packets of this direction that announce a receive window of zero. Null for other protocols than TCP.", move |row| Some(tcp(row)?.zero_window_packets))
+        .maybe_count("duplicate_sack_packets", "Packets of this direction that report duplicate data by D-SACK (RFC 2883). Null for other protocols than TCP.", move |row| Some(tcp(row)?.duplicate_sack_packets))
         .count("ce_packets", "Packets captured with the Congestion Experienced mark (RFC 3168).", move |row| of(row).ce_packets)
         .count("ce_bytes", "Bytes of the IP datagrams of ce_packets.", move |row| of(row).ce_bytes)
         .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768), with RFC 3168 the number of times ECE was set, a lower bound, or with DCTCP (RFC 8257), whose receiver ends ECE without CWR, the packets covered by ACKs with ECE. Null if the handshake was not captured, or if one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
         .maybe_float("ce_alpha", "DCTCP's estimate α of the share of marked packets at the end of the flow (RFC 8257, section 3.3): the moving average, with a weight of 1/16 and from 1, of the reported share in each window of data, that is about per round trip. A sender with TCP Prague computes the same average. Null unless the capture is at the sender, and without feedback that identifies the marked packets: with RFC 3168, without the handshake, or if the counter may have wrapped.", move |row| of(row).alpha)
+}
+
+/// The direction `of` a TCP connection; `None` for other protocols, whose packets have no sequence numbers that
+/// are followed: counts that depend on these are unknown, and not 0.
+pub(crate) fn of_tcp<'a>(
+    connection: &ConnectionSummary,
+    of: &'a DirectionSummary,
+) -> Option<&'a DirectionSummary> {
+    (connection.protocol == Protocol::Tcp).then_some(of)
 }
 
 /// Adds the columns for round-trip times from ACKs.

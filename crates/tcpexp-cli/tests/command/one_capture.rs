@@ -388,3 +388,39 @@ fn an_option_of_two_captures_requires_both() {
     assert_snapshot!(desk.misuse("rtt src.pcap --max-owd 1s"), @"error: the following required arguments were not provided:");
     assert_snapshot!(desk.misuse("rtt src.pcap --symmetric"), @"error: the following required arguments were not provided:");
 }
+
+#[test]
+fn counts_that_need_sequence_numbers_are_null_for_datagrams() {
+    let desk = Desk::empty();
+    let call = script::capture(
+        "
+        0.0 > udp 100
+        0.1 > udp 100
+        0.2 < udp 100
+        0.3 > 1:1001(1000) flow 1
+        0.4 < ack 1001 flow 1
+    ",
+    );
+    desk.put("call.pcap", &call);
+    let rows = csv(&desk.bytes("flows call.pcap --format csv"));
+    let names = [
+        "protocol",
+        "direction",
+        "data_packets",
+        "missed_bytes",
+        "retransmitted_packets",
+        "reordered_packets",
+        "duplicate_packets",
+        "duplicate_ack_packets",
+    ];
+    let counts: Vec<String> = columns(&rows, &names)
+        .iter()
+        .map(|row| row.join(","))
+        .collect();
+    assert_snapshot!(counts.join("\n"), @"
+    udp,forward,2,,,,,
+    udp,reverse,1,,,,,
+    tcp,forward,1,0,0,0,0,0
+    tcp,reverse,0,0,0,0,0,0
+    ");
+}

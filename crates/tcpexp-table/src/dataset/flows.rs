@@ -13,7 +13,7 @@ use tcpexp_units::Timestamp;
 use super::flow::{DatasetFlow, flow_part, time_part};
 use super::flow_parts::{Arrived, FlowPath, SenderTotals};
 use crate::columns::{Builder, Columns};
-use crate::connections::{behind_their_place, rate_bps, round_trips, sizes};
+use crate::connections::{behind_their_place, of_tcp, rate_bps, round_trips, sizes};
 use crate::path_flows::delay;
 
 /// One direction of a flow.
@@ -55,8 +55,10 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
         |row| row.connection.duration,
     );
     let columns = connection(columns);
-    let columns = sizes(columns, FlowRow::summary, |row| row.connection.duration);
-    let columns = behind_their_place(columns, FlowRow::summary);
+    let columns = sizes(columns, FlowRow::summary, FlowRow::tcp, |row| {
+        row.connection.duration
+    });
+    let columns = behind_their_place(columns, FlowRow::summary, FlowRow::tcp);
     let columns = path(arrived(columns));
     let columns = delay(
         columns,
@@ -80,6 +82,10 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
 }
 
 impl FlowRow {
+    fn tcp(&self) -> Option<&DirectionSummary> {
+        of_tcp(&self.connection, self.summary())
+    }
+
     fn summary(&self) -> &DirectionSummary {
         // A capture without the handshake may take the other end for the initiator.
         &self.connection.directions[self.local.index()]
