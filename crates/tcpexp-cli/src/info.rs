@@ -154,6 +154,10 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         let packets = counted(info.tally.cut_options(), "packet");
         line("cut", &format!("TCP options of {packets}"));
     }
+    if info.tally.impossible_lengths() > 0 {
+        let packets = counted(info.tally.impossible_lengths(), "packet");
+        line("lengths", &format!("impossible for {packets}"));
+    }
     if let Some(damage) = &info.damage {
         line("damage", damage);
         if info.damaged_places > 1 {
@@ -209,6 +213,7 @@ struct Line {
     clock_tick_ns: Option<i64>,
     records_per_packet: u32,
     cut_options_packets: u64,
+    impossible_length_packets: u64,
     /// The files of a set, in the order in which they are read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
@@ -270,6 +275,7 @@ impl Line {
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
             records_per_packet: info.records_per_packet,
             cut_options_packets: info.tally.cut_options(),
+            impossible_length_packets: info.tally.impossible_lengths(),
             files: set(|set| {
                 let files = set.files.iter();
                 files.map(|file| file.path.display().to_string()).collect()

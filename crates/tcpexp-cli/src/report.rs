@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use tcpexp::{
     CaptureInfo, coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning,
-    fragments_warning, further_records_warning, given_up_warning, missed_acks_warning,
-    missed_warning, not_held_warning, set_back_warning,
+    fragments_warning, further_records_warning, given_up_warning, impossible_lengths_warning,
+    missed_acks_warning, missed_warning, not_held_warning, set_back_warning,
 };
 use tcpexp_pair::spp::{self, Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
@@ -208,6 +208,8 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
         name.display(),
         capture.tally.cut_options(),
     ));
+    let packets = capture.tally.impossible_lengths();
+    warnings.extend(impossible_lengths_warning(name.display(), packets));
     let dropped = capture.dropped().unwrap_or(0);
     warnings.extend(dropped_warning(name.display(), dropped));
     warnings

@@ -75,7 +75,7 @@ pub use offset::{MAX_WINDOW_BYTES, StreamOffset};
 pub use packets::{Packets, Sighted};
 pub use protocol::Protocol;
 pub use record_identity::RecordIdentity;
-pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment};
+pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment, is_possible_length};
 pub use shard::{FlowShard, NoShard};
 pub use slot::{Slot, Tracked};
 pub use table::{FlowTable, MAX_FLOWS};

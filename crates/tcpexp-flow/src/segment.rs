@@ -27,8 +27,7 @@ pub struct Seen {
     pub record: u64,
     /// Capture time, on the capture's clock.
     pub at: Timestamp,
-    /// Bytes on the wire, link header included; those of the IP datagram if the record has a length that this
-    /// datagram cannot have had.
+    /// Bytes on the wire, link header included; see [`is_possible_length`].
     pub wire_bytes: u32,
     /// Bytes of the IP datagram.
     pub ip_bytes: u32,
@@ -207,17 +206,23 @@ impl FlowPacket {
 /// and trailers.
 const MOST_AROUND_IP_BYTES: u32 = 1_024;
 
+/// True if a frame of `wire_bytes` can have had an IP datagram of `ip_bytes`.
+///
+/// Some writers leave the length of the frame at 0 or at that of the captured part, and a flipped bit makes it huge.
+/// Callers then replace it by that of the headers: [`frame_bytes`](tcpexp_wire::frame_bytes).
+#[inline]
+pub const fn is_possible_length(wire_bytes: u32, ip_bytes: u32) -> bool {
+    // Wraps if the datagram is longer than the frame.
+    wire_bytes.wrapping_sub(ip_bytes) <= MOST_AROUND_IP_BYTES
+}
+
 impl Seen {
     #[inline]
     fn of(record: u64, at: Timestamp, wire_bytes: u32, packet: &Packet<'_>) -> Self {
         Self {
             record,
             at,
-            // Some writers leave the length at 0 or at that of the captured part, and a flipped bit makes it huge.
-            wire_bytes: match wire_bytes.checked_sub(packet.ip_bytes) {
-                Some(0..=MOST_AROUND_IP_BYTES) => wire_bytes,
-                _ => packet.ip_bytes,
-            },
+            wire_bytes,
             ip_bytes: packet.ip_bytes,
             payload_bytes: packet.payload_bytes,
             ip_id: packet.ip_id,

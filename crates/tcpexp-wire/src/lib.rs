@@ -50,7 +50,7 @@ mod usual;
 pub use decode::{decode, decode_usual};
 pub use filter::{Filter, FilterError, FilterProblem};
 pub use flags::TcpFlags;
-pub use link::{LinkType, ip_bytes};
+pub use link::{LinkType, frame_bytes, ip_bytes};
 pub use options::{AckOptions, MAX_WINDOW_SHIFT, SynOptions, TcpOptions};
 pub use packet::{
     Addresses, Ecn, Other, Packet, Ports, Tcp, Transport, Udp, is_congestion_experienced,

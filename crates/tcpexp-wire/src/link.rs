@@ -78,6 +78,18 @@ pub fn ip_bytes(link: LinkType, captured: &[u8]) -> Result<&[u8], Skipped> {
     }
 }
 
+/// Length of a frame on the wire by its headers: the link header and the outermost IP datagram, without padding
+/// and trailers. For records that have lost the length of their frame.
+///
+/// Returns the reason why the record has no such length.
+pub fn frame_bytes(link: LinkType, captured: &[u8]) -> Result<u32, Skipped> {
+    let datagram = datagram(link, Unread::new(captured, 0))?;
+    let (Datagram::V4(unread) | Datagram::V6(unread)) = &datagram;
+    let link_bytes = captured.len() - unread.captured.len();
+    let bytes = link_bytes + datagram.read()?.ip_bytes;
+    u32::try_from(bytes).map_err(|_| Skipped::MalformedIp)
+}
+
 /// Finds the IP datagram in a record.
 #[inline]
 pub(crate) fn datagram(link: LinkType, frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {

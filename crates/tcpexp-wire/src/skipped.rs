@@ -106,6 +106,7 @@ impl std::error::Error for Skipped {}
 pub struct Tally {
     used: u64,
     cut_options: u64,
+    impossible_lengths: u64,
     skipped: [u64; Skipped::ALL.len()],
 }
 
@@ -135,6 +136,17 @@ impl Tally {
     /// Number of used records whose TCP options were captured only in part.
     pub const fn cut_options(&self) -> u64 {
         self.cut_options
+    }
+
+    /// Counts a used record whose stated length on the wire its packet cannot have had.
+    #[cold]
+    pub fn add_impossible_length(&mut self) {
+        self.impossible_lengths += 1;
+    }
+
+    /// Number of used records whose stated length on the wire their packet cannot have had.
+    pub const fn impossible_lengths(&self) -> u64 {
+        self.impossible_lengths
     }
 
     /// Number of records that gave a packet.

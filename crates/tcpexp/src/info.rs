@@ -187,6 +187,16 @@ pub fn cut_options_warning(name: impl std::fmt::Display, cut_packets: u64) -> Op
     })
 }
 
+/// The warning of records whose stated length their packet cannot have had; `None` without any.
+pub fn impossible_lengths_warning(name: impl std::fmt::Display, packets: u64) -> Option<String> {
+    (packets > 0).then(|| {
+        format!(
+            "{name}: the capture states an impossible length of {}, for example that of the captured part: bytes on the wire are those of the link and IP headers",
+            counted(packets, "packet")
+        )
+    })
+}
+
 /// The warning of a clock that was set back; `None` if it was not.
 pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>) -> Option<String> {
     let SetBack { record, by } = set_back?;

@@ -140,8 +140,8 @@ pub use flow_name::FlowName;
 pub use flows::flows;
 pub use info::{
     CaptureInfo, coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning,
-    fragments_warning, further_records_warning, given_up_warning, missed_acks_warning,
-    missed_warning, not_held_warning, set_back_warning,
+    fragments_warning, further_records_warning, given_up_warning, impossible_lengths_warning,
+    missed_acks_warning, missed_warning, not_held_warning, set_back_warning,
 };
 #[cfg(feature = "tables")]
 pub use learned::PairSurvey;

@@ -1,9 +1,9 @@
 //! A record with a time, and its packet.
 
 use tcpexp_capture::Record;
-use tcpexp_flow::{Arrival, Sighted};
+use tcpexp_flow::{Arrival, Sighted, is_possible_length};
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{LinkType, Packet, Tally, Transport, Tunnels, decode, decode_usual};
+use tcpexp_wire::{LinkType, Packet, Tally, Transport, Tunnels, decode, decode_usual, frame_bytes};
 
 /// A record with a time.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ impl Timed<'_> {
             {
                 tally.add_cut_options();
             }
-            each(&self.sighted(packet));
+            each(&self.sighted(packet, tally));
         }
         outcome.is_ok()
     }
@@ -49,7 +49,7 @@ impl Timed<'_> {
             return self.arrive_unusual(tally, arrivals);
         };
         tally.observe(&Ok::<(), _>(()));
-        self.sighted(&packet).arrive(arrivals);
+        self.sighted(&packet, tally).arrive(arrivals);
         true
     }
 
@@ -60,12 +60,68 @@ impl Timed<'_> {
     }
 
     #[inline]
-    fn sighted<'p>(self, packet: &'p Packet<'p>) -> Sighted<'p> {
+    fn sighted<'p>(self, packet: &'p Packet<'p>, tally: &mut Tally) -> Sighted<'p> {
+        let stated = self.record.wire_bytes;
+        let wire_bytes = if is_possible_length(stated, packet.ip_bytes) {
+            stated
+        } else {
+            tally.add_impossible_length();
+            self.frame_bytes(packet.ip_bytes)
+        };
         Sighted {
             record: self.number,
             at: self.at,
-            wire_bytes: self.record.wire_bytes,
+            wire_bytes,
             packet,
+        }
+    }
+
+    /// Length of the frame by its headers.
+    #[cold]
+    fn frame_bytes(self, ip_bytes: u32) -> u32 {
+        let by_headers = frame_bytes(LinkType(self.record.link_type), self.record.captured);
+        let by_headers = by_headers.ok();
+        // Without a length in the IP header, the decoder has taken that of the record.
+        by_headers
+            .filter(|&bytes| is_possible_length(bytes, ip_bytes))
+            .unwrap_or(ip_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_capture::PacketOptions;
+    use tcpexp_testkit::script;
+
+    use super::*;
+
+    #[test]
+    fn a_packet_whose_record_states_the_captured_length_has_the_length_of_its_headers() {
+        for (text, most) in [("0.0 > 1:1001(1000)", 60), ("0.0 > udp 1000", 60)] {
+            let (at, frame) = script::packets(text).remove(0);
+            for (stated, impossible) in [(60, 1), (0, 1), (1_200, 0)] {
+                let record = Record {
+                    at: Ok(at),
+                    link_type: LinkType::ETHERNET.0,
+                    interface: 0,
+                    wire_bytes: stated,
+                    captured: &frame[..most],
+                    offset: 24,
+                    options: PacketOptions::default(),
+                };
+                let timed = Timed {
+                    number: 0,
+                    at,
+                    record,
+                    tunnels: Tunnels::Closed,
+                };
+                let (mut tally, mut arrivals) = (Tally::default(), Vec::new());
+                assert!(timed.arrive(&mut tally, &mut arrivals));
+                let whole = u32::try_from(frame.len()).unwrap();
+                let expected = if impossible > 0 { whole } else { stated };
+                assert_eq!(arrivals[0].packet().seen().wire_bytes, expected, "{text}");
+                assert_eq!(tally.impossible_lengths(), impossible);
+            }
         }
     }
 }

@@ -115,6 +115,9 @@ pub struct CaptureInput {
     /// Number of packets whose TCP options were captured only in part.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_options_packets: u64,
+    /// Number of packets whose stated length on the wire is impossible; it is that of their headers instead.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub impossible_length_packets: u64,
     /// Usual number of records of a packet in the capture; all but the first are left out.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub records_per_packet: u32,
@@ -356,6 +359,7 @@ impl CaptureInput {
             missed_ack_gaps: info.missed.ack_gaps,
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
             cut_options_packets: info.tally.cut_options(),
+            impossible_length_packets: info.tally.impossible_lengths(),
             records_per_packet: info.records_per_packet,
             clock_set_back: info.set_back.map(|SetBack { record, by }| ClockSetBack {
                 record,

@@ -11,8 +11,8 @@ use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 use crate::info::{
     coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning, fragments_warning,
-    further_records_warning, given_up_warning, missed_acks_warning, missed_warning,
-    not_held_warning, set_back_warning,
+    further_records_warning, given_up_warning, impossible_lengths_warning, missed_acks_warning,
+    missed_warning, not_held_warning, set_back_warning,
 };
 use crate::set_back::SetBack;
 
@@ -98,6 +98,8 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let fragments = capture.skipped.get(Skipped::LaterFragment.words());
     warnings.extend(fragments_warning(path, fragments.copied().unwrap_or(0)));
     warnings.extend(cut_options_warning(path, capture.cut_options_packets));
+    let packets = capture.impossible_length_packets;
+    warnings.extend(impossible_lengths_warning(path, packets));
     let set_back = capture.clock_set_back.map(|place| SetBack {
         record: place.record,
         by: TimeDelta::from_nanos(place.by_ns),
