@@ -92,8 +92,11 @@ fn describe(path: &Path, args: &InfoArgs) -> anyhow::Result<String> {
 fn table(path: &Path, info: &CaptureInfo) -> String {
     let mut text = format!("{}\n", shown::path(path));
     let mut line = |name: &str, what: &str| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {name:12} {what}");
+        for (number, what) in wrapped(what).iter().enumerate() {
+            let name = if number == 0 { name } else { "" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {name:12} {what}");
+        }
     };
     let format = match info.compression {
         Some(compression) => format!("{}, {compression}", info.format),
@@ -168,6 +171,26 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         }
     }
     text
+}
+
+/// Number of columns of a value: a terminal of 80 without the names of the values.
+const VALUE_COLUMNS: usize = 65;
+
+/// The lines of a value. A word that is longer than a line is not divided.
+fn wrapped(what: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in what.split(' ') {
+        let line = lines.last_mut().expect("one was there from the start");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= VALUE_COLUMNS {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }
 
 fn files_text(set: &CaptureSet) -> String {
@@ -293,6 +316,18 @@ fn utc(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_values_continue_on_the_next_line() {
+        let long = format!("{} {}", ["word"; 13].join(" "), "w".repeat(70));
+        let lines = wrapped(&long);
+        assert_eq!(
+            lines,
+            [["word"; 13].join(" ").as_str(), "w".repeat(70).as_str()]
+        );
+        assert_eq!(wrapped(&["word"; 14].join(" ")).len(), 2);
+        assert_eq!(wrapped("short"), ["short"]);
+    }
 
     #[test]
     fn times_are_dates_and_times() {
