@@ -43,7 +43,8 @@ pub enum Class {
 }
 
 /// A segment that starts below the highest sequence number captured so far.
-/// [`Behind::is_reordered`] decides between a reordered segment and a retransmission.
+/// It was reordered, or it is a retransmission, or this is undecided: see [`Behind::is_reordered`] and
+/// [`Behind::is_undecided`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behind {
     /// Order of sending, relative to the segments captured before it.
@@ -68,7 +69,8 @@ impl Behind {
         self.sent == SendOrder::Unknown && self.known_by == OrderEvidence::Bytes
     }
 
-    /// True if it was reordered on the path; false if it is a retransmission.
+    /// True if it was reordered on the path. If false, it is a retransmission, unless it is
+    /// [undecided](Self::is_undecided).
     ///
     /// A host sends in order, so at the sender's own interface (`at_sender`) only the sender's counters
     /// prove that it was sent earlier, not the time.

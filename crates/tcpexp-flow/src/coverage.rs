@@ -379,6 +379,23 @@ mod tests {
     }
 
     #[test]
+    fn second_ack_of_data_never_sent_is_withdrawn_as_the_first() {
+        let gap = "
+            0.00 > S 0
+            0.04 < S. 0 ack 1
+            0.05 > 1:1001(1000)
+            0.06 < . 1 ack 900001
+            0.07 > 1001:2001(1000)
+            0.08 < . 1 ack 2001
+            0.09 > 3001:4001(1000)
+            0.10 < . 1 ack 950001
+            0.11 > 4001:5001(1000)
+            0.12 < . 1 ack 5001
+        ";
+        assert_eq!(missed(gap), 1000);
+    }
+
+    #[test]
     fn late_ack_does_not_make_missed_data_unsent() {
         let data = |ack: u32| {
             format!(

@@ -6,7 +6,7 @@
 
 use crate::StreamOffset;
 
-/// An ACK of data that the capture does not show, while no later packet confirms it.
+/// An ACK of data that the capture does not contain, as long as no later packet confirms it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DoubtedAck {
     /// One past the highest sequence number captured before the ACK.
@@ -16,7 +16,7 @@ pub struct DoubtedAck {
 }
 
 impl DoubtedAck {
-    /// The doubt after an acknowledgment number above `nxt`; `before` is the doubt before it.
+    /// Returns the doubt that an acknowledgment number above `nxt` raises; `before` is the open doubt, if any.
     pub fn raised(before: Option<Self>, ack: StreamOffset, nxt: StreamOffset) -> Self {
         match before {
             // One end may send several such ACKs, and none of them confirms another.

@@ -130,8 +130,8 @@ impl Flow {
         self.reset.is_some() || self.streams.iter().all(|stream| stream.finished)
     }
 
-    /// True if the flow began with a SYN while another flow between the same endpoints was open: that flow goes on
-    /// unless the other end accepts the SYN.
+    /// True if the flow began with a SYN while another flow between the same endpoints was open: that flow goes
+    /// on until the other end accepts the SYN, or the sender of the SYN continues after it.
     pub fn began_beside_another(&self) -> bool {
         self.began_beside
     }

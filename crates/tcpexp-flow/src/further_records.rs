@@ -12,6 +12,9 @@ use crate::classify::COPY_DELAY;
 /// Longest time in a router's queue between two records. A retransmission within this time is no match: it has
 /// the TTL of the first record, not the lower TTL past the router.
 const LONGEST_QUEUE: TimeDelta = TimeDelta::from_seconds(10);
+/// Maximum number of first records with one hash, because each lookup walks them: about the packets in the queue
+/// of a router. Datagrams without an Identification share a hash if their endpoints and lengths are equal.
+const MOST_ALIKE: usize = 1_024;
 
 /// Recognises all records of each packet but the first, in a capture that has each packet several times.
 ///
@@ -25,7 +28,7 @@ const LONGEST_QUEUE: TimeDelta = TimeDelta::from_seconds(10);
 pub struct FurtherRecords {
     /// Usual number of records of a packet.
     usual: u32,
-    firsts: HashMap<u64, Vec<First>, FixedState>,
+    firsts: HashMap<u64, VecDeque<First>, FixedState>,
     /// Hash of the identity and time of the first records, in the order of the capture.
     order: VecDeque<(u64, Timestamp)>,
 }
@@ -73,7 +76,10 @@ impl FurtherRecords {
             }
             return true;
         }
-        firsts.push(First {
+        if firsts.len() == MOST_ALIKE {
+            firsts.pop_front();
+        }
+        firsts.push_back(First {
             identity,
             at,
             ttl,
@@ -200,6 +206,22 @@ mod tests {
             assert!(!further.is_further(packet, at));
             assert!(further.order.len() <= 101 && further.firsts.len() <= 101);
         });
+    }
+
+    #[test]
+    fn few_first_records_without_a_second_one_are_compared() {
+        let line = |number: u32| format!("0.{number:06} udp 100 num {number} v6\n");
+        let text: String = (0..3_000).map(line).collect();
+        let mut further = FurtherRecords::new(2);
+        each(&text, |packet, at| {
+            assert!(!further.is_further(packet, at));
+        });
+        assert!(
+            further
+                .firsts
+                .values()
+                .all(|alike| alike.len() <= MOST_ALIKE)
+        );
     }
 
     #[test]

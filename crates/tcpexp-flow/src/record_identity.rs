@@ -6,8 +6,9 @@ use foldhash::fast::FixedState;
 use tcpexp_wire::{Packet, Transport};
 
 /// Number of bytes that are compared after the header fields. TCP options have at most 40 bytes (RFC 9293, section
-/// 3.1), and the header of a QUIC packet with its packet number at most 25 (RFC 9000, section 17.3.1).
-const PREFIX_BYTES: usize = 40;
+/// 3.1), and the short header of a QUIC packet at most 25 (RFC 9000, section 17.3.1). In a datagram of Geneve (RFC
+/// 8926) with a frame of Ethernet and IPv6, the acknowledgment number of TCP ends at byte 74.
+const PREFIX_BYTES: usize = 96;
 
 /// Identifies a packet among the records of one capture.
 ///
@@ -106,6 +107,7 @@ mod tests {
         let other = identity("0.000 > 1:1001(1000) ts 8 3", 1_500);
         assert!(!other.agrees(&whole));
     }
+
     #[test]
     fn datagrams_with_different_captured_payload_do_not_agree() {
         let datagram = |number| format!("0.000 > udp 100 num {number} v6");

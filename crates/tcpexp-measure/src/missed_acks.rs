@@ -33,13 +33,13 @@ pub(crate) struct AckWatch {
     proof: Option<Proof>,
 }
 
-/// Data since the latest captured ACK that this ACK does not explain.
+/// Data that no captured ACK explains yet.
 #[derive(Clone, Copy, Debug)]
 struct Proof {
     /// Time of the first data.
     since: Timestamp,
-    /// First and latest of the unknown timestamps echoed.
-    echoes: Option<(u32, u32)>,
+    /// First of the unknown timestamps echoed, and the latest with the time of the data that echoes it.
+    echoes: Option<(u32, (Timestamp, u32))>,
     /// End of the furthest data beyond the window.
     beyond: Option<StreamOffset>,
 }
@@ -112,7 +112,7 @@ impl AckWatch {
     fn echo_unknown(&mut self, at: Timestamp, echo: u32) {
         if self.has_echoed {
             let proof = self.proof.get_or_insert_with(|| Proof::new(at));
-            proof.echoes.get_or_insert((echo, echo)).1 = echo;
+            proof.echoes.get_or_insert((echo, (at, echo))).1 = (at, echo);
         }
     }
 
@@ -135,13 +135,13 @@ impl AckWatch {
             return false;
         };
         let may_be_late = at - proof.since < MAX_SWAP;
-        if let Some((first, latest)) = proof.echoes {
+        if let Some((first, (since, latest))) = proof.echoes {
             if stamp == Some(first) {
                 // The next ACK may be recorded late as well.
                 self.proof = (latest != first).then_some(Proof {
-                    echoes: Some((latest, latest)),
+                    since,
+                    echoes: Some((latest, (since, latest))),
                     beyond: None,
-                    ..proof
                 });
                 return false;
             }

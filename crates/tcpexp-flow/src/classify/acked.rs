@@ -47,12 +47,13 @@ impl Classifier {
                 .sent
                 .zip(self.acked)
                 .is_some_and(|(sent, before)| before.una > sent.nxt);
+        let higher = self.acked.map(|before| before.una).filter(|una| ack < *una);
+        let is_refuted = higher.is_some_and(|una| self.refutes(una, ack));
+        if is_refuted {
+            self.disorder().doubted = None;
+        }
         let (una, advanced_at, hops) = match &self.acked {
-            Some(before)
-                if ack <= before.una
-                    && !is_of_new
-                    && (ack == before.una || !self.refutes(before.una, ack)) =>
-            {
+            Some(before) if ack <= before.una && !is_of_new && !is_refuted => {
                 // A capture may have each packet twice.
                 if is_copy(before, segment, ack, ip_id) {
                     return false;

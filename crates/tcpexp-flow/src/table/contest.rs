@@ -97,8 +97,11 @@ impl FlowTable {
             }
             Side::Established => {
                 let is_of_connection = !tcp.flags.syn() && !tcp.flags.rst();
-                if let Some(contest) = self.contests.0.get_mut(&key) {
-                    contest.goes_on |= is_of_connection;
+                if is_of_connection
+                    && !goes_on
+                    && let Some(contest) = self.contests.0.get_mut(&key)
+                {
+                    contest.goes_on = true;
                 }
                 established
             }

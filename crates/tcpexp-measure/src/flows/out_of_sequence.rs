@@ -4,8 +4,8 @@ use tcpexp_flow::{Behind, RetransmissionCause, SendOrder};
 
 use crate::Position;
 
-/// The position at which each out-of-order packet that fills a gap and was not overtaken is a
-/// retransmission. An unknown position counts as elsewhere.
+/// The position at which each out-of-order packet is a retransmission, except overtaken packets and undecided
+/// repeats. An unknown position counts as elsewhere.
 const AT_SENDER: Option<Position> = Some(Position::Sender);
 
 /// Packets and their bytes of payload.
@@ -125,11 +125,12 @@ impl Kind {
         self.is_overtaken || (position != AT_SENDER && self.sent == SendOrder::Earlier)
     }
 
-    /// At the sender, every packet that fills a gap and was not overtaken is a retransmission.
     fn is_undecided(self, position: Option<Position>) -> bool {
         self.is_undecided_repeat || (position != AT_SENDER && self.sent == SendOrder::Unknown)
     }
 
+    /// At the sender, every out-of-order packet is a retransmission, except overtaken packets and undecided
+    /// repeats.
     fn is_retransmission(self, position: Option<Position>) -> bool {
         !self.is_reordered(position) && !self.is_undecided(position)
     }

@@ -78,8 +78,8 @@ pub enum PacketClass {
     Retransmitted,
     /// Data below the highest captured sequence number that other packets overtook on the path.
     Reordered,
-    /// Data below the highest captured sequence number; whether it was sent again or overtaken is
-    /// unknown.
+    /// Data below the highest captured sequence number; whether it was retransmitted, reordered or duplicated
+    /// is unknown.
     Behind,
     /// Duplicate record of a packet.
     Copy,

@@ -143,8 +143,11 @@ impl<'a> Front<'a> {
         let brings_nothing = match class {
             // The byte of a window probe counts as sent once the receiver accepts it.
             Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => true,
-            // A packet overtaken on the path was sent before the packets that overtook it.
-            Class::Behind(behind) => behind.is_reordered(self.replay.is_none()),
+            // A packet overtaken on the path was sent before the packets that overtook it. An undecided repeat
+            // has no new data, and may be a duplicate of the path.
+            Class::Behind(behind) => {
+                behind.is_undecided_repeat() || behind.is_reordered(self.replay.is_none())
+            }
             Class::New => false,
         };
         if brings_nothing || start == end {

@@ -28,8 +28,7 @@ pub(super) struct Lengths {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Smss {
     pub(super) bytes: u32,
-    /// False if all packets may hold several segments, so that the size may be that of several, or if none
-    /// is full.
+    /// False if no packet shows the size: each may hold several segments, or none holds a full one.
     pub(super) is_known: bool,
 }
 
@@ -68,8 +67,8 @@ impl Lengths {
         *count += 1;
     }
 
-    /// The SMSS, given the maximum that the handshake allows; not known if only super-packets or segments
-    /// that are not full show it.
+    /// The SMSS, given the maximum that the handshake allows. Without a handshake, it is not known if each packet
+    /// may hold several segments or if none holds a full one.
     ///
     /// The SMSS is the longest common payload. Super-packets are longer than the handshake allows
     /// and show only that their segments are full. Without a handshake, or after the path has shortened
@@ -118,8 +117,8 @@ impl Lengths {
     }
 
     /// The greatest common divisor of two common lengths, if it is a possible segment length. At least one
-    /// of the two is longer than a segment on Ethernet. If several pairs have one, the divisor of the most
-    /// packets counts.
+    /// of the two is longer than a segment on Ethernet. If several pairs have such a
+    /// divisor, returns that of the pair with the most packets.
     fn divisor(&self, limit: u32) -> Option<u32> {
         let longest = self.common().map(|(length, _)| length).max()?;
         if longest <= LONGEST_ETHERNET_BYTES {

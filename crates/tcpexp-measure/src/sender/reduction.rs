@@ -59,7 +59,8 @@ impl Reduction {
     }
 
     /// The window when an ACK arrives with `pipe` segments in the network; `None` if it is unknown.
-    /// `sees_sent` is false if the capture does not show retransmissions that are lost on the way to it.
+    /// `sees_sent` is false away from the sender: the capture does not show repairs that were lost before they
+    /// reached it.
     pub(super) fn look(
         &mut self,
         pipe: u32,
@@ -96,8 +97,9 @@ impl Reduction {
         (self.prior / 2).max(MIN_THRESHOLD)
     }
 
-    /// True if a sender below any threshold leaves more transmissions unused than a delayed ACK explains:
-    /// it has no data. ACKs that deliver nothing do not lengthen its silence.
+    /// True if the sender is below every threshold in use and has left more transmissions unused than a delayed
+    /// ACK explains: it has no data. `silent` alone does not show this, because an ACK that delivers nothing
+    /// does not increase it.
     fn has_unspent(&self, pipe: u32) -> bool {
         let room = self.least_threshold().saturating_sub(pipe);
         let owed = self.delivered.saturating_sub(self.sent);
@@ -255,7 +257,7 @@ mod tests {
             })
         };
         assert_eq!(windows(None), [None; 3]);
-        // RFC 6937, section 3: 12 segments delivered, of which none was sent yet.
+        // RFC 6937, section 3: at the last delivery, the pipe of 33 and prr_delivered - prr_out = 12.
         assert_eq!(windows(Some(70)), [Some(45); 3]);
     }
 

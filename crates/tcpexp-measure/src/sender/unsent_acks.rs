@@ -2,7 +2,7 @@
 
 use tcpexp_flow::{Classifier, DoubtedAck, StreamOffset};
 
-/// Upper bound on the stretches of one direction: each takes a packet of an attacker.
+/// Maximum number of stretches of one direction, so that forged ACKs do not fill the memory.
 const MAX_STRETCHES: usize = 1_024;
 
 /// The ACKs of one direction's data that is not sent, found by the first pass.
@@ -14,7 +14,7 @@ pub(super) struct UnsentAcks(Vec<Stretch>);
 struct Stretch {
     /// Record numbers of the first ACK and of the one that refutes it.
     records: (u64, u64),
-    /// One past the highest sequence number sent before the first: in the stretch, an ACK above it is wrong.
+    /// SND.NXT before the first of them: within the stretch, each ACK above it is of data never sent.
     nxt: StreamOffset,
 }
 

@@ -91,7 +91,7 @@ impl SideSurvey {
             self.lengths.get_or_insert_default().add(bytes);
         }
         match class {
-            Class::Behind(behind) => {
+            Class::Behind(behind) if !behind.is_undecided_repeat() => {
                 self.drains.send_again();
                 self.pulses.send_again();
                 self.again.push(Again {
@@ -101,7 +101,11 @@ impl SideSurvey {
                     was_overtaken: behind.sent == SendOrder::Earlier,
                 });
             }
-            Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => {}
+            Class::Behind(_)
+            | Class::Empty
+            | Class::Copy
+            | Class::KeepAlive
+            | Class::WindowProbe => {}
             Class::New => {
                 self.pacing.send(segment.seen.at);
                 self.scale.send(end);

@@ -44,8 +44,9 @@ pub(super) struct Window {
     pub(super) cwnd: u32,
     pub(super) ssthresh: Option<u32>,
     initial: u32,
-    /// The window is at least this large; 0 if unknown. `None` if the capture shows which data answers an
-    /// ACK: if the order of events is replayed, data seems to answer the latest ACK that it echoes.
+    /// Lower bound of the window in segments; 0 if there is none. `None` in a capture at the sender, which needs
+    /// no bound. Elsewhere, data seems to answer the latest ACK that it echoes, so a slow application may seem to
+    /// fill its window.
     least: Option<u32>,
     increase: Increase,
     usage: Usage,
@@ -206,12 +207,13 @@ impl Window {
         self.never_falls() && !self.is_bursty && pipe < before || pipe < before / 2
     }
 
-    /// True if the sender may only seem to answer each ACK, and its window is known to be larger.
+    /// True if the pipe is below the lower bound of the window: the application limits the sender, although it
+    /// seems to answer each ACK.
     fn is_below_least(&self, pipe: u32) -> bool {
         self.least.is_some_and(|least| pipe < least)
     }
 
-    /// The window is at least `least` segments from now on.
+    /// Sets the lower bound of the window, where one is kept.
     fn set_least(&mut self, least: u32) {
         self.least = self.least.map(|_| least);
     }

@@ -49,8 +49,8 @@ pub enum NothingInCommon {
     },
     /// Identical packets are in both captures, but none can be matched unambiguously.
     #[error(
-        "packets look alike at both points and none can be distinguished ({}): \
-         the same headers and first bytes of the payload recur while the captures run",
+        "no packet can be matched: {} of identical packets are at both points, \
+         because the same headers and first bytes of the payload recur while the captures run",
         counted(alike, "set")
     )]
     AllAlike {
@@ -72,7 +72,7 @@ pub enum NothingInCommon {
     },
     /// No sampled packet takes at most [`Options::max_owd`](crate::spp::Options::max_owd).
     #[error(
-        "no packet arrives within {longest} (--max-owd), since the fastest takes {least}: use a longer --max-owd"
+        "the fastest sampled packet takes {least}, longer than --max-owd ({longest}): use a longer --max-owd"
     )]
     AllTooSlow {
         /// Smallest sampled one-way delay of both directions, on the common timeline.

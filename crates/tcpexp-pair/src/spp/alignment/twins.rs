@@ -71,12 +71,13 @@ impl Twins {
     /// Adds a TCP segment with payload by the [`identity`] of its header, which each record has.
     #[inline]
     pub(super) fn observe(&mut self, identity: u64, ttl: u8, at: Timestamp) {
-        if self.records < JUDGED {
-            self.compare(RecordIdentity::of_hash(identity), ttl, at);
-        }
+        self.compare(RecordIdentity::of_hash(identity), ttl, at);
     }
 
     fn compare(&mut self, identity: RecordIdentity, ttl: u8, at: Timestamp) {
+        if self.records >= JUDGED {
+            return;
+        }
         let before = self.records;
         self.records += 1;
         let is_same = |first: &&mut First| {

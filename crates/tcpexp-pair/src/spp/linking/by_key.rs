@@ -9,8 +9,8 @@ use tcpexp_flow::{Flow, FlowKey, Slot};
 #[derive(Debug, Default)]
 pub(super) struct ByKey {
     flows: HashMap<FlowKey, Slot, FixedState>,
-    /// Flows that began beside another one ([`Flow::began_beside_another`]), in order. Few: the flow table keeps one
-    /// of them alive, and the others end here soon after.
+    /// Flows that began beside another one ([`Flow::began_beside_another`]), in order. There are few: the
+    /// flow table keeps at most one alive between two endpoints.
     beside: HashMap<FlowKey, Vec<Slot>, FixedState>,
 }
 

@@ -1,4 +1,4 @@
-//! Captures whose packets cannot be matched, whatever they are.
+//! Pairs of captures that are refused as a whole.
 
 use std::fmt::Write;
 
