@@ -211,7 +211,7 @@ fn a_file_that_is_not_a_capture_is_an_error_unless_a_directory_holds_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.txt"), "not a capture").unwrap();
     let error = |path: &Path| Recording::open(path).unwrap_err().to_string();
-    assert!(error(folder.path()).contains("none of 1 files is a capture with records"));
+    assert!(error(folder.path()).contains("none of 1 file is a capture with records"));
     assert!(error(&folder.path().join("a*")).contains("cannot read"));
     assert!(error(&folder.path().join("b*")).contains("cannot open"));
 }

@@ -280,7 +280,7 @@ fn logs_fill_their_tables_and_unusable_logs_are_reported() {
     let [left_out, cut] = manifest.warnings.as_slice() else {
         panic!("{:?}", manifest.warnings);
     };
-    assert!(left_out.contains("src1-ss.txt: none of 1 lines can be used"));
+    assert!(left_out.contains("src1-ss.txt: none of 1 line can be used"));
     assert_eq!(
         cut,
         "logs/src1-log-memory.txt: 1 of 4 lines not used: fewer columns than names"
