@@ -79,7 +79,7 @@ fn all_runs(desk: &Desk) {
             let run = desk.path(&format!("all/{name}"));
             fs::create_dir_all(&run).unwrap();
             desk.bytes(&format!(
-                "analyze a.pcap b.pcap -o all/{name}/data --quiet --param run={name} \
+                "analyze a.pcap b.pcap -o all/{name}/data --bin 10ms --quiet --param run={name} \
                  --param cc={cc} --param delay_ms={delay}"
             ));
             let record = json!({

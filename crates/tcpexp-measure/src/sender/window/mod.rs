@@ -162,6 +162,9 @@ impl Window {
         if now.reply != Reply::NothingYet {
             self.judge(now);
         }
+        if self.began_at_one() {
+            self.set_least(0);
+        }
         let has_fallen = self
             .answered
             .is_some_and(|before| self.falls_for_lack_of_data(before, now.pipe));
@@ -205,6 +208,12 @@ impl Window {
     /// write may be a full one.
     fn falls_for_lack_of_data(&self, before: u32, pipe: u32) -> bool {
         self.never_falls() && !self.is_bursty && pipe < before || pipe < before / 2
+    }
+
+    /// True if the first two flights were one and two segments: the window began at one segment, as after a lost
+    /// SYN (RFC 6298, section 5.7).
+    fn began_at_one(&self) -> bool {
+        self.judged.len() == 2 && self.judged[0].1 == 1 && self.judged[1].1 == 2
     }
 
     /// True if the pipe is below the lower bound of the window: the application limits the sender, although it
