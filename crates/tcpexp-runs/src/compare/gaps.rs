@@ -1,7 +1,6 @@
 //! What the datasets of a comparison leave unknown.
 
-use tcpexp_metrics::compare::{ClassRun, Measure, Run};
-use tcpexp_units::TimeDelta;
+use tcpexp_metrics::compare::{ClassRun, Measure, Options, Run};
 
 /// What the dataset of a run leaves unknown, so that measures are null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,19 +25,22 @@ impl Gap {
                 "some rates are null: the bins are too wide for the time measured (analyze --bin)"
             }
             Self::Windows => {
-                "Jain's indices over windows and settling times are null: --window is shorter than a bin"
+                "jain_window_*, convergence_s and rate_response_s are null: --window is shorter than a bin"
             }
         }
     }
 
-    /// The gaps of a run with these values, measured in windows of `window`.
-    pub(super) fn all_of(run: &Run, classes: &[ClassRun], window: TimeDelta) -> Vec<Self> {
+    /// The gaps of a run with these values, measured with these options.
+    pub(super) fn all_of(run: &Run, classes: &[ClassRun], options: &Options) -> Vec<Self> {
         let with_bins = || run.senders.iter().filter(|one| !one.arrived.is_empty());
+        // A class that ends within the warm-up has no rate with bins of any width.
+        let start = run.origin + options.warmup;
+        let with_time = || with_bins().filter(move |one| one.active.until > start);
         let has_no_rate = |class: &ClassRun| {
             let is_its =
                 |class_of: &str| class.class.as_deref().is_none_or(|name| name == class_of);
             let rates = [Measure::Goodput, Measure::FlowGoodput];
-            with_bins().any(|sender| is_its(&sender.class))
+            with_time().any(|sender| is_its(&sender.class))
                 && rates
                     .into_iter()
                     .any(|rate| class.values.value(rate).is_none())
@@ -47,7 +49,7 @@ impl Gap {
         let is_there = |gap: &Self| match gap {
             Self::Rtt => run.senders.iter().any(|one| one.is_captured_elsewhere),
             Self::Rates => classes.iter().any(has_no_rate),
-            Self::Windows => bins.any(|bin| bin.width > window),
+            Self::Windows => bins.any(|bin| bin.width > options.window),
         };
         Self::ALL.into_iter().filter(is_there).collect()
     }

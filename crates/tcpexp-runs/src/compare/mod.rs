@@ -323,7 +323,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 /// The values of a run by class. Marks a run without traffic as faulty.
 fn classes_of(run: &mut RunDir, read: &Run, options: &CompareOptions) -> Vec<ClassRun> {
     let classes = measure_run(read, &options.measure);
-    run.gaps = Gap::all_of(read, &classes, options.measure.window);
+    run.gaps = Gap::all_of(read, &classes, &options.measure);
     if classes.is_empty() {
         run.fault = Some("it has no traffic".to_owned());
     }

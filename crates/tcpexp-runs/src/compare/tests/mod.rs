@@ -1,3 +1,4 @@
+mod gaps;
 mod written;
 
 use insta::assert_snapshot;
@@ -315,48 +316,6 @@ fn a_run_without_a_listed_table_enters_no_figure_and_no_check() {
     let expected = Expected::parse("loss_ratio <= 0.001").unwrap();
     let error = comparison.check(&[expected], None).unwrap_err();
     assert_snapshot!(error, @"cannot check run 0002: its dataset is damaged: the manifest lists loss.parquet, which is missing");
-}
-
-/// The median and base RTT of a run with a single capture, with this `vantage` of the flow.
-fn rtt_of_one_capture(vantage: [Option<&str>; 2]) -> (Option<f64>, Vec<Gap>) {
-    let sweep = tempfile::tempdir().unwrap();
-    let run = write_record(sweep.path(), &cubic("0001"));
-    let one = |id: u32, vantage: Option<&str>| {
-        let mut flow = flow(id, 40_000 + u16::try_from(id).unwrap(), "forward", 5);
-        flow["path_sent_packets"] = Value::Null;
-        flow["vantage"] = json!(vantage);
-        flow
-    };
-    let flows = [
-        one(0, Some("initiator")),
-        one(1, vantage[0]),
-        one(2, vantage[1]),
-    ];
-    write_table(&run, DatasetTable::Flows, &flows);
-    let rtt = json!({
-        "flow_id": 1, "direction": "forward", "time": ms(500), "rtt_ns": 6_000_000,
-        "method": "sequence_ack", "reference": null, "ack_class": "cumulative",
-    });
-    write_table(&run, DatasetTable::Rtt, &[rtt]);
-    let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
-    let class = comparison.classes.iter().find(|row| row.class.is_some());
-    let rtts = [Measure::RttMedian, Measure::BaseRtt];
-    let [median, base] = rtts.map(|measure| Some(class?.estimate(measure)?.median));
-    assert_eq!(median, base);
-    (median, comparison.runs[0].gaps.clone())
-}
-
-#[test]
-fn capture_away_from_the_sender_gives_no_round_trip_times() {
-    let elsewhere = (None, vec![Gap::Rtt]);
-    let at = |one, other| rtt_of_one_capture([one, other]);
-    let (initiator, responder) = (Some("initiator"), Some("responder"));
-    assert_eq!(at(initiator, None), (Some(6.0), Vec::new()));
-    assert_eq!(at(responder, None), elsewhere);
-    assert_eq!(at(Some("between"), None), elsewhere);
-    // The other flows of the host show where the capture is.
-    assert_eq!(at(None, initiator), (Some(6.0), Vec::new()));
-    assert_eq!(at(None, responder), elsewhere);
 }
 
 #[test]
