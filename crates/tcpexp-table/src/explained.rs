@@ -18,7 +18,7 @@ pub fn explained_columns() -> Columns<ExplainedPacket> {
         .maybe_id("start_seq", "First sequence number, as on the wire. Null for other protocols than TCP.", |row| Some(wire(row.packet.tcp?.start)))
         .maybe_id("ack_seq", "Acknowledgment number, as on the wire. Null without one.", |row| row.packet.tcp?.ack.map(wire))
         .maybe_count("window_bytes", "Receive window in bytes. Null for other protocols than TCP, and if its scale was not captured.", |row| row.packet.tcp?.window_bytes)
-        .maybe_text("class", "Class of the data: empty, new, after_gap, retransmitted, reordered, behind (retransmitted or reordered), copy (a duplicate record), keep_alive or window_probe. Null for other protocols than TCP.", |row| Some(row.packet.tcp?.class.name()))
+        .maybe_text("class", "Class of the data: empty, new, after_gap, retransmitted, reordered, behind (retransmitted, reordered or duplicated on the path), copy (a duplicate record), keep_alive or window_probe. Null for other protocols than TCP.", |row| Some(row.packet.tcp?.class.name()))
         .maybe_flag("is_duplicate_ack", "Whether the packet is a duplicate ACK (RFC 5681, section 2). Null for other protocols than TCP.", |row| Some(row.packet.tcp?.is_duplicate_ack))
         .maybe_text("sack", "SACK blocks as first sequence number and the one after the last, relative to the first captured one: 1449:2897 4345:5793. Null without any.", |row| row.packet.tcp.as_ref().and_then(sack_text))
         .maybe_span_twice("rtt", "Round-trip time from the capture to the other end and back that the packet gives, in nanoseconds; an upper bound if the answered packet required no answer. Null without one.", |row| Some(row.packet.tcp?.rtt?.rtt))

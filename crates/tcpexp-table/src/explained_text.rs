@@ -112,7 +112,7 @@ fn data(tcp: &TcpPart, again: Option<&Retransmission>) -> Option<String> {
         PacketClass::AfterGap => "data before it is missing",
         PacketClass::Retransmitted => "retransmission",
         PacketClass::Reordered => "overtaken on the path",
-        PacketClass::Behind => "retransmitted or overtaken on the path",
+        PacketClass::Behind => "retransmitted, overtaken or duplicated on the path",
         PacketClass::Copy => "duplicate record of a packet",
         PacketClass::KeepAlive => "keep-alive",
         PacketClass::WindowProbe => "probe of the closed window",

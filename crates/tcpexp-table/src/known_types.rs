@@ -57,7 +57,8 @@ fn holds(found: &DataType, wanted: &DataType) -> bool {
     }
 }
 
-/// Refuses a column with a number that is not whole, or that is too large for a float to hold each whole number.
+/// Refuses a column that has a fraction, or a number so large that `f64` does not hold every whole number
+/// near it.
 fn require_whole(name: &str, array: &ArrayRef) -> Result<(), ArrowError> {
     let numbers = cast(array, &DataType::Float64)?;
     let numbers = numbers.as_primitive::<Float64Type>();

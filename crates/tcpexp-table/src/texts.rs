@@ -21,7 +21,7 @@ pub(crate) fn texts<'a>(cells: impl ExactSizeIterator<Item = Option<&'a str>>) -
     texts.finish()
 }
 
-/// Encodes the texts of values as a dictionary. Each different value becomes a text once.
+/// Encodes the texts of values as a dictionary, and formats each different value once.
 pub(crate) fn displayed<T: Copy + Eq + Hash + Display>(
     cells: impl ExactSizeIterator<Item = Option<T>>,
 ) -> ArrayRef {

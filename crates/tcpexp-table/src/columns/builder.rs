@@ -90,7 +90,7 @@ impl<R: 'static> Builder<R> {
         self.optional(name, text_type(), description, array)
     }
 
-    /// Adds a nullable text column. A value that several rows of a batch have becomes a text once.
+    /// Adds a nullable text column. Formats each different value of a batch once.
     pub(crate) fn maybe_displayed<T: Copy + Eq + Hash + Display>(
         self,
         name: &str,
