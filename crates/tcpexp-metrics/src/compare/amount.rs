@@ -7,7 +7,8 @@ use super::window::{Bin, Window};
 
 /// Largest error of a total that still counts as known, as a share of the total: half the deviation from an
 /// equal share that is tolerated by default ([`Options::delta`](super::Options)). At most two bins are partly
-/// inside a window, so the total of a steady sender is known in a window of 42 bins or more.
+/// inside a window, so the error of a steady sender is less than two bins, and its total is known in a window of
+/// 40 bins or more.
 const MAX_ERROR: f64 = 0.05;
 
 /// A total over the bins of a window.

@@ -104,7 +104,8 @@ impl Window {
 }
 
 impl Bin {
-    /// Middle of the bin, which decides the window it belongs to: bins seldom start where windows do.
+    /// Middle of the bin, which decides the part of a window that it belongs to in [`rates`]: bins seldom start
+    /// where parts do.
     fn middle(&self) -> Timestamp {
         self.start + TimeDelta::from_nanos(self.width.as_nanos() / 2)
     }
