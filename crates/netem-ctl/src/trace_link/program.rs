@@ -54,6 +54,8 @@ const CAPACITY: i32 = 1_514;
 const _: () = assert!(CAPACITY.unsigned_abs() as u64 == FULL_FRAME);
 
 /// Assembles the program for a link and a queue of `limit` packets.
+///
+/// In all steps, R6 is the packet, R7 its arrival after the first packet, R8 the state and R9 the table.
 pub(super) fn assemble(link: &Opportunities, limit: u32) -> Program {
     let table = Table::of(link);
     let ring = limit.next_power_of_two();

@@ -27,8 +27,9 @@ pub(super) struct Probed {
     pub(super) is_out_of_order: AtomicBool,
     /// Tick of the clock, if it is coarser than one microsecond.
     coarse_tick: Option<TimeDelta>,
-    /// Usual number of records of a packet, by [`place_of`] the tunnels: with the tunnels
-    /// entered, a packet outside of a tunnel and the same packet inside are two records of one packet.
+    /// Usual number of records of a packet, with closed and with entered tunnels (see [`place_of`]). A capture
+    /// may have a packet both inside and outside of a tunnel. Only with entered tunnels, these are two records
+    /// of one packet.
     records_per_packet: [u32; 2],
     /// What the file says of the whole capture, if it is a part.
     part: Option<PartHead>,
