@@ -86,7 +86,7 @@ pub(crate) fn run(args: &AnalyzeArgs, table: &Path, folder: &Path) -> anyhow::Re
     // A program that calls the command gets the error only, without the lines above.
     if let Some(problem) = first_problem {
         let pairs = counted(pairs.len(), "pair");
-        return Err(problem.context(format!("{unwritten} of {pairs} not analysed")));
+        return Err(problem.context(format!("the analysis of {unwritten} of {pairs} failed")));
     }
     Ok(())
 }

@@ -95,9 +95,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
         (0, 0) => Ok(()),
         // A program takes the verdicts from the rows.
         _ if caller().is_some() => Ok(()),
-        (0, _) => bail!("unknown: {unknown} of {}", counted(met + unknown, "result")),
+        (0, _) => bail!(
+            "the verdict on {unknown} of {} is unknown",
+            counted(met + unknown, "result")
+        ),
         _ => bail!(
-            "not as expected: {not_met} of {}",
+            "the check of {not_met} of {} failed",
             counted(met + not_met + unknown, "result")
         ),
     }

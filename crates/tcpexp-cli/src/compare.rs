@@ -6,7 +6,7 @@ use tcpexp_metrics::compare::Measure;
 use tcpexp_runs::compare::{ComparedRun, Comparison, Gap};
 use tcpexp_table::FLOW_TABLE_WIDTH;
 use tcpexp_table::compare::{CompareText, compare_columns, compare_run_columns, compare_text};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, counted};
 
 use crate::measure_args::MeasureArgs;
 use crate::shared_args::{OutputArgs, StoreArgs};
@@ -106,8 +106,7 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
         let with_it = |run: &&ComparedRun| run.gaps.contains(&gap);
         match comparison.runs.iter().filter(with_it).count() {
             0 => {}
-            1 => report::line(&mut text, "1 run", gap.reason()),
-            runs => report::line(&mut text, &format!("{runs} runs"), gap.reason()),
+            runs => report::line(&mut text, &counted(runs, "run"), gap.reason()),
         }
     }
     if !comparison.unfinished.is_empty() {

@@ -47,7 +47,7 @@ fn verdicts_use_the_values_of_a_comparison() {
     assert_eq!(checked.status.code(), Some(1));
     assert_eq!(
         text(&checked.stderr),
-        "tcpexp: not as expected: 4 of 8 results\n"
+        "tcpexp: the check of 4 of 8 results failed\n"
     );
     desk.bytes("compare . --warmup 2s -o cells.csv --quiet");
     let cells = rows(&text(&desk.get("cells.csv")));
@@ -153,5 +153,5 @@ fn a_cell_without_a_valid_run_is_unknown() {
 
     verdicts        1 met, 0 not met, 1 unknown
     "#);
-    assert_snapshot!(text(&checked.stderr), @"tcpexp: unknown: 1 of 2 results");
+    assert_snapshot!(text(&checked.stderr), @"tcpexp: the verdict on 1 of 2 results is unknown");
 }
