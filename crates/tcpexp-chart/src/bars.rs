@@ -38,7 +38,9 @@ pub fn bar_figure(
     // A bar's length is its value, so the axis starts at zero.
     let reach = |value: f64| 1.05 * shown.value(value);
     let on_log = Logarithmic::on(&style.y, runs.iter().flat_map(Runs::medians));
-    let more = on_log.as_ref().map(|log| log.words("vertical", &style.y));
+    let more = on_log
+        .as_ref()
+        .map(|log| log.words("median", "vertical", &style.y));
     let y_range = match on_log {
         // A bar from its own value to its own value would be invisible.
         Some(log) => {

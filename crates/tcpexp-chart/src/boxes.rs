@@ -60,7 +60,9 @@ pub fn distribution_figure(
     let values = of_facets.iter().flat_map(Slots::places);
     let values = values.flat_map(|(_, values)| values.iter().copied());
     let on_log = Logarithmic::on(&style.y, values);
-    let more = on_log.as_ref().map(|log| log.words("vertical", &style.y));
+    let more = on_log
+        .as_ref()
+        .map(|log| log.words("value", "vertical", &style.y));
     let y_range = if let Some(log) = on_log {
         shown.ends(log.range()?)
     } else {

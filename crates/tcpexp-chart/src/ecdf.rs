@@ -31,7 +31,9 @@ pub fn ecdf_figure(
     let values = panels.iter().flat_map(|panel| &panel.groups);
     let values = values.flat_map(|group| group.values.iter().copied());
     let on_log = Logarithmic::on(&style.x, values);
-    let more = on_log.as_ref().map(|log| log.words("horizontal", &style.x));
+    let more = on_log
+        .as_ref()
+        .map(|log| log.words("value", "horizontal", &style.x));
     let mut style = style.noting_also(&more.unwrap_or_default());
     let shown = quantity.shown(least, most);
     // A logarithmic axis starts at the smallest value and ends at the largest.

@@ -45,18 +45,20 @@ impl Logarithmic {
             .ok_or(Error::NoPositive)
     }
 
-    /// The end of the note below the figure: the number of values that the axis of this name does not show. A
-    /// lower end that the user chose needs no note.
-    pub(crate) fn words(&self, axis: &str, style: &AxisStyle) -> String {
+    /// The end of the note below the figure: the number of values that the axis of this name does not show. The
+    /// `noun` names one of them. A lower end that the user chose needs no note.
+    pub(crate) fn words(&self, noun: &str, axis: &str, style: &AxisStyle) -> String {
         let all = self.positive.len() + self.without;
-        let below = match (self.range(), style.low) {
+        // A limit that is not above zero is no end of this axis.
+        let chosen = style.low.filter(|low| *low > 0.0);
+        let below = match (self.range(), chosen) {
             (Ok((low, _)), None) => self.positive.iter().filter(|value| **value < low).count(),
             _ => 0,
         };
         let count = |number: usize, one: &str, several: &str| match number {
             0 => String::new(),
-            1 => format!("; 1 of {all} values {one}"),
-            _ => format!("; {number} of {all} values {several}"),
+            1 => format!("; 1 of {all} {noun}s {one}"),
+            _ => format!("; {number} of {all} {noun}s {several}"),
         };
         let one = format!("is not above zero: the {axis} axis does not show it");
         let several = format!("are not above zero: the {axis} axis does not show them");
@@ -89,10 +91,10 @@ mod tests {
         let zeros = of([0.0, -3.0, 2e-3, 5.0, 4e5, f64::NAN]);
         assert_eq!(zeros.range().unwrap(), (2e-3, 4e5));
         assert_eq!(
-            zeros.words("vertical", &LOG),
+            zeros.words("value", "vertical", &LOG),
             "; 2 of 5 values are not above zero: the vertical axis does not show them"
         );
-        assert_eq!(of([2.0, 5.0]).words("vertical", &LOG), "");
+        assert_eq!(of([2.0, 5.0]).words("value", "vertical", &LOG), "");
         assert!(Logarithmic::on(&AxisStyle::default(), [1.0].into_iter()).is_none());
     }
 
@@ -102,14 +104,23 @@ mod tests {
         let far = of(values.collect::<Vec<_>>());
         assert_eq!(far.range().unwrap(), (40.0, 239.0));
         assert_eq!(
-            far.words("horizontal", &LOG),
+            far.words("value", "horizontal", &LOG),
             "; 1 of 200 values is far below the horizontal axis"
         );
         let chosen = AxisStyle {
             low: Some(50.0),
             ..LOG
         };
-        assert_eq!(far.words("horizontal", &chosen), "");
+        assert_eq!(far.words("value", "horizontal", &chosen), "");
+        // A logarithmic axis cannot start at zero.
+        let zero = AxisStyle {
+            low: Some(0.0),
+            ..LOG
+        };
+        assert_eq!(
+            far.words("median", "vertical", &zero),
+            "; 1 of 200 medians is far below the vertical axis"
+        );
         // Each of a few values counts.
         assert_eq!(of([1e-12, 40.0]).range().unwrap(), (1e-12, 40.0));
     }

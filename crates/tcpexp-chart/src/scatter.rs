@@ -53,7 +53,7 @@ pub fn scatter_figure(
         match Logarithmic::on(style, values) {
             // A logarithmic axis cannot show where an ellipse reaches zero.
             Some(log) => {
-                more += &log.words(axis, style);
+                more += &log.words("value", axis, style);
                 log.range()
             }
             None => ends_of(part),

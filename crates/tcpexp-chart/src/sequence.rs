@@ -71,7 +71,7 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
         (if low == 0.0 { low } else { low - air }, high + air)
     };
     let words = |log: Option<Logarithmic>, axis: &str, style: &AxisStyle| {
-        log.map_or(String::new(), |log| log.words(axis, style))
+        log.map_or(String::new(), |log| log.words("value", axis, style))
     };
     let more =
         words(times_on_log, "horizontal", &style.x) + &words(ends_on_log, "vertical", &style.y);

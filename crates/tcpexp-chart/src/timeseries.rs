@@ -135,7 +135,7 @@ pub fn timeseries_figure(
     if let Some(log) = Logarithmic::on(&style.x, times().map(|time| axis.at(time))) {
         // A figure of one time has no time after it.
         axis.low = log.range().map_or(0.0, |(low, _)| low);
-        more += &log.words("horizontal", &style.x);
+        more += &log.words("value", "horizontal", &style.x);
     }
     let values = panels.iter().flat_map(|panel| panel.values(&axis, style));
     if let Some(log) = Logarithmic::on(&style.y, values) {
@@ -143,7 +143,7 @@ pub fn timeseries_figure(
         log.range()?;
         let of_panels = panels.iter().map(|panel| panel.on_log(&axis, style));
         let words = of_panels.flatten().zip(panels);
-        let words = words.map(|(log, panel)| log.words(&panel.quantity.name, &style.y));
+        let words = words.map(|(log, panel)| log.words("value", &panel.quantity.name, &style.y));
         more.extend(words);
     }
     let mut keys: Vec<Key> = Vec::new();

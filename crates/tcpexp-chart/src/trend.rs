@@ -59,12 +59,12 @@ pub fn trend_figure(
         Some(log) => log.range()?,
         None => (x_least, x_most),
     };
-    let words = |log: &Option<Logarithmic>, axis: &str, style: &AxisStyle| {
-        let words = log.as_ref().map(|log| log.words(axis, style));
+    let words = |log: &Option<Logarithmic>, [noun, axis]: [&str; 2], style: &AxisStyle| {
+        let words = log.as_ref().map(|log| log.words(noun, axis, style));
         words.unwrap_or_default()
     };
-    let more =
-        words(&places_on_log, "horizontal", &style.x) + &words(&on_log, "vertical", &style.y);
+    let more = words(&places_on_log, ["value", "horizontal"], &style.x)
+        + &words(&on_log, ["median", "vertical"], &style.y);
     let y_range = if let Some(log) = &on_log {
         shown.ends(Runs::range_on(log, &runs)?)
     } else if is_part {
