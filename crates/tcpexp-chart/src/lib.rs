@@ -82,6 +82,7 @@ mod style;
 mod svg;
 mod theme;
 mod thinned;
+mod tick_room;
 mod time_panels;
 mod timeseries;
 mod trend;

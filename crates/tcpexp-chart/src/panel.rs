@@ -5,23 +5,14 @@ use crate::axis::{Axis, AxisSpec, Scale};
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::clip::{At, Point};
 use crate::fitting::{lines, shortened};
-use crate::labels::{Bands, GAP, Labels, ROW, are_apart, shorten_beside, widest};
+use crate::labels::{Bands, GAP, Labels, ROW, widest};
 use crate::stroke::Stroke;
 use crate::theme::Ink;
+use crate::tick_room::{horizontal, ticks_across, vertical};
 
 const GRID: Stroke = Stroke::solid(Ink::Grid, 1);
 const RULE: Stroke = Stroke::solid(Ink::Black, 2);
 const TICK_LENGTH: i32 = 8;
-/// Room of a tick with its label, along a horizontal and along a vertical axis.
-const TICK_ROOM: (i32, i32) = (110, 70);
-/// The same along a vertical axis with few ticks, because two ticks hardly show a scale.
-const CLOSE_TICK_ROOM: i32 = TEXT_HEIGHT + 2 * GAP;
-/// Number of steps between ticks up to which they may be that close.
-const FEW_STEPS: i32 = 4;
-
-/// Largest share of a panel's width for the names of slots on the vertical axis, in fifths: at column
-/// width, 12 slots on the horizontal axis of a heat map are then as wide as a line of text.
-const BESIDE_FIFTHS: i32 = 2;
 
 /// Room that is left for a vertical axis before its labels are known: the labels of the horizontal axis
 /// determine the height of the panel, and the height determines the numbers of the vertical axis.
@@ -61,6 +52,8 @@ pub(crate) struct Axes<'a> {
     pub(crate) y: &'a AxisSpec,
     /// True if the panel on the left has the labels of the vertical axis.
     pub(crate) shares_y: bool,
+    /// Least room for the vertical axis: panels in a column have the sides of the one that needs the most.
+    pub(crate) beside: i32,
     /// Room needed right of the frame.
     pub(crate) right: i32,
 }
@@ -93,7 +86,11 @@ impl Panel {
         let room = Self::beside(canvas, axes.y, (outer.width(), height));
         // Panels with one vertical axis have equal data areas, and so equal labels.
         let width = outer.width() + if axes.shares_y { room } else { 0 };
-        let x = horizontal(canvas, axes.x, (width, width - room - axes.right));
+        let x = horizontal(
+            canvas,
+            axes.x,
+            (width, width - room.max(axes.beside) - axes.right),
+        );
         let left = outer.left + if axes.shares_y { TICK_LENGTH } else { room };
         // A label may be centred below the very end of the axis.
         let beyond = match x.scale {
@@ -136,7 +133,7 @@ impl Panel {
         (own_width, shared, height): (i32, i32, i32),
     ) -> i32 {
         let width = own_width + shared;
-        let axis = x.axis(ticks(width, TICK_ROOM.0));
+        let axis = x.axis(ticks_across(width));
         let inside = width - Self::beside(canvas, y, (width, height)).max(USUAL_BESIDE);
         let labels = Labels::of(canvas, &axis, inside).room;
         let bands = Bands::of(canvas, &axis, inside);
@@ -321,79 +318,10 @@ fn x_name(canvas: &Canvas<'_>, (axis, bands): (&Axis, &Bands), width: i32) -> Ve
     lines(&name, NAME_LINES, |text| canvas.text_width(text) <= width)
 }
 
-/// The horizontal axis of a panel of about this width, whose data area is at most `inside` wide: as many
-/// ticks as have room for their labels.
-fn horizontal(canvas: &Canvas<'_>, x: &AxisSpec, (width, inside): (i32, i32)) -> Axis {
-    let most = ticks(width, TICK_ROOM.0);
-    let mut axis = x.axis(most);
-    if axis.scale == Scale::Slots || are_apart(canvas, &axis, inside) {
-        return axis;
-    }
-    // A scale is readable only from two ticks on.
-    let mut fewer = (1..most).rev().map(|most| x.axis(most));
-    let fits = |axis: &Axis| axis.ticks.len() > 1 && are_apart(canvas, axis, inside);
-    if let Some(fitting) = fewer.find(fits) {
-        return fitting;
-    }
-    // Ticks without labels are better than labels that run into each other.
-    for (_, label) in axis.ticks.iter_mut().skip(1) {
-        label.clear();
-    }
-    axis
-}
-
-/// The vertical axis of a panel of about this width and height.
-fn vertical(canvas: &Canvas<'_>, y: &AxisSpec, (width, height): (i32, i32)) -> Axis {
-    let close = (height / CLOSE_TICK_ROOM).min(FEW_STEPS);
-    let mut axis = y.axis(ticks(height, TICK_ROOM.1).max(close.max(1).unsigned_abs()));
-    if axis.scale == Scale::Slots {
-        let most = width * BESIDE_FIFTHS / 5;
-        shorten_beside(canvas, &mut axis, (most, height));
-    }
-    axis
-}
-
-/// Number of ticks that an axis has room for, from 1 to 20.
-fn ticks(length: i32, room: i32) -> u32 {
-    (length / room).clamp(1, 20).unsigned_abs()
-}
-
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a fraction of an i32 is one too"
 )]
 fn along(length: i32, fraction: f64) -> i32 {
     (f64::from(length) * fraction).round() as i32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plot::Plot;
-    use crate::scene::Scene;
-    use crate::{AxisStyle, FigureSize, Style};
-
-    #[test]
-    fn an_axis_of_long_numbers_has_fewer_ticks_than_one_of_short_numbers() {
-        let numbers = |start: f64, width_mm| {
-            let style = AxisStyle::default();
-            let x = AxisSpec::values("", (start, start + 418.0), &style);
-            let y = AxisSpec::values("", (0.0, 1.0), &style);
-            let scene = Scene {
-                rows: vec![Plot::new(x, y).into()],
-                ..Scene::default()
-            };
-            let size = FigureSize {
-                width_mm,
-                height_mm: 60,
-            };
-            let texts = scene.draw(&Style::from(size)).unwrap().texts();
-            let (below, _) = texts.split_once(" | 0.0 ").unwrap();
-            below.to_owned()
-        };
-        insta::assert_snapshot!(numbers(0.0, 85), @"0 | 100 | 200 | 300 | 400");
-        insta::assert_snapshot!(numbers(63_072_000_000.0, 85), @"63072000000 | 63072000200 | 63072000400");
-        // One number has room.
-        insta::assert_snapshot!(numbers(63_072_000_000.0, 40), @"63072000000 |  | ");
-    }
 }

@@ -54,6 +54,7 @@ impl Plot {
             x: &self.x,
             y: &self.y,
             shares_y: self.shares_y,
+            beside: 0,
             right: LineEnd::room(canvas, &self.ends, outer_width),
         }
     }

@@ -150,10 +150,7 @@ impl Scene {
         legend.draw(canvas, legend_top)?;
         let mut panels = self.panels(canvas, inside);
         // Panels of a single column share their sides, so that their times align.
-        if let Some(first) = panels.first().map(Vec::len)
-            && first == 1
-            && panels.iter().all(|row| row.len() == 1)
-        {
+        if self.is_column() {
             let mut flat: Vec<Panel> = panels.into_iter().flatten().collect();
             Panel::align(&mut flat);
             panels = flat.into_iter().map(|panel| vec![panel]).collect();
@@ -207,6 +204,7 @@ impl Scene {
             .collect();
         let taken: i32 = around.iter().map(|(above, below)| above + below).sum();
         let each = (inside.height() - taken) / rows;
+        let (beside_column, right_of_column) = self.around_column(canvas, (inside.width(), each));
         let mut top = inside.top;
         let mut panels = Vec::new();
         for (row, (above, below)) in self.rows.iter().zip(around) {
@@ -218,12 +216,32 @@ impl Scene {
             let frames = row.frames(sides, labels);
             let of_row = row.plots.iter().zip(frames).map(|((_, plot), mut frame)| {
                 frame.right -= beside(plot);
-                Panel::new(canvas, (frame, each), &plot.axes(canvas, frame.width()))
+                let mut axes = plot.axes(canvas, frame.width());
+                axes.beside = beside_column;
+                axes.right = axes.right.max(right_of_column);
+                Panel::new(canvas, (frame, each), &axes)
             });
             panels.push(of_row.collect());
             top += above + each + below;
         }
         panels
+    }
+
+    /// Room left and right of the frames of panels in a single column, about `size` each: equal room gives them
+    /// equal ticks. No room for several columns.
+    fn around_column(&self, canvas: &Canvas<'_>, size: (i32, i32)) -> (i32, i32) {
+        if !self.is_column() {
+            return (0, 0);
+        }
+        let plots = || self.rows.iter().flat_map(|row| &row.plots);
+        let left = plots().map(|(_, plot)| Panel::beside(canvas, &plot.y, size));
+        let right = plots().map(|(_, plot)| plot.axes(canvas, size.0).right);
+        (left.max().unwrap_or(0), right.max().unwrap_or(0))
+    }
+
+    /// True if the panels are in a single column.
+    fn is_column(&self) -> bool {
+        self.rows.iter().all(|row| row.plots.len() == 1)
     }
 
     /// True if a panel has the same horizontal axis as the panel below, which then has the labels.
@@ -273,6 +291,40 @@ mod tests {
         width_mm: 85,
         height_mm: 60,
     };
+
+    #[test]
+    fn panels_in_a_column_have_the_same_ticks() {
+        let style = AxisStyle::default();
+        // Long numbers on the horizontal axis, and labels of different lengths on the vertical axes.
+        let plot = |most: f64| {
+            let x = AxisSpec::values("", (63_072_000_000.0, 63_072_000_418.0), &style);
+            Plot::new(x, AxisSpec::values("", (0.0, most), &style))
+        };
+        let ticks = |most: [f64; 2], width_mm| {
+            let scene = Scene {
+                rows: most.map(|most| plot(most).into()).into(),
+                ..Scene::default()
+            };
+            let style = Style::from(FigureSize {
+                width_mm,
+                height_mm: 120,
+            });
+            let mut ticks = Vec::new();
+            Canvas::draw(&style, |canvas| {
+                let inside = scene.layout(canvas, &style).inside;
+                let panels = scene.panels(canvas, inside).into_iter().flatten();
+                ticks = panels.map(|panel| panel.x.ticks).collect();
+                Ok(())
+            })
+            .unwrap();
+            ticks
+        };
+        for width_mm in (60..=180).step_by(2) {
+            let [long, short] = [1e14, 1.0];
+            let ticks = ticks([long, short], width_mm);
+            assert_eq!(ticks[0], ticks[1], "{width_mm} mm");
+        }
+    }
 
     fn scene(x_name: &str, labels: usize) -> Scene {
         let axis = |name: &str| AxisSpec::values(name, (0.0, 1.0), &AxisStyle::default());
