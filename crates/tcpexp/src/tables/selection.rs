@@ -1,9 +1,11 @@
 //! Selection of a table and of its rows.
 
+use std::collections::BTreeSet;
+
 use tcpexp_metrics::pooling::Pooling;
 use tcpexp_table::{Cell, Filter, Frame};
 
-use super::totals::{OF_RATES, without_totals};
+use super::totals::{OF_RATES, sources_with_flows, without_totals};
 use super::words::listed;
 use super::{FLOW_COLUMN, FLOW_ID, Query, Tables};
 use crate::{Error, FlowName, TablesError};
@@ -162,16 +164,24 @@ impl Selection {
             query.required.push(FLOW_ID.to_owned());
             query.optional.push(FLOW_COLUMN.to_owned());
         }
-        let has_totals = self.has(table, FLOW_ID) && self.has(table, OF_RATES);
+        let has_totals = self.has(table, FLOW_ID) && self.has(table, OF_RATES) && !selects_flows;
+        let mut with_flows = BTreeSet::new();
         if has_totals {
             query.optional.push(FLOW_ID.to_owned());
+            // A filter may leave only the totals of a file that has flows.
+            let all = Query {
+                tables: query.tables.clone(),
+                optional: vec![FLOW_ID.to_owned()],
+                ..Query::default()
+            };
+            with_flows = sources_with_flows(&self.tables.read(&all)?);
         }
         let read = |query: &Query| {
             let frame = self.tables.read(query)?;
             Ok::<_, Error>(if selects_flows {
                 self.of_flows(&frame)
             } else if has_totals {
-                without_totals(frame)
+                without_totals(frame, &with_flows)
             } else {
                 frame
             })

@@ -10,25 +10,38 @@ use super::{FLOW_ID, SOURCE_COLUMN};
 /// the log of a sender that no capture has.
 pub(super) const OF_RATES: &str = "covered_ns";
 
-/// Leaves out the totals of files that also have rows of flows: together, each packet would count twice.
+/// The sources of the rows that are those of a flow.
+pub(super) fn sources_with_flows(rows: &Frame) -> BTreeSet<String> {
+    let of_flow = (0..rows.rows()).filter(|row| is_of_flow(rows, *row));
+    let sources = of_flow.filter_map(|row| source(rows, row));
+    sources.map(str::to_owned).collect()
+}
+
+/// Leaves out the totals of files that also have rows of flows, which `with_flows` names: together, each packet
+/// would count twice.
 ///
 /// A file that has only totals keeps them.
-pub(super) fn without_totals(rows: Frame) -> Frame {
-    let flow = match rows.column(FLOW_ID) {
-        Some(flow) if (0..rows.rows()).any(|row| flow.cell(row) == Cell::Null) => flow,
-        _ => return rows,
+pub(super) fn without_totals(rows: Frame, with_flows: &BTreeSet<String>) -> Frame {
+    let counts = |row: usize| {
+        is_of_flow(&rows, row) || !source(&rows, row).is_some_and(|name| with_flows.contains(name))
     };
-    let source = |row: usize| match rows.column(SOURCE_COLUMN)?.cell(row) {
+    let keep: Vec<bool> = (0..rows.rows()).map(counts).collect();
+    if keep.iter().all(|counts| *counts) {
+        return rows;
+    }
+    rows.filtered(&keep)
+}
+
+fn is_of_flow(rows: &Frame, row: usize) -> bool {
+    let flow = rows.column(FLOW_ID);
+    flow.is_some_and(|flow| flow.cell(row) != Cell::Null)
+}
+
+fn source(rows: &Frame, row: usize) -> Option<&str> {
+    match rows.column(SOURCE_COLUMN)?.cell(row) {
         Cell::Text(source) => Some(source),
         _ => None,
-    };
-    let is_of_flow = |row: &usize| flow.cell(*row) != Cell::Null;
-    let with_flows: BTreeSet<Option<&str>> =
-        (0..rows.rows()).filter(is_of_flow).map(source).collect();
-    let keep: Vec<bool> = (0..rows.rows())
-        .map(|row| is_of_flow(&row) || !with_flows.contains(&source(row)))
-        .collect();
-    rows.filtered(&keep)
+    }
 }
 
 #[cfg(test)]
@@ -37,9 +50,14 @@ mod tests {
 
     use super::super::tests::{folder, goodputs};
     use super::super::{Selection, UsualGroups};
+    use crate::Error;
 
     /// The drawn values of a table of rates, as `tcpexp throughput` writes it, and the number of groups.
     fn drawn(rates: &str, filter: Option<&str>) -> Vec<Option<i64>> {
+        read(rates, filter).unwrap()
+    }
+
+    fn read(rates: &str, filter: Option<&str>) -> Result<Vec<Option<i64>>, Error> {
         let (_dir, tables) = folder(&[("throughput", rates)]);
         let filters = filter.map(|filter| filter.parse().unwrap());
         let selection = Selection::of(tables).filters(filters.into_iter().collect());
@@ -48,7 +66,7 @@ mod tests {
             selection
                 .pooled(Pooling::default())
                 .grouped("goodput", &usual, &["throughput"], &[]);
-        goodputs(&rows.unwrap().frame)
+        rows.map(|rows| goodputs(&rows.frame))
     }
 
     #[test]
@@ -58,6 +76,12 @@ mod tests {
             ,,,forward,9,900\n,,,reverse,9,70\n,,,,9,970\n";
         assert_eq!(drawn(rates, None), [Some(900), Some(70)]);
         assert_eq!(drawn(rates, Some("direction=reverse")), [Some(70)]);
+        // A filter that no flow meets does not leave the totals as data.
+        let error = read(rates, Some("goodput_bps>=950")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no row of throughput meets goodput_bps>=950"
+        );
     }
 
     #[test]
