@@ -380,12 +380,12 @@ fn optional_columns() -> Vec<String> {
 
 /// True if the tables have the columns of a panel, but no values in the selected rows.
 fn is_without_values(error: &anyhow::Error) -> bool {
-    use tcpexp::TablesError::{EmptyTable, NoPooledRows, NoRows};
+    use tcpexp::TablesError::{EmptyTable, NoPooledRows, NoRows, NotAtSender};
     error.is::<NoValues>()
         || matches!(
             error.downcast_ref(),
             Some(tcpexp::Error::Tables(
-                EmptyTable { .. } | NoRows { .. } | NoPooledRows { .. }
+                EmptyTable { .. } | NoRows { .. } | NoPooledRows { .. } | NotAtSender
             ))
         )
 }

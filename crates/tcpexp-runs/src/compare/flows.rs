@@ -10,6 +10,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::columns::{Column, Columns};
 use super::{CompareError, LOAD};
+use crate::position::{completed, is_at_sender};
 use crate::record::TrafficRecord;
 
 /// Timeout of a first SYN: 1 s, or 3 s by the older rule (RFC 6298, section 2.1 and appendix A).
@@ -120,7 +121,10 @@ pub(super) fn read(data: &StoredTables) -> Result<Vec<FlowRow>, CompareError> {
     let mut flows: Vec<FlowRow> = (0..table.rows())
         .filter_map(|row| flow(&table, row, &mss, until?))
         .collect();
-    complete_positions(&mut flows);
+    let known = completed(flows.iter().map(|flow| (flow.from.ip(), flow.is_at_sender)));
+    for (flow, is_at_sender) in flows.iter_mut().zip(known) {
+        flow.is_at_sender = is_at_sender;
+    }
     Ok(flows)
 }
 
@@ -166,37 +170,14 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>, until: Timestamp) 
             .get(&flow)
             .filter(|_| is_tcp)
             .map(|mss| segment(*mss, stamps, from.ip())),
-        is_at_sender: is_at_sender(table.column("vantage").text(row), direction),
+        is_at_sender: is_at_sender(
+            table.column("vantage").text(row),
+            direction == Direction::Forward,
+        ),
         has_sender: table.column("recoveries").whole(row).is_some(),
         has_path,
         sent_at,
     })
-}
-
-/// True if a capture with this `vantage` is at or near the host that sends this direction.
-fn is_at_sender(vantage: Option<&str>, direction: Direction) -> Option<bool> {
-    let sender = match direction {
-        Direction::Forward => "initiator",
-        Direction::Reverse => "responder",
-    };
-    vantage.map(|vantage| vantage == sender)
-}
-
-/// Sets unknown positions: a capture at the sender of all other flows of a host is at that host.
-///
-/// The position is unknown for a connection that is older than the capture and carries data one way.
-fn complete_positions(flows: &mut [FlowRow]) {
-    let mut of_hosts: HashMap<IpAddr, bool> = HashMap::new();
-    for flow in flows.iter() {
-        if let Some(is_at_sender) = flow.is_at_sender {
-            let all = of_hosts.entry(flow.from.ip()).or_insert(true);
-            *all &= is_at_sender;
-        }
-    }
-    for flow in flows {
-        let of_host = of_hosts.get(&flow.from.ip()).copied();
-        flow.is_at_sender = flow.is_at_sender.or(of_host);
-    }
 }
 
 /// Time of a transfer, from a connection's `duration` between its first and its last packet; after the last, the

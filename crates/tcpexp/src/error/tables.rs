@@ -64,6 +64,12 @@ pub enum TablesError {
         /// Description of the flows and directions.
         pooled: String,
     },
+    /// All round-trip times are those of ACKs in a capture away from the sender of the data.
+    #[error(
+        "the RTT of the data is unknown: the only capture is not near its sender (--filter \
+         method=sequence_ack selects the time from the capture to the receiver and back)"
+    )]
+    NotAtSender,
     /// No table has the requested columns.
     #[error("no table has the column {wanted}: {tables}")]
     NoColumns {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tcpexp_chart::Thinned;
 use tcpexp_chart::page::{PageFlow, PageSeries, page_quantiles};
 use tcpexp_metrics::pooling::{Lane, Pooling};
+use tcpexp_runs::position::{completed, host_of, is_at_sender};
 use tcpexp_table::dataset::StoredTables;
 use tcpexp_table::{Cell, Frame, QUEUE_KEYS, TableFile, queue_rows};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -39,12 +40,13 @@ pub(super) const NUMBERS: [(&str, &str); 6] = [
 ];
 
 /// Columns of the table of flows that name and choose flows.
-const CHOOSING: [&str; 5] = [
+const CHOOSING: [&str; 6] = [
     "initiator",
     "responder",
     "traffic",
     "traffic_class",
     "unique_bytes",
+    "vantage",
 ];
 
 /// One direction of a flow, and the key to its rows.
@@ -60,6 +62,18 @@ struct Chosen {
     /// Upstream capture of this direction.
     capture: String,
     bytes: i64,
+    /// Host that sends.
+    from: String,
+    /// True if the capture is at or near that host; `None` if unknown.
+    is_at_sender: Option<bool>,
+}
+
+impl Chosen {
+    /// True if ACKs show the round trip of the data. A dataset of an early version does not state the
+    /// position of its capture.
+    fn has_rtt_of_acks(&self, flows: &Frame) -> bool {
+        flows.column("vantage").is_none() || self.is_at_sender == Some(true)
+    }
 }
 
 /// The flows of one run.
@@ -79,9 +93,12 @@ pub(super) struct RunFlows {
 /// The busiest flows of the dataset in `data`, with about `most_points` points per line at most.
 pub(super) fn flows_of(data: &StoredTables, most_points: usize) -> Result<RunFlows, Error> {
     let tables = Tables::read(data)?;
-    let (mut chosen, rule) = chosen(&tables.flows);
+    let (mut chosen, mut rule) = chosen(&tables.flows);
     let all_chosen = chosen.len();
     chosen.truncate(MAX_FLOWS);
+    if chosen.iter().any(|chosen| tables.leaves_out_rtt(chosen)) {
+        rule.push_str("; no RTT where the only capture is not near the sender of the data");
+    }
     let lines = |chosen: &Chosen| tables.flow(chosen, most_points);
     let mut flows: Vec<PageFlow> = chosen.iter().map(lines).collect();
     // The queue belongs to the run and not to a flow, so the first flow's panel shows it.
@@ -130,6 +147,7 @@ fn fullest_queue(queue: &Frame) -> Vec<(Timestamp, i64)> {
 }
 
 /// The tables of a run, reduced to the columns drawn.
+#[derive(Default)]
 struct Tables {
     flows: Frame,
     rtt: Frame,
@@ -161,17 +179,28 @@ impl Tables {
         })
     }
 
+    /// True if the round-trip times of the flow are left out because its only capture is elsewhere.
+    fn leaves_out_rtt(&self, chosen: &Chosen) -> bool {
+        let is_left_out = |row| {
+            number(&self.rtt, "flow_id", row) == Some(chosen.flow)
+                && text(&self.rtt, "direction", row) == Some(&chosen.direction)
+                && text(&self.rtt, "method", row) == Some("sequence_ack")
+        };
+        !chosen.has_rtt_of_acks(&self.flows) && (0..self.rtt.rows()).any(is_left_out)
+    }
+
     fn flow(&self, chosen: &Chosen, most_points: usize) -> PageFlow {
         let is_of = |frame: &Frame, row| {
             number(frame, "flow_id", row) == Some(chosen.flow)
                 && text(frame, "direction", row) == Some(&chosen.direction)
         };
         // The comparison of runs uses the same samples.
+        let has_rtt_of_acks = chosen.has_rtt_of_acks(&self.flows);
         let rtt = values(&self.rtt, "rtt_ns", |row| {
             let of = |column| text(&self.rtt, column, row);
             let is_of_data = match of("method") {
                 Some("packet_pairs") => of("reference") == Some(&chosen.capture),
-                Some("sequence_ack") => of("ack_class") == Some("cumulative"),
+                Some("sequence_ack") => has_rtt_of_acks && of("ack_class") == Some("cumulative"),
                 _ => false,
             };
             is_of(&self.rtt, row) && is_of_data
@@ -234,9 +263,12 @@ fn chosen(flows: &Frame) -> (Vec<Chosen>, String) {
             "forward" => ("initiator", "responder"),
             _ => ("responder", "initiator"),
         };
-        let ends = format!("{} > {}", cell(from)?, cell(to)?);
+        let (from, to) = (cell(from)?, cell(to)?);
+        let vantage = text(flows, "vantage", row);
         Some(Chosen {
-            label: cell("traffic").unwrap_or(ends),
+            label: cell("traffic").unwrap_or_else(|| format!("{from} > {to}")),
+            from: host_of(&from),
+            is_at_sender: is_at_sender(vantage, direction == "forward"),
             numbers: NUMBERS
                 .iter()
                 .map(|(column, _)| number(flows, column, row).map_or(Value::Null, Value::from))
@@ -248,7 +280,11 @@ fn chosen(flows: &Frame) -> (Vec<Chosen>, String) {
             bytes: number(flows, "unique_bytes", row).unwrap_or(0),
         })
     };
-    let all: Vec<Chosen> = (0..flows.rows()).filter_map(direction).collect();
+    let mut all: Vec<Chosen> = (0..flows.rows()).filter_map(direction).collect();
+    let known = completed(all.iter().map(|one| (one.from.as_str(), one.is_at_sender)));
+    for (one, is_at_sender) in all.iter_mut().zip(known) {
+        one.is_at_sender = is_at_sender;
+    }
     let lanes = all.iter().map(|chosen| Lane {
         run: "",
         flow: chosen.flow,
@@ -313,5 +349,51 @@ fn text<'f>(frame: &'f Frame, column: &str, row: usize) -> Option<&'f str> {
     match frame.column(column)?.cell(row) {
         Cell::Text(text) => Some(text),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use super::*;
+
+    fn table(columns: &[&str], row: &str) -> Frame {
+        let mut file = tempfile::tempfile().unwrap();
+        write!(file, "{}\n{row}\n", columns.join(",")).unwrap();
+        file.rewind().unwrap();
+        TableFile::open(file).unwrap().read(columns).unwrap()
+    }
+
+    /// Whether the page draws the RTTs of a flow's ACKs in a capture with this vantage.
+    fn is_rtt_drawn(vantage: &str) -> bool {
+        let ends = ["flow_id", "direction", "capture", "initiator", "responder"];
+        let flows = [&ends[..], &["unique_bytes", "vantage"]].concat();
+        let samples = [
+            "flow_id",
+            "direction",
+            "time_s",
+            "method",
+            "ack_class",
+            "rtt_ns",
+        ];
+        let tables = Tables {
+            flows: table(
+                &flows,
+                &format!("0,forward,dst,10.0.0.1:1,10.0.0.2:5,900,{vantage}"),
+            ),
+            rtt: table(&samples, "0,forward,1.5,sequence_ack,cumulative,6"),
+            ..Tables::default()
+        };
+        let (chosen, _) = chosen(&tables.flows);
+        let is_drawn = tables.flow(&chosen[0], 100).series.contains_key("rtt");
+        assert_ne!(is_drawn, tables.leaves_out_rtt(&chosen[0]));
+        is_drawn
+    }
+
+    #[test]
+    fn page_draws_rtts_of_acks_only_if_the_capture_is_at_the_sender() {
+        let drawn = ["initiator", "responder", "between", ""].map(is_rtt_drawn);
+        assert_eq!(drawn, [true, false, false, false]);
     }
 }

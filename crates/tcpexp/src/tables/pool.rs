@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tcpexp_chart::RUN_COLUMNS;
 use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
+use tcpexp_runs::position::{completed, host_of, is_at_sender};
 use tcpexp_table::{Cell, Frame};
 
 use super::{Query, SOURCE_COLUMN};
@@ -23,6 +24,8 @@ const OF_LANE: [&str; 6] = [
 struct Counted {
     /// The capture that the direction passes first.
     capture: Option<String>,
+    /// True if ACKs show the round trip of the data: the capture is at its sender.
+    has_rtt_of_acks: bool,
 }
 
 /// Key of a flow direction in tables: file, flow number, direction.
@@ -98,18 +101,27 @@ pub(super) fn pool<'a>(
         "selected flows".clone_into(&mut pooled.flows);
     }
     let mut counted: BTreeMap<Key, Counted> = BTreeMap::new();
+    let with_acks = with_rtt_of_acks(&flows);
     for (row, ((key, _), counts)) in lanes.into_iter().zip(&pooled.counts).enumerate() {
         if *counts {
             let capture = text(&flows, "capture", row).map(str::to_owned);
-            counted.insert(key, Counted { capture });
+            let lane = Counted {
+                capture,
+                has_rtt_of_acks: with_acks[row],
+            };
+            counted.insert(key, lane);
         }
     }
-    let named_point = ["capture", "reference"]
+    let named_point = ["capture", "reference", "method"]
         .iter()
         .any(|column| filtered.contains(column) || groups.contains(column));
+    let has_partial = !named_point && has_partial_rtts(rows, &counted);
     let keep = kept(rows, &sources(&flows), &counted, named_point);
     *rows = rows.filtered(&keep);
     if rows.rows() == 0 {
+        if has_partial {
+            return Err(TablesError::NotAtSender.into());
+        }
         return Err(TablesError::NoPooledRows {
             pooled: pooled.words(),
         }
@@ -124,7 +136,11 @@ pub(super) fn pool<'a>(
         (PooledDirection::Both, [only]) => format!("{}, {only}", pooled.flows),
         _ => pooled.words(),
     };
-    Ok(words)
+    Ok(if has_partial {
+        format!("{words}, without RTTs of captures away from the sender")
+    } else {
+        words
+    })
 }
 
 /// Selects the columns of the table of flows from which [`pool`] chooses.
@@ -134,9 +150,48 @@ pub(super) fn flows_query() -> Query {
         required: ["flow_id", "direction", "unique_bytes"]
             .map(str::to_owned)
             .to_vec(),
-        optional: ["traffic_class", "capture"].map(str::to_owned).to_vec(),
+        optional: [
+            "traffic_class",
+            "capture",
+            "initiator",
+            "responder",
+            "vantage",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         ..Query::default()
     }
+}
+
+/// Whether ACKs show the round trip of the data, for each row of the table of flows.
+///
+/// True for all rows of a table of an early version, which does not state the position of its capture.
+fn with_rtt_of_acks(flows: &Frame) -> Vec<bool> {
+    if flows.column("vantage").is_none() {
+        return vec![true; flows.rows()];
+    }
+    let position = |row: usize| {
+        let is_forward = text(flows, "direction", row) == Some("forward");
+        let sender = if is_forward { "initiator" } else { "responder" };
+        let host = text(flows, sender, row).map(host_of);
+        (
+            (text(flows, SOURCE_COLUMN, row), host),
+            is_at_sender(text(flows, "vantage", row), is_forward),
+        )
+    };
+    let positions = completed((0..flows.rows()).map(position));
+    positions.into_iter().map(|at| at == Some(true)).collect()
+}
+
+/// True if a direction that counts has round-trip times from a capture away from its sender.
+fn has_partial_rtts(rows: &Frame, counted: &BTreeMap<Key, Counted>) -> bool {
+    let is_partial = |row| {
+        text(rows, "method", row) == Some("sequence_ack")
+            && key(rows, row)
+                .and_then(|key| counted.get(&key))
+                .is_some_and(|lane| !lane.has_rtt_of_acks)
+    };
+    (0..rows.rows()).any(is_partial)
 }
 
 fn key(frame: &Frame, row: usize) -> Option<Key> {
@@ -215,7 +270,7 @@ fn kept(
 }
 
 /// True if a round-trip time belongs to the data direction: from packet pairs at the sending side,
-/// or from cumulative acknowledgments. Also true for rows that are not round-trip times.
+/// or from cumulative acknowledgments in a capture at the sender. Also true for rows that are not round-trip times.
 fn is_rtt_of_data(frame: &Frame, row: usize, lane: &Counted) -> bool {
     let reference = text(frame, "reference", row);
     let is_sender = || match (reference, lane.capture.as_deref()) {
@@ -224,7 +279,9 @@ fn is_rtt_of_data(frame: &Frame, row: usize, lane: &Counted) -> bool {
     };
     match text(frame, "method", row) {
         Some("packet_pairs") | None => is_sender(),
-        Some("sequence_ack") => text(frame, "ack_class", row) == Some("cumulative"),
+        Some("sequence_ack") => {
+            lane.has_rtt_of_acks && text(frame, "ack_class", row) == Some("cumulative")
+        }
         Some(_) => false,
     }
 }
@@ -240,5 +297,64 @@ fn text<'f>(frame: &'f Frame, column: &str, row: usize) -> Option<&'f str> {
     match frame.column(column)?.cell(row) {
         Cell::Text(text) => Some(text),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::folder;
+    use super::super::{Selection, UsualGroups};
+    use super::*;
+
+    /// The RTTs that a chart draws of flows with these columns, and the note of the chart.
+    fn drawn(flows: &str, filter: Option<&str>) -> Result<(Vec<Option<i64>>, String), Error> {
+        let rtt = "flow_id,direction,method,ack_class,rtt_ns\n\
+            0,forward,sequence_ack,cumulative,6\n1,forward,sequence_ack,cumulative,266\n";
+        let (_dir, tables) = folder(&[("rtt", rtt), ("flows", flows)]);
+        let filters = filter.map(|filter| filter.parse().unwrap());
+        let selection = Selection::of(tables).filters(filters.into_iter().collect());
+        let selection = selection.pooled(Pooling::default());
+        let rows = selection.grouped("rtt_ns", &[(&[][..], UsualGroups::Yes)], &["rtt"], &[])?;
+        let column = rows.frame.column("rtt_ns").unwrap();
+        let rtts = (0..rows.frame.rows()).map(|row| column.whole(row));
+        Ok((rtts.collect(), rows.note.unwrap()))
+    }
+
+    /// Flows with these vantages.
+    fn flows(vantages: [&str; 2]) -> String {
+        let [one, other] = vantages;
+        format!(
+            "flow_id,initiator,responder,direction,unique_bytes,vantage\n\
+             0,10.0.0.1:1,10.0.0.9:5,forward,900,{one}\n1,10.0.0.2:2,10.0.0.9:5,forward,900,{other}\n"
+        )
+    }
+
+    #[test]
+    fn charts_have_no_rtts_of_acks_away_from_the_sender_unless_they_are_named() {
+        let of = |vantages, filter| drawn(&flows(vantages), filter);
+        let (rtts, note) = of(["initiator", "initiator"], None).unwrap();
+        assert_eq!(rtts, [Some(6), Some(266)]);
+        assert_eq!(
+            note,
+            "flows with at least 1 % of the payload, direction with more payload"
+        );
+        let (rtts, note) = of(["responder", "initiator"], None).unwrap();
+        assert_eq!(rtts, [Some(266)]);
+        let (rule, left_out) = note.rsplit_once(", ").unwrap();
+        assert_eq!(
+            rule,
+            "flows with at least 1 % of the payload, direction with more payload"
+        );
+        assert_eq!(left_out, "without RTTs of captures away from the sender");
+        let error = of(["responder", "between"], None).unwrap_err();
+        assert!(matches!(error, Error::Tables(TablesError::NotAtSender)));
+        let (rtts, _) = of(["responder", "between"], Some("method=sequence_ack")).unwrap();
+        assert_eq!(rtts, [Some(6), Some(266)]);
+    }
+
+    #[test]
+    fn tables_without_a_vantage_give_all_rtts_of_acks() {
+        let flows = "flow_id,direction,unique_bytes\n0,forward,900\n1,forward,900\n";
+        assert_eq!(drawn(flows, None).unwrap().0, [Some(6), Some(266)]);
     }
 }
