@@ -27,7 +27,7 @@ const FEWEST_JUDGED: usize = 20;
 #[derive(Debug, Default)]
 pub struct Twins {
     /// The latest packets, in a ring.
-    recent: Recent,
+    recent: Box<Recent>,
     records: u64,
     packets: usize,
     counts: Counts,
