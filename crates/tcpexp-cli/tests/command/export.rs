@@ -29,15 +29,15 @@ fn exported_runs_have_the_figures_of_the_sweep() {
     assert_snapshot!(String::from_utf8_lossy(&exported.stdout), @"written         1 file of Flent: exported");
     assert_snapshot!(desk.text("import flent exported/r1.flent.gz"), @r"
     series                   values   mean    min median    p95    p99    max
-    TCP upload avg [Mbits/s]     80  1.081      -      -      -      -      -
-    TCP upload sum [Mbits/s]     80  7.566      -      -      -      -      -
+    TCP upload avg [Mbits/s]     80  1.105      -      -      -      -      -
+    TCP upload sum [Mbits/s]     80  7.737      -      -      -      -      -
     TCP upload::1 [Mbits/s]      75  3.061  0.927  3.707  3.823  3.823  3.823
-    TCP upload::2 [Mbits/s]       3  2.667  1.798  2.556  3.592  3.684  3.707
-    TCP upload::3 [Mbits/s]       7  0.889  0.000  0.348  3.234  3.705  3.823
-    TCP upload::4 [Mbits/s]      15  0.333  0.000  0.586  1.077  1.142  1.158
-    TCP upload::5 [Mbits/s]      10  0.242  0.000  0.985  1.158  1.158  1.158
-    TCP upload::6 [Mbits/s]       8  0.200  0.000  1.158  1.848  1.945  1.969
-    TCP upload::7 [Mbits/s]       7  0.174  0.000  1.390  2.032  2.173  2.208
+    TCP upload::2 [Mbits/s]       3  2.830  1.798  2.556  3.592  3.684  3.707
+    TCP upload::3 [Mbits/s]       7  0.886  0.000  0.348  3.234  3.705  3.823
+    TCP upload::4 [Mbits/s]      15  0.339  0.000  0.586  1.077  1.142  1.158
+    TCP upload::5 [Mbits/s]      10  0.246  0.000  0.985  1.158  1.158  1.158
+    TCP upload::6 [Mbits/s]       8  0.201  0.000  1.158  1.848  1.945  1.969
+    TCP upload::7 [Mbits/s]       7  0.173  0.000  1.390  2.032  2.173  2.208
 
     lines           729 read, 400 used, 329 skipped (headers, comments)
     ");

@@ -135,15 +135,15 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"");
     assert_snapshot!(String::from_utf8_lossy(&run.stdout), @r"
     table                         rows        size
-    flows.parquet                    8    122.0 kB
+    flows.parquet                    8    123.9 kB
     rtt.parquet                 11 654    279.6 kB
     owd.parquet                 16 106    441.1 kB
     loss.parquet                   126     24.7 kB
     throughput.parquet           8 636     77.2 kB
-    sender.parquet               6 010    175.9 kB
-    events.parquet                 142     38.7 kB
+    sender.parquet               6 010    128.5 kB
+    events.parquet                 142     37.7 kB
     queue.parquet                1 226     44.0 kB
-    logs.parquet                     0     30.2 kB
+    logs.parquet                     0     31.0 kB
     readings.parquet                 0      8.7 kB
     all                                     1.2 MB
 
@@ -151,8 +151,8 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     ");
     assert_snapshot!(desk.text("compare out"), @r"
     loss_percent class runs Mbit/s RTT ms    p95 loss % retx %  FCT s
-    0            load  1     1.903  266.4  339.1  1.233  1.234  30.65
-    1            load  1     1.903  266.4  339.1  1.233  1.234  30.65
+    0            load  1     1.906  266.4  339.1  1.233  1.234  30.65
+    1            load  1     1.906  266.4  339.1  1.233  1.234  30.65
 
     numbers         medians over runs, from the start of traffic
     ");
