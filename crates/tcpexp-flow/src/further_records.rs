@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn few_first_records_without_a_second_one_are_compared() {
-        let line = |number: u32| format!("0.{number:06} udp 100 num {number} v6\n");
+        let line = |number: u32| format!("0.{number:06} > udp 100 num {number} v6\n");
         let text: String = (0..3_000).map(line).collect();
         let mut further = FurtherRecords::new(2);
         each(&text, |packet, at| {
