@@ -138,7 +138,7 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         let by_s = by.as_seconds_f64();
         line(
             "clock",
-            &format!("set back by {by_s:.3} s at record {record}"),
+            &format!("set back by at least {by_s:.3} s at record {record}"),
         );
     }
     if let Some(tick) = info.coarse_tick {

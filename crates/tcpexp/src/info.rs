@@ -202,7 +202,7 @@ pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>)
     let SetBack { record, by } = set_back?;
     let by_s = by.as_seconds_f64();
     Some(format!(
-        "{name}: the clock of the capture was set back by {by_s:.3} s at record {record}: times, rates and round-trip times across this place are wrong by this amount"
+        "{name}: the clock of the capture was set back by at least {by_s:.3} s at record {record}: times, rates and round-trip times across this place are wrong by the size of this step"
     ))
 }
 

@@ -9,7 +9,7 @@ use crate::order::{Fall, SET_BACK};
 pub struct SetBack {
     /// Number of the first record after it, from 0.
     pub record: u64,
-    /// Time by which that record is before the latest one.
+    /// Time by which that record is before the latest one. The step is larger by the time between the two.
     pub by: TimeDelta,
 }
 

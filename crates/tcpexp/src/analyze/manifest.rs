@@ -131,7 +131,7 @@ pub struct CaptureInput {
 pub struct ClockSetBack {
     /// Number of the first record after it, from 0.
     pub record: u64,
-    /// Time by which that record is before the latest one.
+    /// Time by which that record is before the latest one. The step is larger by the time between the two.
     pub by_ns: i64,
 }
 
