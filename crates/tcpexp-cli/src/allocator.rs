@@ -11,24 +11,27 @@
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const OWN_PAGES_BYTES: i32 = 1 << 20;
 
-/// Number of heaps that the threads share.
+/// Number of processors whose threads share a heap.
 ///
 /// By default glibc makes up to eight heaps per processor (mallopt(3), `M_ARENA_MAX`). The state of a
 /// flow moves between threads, so each thread frees blocks of all heaps, and the memory that one pass
 /// leaves in a heap is lost to the threads of other heaps in the next pass. With 100 000 flows and two
-/// million packets, `analyze` took 1310 MiB with the default and 887 MiB with one heap, at the same
-/// processor time: each thread has a cache of small blocks.
+/// million packets, `analyze` took 1310 MiB with the default and 887 MiB with one heap on two processors, at
+/// the same processor time: each thread has a cache of small blocks. More processors would wait for the one
+/// heap; four is a choice, not measured.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const HEAPS: i32 = 1;
+const PROCESSORS_PER_HEAP: usize = 4;
 
-/// Gives large blocks their own pages and lets all threads share one heap, if the process is tcpexp's
-/// own. Heaps of threads stay, so the call has to precede their start.
+/// Gives large blocks their own pages and lets threads share heaps, if the process is tcpexp's own. Heaps of
+/// threads stay, so the call has to precede their start.
 pub(crate) fn keep_memory_compact() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     if !crate::program::is_in_interpreter() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let heaps = i32::try_from(processors.div_ceil(PROCESSORS_PER_HEAP)).unwrap_or(i32::MAX);
         for (parameter, value) in [
             (libc::M_MMAP_THRESHOLD, OWN_PAGES_BYTES),
-            (libc::M_ARENA_MAX, HEAPS),
+            (libc::M_ARENA_MAX, heaps),
         ] {
             #[expect(unsafe_code, reason = "a C function; see SAFETY")]
             // SAFETY: the function takes two numbers and may be called at any time. If it fails, the
