@@ -45,7 +45,9 @@ fn tables_of_baseline_cells_match_the_plan_and_complete_runs_are_not_repeated() 
     }
     let again = bench.tcpexp(&format!("{sweep} --resume"));
     assert!(again.status.success(), "{}", said(&again));
-    let has_nothing_to_do = said(&again).lines().any(|line| line.starts_with("0 of "));
+    let has_nothing_to_do = said(&again)
+        .lines()
+        .any(|line| line.starts_with("runs remaining: 0 of "));
     assert!(has_nothing_to_do, "{}", said(&again));
     let unasked = bench.tcpexp(&sweep);
     assert!(said(&unasked).contains("--resume"), "{}", said(&unasked));
