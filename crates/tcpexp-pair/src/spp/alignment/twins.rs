@@ -108,8 +108,8 @@ impl Twins {
     /// Usual number of records of a packet; 1 if most packets have a single one.
     ///
     /// At least nine in ten records must be those of packets with several records, and nine in ten of these must be
-    /// those of packets with at most the usual number. Packets with a single record among the latest [`RECENT`] records
-    /// do not count, because further records may follow.
+    /// those of packets with at most the usual number. Packets with a single record among the latest 64
+    /// records do not count, because further records may follow.
     pub fn records_per_packet(&self) -> u32 {
         let mut counts = self.counts;
         for first in self.recent.0.iter().flatten() {
