@@ -52,7 +52,7 @@ pub(crate) struct Axes<'a> {
     pub(crate) y: &'a AxisSpec,
     /// True if the panel on the left has the labels of the vertical axis.
     pub(crate) shares_y: bool,
-    /// Least room for the vertical axis: panels in a column have the sides of the one that needs the most.
+    /// Minimum room for the vertical axis. All panels of a column have the room that the widest labels need.
     pub(crate) beside: i32,
     /// Room needed right of the frame.
     pub(crate) right: i32,

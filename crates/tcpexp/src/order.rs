@@ -110,7 +110,7 @@ impl Window {
         });
     }
 
-    /// Time of the record before the one that is being added, if the latter may begin after a clock step.
+    /// Returns the time of the previous record, if the clock may have been set back before this record.
     fn falls_from(&mut self, number: u64, at: Timestamp) -> Option<Timestamp> {
         let (_, before) = self.added.replace((number, at))?;
         if at >= before {

@@ -128,7 +128,7 @@ impl FlowTable {
         slot
     }
 
-    /// Ends the live flows between the endpoints of a new flow. Returns the one that the new flow leaves alive.
+    /// Ends the live flows between the endpoints of a new flow. Returns the flow that stays alive beside it.
     fn end_before(
         &mut self,
         at: Timestamp,

@@ -9,10 +9,10 @@ const MAX_STRETCHES: usize = 1_024;
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnsentAcks(Vec<Stretch>);
 
-/// ACKs from the first of data that is not sent to the one that refutes it.
+/// A stretch of ACKs. It begins with an ACK of data never sent, and ends with the ACK that refutes it.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
-    /// Record numbers of the first ACK and of the one that refutes it.
+    /// Record numbers of the first and the last ACK of the stretch.
     records: (u64, u64),
     /// SND.NXT before the first of them: within the stretch, each ACK above it is of data never sent.
     nxt: StreamOffset,

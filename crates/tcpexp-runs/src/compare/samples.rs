@@ -17,8 +17,8 @@ use crate::record::{LogRecord, RunRecord, TrafficRecord};
 pub(super) struct Rtts {
     /// Send times and round-trip times, measured from the host that sends.
     pub(super) known: HashMap<Lane, Vec<(Timestamp, TimeDelta)>>,
-    /// The directions of which the dataset has only a part of each round trip: the only capture was not
-    /// taken at or near the host that sends.
+    /// The directions whose round-trip times are incomplete, because the only capture was not taken at or
+    /// near the sender.
     pub(super) partial: HashSet<Lane>,
 }
 

@@ -288,7 +288,7 @@ fn acks_behind_a_gap_in_the_receivers_data_give_no_round_trip_time() {
     );
 }
 
-/// Captured at the receiver: an application writes a segment every 15 ms, of which the seventh is lost.
+/// A capture at the receiver. The application writes a segment every 15 ms, and the seventh segment is lost.
 fn slow_writer_at_the_receiver() -> String {
     const LOST: u32 = 6;
     // Half of the round-trip time.
