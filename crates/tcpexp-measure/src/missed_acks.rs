@@ -4,7 +4,7 @@
 //! an ACK outside the capture explains proves that the capture missed the ACK. Without such data, a
 //! missed ACK stays unnoticed.
 
-use tcpexp_flow::{Direction, MAX_ANSWER_DELAY, Segment, StreamOffset, SynOptions};
+use tcpexp_flow::{Direction, MAX_ANSWER_DELAY, Segment, StreamOffset, SynOptions, is_after};
 use tcpexp_units::Timestamp;
 
 /// Longest payload that a sender may send beyond the receiver's window: a zero-window probe (RFC 9293,
@@ -156,11 +156,6 @@ impl AckWatch {
         self.proof = Some(proof).filter(|_| may_be_late && !is_explained);
         !may_be_late
     }
-}
-
-/// True if timestamp `a` is later than `b` (RFC 7323, section 5.2).
-fn is_after(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b).cast_signed() > 0
 }
 
 #[cfg(test)]

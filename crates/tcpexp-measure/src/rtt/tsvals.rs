@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_flow::{Segment, StreamOffset};
+use tcpexp_flow::{Segment, StreamOffset, is_after};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Maximum waiting time for an echo.
@@ -138,11 +138,6 @@ impl Tsvals {
     fn pop(&mut self) {
         self.gone = self.sent.pop_front().map(|tsval| tsval.value).or(self.gone);
     }
-}
-
-/// True if timestamp `a` is later than `b` (RFC 7323, section 5.2).
-fn is_after(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b).cast_signed() > 0
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Whether the timestamps that data echoes show the ACKs that its sender knew.
 
-use tcpexp_flow::StreamOffset;
+use tcpexp_flow::{StreamOffset, is_after};
 
 use super::scale::WindowScale;
-use super::stamps::is_after;
 
 /// Number of windows that data may lie beyond the latest echoed ACK: one, and as much again for ACKs that
 /// the capture missed.

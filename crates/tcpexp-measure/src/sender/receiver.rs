@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_flow::StreamOffset;
+use tcpexp_flow::{StreamOffset, is_after};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::engine::Engine;
@@ -17,7 +17,7 @@ use super::event::{Acked, Sent};
 use super::retransmissions::Retransmissions;
 use super::row::SenderRow;
 use super::side::Side;
-use super::stamps::{Ticks, is_after};
+use super::stamps::Ticks;
 
 /// Maximum number of ACKs that wait for an echo.
 const MAX_DEPARTED: usize = 1 << 16;

@@ -3,13 +3,12 @@
 
 use std::ops::Range;
 
-use tcpexp_flow::{Direction, FlowId, StreamOffset};
+use tcpexp_flow::{Direction, FlowId, StreamOffset, is_after};
 use tcpexp_units::Timestamp;
 
 use super::event_id::{EventId, EventKind};
 use super::lost::LostPackets;
 use super::reduction::Reduction;
-use super::stamps::is_after;
 
 /// Cause of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_flow::StreamOffset;
+use tcpexp_flow::{StreamOffset, is_after};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Maximum number of timestamps that wait for an echo.
@@ -103,11 +103,6 @@ impl ReceivedAcks {
             (known, forgotten) => known.or(forgotten),
         }
     }
-}
-
-/// True if `stamp` is later than `other`; handles wrap-around.
-pub(super) fn is_after(stamp: u32, other: u32) -> bool {
-    stamp.wrapping_sub(other).cast_signed() > 0
 }
 
 /// The clock of a sender's timestamps.

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
+use tcpexp_flow::is_after;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::fields::{Ends, FieldValues};
@@ -71,16 +72,14 @@ impl Front {
             (self.reached, self.dst_record) = (Some((end, ack)), b.record);
             return false;
         };
-        // Sequence numbers compare modulo 2^32 (RFC 9293, section 3.4).
-        let is_beyond = |value: u32, other: u32| value.wrapping_sub(other).cast_signed() > 0;
         let is_new = if payload_bytes > 0 {
-            !is_beyond(last_end, seq)
+            !is_after(last_end, seq)
         } else {
-            is_beyond(ack, last_ack)
+            is_after(ack, last_ack)
         };
         let is_ordered = b.record > self.dst_record;
         if is_new {
-            let later = |value, last| if is_beyond(value, last) { value } else { last };
+            let later = |value, last| if is_after(value, last) { value } else { last };
             self.reached = Some((later(end, last_end), later(ack, last_ack)));
             self.dst_record = self.dst_record.max(b.record);
         }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use tcpexp_flow::StreamOffset;
+use tcpexp_flow::{StreamOffset, is_after};
 
 /// Number of acknowledgments and of ranges remembered: those of a round trip with a window of 64 MB.
 const REMEMBERED: usize = 65_536;
@@ -48,10 +48,8 @@ impl Answered {
 
     /// Adds bytes that arrive for the first time.
     pub(super) fn arrive(&mut self, record: u32, start: StreamOffset, end: StreamOffset) {
-        // Lower halves wrap.
-        let is_before = |of_ack: u32| record.wrapping_sub(of_ack).cast_signed() > 0;
         while let Some(&(of_ack, ack)) = self.acks.front()
-            && is_before(of_ack)
+            && is_after(record, of_ack)
         {
             self.acked = Some(ack);
             self.acks.pop_front();

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use tcpexp_flow::is_after;
+
 /// Number of timestamps remembered: of a clock with a tick of one millisecond (RFC 7323, section
 /// 5.4), those within a horizon of half a minute, twice.
 const REMEMBERED: usize = 65_536;
@@ -53,7 +55,7 @@ impl Echoes {
 
 /// Adds a timestamp if it is later than all others.
 fn add(stamps: &mut VecDeque<u32>, stamp: u32) {
-    if stamps.back().is_none_or(|last| is_before(*last, stamp)) {
+    if stamps.back().is_none_or(|last| is_after(stamp, *last)) {
         stamps.push_back(stamp);
         if stamps.len() > REMEMBERED {
             stamps.pop_front();
@@ -62,13 +64,8 @@ fn add(stamps: &mut VecDeque<u32>, stamp: u32) {
 }
 
 fn has(stamps: &VecDeque<u32>, stamp: u32) -> bool {
-    let place = stamps.partition_point(|other| is_before(*other, stamp));
+    let place = stamps.partition_point(|other| is_after(stamp, *other));
     stamps.get(place) == Some(&stamp)
-}
-
-/// Timestamps wrap (RFC 7323, section 5.2).
-fn is_before(one: u32, other: u32) -> bool {
-    other.wrapping_sub(one).cast_signed() > 0
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tcpexp_flow::StreamOffset;
+use tcpexp_flow::{StreamOffset, is_after};
 use tcpexp_wire::SeqNum;
 
 use super::answered::Answered;
@@ -270,9 +270,8 @@ impl Evidence {
 
     /// True if the departure of these bytes in `record` (lower half of its number) is not their first.
     fn is_retransmission(&self, record: u32, start: StreamOffset, end: StreamOffset) -> bool {
-        let is_from = |first: u32| record.wrapping_sub(first).cast_signed() >= 0;
         self.retransmissions(start, end)
-            .any(|retransmission| is_from(retransmission.first_record))
+            .any(|retransmission| !is_after(retransmission.first_record, record))
     }
 
     /// True if any of these bytes left more than once.
