@@ -84,7 +84,7 @@ fn absent(report: &Basis<'_>, seen: &Seen) -> Option<String> {
     }
     let misses = |point: &Point| {
         let index = point.index();
-        report.totals.unseen[index] + report.captures[index].unusable() > 0
+        report.totals.unseen[index] > 0 || report.captures[index].unusable() > 0
     };
     let points: Vec<String> = Point::BOTH
         .into_iter()

@@ -850,6 +850,8 @@ mod tests {
         assert_eq!(dropped(&statistics(start(), 5).out), [Some(5)]);
         assert_eq!(dropped(&statistics(start(), 9).out), [Some(9)]);
         assert_eq!(dropped(&statistics(start(), 1).out), [Some(5)]);
+        let without_count = little().section().interface(1, 0, &[]);
+        assert_eq!(dropped(&statistics(without_count, u64::MAX).out), [None]);
     }
 
     #[test]

@@ -85,6 +85,10 @@ pub(super) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Int
             continue;
         };
         let count = order.u64(count);
+        // All ones: the writer does not know the count, as in the drops of old packet blocks.
+        if count == u64::MAX {
+            continue;
+        }
         match code {
             ISB_IFRECV => interface.received = Some(count),
             // Packets lost in the interface and in the operating system are both missing from the

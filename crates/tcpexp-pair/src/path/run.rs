@@ -53,7 +53,7 @@ impl FirstPass {
 
     /// True for a capture that provably misses packets, by [`Point::index`](spp::Point::index).
     pub(super) fn misses(&self) -> [bool; 2] {
-        [0, 1].map(|point: usize| self.missed[point] + self.unusable[point] > 0)
+        [0, 1].map(|point: usize| self.missed[point] > 0 || self.unusable[point] > 0)
     }
 }
 
