@@ -217,7 +217,7 @@ impl TickSearch {
         // Rounding to whole ticks is at most 2 % of 50 ticks, well within the tolerance of 5 %.
         let tick = TICKS.into_iter().find(|tick| {
             let elapsed = ticks.saturating_mul(*tick);
-            ticks >= 50 && (elapsed - span).abs() < span / 20
+            ticks >= 50 && elapsed.saturating_sub(span).saturating_abs() < span / 20
         });
         tick.map(TimeDelta::from_nanos)
     }

@@ -54,8 +54,10 @@ impl Cubic {
         let passed_us = ack.at_us - epoch_us + self.least_rtt_us.unwrap_or(0);
         let t = u64::try_from(passed_us).unwrap_or(0) * 1024 / 1_000_000;
         // W(t) = C (t − K)³ + W_max, equation 1.
-        let off = u128::from(t.abs_diff(self.k));
-        let delta = u32::try_from((u128::from(SCALE) * off * off * off) >> 40).unwrap_or(1 << 24);
+        let off = t.abs_diff(self.k);
+        let cubed = u128::from(off).saturating_mul(u128::from(off) * u128::from(off));
+        // A clock that jumped by centuries exceeds even 128 bits.
+        let delta = u32::try_from(cubed.saturating_mul(SCALE.into()) >> 40).unwrap_or(1 << 24);
         let target = if t < self.k {
             self.origin.saturating_sub(delta)
         } else {
