@@ -63,6 +63,12 @@ pub enum Error {
         /// Version that can be read.
         known: u32,
     },
+    /// Two columns have the same name.
+    #[error("the table has two columns {column}")]
+    RepeatedColumn {
+        /// Name of the columns.
+        column: String,
+    },
     /// A column has different types in different tables.
     #[error("the column {column} is text in one table and a number in another")]
     MixedTypes {

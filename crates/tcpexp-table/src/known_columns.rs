@@ -20,7 +20,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tcpexp_units::Timestamp;
 
 use crate::known_types::{self, ROWS_OF_CSV, plain_type};
-use crate::schema::{check_version, with_types};
+use crate::schema::{check_schema, with_types};
 use crate::table_file::require_line_end;
 use crate::{Error, Format};
 
@@ -56,13 +56,13 @@ fn batches(format: Format, mut file: File, known: &Schema) -> Result<Batches, Er
         Format::Parquet => {
             let reader = ParquetRecordBatchReaderBuilder::try_new(file);
             let reader = reader.map_err(|source| Error::Read(source.into()))?;
-            check_version(reader.schema())?;
+            check_schema(reader.schema())?;
             let reader = reader.build();
             Box::new(reader.map_err(|source| Error::Read(source.into()))?)
         }
         Format::Arrow => {
             let reader = FileReader::try_new(file, None).map_err(Error::Read)?;
-            check_version(&reader.schema())?;
+            check_schema(&reader.schema())?;
             Box::new(reader)
         }
         // CSV and JSON do not state types, and inference would give an empty column another one.

@@ -1,5 +1,6 @@
 //! Construction of schemas, with the columns' definitions as metadata.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -58,15 +59,28 @@ pub(crate) fn with_types(schema: &Schema, other: impl Fn(&DataType) -> Option<Da
     Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
 }
 
-/// Refuses a table that another version of `tcpexp` wrote with other columns. CSV and JSON do not
-/// state a version.
-pub(crate) fn check_version(schema: &Schema) -> Result<(), Error> {
-    match schema.metadata().get(SCHEMA_VERSION) {
-        Some(version) if *version != TABLE_VERSION.to_string() => Err(Error::Version {
+/// Refuses a table that another version of `tcpexp` wrote with other columns, and one to which another
+/// program added a column under a name that the table already has. CSV and JSON do not state a version.
+pub(crate) fn check_schema(schema: &Schema) -> Result<(), Error> {
+    let Some(version) = schema.metadata().get(SCHEMA_VERSION) else {
+        return Ok(());
+    };
+    if *version != TABLE_VERSION.to_string() {
+        return Err(Error::Version {
             version: version.clone(),
             known: TABLE_VERSION,
+        });
+    }
+    let mut names = BTreeSet::new();
+    let repeated = schema
+        .fields()
+        .iter()
+        .find(|field| !names.insert(field.name()));
+    match repeated {
+        None => Ok(()),
+        Some(field) => Err(Error::RepeatedColumn {
+            column: field.name().clone(),
         }),
-        _ => Ok(()),
     }
 }
 

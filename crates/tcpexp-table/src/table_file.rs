@@ -17,7 +17,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::frame::{Frame, Series};
-use crate::schema::{SCHEMA_NAME, check_version};
+use crate::schema::{SCHEMA_NAME, check_schema};
 use crate::writer::BATCH_ROWS;
 use crate::{Error, Format};
 
@@ -35,7 +35,7 @@ impl TableFile {
         let filled = fill(&mut file, &mut start).map_err(|source| Error::Read(source.into()))?;
         let format = format_of(&start[..filled]).ok_or(Error::NoTable)?;
         let schema = schema_of(format, &mut file)?;
-        check_version(&schema)?;
+        check_schema(&schema)?;
         Ok(Self {
             format,
             file,
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
     use crate::TableWriter;
     use crate::frame::Cell::{Null, Real, Text, Whole};
-    use crate::schema::{SCHEMA_VERSION, time_type};
+    use crate::schema::{SCHEMA_VERSION, TABLE_VERSION, time_type};
 
     fn file(bytes: &[u8]) -> File {
         let mut file = tempfile::tempfile().unwrap();
@@ -380,6 +380,24 @@ mod tests {
             insta::allow_duplicates! {
                 insta::assert_snapshot!(error.unwrap(), @"the table has version 1, but this tcpexp reads version 2: write the table again from its captures or logs");
             }
+        }
+    }
+
+    #[test]
+    fn a_table_with_two_columns_of_one_name_is_refused() {
+        let version = [(SCHEMA_VERSION.to_owned(), TABLE_VERSION.to_string())];
+        let field = Field::new("rtt_ns", DataType::Float32, false);
+        let schema = Arc::new(Schema::new_with_metadata(
+            vec![field.clone(), field],
+            version,
+        ));
+        for format in [Format::Parquet, Format::Arrow] {
+            let table = TableWriter::new(format, &schema, Vec::new()).unwrap();
+            let error = TableFile::open(file(&table.finish().unwrap())).err();
+            assert_eq!(
+                error.unwrap().to_string(),
+                "the table has two columns rtt_ns"
+            );
         }
     }
 

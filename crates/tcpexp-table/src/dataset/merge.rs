@@ -16,7 +16,7 @@ use tcpexp_pair::spp::Point;
 use super::DatasetTable;
 use super::order::{NO_FLOW, RowKey, section};
 use crate::Error;
-use crate::schema::check_version;
+use crate::schema::check_schema;
 use crate::writer::{BATCH_ROWS, Format, TableWriter};
 
 /// Rows read from a part at once. A small number bounds the memory of many parts.
@@ -190,7 +190,7 @@ impl Part {
             let reader = StreamReader::try_new_buffered(file, None).map_err(Error::Read)?;
             (reader.schema(), Box::new(reader))
         };
-        check_version(&schema)?;
+        check_schema(&schema)?;
         Ok(Self {
             table,
             batch: RecordBatch::new_empty(SchemaRef::clone(&schema)),

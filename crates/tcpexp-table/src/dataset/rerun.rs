@@ -10,7 +10,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::Error;
 use crate::run_columns::RunColumns;
-use crate::schema::check_version;
+use crate::schema::check_schema;
 use crate::writer::{BATCH_ROWS, Format, TableWriter};
 
 /// Writes the rows of a Parquet table to `out`, and returns `out` and the number of rows.
@@ -25,7 +25,7 @@ pub fn with_run_columns<W: Write + Send>(
     let unread = |source: parquet::errors::ParquetError| Error::Read(source.into());
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(unread)?;
     let schema = SchemaRef::clone(builder.schema());
-    check_version(&schema)?;
+    check_schema(&schema)?;
     let kept: Vec<usize> = (0..schema.fields().len())
         .filter(|place| !replaced(schema.field(*place).name()))
         .collect();
