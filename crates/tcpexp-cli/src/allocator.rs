@@ -11,6 +11,14 @@
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const OWN_PAGES_BYTES: i32 = 1 << 20;
 
+/// Free memory at the end of a heap that a program keeps, in bytes.
+///
+/// By default glibc returns more than 128 KiB there to the system (mallopt(3), `M_TRIM_THRESHOLD`), and a pass
+/// soon takes the pages again. `analyze` on two captures of two million packets took 215 000 page faults with the
+/// default, 155 000 with 8 MiB and 70 000 with 16 MiB. With 100 000 flows, its peak grew by less than 1 %.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const KEPT_BYTES: i32 = 16 << 20;
+
 /// Number of processors whose threads share a heap.
 ///
 /// By default glibc makes up to eight heaps per processor (mallopt(3), `M_ARENA_MAX`). The state of a
@@ -31,6 +39,7 @@ pub(crate) fn keep_memory_compact() {
         let heaps = i32::try_from(processors.div_ceil(PROCESSORS_PER_HEAP)).unwrap_or(i32::MAX);
         for (parameter, value) in [
             (libc::M_MMAP_THRESHOLD, OWN_PAGES_BYTES),
+            (libc::M_TRIM_THRESHOLD, KEPT_BYTES),
             (libc::M_ARENA_MAX, heaps),
         ] {
             #[expect(unsafe_code, reason = "a C function; see SAFETY")]
