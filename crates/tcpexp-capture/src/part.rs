@@ -12,7 +12,7 @@
 use crate::{ByteOrder, PacketOptions};
 
 /// Version of the blocks and options. Another version is refused.
-pub const PART_VERSION: u32 = 4;
+pub const PART_VERSION: u32 = 5;
 
 /// Types of the blocks: the bytes 80, `txp` and 80, `txe`.
 pub(crate) const HEAD_BLOCK: u32 = 0x8074_7870;
@@ -28,6 +28,8 @@ const FLOW_BEGINS: u16 = 0x8001;
 const FLOWS_ENDED: u16 = 0x8002;
 /// The time of the packet is an outlier among the times of the whole capture.
 const OUTLIER: u16 = 0x8003;
+/// Number of places by which a pass over the whole capture shows the packet later than the file.
+const MOVED: u16 = 0x8004;
 /// No flow is continued.
 const NO_FLOW: u32 = u32::MAX;
 /// Numbers in one option, whose length has 16 bits.
@@ -77,6 +79,9 @@ pub struct PartEnd {
 pub struct PartMark {
     /// Record number, from 0.
     pub record: u64,
+    /// Number of places by which a pass over the whole capture shows the packet later than the file,
+    /// negative for earlier.
+    pub moved: i32,
     /// Number of the flow that the packet begins, and of the flow that carried the connection before.
     pub begins: Option<(u32, Option<u32>)>,
     /// Numbers of the flows that ended since the packet before, in the order of their ends.
@@ -182,6 +187,7 @@ impl PartMark {
                     mark.ended
                         .extend(numbers.iter().copied().map(u32::from_le_bytes));
                 }
+                MOVED => mark.moved = i32::from_le_bytes(value.try_into().ok()?),
                 OUTLIER => mark.is_outlier = true,
                 _ => {}
             }
@@ -206,6 +212,9 @@ impl PartMark {
         for some in self.ended.chunks(NUMBERS_PER_OPTION) {
             let numbers: Vec<u8> = some.iter().flat_map(|flow| flow.to_le_bytes()).collect();
             option(FLOWS_ENDED, &numbers);
+        }
+        if self.moved != 0 {
+            option(MOVED, &self.moved.to_le_bytes());
         }
         if self.is_outlier {
             option(OUTLIER, &[]);
@@ -234,6 +243,28 @@ impl<'a> Body<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_mark_of_a_packet_is_read_as_it_was_written() {
+        for moved in [0, 9, -130] {
+            let mark = PartMark {
+                record: 1 << 40,
+                moved,
+                begins: Some((3, None)),
+                ended: vec![1, 2],
+                is_outlier: moved > 0,
+            };
+            let mut options = Vec::new();
+            mark.write(&mut options);
+            // The length of the block follows, and `opt_endofopt` before it.
+            options.extend([0; 8]);
+            let options = PacketOptions {
+                tail: &options,
+                order: ByteOrder::Little,
+            };
+            assert_eq!(PartMark::read(&options), Some(mark));
+        }
+    }
 
     #[test]
     fn the_end_of_a_part_is_read_as_it_was_written() {

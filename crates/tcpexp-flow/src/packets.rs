@@ -5,13 +5,16 @@ use std::num::NonZeroUsize;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Packet;
 
-use crate::{Arrival, FlowTable, MAX_FLOWS};
+use crate::{Arrival, FlowTable, MAX_FLOWS, Seen};
 
 /// One packet and its place in the capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighted<'a> {
     /// Record number in the capture, from 0; includes records without a usable packet.
     pub record: u64,
+    /// Number of places by which a pass shows the record later than the file, negative for earlier:
+    /// the pass sorts records that are out of time order.
+    pub moved: i32,
     /// Capture time, on the capture's clock.
     pub at: Timestamp,
     /// Length on the wire in bytes, link header included.
@@ -24,14 +27,31 @@ impl Sighted<'_> {
     /// The packet as an owned value, not yet assigned to a flow.
     #[inline]
     pub fn arrival(&self) -> Arrival {
-        Arrival::new(self.record, self.at, self.wire_bytes, self.packet)
+        Arrival::of_seen(self.seen(), self.packet)
+    }
+
+    /// See [`Seen::place`].
+    #[inline]
+    pub fn place(&self) -> u64 {
+        self.record.wrapping_add_signed(i64::from(self.moved))
+    }
+
+    #[inline]
+    fn seen(&self) -> Seen {
+        Seen::of(
+            self.record,
+            self.moved,
+            self.at,
+            self.wire_bytes,
+            self.packet,
+        )
     }
 
     /// Appends the packet to `arrivals`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `Arrival::push`")]
     pub fn arrive(&self, arrivals: &mut Vec<Arrival>) {
-        Arrival::push(arrivals, self.record, self.at, self.wire_bytes, self.packet);
+        Arrival::push(arrivals, self.seen(), self.packet);
     }
 }
 

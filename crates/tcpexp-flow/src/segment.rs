@@ -23,8 +23,11 @@ pub enum FlowPacket {
 /// A packet's place in the capture and its sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Record number in the capture, from 0.
+    /// Record number in the capture, from 0. It does not show the order of records that are out of
+    /// time order in the file; see [`place`](Self::place).
     pub record: u64,
+    /// See [`Sighted::moved`](crate::Sighted::moved).
+    pub(crate) moved: i32,
     /// Capture time, on the capture's clock.
     pub at: Timestamp,
     /// Bytes on the wire, link header included; see [`is_possible_length`].
@@ -100,7 +103,10 @@ impl Arrival {
     /// Creates the packet of record number `record`; `wire_bytes` is its length including the link
     /// header.
     pub fn new(record: u64, at: Timestamp, wire_bytes: u32, packet: &Packet<'_>) -> Self {
-        let seen = Seen::of(record, at, wire_bytes, packet);
+        Self::of_seen(Seen::of(record, 0, at, wire_bytes, packet), packet)
+    }
+
+    pub(crate) fn of_seen(seen: Seen, packet: &Packet<'_>) -> Self {
         match &packet.transport {
             Transport::Tcp(tcp) => {
                 let mut segment = Segment::plain(seen, tcp);
@@ -115,20 +121,13 @@ impl Arrival {
         }
     }
 
-    /// Like [`new`](Self::new), but appends to `arrivals`, which saves a copy.
+    /// Appends the packet of `seen` to `arrivals`, which saves a copy.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "to hand a packet over in memory takes half as long as to decode it"
     )]
-    pub fn push(
-        arrivals: &mut Vec<Self>,
-        record: u64,
-        at: Timestamp,
-        wire_bytes: u32,
-        packet: &Packet<'_>,
-    ) {
-        let seen = Seen::of(record, at, wire_bytes, packet);
+    pub(crate) fn push(arrivals: &mut Vec<Self>, seen: Seen, packet: &Packet<'_>) {
         match &packet.transport {
             Transport::Tcp(tcp) => {
                 let segment = Segment::plain(seen, tcp);
@@ -218,9 +217,16 @@ pub const fn is_possible_length(wire_bytes: u32, ip_bytes: u32) -> bool {
 
 impl Seen {
     #[inline]
-    fn of(record: u64, at: Timestamp, wire_bytes: u32, packet: &Packet<'_>) -> Self {
+    pub(crate) fn of(
+        record: u64,
+        moved: i32,
+        at: Timestamp,
+        wire_bytes: u32,
+        packet: &Packet<'_>,
+    ) -> Self {
         Self {
             record,
+            moved,
             at,
             wire_bytes,
             ip_bytes: packet.ip_bytes,
@@ -230,6 +236,13 @@ impl Seen {
             ttl: packet.ttl,
             direction: Direction::Forward,
         }
+    }
+
+    /// Place in the order of the pass, which is the time order as far as the capture is sorted. It
+    /// equals the record number in a capture that is in order.
+    #[inline]
+    pub fn place(&self) -> u64 {
+        self.record.wrapping_add_signed(i64::from(self.moved))
     }
 }
 

@@ -62,6 +62,7 @@ impl Packets for Scripted {
             let packet = decode(LinkType::ETHERNET, &frame, wire_bytes, Tunnels::Closed).unwrap();
             each(&Sighted {
                 record: self.record,
+                moved: 0,
                 at,
                 wire_bytes,
                 packet: &packet,

@@ -167,6 +167,21 @@ impl Window {
         Some((held.number, record))
     }
 
+    /// Number of places by which the record taken out last comes later than in the file, negative
+    /// for earlier. Valid until the next record is added.
+    ///
+    /// The count of the records taken out gives the place, so each pass over a capture gives the
+    /// same places.
+    pub(crate) fn moved(&self) -> i32 {
+        let Some(((last, _), taken)) = self.added.zip(self.taken.as_ref()) else {
+            return 0;
+        };
+        let place = last - self.held.len() as u64;
+        let moved = place.cast_signed() - taken.number.cast_signed();
+        // At most `WINDOW` records wait, and a few thousand records later the oldest has been taken out.
+        i32::try_from(moved).unwrap_or(0)
+    }
+
     /// Place of the earliest record before any backward clock step.
     fn earliest(&self) -> Option<usize> {
         // The records after a full window are unknown, so its later half may be the start of a
@@ -224,12 +239,15 @@ mod tests {
 
     use super::*;
 
-    /// Times in the order in which the window returns them, and the number of moved records.
+    /// Times in the order in which the window returns them, and the number of moved records. Checks that the
+    /// places of the records count up.
     fn sorted(times: impl IntoIterator<Item = i64>) -> (Vec<i64>, usize) {
         let (mut window, mut out, mut moved) = (Window::default(), Vec::new(), 0);
         let mut take = |window: &mut Window| {
             moved += usize::from(window.pop());
-            if let Some((_, Record { at: Ok(at), .. })) = window.taken() {
+            if let Some((number, Record { at: Ok(at), .. })) = window.taken() {
+                let place = number.checked_add_signed(window.moved().into());
+                assert_eq!(place, Some(out.len() as u64));
                 out.push(at.as_nanos());
             }
         };

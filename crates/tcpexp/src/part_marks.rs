@@ -21,11 +21,12 @@ impl PartReader {
         FlowTable::default().with_marks(marks)
     }
 
-    /// Returns the record with its number in the whole capture. `number` is that in the part.
+    /// Returns the record with its number in the whole capture, and the number of places by which a pass
+    /// over that shows it later than the file. `number` is that in the part.
     #[cold]
-    pub(crate) fn read<'r>(&self, number: u64, record: Record<'r>) -> (u64, Record<'r>) {
+    pub(crate) fn read<'r>(&self, number: u64, record: Record<'r>) -> (u64, i32, Record<'r>) {
         let Some(mark) = PartMark::read(&record.options) else {
-            return (number, record);
+            return (number, 0, record);
         };
         // Other records decided in the whole capture whether a time is an outlier.
         let at = match record.at {
@@ -46,6 +47,6 @@ impl PartReader {
                 table.push(flow_mark.clone());
             }
         }
-        (mark.record, Record { at, ..record })
+        (mark.record, mark.moved, Record { at, ..record })
     }
 }

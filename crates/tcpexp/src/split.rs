@@ -232,7 +232,7 @@ impl<W: Write> Cut<W> {
         let number = self.records;
         self.records += 1;
         let Ok(at) = record.at else {
-            return self.write(number, record);
+            return self.write(number, 0, record);
         };
         if let Some(mut window) = self.window.take() {
             window.push(number, at, record);
@@ -244,7 +244,7 @@ impl<W: Write> Cut<W> {
             self.window = Some(window);
             return written.map(|_| ());
         }
-        self.write(number, record)?;
+        self.write(number, 0, record)?;
         if at < self.latest {
             self.window = Some(Window::default());
         }
@@ -268,14 +268,15 @@ impl<W: Write> Cut<W> {
             return Ok(false);
         };
         self.latest = self.latest.max(record.at.unwrap_or(self.latest));
-        self.write(number, &record)?;
+        self.write(number, window.moved(), &record)?;
         Ok(true)
     }
 
-    /// Writes a record to its part.
-    fn write(&mut self, number: u64, record: &Record<'_>) -> io::Result<()> {
+    /// Writes a record to its part. `moved` is the number of places by which it comes later than in the file.
+    fn write(&mut self, number: u64, moved: i32, record: &Record<'_>) -> io::Result<()> {
         let mut mark = PartMark {
             record: number,
+            moved,
             ..PartMark::default()
         };
         let part = match record.at {

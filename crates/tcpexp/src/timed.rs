@@ -10,6 +10,8 @@ use tcpexp_wire::{LinkType, Packet, Tally, Transport, Tunnels, decode, decode_us
 pub(crate) struct Timed<'a> {
     /// Record number in the capture, from 0.
     pub(crate) number: u64,
+    /// See [`Sighted::moved`].
+    pub(crate) moved: i32,
     /// Capture time.
     pub(crate) at: Timestamp,
     pub(crate) record: Record<'a>,
@@ -70,6 +72,7 @@ impl Timed<'_> {
         };
         Sighted {
             record: self.number,
+            moved: self.moved,
             at: self.at,
             wire_bytes,
             packet,
@@ -111,6 +114,7 @@ mod tests {
                 };
                 let timed = Timed {
                     number: 0,
+                    moved: 0,
                     at,
                     record,
                     tunnels: Tunnels::Closed,

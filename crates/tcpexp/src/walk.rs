@@ -260,23 +260,26 @@ impl Walk<'_> {
             }
             // Both sources of records share one call of `take`, so that the compiler inlines it.
             let next = match &self.window {
-                Some(window) => window.taken(),
+                Some(window) => window.taken().map(|(number, record)| {
+                    let moved = window.moved();
+                    (number, moved, record)
+                }),
                 None => self.capture.next_record().map(|record| {
                     let number = self.records;
                     self.records += 1;
                     self.captured_bytes += record.captured.len() as u64;
                     self.wire_bytes += u64::from(record.wire_bytes);
-                    (number, record)
+                    (number, 0, record)
                 }),
             };
-            let Some((mut number, mut record)) = next else {
+            let Some((mut number, mut moved, mut record)) = next else {
                 if self.begin_next_part() {
                     continue;
                 }
                 break;
             };
             if let Some(part) = &self.part {
-                (number, record) = part.read(number, record);
+                (number, moved, record) = part.read(number, record);
             }
             // One check for both reasons: most passes have neither.
             if let Some(admission) = &mut self.admission
@@ -297,6 +300,7 @@ impl Walk<'_> {
                     self.earliest = self.earliest.min(at);
                     let timed = Timed {
                         number,
+                        moved,
                         at,
                         record,
                         tunnels,
