@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use tcpexp::single_rtt;
 use tcpexp_chart::rtt_figure;
 use tcpexp_flow::Flow;
@@ -75,7 +75,7 @@ impl Results {
     fn take(&mut self, args: &RttArgs, row: SingleRttRow) -> anyhow::Result<()> {
         match row {
             SingleRttRow::Began(flow) => self.begin(args, &flow),
-            SingleRttRow::Sample(sample) => self.add(sample)?,
+            SingleRttRow::Sample(sample) => self.add(args, sample)?,
             SingleRttRow::Ended(flow) => {
                 if self.flows.remove(&flow.flow.id).is_some() {
                     self.table.add(*flow);
@@ -99,8 +99,14 @@ impl Results {
         }
     }
 
-    fn add(&mut self, sample: SingleRttSample) -> anyhow::Result<()> {
+    fn add(&mut self, args: &RttArgs, sample: SingleRttSample) -> anyhow::Result<()> {
         let Some(flow) = self.flows.get(&sample.flow) else {
+            // Only a flow that is not selected has no label: rows come in the order of their packets.
+            ensure!(
+                !args.select.flow.is_empty(),
+                "a round-trip time of flow {} comes before its first packet",
+                sample.flow.0
+            );
             return Ok(());
         };
         self.samples += 1;

@@ -207,7 +207,7 @@ impl<M: Meter> Shard<M> {
                 continue;
             };
             for packet in chunk.chain(*first) {
-                rows.record = packet.seen().record;
+                rows.place = packet.seen().place();
                 match packet {
                     FlowPacket::Tcp(segment) => meter.segment(segment, rows),
                     FlowPacket::Datagram(datagram) => meter.datagram(datagram, rows),
@@ -215,7 +215,7 @@ impl<M: Meter> Shard<M> {
             }
         }
         // Rows of the ends of flows follow all other rows of the chunk.
-        rows.record = u64::MAX;
+        rows.place = u64::MAX;
         for (turn, (slot, flow)) in part.ended.iter().enumerate() {
             prefetch_ahead(meters, &part.ended, turn);
             if let Some(place) = meters.get_mut(slot.index() / SHARDS) {
@@ -256,17 +256,18 @@ const SPARE: usize = 8;
 
 /// Rows with the packets that caused them. Reused for every chunk, so it allocates only once.
 struct Yield<Row> {
-    /// The current packet.
-    record: u64,
-    records: Vec<u64>,
+    /// Place of the current packet in the order of the pass: the record numbers of a capture may be
+    /// out of time order.
+    place: u64,
+    places: Vec<u64>,
     rows: Vec<Row>,
 }
 
 impl<Row> Default for Yield<Row> {
     fn default() -> Self {
         Self {
-            record: 0,
-            records: Vec::new(),
+            place: 0,
+            places: Vec::new(),
             rows: Vec::new(),
         }
     }
@@ -280,15 +281,15 @@ impl<Row> Yield<Row> {
         // The next chunk yields about as many rows.
         let room = self.rows.len() + self.rows.len() / SPARE;
         let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(room));
-        let records = self.records.drain(..);
-        if records.as_slice().is_sorted() {
+        let places = self.places.drain(..);
+        if places.as_slice().is_sorted() {
             return rows;
         }
-        let mut order: Vec<(u64, usize)> = records.zip(0..).collect();
+        let mut order: Vec<(u64, usize)> = places.zip(0..).collect();
         order.sort_unstable();
         let mut in_order = Vec::with_capacity(rows.len());
         let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
-        let take = |(_, place): (u64, usize)| rows[place].take();
+        let take = |(_, row): (u64, usize)| rows[row].take();
         in_order.extend(order.into_iter().filter_map(take));
         in_order
     }
@@ -297,6 +298,6 @@ impl<Row> Yield<Row> {
 impl<Row> Extend<Row> for Yield<Row> {
     fn extend<I: IntoIterator<Item = Row>>(&mut self, rows: I) {
         self.rows.extend(rows);
-        self.records.resize(self.rows.len(), self.record);
+        self.places.resize(self.rows.len(), self.place);
     }
 }
