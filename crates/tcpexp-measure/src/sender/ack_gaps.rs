@@ -7,7 +7,7 @@ use crate::missed_acks::AckWatch;
 /// The gaps, by the captured ACKs around each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AckGaps {
-    /// Record numbers of the ACK before and the ACK behind a gap, in order. A gap at the end of the capture
+    /// Places of the ACK before and the ACK behind a gap, in order. A gap at the end of the capture
     /// has no ACK behind it.
     around: Vec<(u64, u64)>,
 }
@@ -33,26 +33,26 @@ pub(super) struct NextToGap {
 }
 
 impl AckGapWalk<'_> {
-    /// Passes the captured ACK with this record number.
+    /// Passes the captured ACK at this place.
     #[inline]
-    pub(super) fn pass(&mut self, record: u64) -> NextToGap {
+    pub(super) fn pass(&mut self, place: u64) -> NextToGap {
         match self.0 {
-            [(before, _), ..] if record < *before => NextToGap::default(),
+            [(before, _), ..] if place < *before => NextToGap::default(),
             [] => NextToGap::default(),
-            _ => self.arrive(record),
+            _ => self.arrive(place),
         }
     }
 
     #[cold]
-    fn arrive(&mut self, record: u64) -> NextToGap {
+    fn arrive(&mut self, place: u64) -> NextToGap {
         let mut next_to = NextToGap::default();
         if let [(_, behind), rest @ ..] = self.0
-            && record >= *behind
+            && place >= *behind
         {
             next_to.before = true;
             self.0 = rest;
         }
-        next_to.behind = self.0.first().is_some_and(|(before, _)| record >= *before);
+        next_to.behind = self.0.first().is_some_and(|(before, _)| place >= *before);
         next_to
     }
 }
@@ -61,7 +61,7 @@ impl AckGapWalk<'_> {
 #[derive(Debug, Default)]
 pub(super) struct AckGapSearch {
     watch: AckWatch,
-    /// Record number of the latest ACK.
+    /// Place of the latest ACK.
     latest: u64,
     found: AckGaps,
 }
@@ -78,11 +78,11 @@ impl AckGapSearch {
 
     #[inline]
     pub(super) fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) {
-        let record = segment.seen.record;
+        let place = segment.seen.place();
         if self.watch.on_ack(segment, ack) {
-            self.found.around.push((self.latest, record));
+            self.found.around.push((self.latest, place));
         }
-        self.latest = record;
+        self.latest = place;
     }
 
     /// True if the capture missed ACKs since the latest one.

@@ -1,6 +1,6 @@
 //! The two events of a sender: data leaves, and an ACK arrives.
 
-use tcpexp_flow::StreamOffset;
+use tcpexp_flow::{Seen, StreamOffset};
 use tcpexp_units::Timestamp;
 
 use super::ack_gaps::NextToGap;
@@ -8,12 +8,37 @@ use super::ack_gaps::NextToGap;
 /// Maximum number of SACK blocks in one header (RFC 2018, section 3).
 const MAX_BLOCKS: usize = 4;
 
+/// The captured packet at which an event is processed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Located {
+    /// Record number in the capture.
+    pub(super) record: u64,
+    /// Place in the order of the capture, which gives the order relative to retransmissions: record
+    /// numbers may be out of time order.
+    pub(super) place: u64,
+}
+
+impl Located {
+    /// After all packets of the capture.
+    pub(super) const AT_END: Self = Self {
+        record: u64::MAX,
+        place: u64::MAX,
+    };
+
+    #[inline]
+    pub(super) fn of(seen: &Seen) -> Self {
+        Self {
+            record: seen.record,
+            place: seen.place(),
+        }
+    }
+}
+
 /// Data that leaves the sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) at: Timestamp,
-    /// Record number in the capture; gives the order relative to retransmissions.
-    pub(super) record: u64,
+    pub(super) packet: Located,
     pub(super) start: StreamOffset,
     pub(super) end: StreamOffset,
     /// `TSval`.
@@ -24,9 +49,8 @@ pub(super) struct Sent {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
     pub(super) at: Timestamp,
-    /// Place in the order of retransmissions: the record number of the packet at which the ACK is
-    /// processed.
-    pub(super) record: u64,
+    /// Place of the packet at which the ACK is processed, in the order of retransmissions.
+    pub(super) place: u64,
     /// Record number of the ACK itself.
     pub(super) packet: u64,
     pub(super) ack: StreamOffset,

@@ -7,7 +7,7 @@ use tcpexp_units::Timestamp;
 
 use super::ack_gaps::AckGapWalk;
 use super::engine::{Engine, Order, Subject};
-use super::event::{Acked, Sent};
+use super::event::{Acked, Located, Sent};
 use super::hindsight::Hindsight;
 use super::losses::Losses;
 use super::options::SenderOptions;
@@ -155,7 +155,7 @@ impl<'a> Front<'a> {
         }
         let sent = Sent {
             at: segment.seen.at,
-            record: segment.seen.record,
+            packet: Located::of(&segment.seen),
             start,
             end,
             stamp: stamps.map(|(stamp, _)| stamp),
@@ -169,7 +169,7 @@ impl<'a> Front<'a> {
     }
 
     fn on_ack(&mut self, segment: &Segment, ack: StreamOffset, rows: &mut impl Extend<SenderRow>) {
-        if self.side.unsent_acks.has(segment.seen.record, ack) {
+        if self.side.unsent_acks.has(segment.seen.place(), ack) {
             return;
         }
         self.classifier.acknowledge(segment);
@@ -187,7 +187,7 @@ impl<'a> Front<'a> {
         };
         let acked = Acked {
             at: segment.seen.at,
-            record: segment.seen.record,
+            place: segment.seen.place(),
             packet: segment.seen.record,
             ack,
             seq: segment.start,
@@ -198,7 +198,7 @@ impl<'a> Front<'a> {
             echo: segment.timestamps.map(|(_, echo)| echo),
             congestion_echo: marks > 0,
             marked_packets: u32::try_from(marked_packets).unwrap_or(u32::MAX),
-            gap: self.gaps.pass(segment.seen.record),
+            gap: self.gaps.pass(segment.seen.place()),
         };
         match (&mut self.replay, segment.timestamps) {
             (Some(replay), Some((stamp, _))) if !acked.is_syn => {

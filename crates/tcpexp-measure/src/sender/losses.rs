@@ -50,11 +50,11 @@ impl<'a> Losses<'a> {
     pub(super) fn send(&mut self, sent: &Sent, nxt: StreamOffset) -> Option<EarlierCopy> {
         let again = sent.end.min(nxt);
         let earlier = self.earlier(sent.start, again);
-        let is_after = sent.record > self.known.last;
-        let fate = if is_after || sent.record < self.known.first {
+        let is_after = sent.packet.record > self.known.last;
+        let fate = if is_after || sent.packet.record < self.known.first {
             RecordFate::UNKNOWN
         } else {
-            self.fates.of(sent.record)
+            self.fates.of(sent.packet.record)
         };
         if is_after {
             self.after.push(sent.end);
@@ -135,7 +135,7 @@ impl<'a> Losses<'a> {
     /// Opens the lost part of a packet. If exactly as many bytes are retransmitted later, the
     /// retransmitted parts are the lost parts.
     fn open_part(&mut self, sent: &Sent, lost_bytes: u64) {
-        let pieces = self.again.after(sent.start, sent.end, sent.record);
+        let pieces = self.again.after(sent.start, sent.end, sent.packet.place);
         let bytes: i64 = pieces.iter().map(|piece| piece.1.since(piece.0)).sum();
         if u64::try_from(bytes) == Ok(lost_bytes) {
             for (start, end) in pieces {

@@ -13,7 +13,7 @@ use tcpexp_flow::{StreamOffset, is_after};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::engine::Engine;
-use super::event::{Acked, Sent};
+use super::event::{Acked, Located, Sent};
 use super::retransmissions::Retransmissions;
 use super::row::SenderRow;
 use super::side::Side;
@@ -126,7 +126,7 @@ impl<'a> Replay<'a> {
     pub(super) fn depart(&mut self, stamp: u32, mut acked: Acked, end: StreamOffset) {
         let (again, has_data) = (self.receiver_again, !acked.is_bare);
         let is_sent_again =
-            has_data && again.is_some_and(|again| again.covers(acked.seq, end, acked.packet + 1));
+            has_data && again.is_some_and(|again| again.covers(acked.seq, end, acked.place + 1));
         if self.departed.len() == MAX_DEPARTED {
             self.drop_oldest();
         }
@@ -152,12 +152,12 @@ impl<'a> Replay<'a> {
         while let Some(departed) = self.departed.front()
             && departed.receipt(echo, next) == Receipt::Received
         {
-            self.release(sent.record, engine, rows);
+            self.release(sent.packet, engine, rows);
         }
         if let Some(latest) = self.latest {
-            engine.fill(latest, sent.record, rows);
+            engine.fill(latest, sent.packet, rows);
             if engine.is_again(&sent) {
-                engine.fill_burst(latest, sent.record, rows);
+                engine.fill_burst(latest, sent.packet, rows);
             }
         }
         let mut at_most = sent.at - self.least_rtt.unwrap_or_default();
@@ -218,12 +218,17 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn release(&mut self, record: u64, engine: &mut Engine<'_>, rows: &mut impl Extend<SenderRow>) {
+    fn release(
+        &mut self,
+        packet: Located,
+        engine: &mut Engine<'_>,
+        rows: &mut impl Extend<SenderRow>,
+    ) {
         if let Some(Departed { mut acked, .. }) = self.departed.pop_front() {
-            // Retransmissions carry the record numbers of their arrival.
-            acked.record = record;
+            // Retransmissions carry the places of their arrival.
+            acked.place = packet.place;
             if let Some(latest) = self.latest {
-                engine.fill(latest, record, rows);
+                engine.fill(latest, packet, rows);
                 // The replayed clock must not run backwards.
                 acked.at = acked.at.max(latest);
             }
@@ -245,7 +250,7 @@ impl<'a> Replay<'a> {
             .is_some_and(|departed| departed.acked.at <= until)
         {
             // No data follows these ACKs, so no later retransmission marks a loss.
-            self.release(u64::MAX, engine, rows);
+            self.release(Located::AT_END, engine, rows);
         }
     }
 }

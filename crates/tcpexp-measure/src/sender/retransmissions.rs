@@ -17,30 +17,31 @@ pub(super) struct Retransmissions {
 pub(super) struct Again {
     pub(super) start: StreamOffset,
     pub(super) end: StreamOffset,
-    pub(super) record: u64,
+    /// Place in the order of the capture.
+    pub(super) place: u64,
     /// True if the network reordered the packet: it was sent earlier than the packets captured
     /// before it.
     pub(super) was_overtaken: bool,
 }
 
 impl Retransmissions {
-    /// True if a byte of `start..end` is retransmitted in `record` or later.
-    pub(super) fn covers(&self, start: StreamOffset, end: StreamOffset, record: u64) -> bool {
+    /// True if a byte of `start..end` is retransmitted at `place` or later.
+    pub(super) fn covers(&self, start: StreamOffset, end: StreamOffset, place: u64) -> bool {
         // Sorted by start: a packet that starts before `from` is too short to reach `start`.
         let from = start.moved(-self.longest_bytes);
         let first = self.sent.partition_point(|again| again.start < from);
         self.sent[first..]
             .iter()
             .take_while(|again| again.start < end)
-            .any(|again| again.end > start && again.record >= record)
+            .any(|again| again.end > start && again.place >= place)
     }
 
-    /// The parts of `start..end` retransmitted after `record`, sorted and without overlap.
+    /// The parts of `start..end` retransmitted after `place`, sorted and without overlap.
     pub(super) fn after(
         &self,
         start: StreamOffset,
         end: StreamOffset,
-        record: u64,
+        place: u64,
     ) -> Vec<(StreamOffset, StreamOffset)> {
         let mut pieces: Vec<(StreamOffset, StreamOffset)> = Vec::new();
         let first = start.moved(-self.longest_bytes);
@@ -48,7 +49,7 @@ impl Retransmissions {
         let later = self.sent[first..]
             .iter()
             .take_while(|again| again.start < end)
-            .filter(|again| again.end > start && again.record > record);
+            .filter(|again| again.end > start && again.place > place);
         for again in later {
             let (from, to) = (again.start.max(start), again.end.min(end));
             match pieces.last_mut() {
@@ -75,7 +76,7 @@ impl Retransmissions {
             self.sent.retain(|again| !again.was_overtaken);
         }
         self.sent
-            .sort_unstable_by_key(|again| (again.start, again.record));
+            .sort_unstable_by_key(|again| (again.start, again.place));
         self
     }
 }

@@ -12,62 +12,60 @@ pub(super) struct UnsentAcks(Vec<Stretch>);
 /// A stretch of ACKs. It begins with an ACK of data never sent, and ends with the ACK that refutes it.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
-    /// Record numbers of the first and the last ACK of the stretch.
-    records: (u64, u64),
+    /// Places of the first and the last ACK of the stretch.
+    places: (u64, u64),
     /// SND.NXT before the first of them: within the stretch, each ACK above it is of data never sent.
     nxt: StreamOffset,
 }
 
 impl UnsentAcks {
-    /// True if the captured ACK with this record number is of data that was never sent.
+    /// True if the captured ACK at this place is of data that was never sent.
     #[inline]
-    pub(super) fn has(&self, record: u64, ack: StreamOffset) -> bool {
-        !self.0.is_empty() && self.finds(record, ack)
+    pub(super) fn has(&self, place: u64, ack: StreamOffset) -> bool {
+        !self.0.is_empty() && self.finds(place, ack)
     }
 
     #[cold]
-    fn finds(&self, record: u64, ack: StreamOffset) -> bool {
-        let before = self
-            .0
-            .partition_point(|stretch| stretch.records.1 <= record);
+    fn finds(&self, place: u64, ack: StreamOffset) -> bool {
+        let before = self.0.partition_point(|stretch| stretch.places.1 <= place);
         let stretch = self.0.get(before);
-        stretch.is_some_and(|stretch| stretch.records.0 <= record && ack > stretch.nxt)
+        stretch.is_some_and(|stretch| stretch.places.0 <= place && ack > stretch.nxt)
     }
 }
 
 /// The search in the first pass.
 #[derive(Debug, Default)]
 pub(super) struct UnsentAckSearch {
-    /// A doubted ACK, and the record number of the first of them.
+    /// A doubted ACK, and the place of the first of them.
     doubted: Option<(DoubtedAck, u64)>,
     found: UnsentAcks,
 }
 
 impl UnsentAckSearch {
-    /// Processes an ACK; `data` is what was captured before it.
+    /// Processes the ACK at `place`; `data` is what was captured before it.
     #[inline]
-    pub(super) fn on_ack(&mut self, record: u64, ack: StreamOffset, data: &Classifier) {
+    pub(super) fn on_ack(&mut self, place: u64, ack: StreamOffset, data: &Classifier) {
         if let Some(nxt) = data.nxt()
             && (ack > nxt || self.doubted.is_some())
         {
-            self.judge(record, ack, nxt, data);
+            self.judge(place, ack, nxt, data);
         }
     }
 
     #[cold]
-    fn judge(&mut self, record: u64, ack: StreamOffset, nxt: StreamOffset, data: &Classifier) {
+    fn judge(&mut self, place: u64, ack: StreamOffset, nxt: StreamOffset, data: &Classifier) {
         if ack > nxt {
             let before = self.doubted.map(|(doubted, _)| doubted);
             let doubted = DoubtedAck::raised(before, ack, nxt);
             let is_same = before.is_some_and(|before| before.nxt == doubted.nxt);
             let first = self.doubted.filter(|_| is_same);
-            self.doubted = Some((doubted, first.map_or(record, |(_, first)| first)));
+            self.doubted = Some((doubted, first.map_or(place, |(_, first)| first)));
         } else if let Some((doubted, first)) = self.doubted {
             if doubted.is_refuted_by(ack, nxt, |from, to| data.has_captured(from, to)) {
                 self.doubted = None;
                 if self.found.0.len() < MAX_STRETCHES {
                     self.found.0.push(Stretch {
-                        records: (first, record),
+                        places: (first, place),
                         nxt: doubted.nxt,
                     });
                 }

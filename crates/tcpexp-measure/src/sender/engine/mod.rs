@@ -249,7 +249,7 @@ impl<'a> Engine<'a> {
         // Outside a recovery, the first retransmission marks the losses: only it shows that the
         // sender has detected them.
         let lost = if !self.state.is_open() && progress.delivered > 0 {
-            self.detect(acked.at, acked.record)
+            self.detect(acked.at, acked.place)
         } else {
             0
         };

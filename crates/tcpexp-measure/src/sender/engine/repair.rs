@@ -52,7 +52,7 @@ impl Engine<'_> {
             RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
                 if self.state.kind() != Some(RecoveryKind::Fast) {
                     // The retransmission shows that the sender has detected the losses by now.
-                    self.detect(sent.at, sent.record);
+                    self.detect(sent.at, sent.packet.place);
                     let asked = self.exchange.answers(sent.at);
                     let asked = self.exchange.last_acked().filter(|_| asked);
                     let srtt = self.timer.srtt().unwrap_or_default();
@@ -73,7 +73,7 @@ impl Engine<'_> {
             flow: self.subject.flow,
             direction: self.subject.direction,
             number: self.totals.retransmitted - 1,
-            record: sent.record,
+            record: sent.packet.record,
             at: sent.at,
             start: sent.start,
             end: sent.end,
@@ -150,12 +150,12 @@ impl Engine<'_> {
     }
 
     /// Marks the segments lost that an ACK shows as lost; returns their number.
-    pub(super) fn detect(&mut self, at: Timestamp, record: u64) -> u32 {
+    pub(super) fn detect(&mut self, at: Timestamp, place: u64) -> u32 {
         let side = self.subject.side;
         if !side.has_sack {
             return 0;
         }
-        self.board.detect(at, record, &side.retransmissions)
+        self.board.detect(at, place, &side.retransmissions)
     }
 
     pub(super) fn enter(
@@ -253,7 +253,7 @@ impl Engine<'_> {
             && progress.lowest_original.is_some_and(is_original)
             && !side
                 .retransmissions
-                .covers(acked.ack, recovery.high, acked.record)
+                .covers(acked.ack, recovery.high, acked.place)
     }
 
     pub(super) fn leave(&mut self, at: Timestamp, undone: bool, rows: &mut impl Extend<SenderRow>) {

@@ -9,7 +9,7 @@ use tcpexp_units::Timestamp;
 
 use super::Engine;
 use super::state::State;
-use crate::sender::event::Sent;
+use crate::sender::event::{Located, Sent};
 use crate::sender::reduction::scaled;
 use crate::sender::row::SenderRow;
 
@@ -22,13 +22,13 @@ impl Engine<'_> {
     pub(in crate::sender) fn fill(
         &mut self,
         at: Timestamp,
-        record: u64,
+        packet: Located,
         rows: &mut impl Extend<SenderRow>,
     ) {
         // Segments received behind a loss count as well: what the sender does with the room that
         // they leave belongs to the recovery.
         let room = self.window.cwnd.saturating_sub(self.board.outstanding());
-        self.send_unseen(at, record, room, rows);
+        self.send_unseen(at, packet, room, rows);
     }
 
     /// Sends unseen data before the first retransmission of a recovery, if the recovery cannot have
@@ -36,7 +36,7 @@ impl Engine<'_> {
     pub(in crate::sender) fn fill_burst(
         &mut self,
         at: Timestamp,
-        record: u64,
+        packet: Located,
         rows: &mut impl Extend<SenderRow>,
     ) {
         let Some(bytes) = self.unseen_bytes() else {
@@ -50,7 +50,7 @@ impl Engine<'_> {
         let threshold = self.backoff.threshold(cwnd).unwrap_or(cwnd);
         let repairs = sacked > 0;
         if repairs && segments >= MIN_BURST && segments > scaled(sacked, (threshold, cwnd)) {
-            self.send_unseen(at, record, segments, rows);
+            self.send_unseen(at, packet, segments, rows);
             // The window holds all that is outstanding when the first loss shows.
             self.window.cwnd = cwnd.max(self.board.outstanding());
         }
@@ -65,7 +65,7 @@ impl Engine<'_> {
     fn send_unseen(
         &mut self,
         at: Timestamp,
-        record: u64,
+        packet: Located,
         segments: u32,
         rows: &mut impl Extend<SenderRow>,
     ) {
@@ -77,7 +77,7 @@ impl Engine<'_> {
         if end > stream.nxt {
             let sent = Sent {
                 at,
-                record,
+                packet,
                 start: stream.nxt,
                 end,
                 stamp: None,

@@ -309,7 +309,7 @@ impl Scoreboard {
     ///
     /// The sender's own rule (its reordering window, with or without RACK) is not visible, but its
     /// outcome is: the sender retransmits the segments it considers lost.
-    pub(super) fn detect(&mut self, at: Timestamp, record: u64, later: &Retransmissions) -> u32 {
+    pub(super) fn detect(&mut self, at: Timestamp, place: u64, later: &Retransmissions) -> u32 {
         let Some((latest, rtt)) = self.rack else {
             return 0;
         };
@@ -323,7 +323,7 @@ impl Scoreboard {
                     break;
                 }
                 let is_marked = segment.lost && !segment.retransmitted;
-                if !is_marked && later.covers(segment.start, segment.end, record) {
+                if !is_marked && later.covers(segment.start, segment.end, place) {
                     self.mark_index_lost(index);
                     marked += 1;
                 }

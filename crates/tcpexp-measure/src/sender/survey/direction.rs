@@ -97,7 +97,7 @@ impl SideSurvey {
                 self.again.push(Again {
                     start,
                     end,
-                    record: segment.seen.record,
+                    place: segment.seen.place(),
                     was_overtaken: behind.sent == SendOrder::Earlier,
                 });
             }
@@ -137,7 +137,7 @@ impl SideSurvey {
     pub(super) fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) {
         self.classifier.acknowledge(segment);
         self.unsent_acks
-            .on_ack(segment.seen.record, ack, &self.classifier);
+            .on_ack(segment.seen.place(), ack, &self.classifier);
         self.ack_gaps.on_ack(segment, ack);
         if let Some((_, echo)) = segment.timestamps {
             self.echoes.on_ack(echo, segment.seen.at);
