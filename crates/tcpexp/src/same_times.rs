@@ -183,8 +183,8 @@ mod tests {
                 };
                 Crossing {
                     path_direction,
-                    src_record: number.unsigned_abs(),
-                    dst_record: number.unsigned_abs(),
+                    src_place: number.unsigned_abs(),
+                    dst_place: number.unsigned_abs(),
                     src_time: shown(Point::Src, src),
                     dst_time: shown(Point::Dst, dst),
                     payload_bytes: 0,

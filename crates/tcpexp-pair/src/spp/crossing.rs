@@ -61,10 +61,10 @@ impl PathDirection {
 pub struct Crossing {
     /// Way the packet went.
     pub path_direction: PathDirection,
-    /// Record number in the source capture, from 0.
-    pub src_record: u64,
-    /// Record number in the destination capture, from 0.
-    pub dst_record: u64,
+    /// Place in the order of the source capture: [`Sighted::place`](tcpexp_flow::Sighted::place).
+    pub src_place: u64,
+    /// Place in the order of the destination capture.
+    pub dst_place: u64,
     /// Time at the source point, on the source clock.
     pub src_time: Timestamp,
     /// Time at the destination point, on the destination clock.

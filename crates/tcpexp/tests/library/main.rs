@@ -30,6 +30,7 @@ mod paths_simulated;
 mod points_simulated;
 mod quic;
 mod real_captures;
+mod records_out_of_order;
 mod recurring_datagrams;
 mod report;
 mod segments_of_captures;

@@ -324,8 +324,8 @@ fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
         sides.path_direction(a.fields.source_address, a.fields.destination_address)?;
     Some(Crossing {
         path_direction,
-        src_record: a.record,
-        dst_record: b.record,
+        src_place: a.place,
+        dst_place: b.place,
         src_time: a.time,
         dst_time: b.time,
         payload_bytes: a.fields.payload_bytes,
@@ -369,8 +369,8 @@ fn least_owds(crossings: &[Crossing], clock: &ClockModel) -> [Option<TimeDelta>;
 fn on_timeline(crossings: &[Crossing], clock: &ClockModel) -> Vec<Crossing> {
     let [src, dst] = Point::BOTH.map(|point| clock.reader(point));
     let placed = crossings.iter().map(|crossing| Crossing {
-        src_time: src.place(crossing.src_record, crossing.src_time).at,
-        dst_time: dst.place(crossing.dst_record, crossing.dst_time).at,
+        src_time: src.place(crossing.src_place, crossing.src_time).at,
+        dst_time: dst.place(crossing.dst_place, crossing.dst_time).at,
         ..*crossing
     });
     placed.collect()
@@ -392,8 +392,8 @@ fn owds_of(
 
 fn span(survey: &Survey, clock: &ClockModel, point: Point) -> (Timestamp, Timestamp) {
     let reader = clock.reader(point);
-    let place = |place: Option<(u64, Timestamp)>| {
-        place.map_or(Timestamp::MIN, |(record, at)| reader.place(record, at).at)
+    let placed = |seen: Option<(u64, Timestamp)>| {
+        seen.map_or(Timestamp::MIN, |(place, at)| reader.place(place, at).at)
     };
-    (place(survey.first), place(survey.last))
+    (placed(survey.first), placed(survey.last))
 }

@@ -35,7 +35,7 @@ impl CommonPackets {
         let mut common = by_endpoints.once;
         if common.len() < FEW_COMMON {
             common.extend(by_endpoints.by_id);
-            common.sort_unstable_by_key(|(packet, _)| packet.record);
+            common.sort_unstable_by_key(|(packet, _)| packet.place);
         }
         let by_rest = src.by_rest.common(&mut dst.by_rest).once;
         let shifted = Shifts::learn(&by_rest);
@@ -71,10 +71,10 @@ impl CommonPackets {
     }
 }
 
-/// Sorts packets by their record at the source, and keeps each record once.
+/// Sorts packets by their place at the source, and keeps each record once.
 pub(super) fn in_order(packets: &mut Vec<(Sketched, Sketched)>) {
-    packets.sort_unstable_by_key(|(packet, _)| packet.record);
-    packets.dedup_by_key(|(packet, _)| packet.record);
+    packets.sort_unstable_by_key(|(packet, _)| packet.place);
+    packets.dedup_by_key(|(packet, _)| packet.place);
 }
 
 fn is_translated(a: &Sketched, b: &Sketched) -> bool {

@@ -18,7 +18,7 @@ const SETTLED_AFTER: TimeDelta = TimeDelta::from_seconds(1);
 const MIN_ADVANCING: usize = 16;
 
 /// Returns the segments of `common` that advance their direction at both points after both captures
-/// have settled. `common` is in order of the source records; `begins` holds the first packet time
+/// have settled. `common` is in the order of the source capture; `begins` holds the first packet time
 /// of each capture.
 ///
 /// Data beyond all earlier data, or an acknowledgment beyond all earlier ones, is no retransmission
@@ -52,8 +52,8 @@ pub(super) fn advancing(
 struct Front {
     /// End of the data sent so far, and the highest acknowledgment number.
     reached: Option<(u32, u32)>,
-    /// Record number of the latest advancing segment in the destination capture.
-    dst_record: u64,
+    /// Place of the latest advancing segment in the destination capture.
+    dst_place: u64,
     segments: usize,
 }
 
@@ -69,7 +69,7 @@ impl Front {
         let end = seq.wrapping_add(payload_bytes);
         // The first segment may itself be a retransmission.
         let Some((last_end, last_ack)) = self.reached else {
-            (self.reached, self.dst_record) = (Some((end, ack)), b.record);
+            (self.reached, self.dst_place) = (Some((end, ack)), b.place);
             return false;
         };
         let is_new = if payload_bytes > 0 {
@@ -77,11 +77,11 @@ impl Front {
         } else {
             is_after(ack, last_ack)
         };
-        let is_ordered = b.record > self.dst_record;
+        let is_ordered = b.place > self.dst_place;
         if is_new {
             let later = |value, last| if is_after(value, last) { value } else { last };
             self.reached = Some((later(end, last_end), later(ack, last_ack)));
-            self.dst_record = self.dst_record.max(b.record);
+            self.dst_place = self.dst_place.max(b.place);
         }
         is_new && is_ordered
     }

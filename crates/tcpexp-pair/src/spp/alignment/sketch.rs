@@ -39,12 +39,13 @@ impl<const KEPT: usize> Default for Sketch<KEPT> {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Sketched {
     hash: u64,
-    pub(in crate::spp) record: u64,
+    /// See [`Sighted::place`].
+    pub(in crate::spp) place: u64,
     pub(in crate::spp) time: Timestamp,
     pub(in crate::spp) fields: FieldValues,
 }
 
-/// The packets that two samples share, in order of the first sample's records.
+/// The packets that two samples share, in the order of the first sample's capture.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Common {
     /// Packets that occur exactly once in each sample.
@@ -128,8 +129,8 @@ impl<const KEPT: usize> Sketch<KEPT> {
             }
         }
         // By keys: each packet is large, and is moved only once.
-        common.once.sort_by_cached_key(|(ours, _)| ours.record);
-        common.by_id.sort_by_cached_key(|(ours, _)| ours.record);
+        common.once.sort_by_cached_key(|(ours, _)| ours.place);
+        common.by_id.sort_by_cached_key(|(ours, _)| ours.place);
         common
     }
 }
@@ -199,7 +200,7 @@ impl Sketched {
     pub(super) fn new(hash: u64, sighted: &Sighted<'_>) -> Self {
         Self {
             hash,
-            record: sighted.record,
+            place: sighted.place(),
             time: sighted.at,
             fields: FieldValues::of(sighted.packet),
         }

@@ -29,9 +29,9 @@ const SAMPLING_INTERVAL: u32 = 16;
 pub struct Survey {
     /// Number of usable packets.
     pub(in crate::spp) packets: u64,
-    /// Record number and time of the first packet.
+    /// Place and time of the first packet.
     pub(in crate::spp) first: Option<(u64, Timestamp)>,
-    /// Record number and time of the last packet.
+    /// Place and time of the last packet.
     pub(in crate::spp) last: Option<(u64, Timestamp)>,
     /// The largest TCP payload, in bytes.
     pub(in crate::spp) largest_segment_bytes: u32,
@@ -57,9 +57,9 @@ impl Survey {
     #[inline]
     pub fn observe(&mut self, sighted: &Sighted<'_>) {
         self.packets += 1;
-        let place = (sighted.record, sighted.at);
-        self.first.get_or_insert(place);
-        self.last = Some(place);
+        let seen = (sighted.place(), sighted.at);
+        self.first.get_or_insert(seen);
+        self.last = Some(seen);
         self.tick.observe(sighted.at);
         let content = content_hash(sighted.packet);
         let endpoints = with_endpoints(content, sighted.packet);

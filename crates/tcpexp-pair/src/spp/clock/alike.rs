@@ -97,8 +97,8 @@ mod tests {
     fn crossings(packets: &[(u32, i64)]) -> Vec<Crossing> {
         let crossing = |&(payload_bytes, difference_ns)| Crossing {
             path_direction: PathDirection::Out,
-            src_record: 0,
-            dst_record: 0,
+            src_place: 0,
+            dst_place: 0,
             src_time: Timestamp::from_nanos(0),
             dst_time: Timestamp::from_nanos(difference_ns),
             payload_bytes,

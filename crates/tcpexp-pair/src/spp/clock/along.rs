@@ -186,10 +186,10 @@ fn extrapolated(settled: &ClockModel, segments: &[ClockModel]) -> TimeDelta {
 }
 
 impl PointTimeline {
-    /// Time of record number `record` (from 0), captured at `time` on the clock of this capture: on
+    /// Time of the record at `place` in the order of the capture, captured at `time` on the clock of this capture: on
     /// the clock of the first point and at its rate, without the steps of either clock.
-    pub fn place(&self, record: u64, time: Timestamp) -> Timestamp {
-        let at = self.own.place(record, time).at;
+    pub fn place(&self, place: u64, time: Timestamp) -> Timestamp {
+        let at = self.own.place(place, time).at;
         let before = self.before.iter();
         before.fold(at, |at, reader| reader.without_drift(at))
     }
@@ -227,8 +227,8 @@ mod tests {
                 };
                 Crossing {
                     path_direction,
-                    src_record: number.unsigned_abs(),
-                    dst_record: number.unsigned_abs(),
+                    src_place: number.unsigned_abs(),
+                    dst_place: number.unsigned_abs(),
                     src_time: shown(src, near.0, near.1),
                     dst_time: shown(dst, far.0, far.1),
                     payload_bytes: 0,
@@ -242,8 +242,8 @@ mod tests {
             let of_way = crossings.iter().filter(move |c| c.path_direction == way);
             of_way
                 .map(|c| {
-                    let src = place(Point::Src, c.src_record, c.src_time);
-                    let dst = place(Point::Dst, c.dst_record, c.dst_time);
+                    let src = place(Point::Src, c.src_place, c.src_time);
+                    let dst = place(Point::Dst, c.dst_place, c.dst_time);
                     Crossing {
                         src_time: src,
                         dst_time: dst,

@@ -36,8 +36,8 @@ impl Delays {
         let unstep = |crossing: &Crossing| {
             let [src, dst] = readers;
             Crossing {
-                src_time: src.place(crossing.src_record, crossing.src_time).at,
-                dst_time: dst.place(crossing.dst_record, crossing.dst_time).at,
+                src_time: src.place(crossing.src_place, crossing.src_time).at,
+                dst_time: dst.place(crossing.dst_place, crossing.dst_time).at,
                 ..*crossing
             }
         };

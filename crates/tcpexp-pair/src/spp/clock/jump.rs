@@ -182,8 +182,8 @@ impl Jump {
     pub(in crate::spp) fn is_before(&self, crossing: &Crossing, crossings: &[Crossing]) -> bool {
         let after = &crossings[self.after];
         match self.point {
-            Point::Src => crossing.src_record >= after.src_record,
-            Point::Dst => crossing.dst_record >= after.dst_record,
+            Point::Src => crossing.src_place >= after.src_place,
+            Point::Dst => crossing.dst_place >= after.dst_place,
         }
     }
 

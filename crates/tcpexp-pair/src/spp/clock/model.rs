@@ -58,7 +58,7 @@ pub struct ClockModel {
 }
 
 impl ClockModel {
-    /// Estimates the model from packets seen at both points, in order of `src_record`.
+    /// Estimates the model from packets seen at both points, in order of `src_place`.
     ///
     /// Tolerates a few false matches. Returns `None` without crossings. `ticks` holds the
     /// resolution of each clock, by [`Point::index`].
@@ -461,23 +461,23 @@ mod tests {
                     passages.push((path_direction, [src, dst]));
                 }
             }
-            let mut records = vec![[0; 2]; passages.len()];
+            let mut places = vec![[0; 2]; passages.len()];
             for point in Point::BOTH {
                 let mut order: Vec<usize> = (0..passages.len()).collect();
                 order.sort_by_key(|&i| passages[i].1[point.index()]);
-                for (record, i) in (0..).zip(order) {
+                for (place, i) in (0..).zip(order) {
                     // Between two crossings there is a packet that was not sampled.
-                    records[i][point.index()] = 2 * record;
+                    places[i][point.index()] = 2 * place;
                 }
             }
             let mut all: Vec<(Crossing, [i64; 2])> = passages
                 .iter()
-                .zip(records)
-                .map(|(&(path_direction, times), [src_record, dst_record])| {
+                .zip(places)
+                .map(|(&(path_direction, times), [src_place, dst_place])| {
                     let crossing = Crossing {
                         path_direction,
-                        src_record,
-                        dst_record,
+                        src_place,
+                        dst_place,
                         src_time: self.clock(Point::Src, times[0]),
                         dst_time: self.clock(Point::Dst, times[1]),
                         payload_bytes: 0,
@@ -485,7 +485,7 @@ mod tests {
                     (crossing, times)
                 })
                 .collect();
-            all.sort_by_key(|(crossing, _)| crossing.src_record);
+            all.sort_by_key(|(crossing, _)| crossing.src_place);
             all.into_iter().unzip()
         }
 
@@ -778,10 +778,10 @@ mod tests {
     fn placed(model: &ClockModel, crossing: &Crossing) -> Option<Crossing> {
         let src = model
             .reader(Point::Src)
-            .place(crossing.src_record, crossing.src_time);
+            .place(crossing.src_place, crossing.src_time);
         let dst = model
             .reader(Point::Dst)
-            .place(crossing.dst_record, crossing.dst_time);
+            .place(crossing.dst_place, crossing.dst_time);
         (src.piece == dst.piece).then_some(Crossing {
             src_time: src.at,
             dst_time: dst.at,
@@ -976,8 +976,8 @@ mod tests {
         assert_eq!(model.steps().len(), 2);
         let [src, dst] = Point::BOTH.map(|point| model.reader(point));
         for (crossing, [src_ns, dst_ns]) in crossings.iter().zip(&passed) {
-            let src = src.place(crossing.src_record, crossing.src_time);
-            let dst = dst.place(crossing.dst_record, crossing.dst_time);
+            let src = src.place(crossing.src_place, crossing.src_time);
+            let dst = dst.place(crossing.dst_place, crossing.dst_time);
             let apart = (dst.at - src.at).as_nanos();
             assert!((apart - (dst_ns - src_ns)).abs() < 30_000, "{crossing:?}");
             let pieces = u32::from(*src_ns >= 9 * SECOND) + u32::from(*src_ns >= 19 * SECOND);
@@ -1080,14 +1080,14 @@ mod tests {
             any_time(),
             any_time(),
         )
-            .prop_map(|(out, src_record, dst_record, src_ns, dst_ns)| Crossing {
+            .prop_map(|(out, src_place, dst_place, src_ns, dst_ns)| Crossing {
                 path_direction: if out {
                     PathDirection::Out
                 } else {
                     PathDirection::Back
                 },
-                src_record,
-                dst_record,
+                src_place,
+                dst_place,
                 src_time: Timestamp::from_nanos(src_ns),
                 dst_time: Timestamp::from_nanos(dst_ns),
                 payload_bytes: 0,
@@ -1101,7 +1101,7 @@ mod tests {
             record: u64,
             nanos: i64,
         ) {
-            crossings.sort_by_key(|crossing| crossing.src_record);
+            crossings.sort_by_key(|crossing| crossing.src_place);
             let model = ClockModel::estimate(&crossings, FINE).unwrap();
             for point in Point::BOTH {
                 model.reader(point).place(record, Timestamp::from_nanos(nanos));

@@ -22,8 +22,8 @@ pub(super) fn placed_steps(
     readers: &[TimelineReader; 2],
 ) -> Vec<ClockStep> {
     let at = |crossing: &Crossing, point: Point| {
-        let (record, time) = seen_at(crossing, point);
-        readers[point.index()].place(record, time).at
+        let (place, time) = seen_at(crossing, point);
+        readers[point.index()].place(place, time).at
     };
     jumps
         .iter()
@@ -31,9 +31,9 @@ pub(super) fn placed_steps(
             let after = &crossings[jump.after];
             let when = at(after, jump.point);
             let other = jump.point.opposite();
-            let records = crossings.iter().map(|crossing| seen_at(crossing, other).0);
+            let places = crossings.iter().map(|crossing| seen_at(crossing, other).0);
             // If the other capture ends before the step, all of its records are before the step.
-            let past_the_end = records.max().map_or(0, |last| last.saturating_add(1));
+            let past_the_end = places.max().map_or(0, |last| last.saturating_add(1));
             let first_there = crossings
                 .iter()
                 .filter(|crossing| at(crossing, other) >= when)
@@ -41,8 +41,8 @@ pub(super) fn placed_steps(
                 .min()
                 .unwrap_or(past_the_end);
             let (src_record, dst_record) = match jump.point {
-                Point::Src => (after.src_record, first_there),
-                Point::Dst => (first_there, after.dst_record),
+                Point::Src => (after.src_place, first_there),
+                Point::Dst => (first_there, after.dst_place),
             };
             ClockStep {
                 point: jump.point,
@@ -56,7 +56,7 @@ pub(super) fn placed_steps(
 }
 
 /// Positions of the jumps in one point's capture: those of its own clock, and those of the other
-/// clock if `steps` holds their records.
+/// clock if `steps` holds their places.
 pub(super) fn seams(
     crossings: &[Crossing],
     jumps: &[Jump],
@@ -105,10 +105,10 @@ fn own_seam(crossings: &[Crossing], jump: &Jump) -> Seam {
     }
 }
 
-/// Record number and time of a crossing in the capture of `point`.
+/// Place and time of a crossing in the capture of `point`.
 pub(super) fn seen_at(crossing: &Crossing, point: Point) -> (u64, Timestamp) {
     match point {
-        Point::Src => (crossing.src_record, crossing.src_time),
-        Point::Dst => (crossing.dst_record, crossing.dst_time),
+        Point::Src => (crossing.src_place, crossing.src_time),
+        Point::Dst => (crossing.dst_place, crossing.dst_time),
     }
 }

@@ -66,7 +66,7 @@ pub struct TimelineReader {
 /// Position of a clock step in one capture.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::spp) struct Seam {
-    /// First record that is known to be after the step.
+    /// Place of the first record that is known to be after the step.
     pub(in crate::spp) first_after: u64,
     /// Decides which records just before `first_after` are after the step.
     pub(in crate::spp) turn: Option<Turn>,
@@ -80,7 +80,7 @@ pub(in crate::spp) struct Seam {
 /// shows, so the middle of the range separates the records.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::spp) struct Turn {
-    /// Last record that is known to be before the jump.
+    /// Place of the last record that is known to be before the jump.
     pub(in crate::spp) last_before: u64,
     /// Middle between the times of the two packets.
     pub(in crate::spp) middle: Timestamp,
@@ -89,11 +89,11 @@ pub(in crate::spp) struct Turn {
 }
 
 impl TimelineReader {
-    /// Places record number `record` (from 0), captured at `time` on the clock of this capture.
+    /// Places the record at `place` in the order of the capture, captured at `time` on the clock of this capture.
     ///
     /// The result is rounded to the nanosecond and preserves the order of times within a piece.
     #[inline]
-    pub fn place(&self, record: u64, time: Timestamp) -> Placed {
+    pub fn place(&self, place: u64, time: Timestamp) -> Placed {
         // Most clocks never step.
         if self.seams.is_empty() {
             return Placed {
@@ -101,14 +101,14 @@ impl TimelineReader {
                 piece: 0,
             };
         }
-        self.place_between_steps(record, time)
+        self.place_between_steps(place, time)
     }
 
     #[inline(never)]
-    fn place_between_steps(&self, record: u64, time: Timestamp) -> Placed {
+    fn place_between_steps(&self, place: u64, time: Timestamp) -> Placed {
         let piece = self
             .seams
-            .partition_point(|seam| seam.is_before(record, time));
+            .partition_point(|seam| seam.is_before(place, time));
         let ahead = match piece.checked_sub(1) {
             None => TimeDelta::ZERO,
             Some(last) => self.seams[last].ahead,
@@ -127,10 +127,10 @@ impl TimelineReader {
 }
 
 impl Seam {
-    fn is_before(&self, record: u64, time: Timestamp) -> bool {
-        record >= self.first_after
+    fn is_before(&self, place: u64, time: Timestamp) -> bool {
+        place >= self.first_after
             || self.turn.is_some_and(|turn| {
-                record > turn.last_before && (time >= turn.middle) == turn.forwards
+                place > turn.last_before && (time >= turn.middle) == turn.forwards
             })
     }
 }

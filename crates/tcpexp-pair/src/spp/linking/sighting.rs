@@ -18,6 +18,8 @@ pub(in crate::spp) struct Sighting {
     pub(in crate::spp) piece: u16,
     /// Lower half of the record number; the upper half is left out to save space.
     pub(in crate::spp) record: u32,
+    /// See [`Sighted::moved`](tcpexp_flow::Sighted::moved); saves room over a place of its own.
+    pub(in crate::spp) moved: i16,
     /// Bytes of all headers from the IP header on.
     pub(in crate::spp) header_bytes: u16,
     /// The ECN field.
@@ -27,6 +29,15 @@ pub(in crate::spp) struct Sighting {
     /// Direction of the packet in the point's flow table.
     pub(in crate::spp) direction: Direction,
     pub(in crate::spp) mark: Mark,
+}
+
+impl Sighting {
+    /// Lower half of its place in the order of the capture; see
+    /// [`Sighted::place`](tcpexp_flow::Sighted::place).
+    #[inline]
+    pub(in crate::spp) fn place(&self) -> u32 {
+        self.record.wrapping_add_signed(self.moved.into())
+    }
 }
 
 /// A sighting of a flow found at both points.

@@ -17,7 +17,7 @@ const REMEMBERED: usize = 65_536;
 pub(super) struct Answered {
     /// Highest acknowledgment before the last arrival, if one is known.
     acked: Option<StreamOffset>,
-    /// Record number (lower half) and value of later ones, both increasing.
+    /// Place (lower half) and value of later ones, both increasing.
     acks: VecDeque<(u32, StreamOffset)>,
     /// Ranges of bytes that arrived only after their acknowledgment: ends by starts.
     late: BTreeMap<StreamOffset, StreamOffset>,
@@ -26,7 +26,7 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// Begins with the first retransmission; `last` is the record number (lower half) and value of
+    /// Begins with the first retransmission; `last` is the place (lower half) and value of
     /// the highest acknowledgment so far.
     pub(super) fn since(last: Option<(u32, StreamOffset)>) -> Self {
         Self {
@@ -39,17 +39,17 @@ impl Answered {
     }
 
     /// Adds an acknowledgment that is higher than all before.
-    pub(super) fn acknowledge(&mut self, record: u32, ack: StreamOffset) {
-        self.acks.push_back((record, ack));
+    pub(super) fn acknowledge(&mut self, place: u32, ack: StreamOffset) {
+        self.acks.push_back((place, ack));
         if self.acks.len() > REMEMBERED {
             self.acks.pop_front();
         }
     }
 
-    /// Adds bytes that arrive for the first time.
-    pub(super) fn arrive(&mut self, record: u32, start: StreamOffset, end: StreamOffset) {
+    /// Adds bytes that arrive for the first time, at this place (lower half).
+    pub(super) fn arrive(&mut self, place: u32, start: StreamOffset, end: StreamOffset) {
         while let Some(&(of_ack, ack)) = self.acks.front()
-            && is_after(record, of_ack)
+            && is_after(place, of_ack)
         {
             self.acked = Some(ack);
             self.acks.pop_front();
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_bytes_acknowledged_in_an_earlier_record_are_late() {
+    fn only_bytes_acknowledged_at_an_earlier_place_are_late() {
         let at = |byte: u32| StreamOffset::first(SeqNum(0)).plus(byte);
         let before = u32::MAX - 1;
         let mut answered = Answered::since(Some((before - 2, at(100))));

@@ -16,17 +16,17 @@ const REMEMBERED: usize = 65_536;
 /// out.
 #[derive(Debug, Default)]
 pub(super) struct Echoes {
-    /// Record number (lower half) and timestamp of departures without data.
+    /// Number (lower half) and timestamp of departures without data.
     departed: VecDeque<(u32, u32)>,
     arrived: VecDeque<u32>,
     echoed: VecDeque<u32>,
 }
 
 impl Echoes {
-    /// Adds a departure without data.
-    pub(super) fn depart(&mut self, record: u32, tsval: u32) {
-        if self.departed.back().is_none_or(|(last, _)| *last < record) {
-            self.departed.push_back((record, tsval));
+    /// Adds a departure without data, by the lower half of its number.
+    pub(super) fn depart(&mut self, number: u32, tsval: u32) {
+        if self.departed.back().is_none_or(|(last, _)| *last < number) {
+            self.departed.push_back((number, tsval));
             if self.departed.len() > REMEMBERED {
                 self.departed.pop_front();
             }
@@ -44,8 +44,8 @@ impl Echoes {
     }
 
     /// True if a segment with the timestamp of this departure arrived and was not captured.
-    pub(super) fn show_missed(&self, record: u32) -> bool {
-        let place = self.departed.binary_search_by_key(&record, |(of, _)| *of);
+    pub(super) fn show_missed(&self, number: u32) -> bool {
+        let place = self.departed.binary_search_by_key(&number, |(of, _)| *of);
         place.is_ok_and(|place| {
             let (_, tsval) = self.departed[place];
             has(&self.echoed, tsval) && !has(&self.arrived, tsval)
@@ -72,13 +72,13 @@ fn has(stamps: &VecDeque<u32>, stamp: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// Whether each of the records 0 to 4, with timestamps from `from` on, was missed; two of them
+    /// Whether each of the departures 0 to 4, with timestamps from `from` on, was missed; two of them
     /// were captured on arrival.
     fn missed(from: u32, answers: &[u32]) -> [bool; 5] {
         let stamp = |number: u32| from.wrapping_add(number);
         let mut echoes = Echoes::default();
-        for record in 0..5 {
-            echoes.depart(record, stamp(record));
+        for number in 0..5 {
+            echoes.depart(number, stamp(number));
         }
         for number in [1, 3] {
             echoes.arrive(stamp(number));
@@ -86,7 +86,7 @@ mod tests {
         for number in answers {
             echoes.echo(stamp(*number));
         }
-        [0, 1, 2, 3, 4].map(|record| echoes.show_missed(record))
+        [0, 1, 2, 3, 4].map(|number| echoes.show_missed(number))
     }
 
     #[test]

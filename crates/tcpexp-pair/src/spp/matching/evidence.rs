@@ -55,12 +55,11 @@ pub(in crate::spp) struct Evidence {
     snd_nxt: Option<StreamOffset>,
     /// The highest acknowledgment number seen at either point.
     acked: Option<StreamOffset>,
-    /// Record number (lower half) and value of the highest acknowledgment that left the downstream
-    /// point.
+    /// Place (lower half) and value of the highest acknowledgment that left the downstream point.
     acked_downstream: Option<(u32, StreamOffset)>,
     /// From the first retransmission on.
     answered: Option<Box<Answered>>,
-    /// Record numbers (lower halves) of SYNs and FINs without data, the oldest first.
+    /// Numbers (lower halves) of SYNs and FINs without data, the oldest first.
     controls: [Option<u32>; CONTROLS],
     /// Number of repetitions of `acked` without data.
     repeated: u32,
@@ -68,7 +67,7 @@ pub(in crate::spp) struct Evidence {
     lacking: BTreeSet<StreamOffset>,
     /// True if an original was overtaken: then a retransmission does not prove a loss.
     reordered: bool,
-    /// Record number (lower half) of the latest arrival that filled a hole with retransmitted bytes: a
+    /// Place (lower half) of the latest arrival that filled a hole with retransmitted bytes: a
     /// retransmission, or an original that was overtaken.
     latest_repair: Option<u32>,
     /// Offset below which ranges may have been forgotten.
@@ -80,22 +79,19 @@ pub(in crate::spp) struct Evidence {
 struct Retransmission {
     /// End of the longest of them.
     end: StreamOffset,
-    /// Record number (lower half) of the first of them.
-    first_record: u32,
+    /// Number (lower half) of the first of them.
+    first: u32,
 }
 
 impl Evidence {
-    /// Adds data that left, in the record with this lower half of its number.
-    pub(in crate::spp) fn depart(&mut self, seq: SeqNum, bytes: u32, record: u32) {
+    /// Adds data that left, in the packet with this lower half of its number.
+    pub(in crate::spp) fn depart(&mut self, seq: SeqNum, bytes: u32, number: u32) {
         let (start, end) = self.range(seq, bytes);
         if self.snd_nxt.is_some_and(|snd_nxt| start < snd_nxt) {
             self.answered
                 .get_or_insert_with(|| Box::new(Answered::since(self.acked_downstream)));
             // Several retransmissions may start at one byte and end at different bytes.
-            let first = Retransmission {
-                end,
-                first_record: record,
-            };
+            let first = Retransmission { end, first: number };
             let longest = &mut self.retransmitted.entry(start).or_insert(first).end;
             *longest = end.max(*longest);
             while self.retransmitted.len() > REMEMBERED {
@@ -105,21 +101,21 @@ impl Evidence {
         self.snd_nxt = Some(self.snd_nxt.map_or(end, |snd_nxt| snd_nxt.max(end)));
     }
 
-    /// Adds a SYN or FIN without data that left, in the record with this lower half of its number.
+    /// Adds a SYN or FIN without data that left, by the lower half of its number.
     /// It takes a sequence number (RFC 9293, section 3.4), so it is acknowledged as data is.
-    pub(in crate::spp) fn depart_control(&mut self, record: u32) {
+    pub(in crate::spp) fn depart_control(&mut self, number: u32) {
         self.controls.rotate_left(1);
-        self.controls[CONTROLS - 1] = Some(record);
+        self.controls[CONTROLS - 1] = Some(number);
     }
 
-    /// Adds data that arrived, in the record with this lower half of its number.
-    pub(in crate::spp) fn arrive(&mut self, seq: SeqNum, bytes: u32, record: u32) {
+    /// Adds data that arrived, at this place (lower half).
+    pub(in crate::spp) fn arrive(&mut self, seq: SeqNum, bytes: u32, place: u32) {
         let (start, end) = self.range(seq, bytes);
         let is_repair = self.answered.is_some()
             && self.was_retransmitted(start, end)
             && !self.seen.has_any(start, end);
         if is_repair && let Some(answered) = &mut self.answered {
-            answered.arrive(record, start, end);
+            answered.arrive(place, start, end);
         }
         if self.seen.extend(start, end) {
             return;
@@ -127,7 +123,7 @@ impl Evidence {
         // Late data that left only once was overtaken on the path (RFC 4737, section 3).
         if self.seen.is_before_last(start) {
             if self.was_retransmitted(start, end) {
-                self.latest_repair = Some(record);
+                self.latest_repair = Some(place);
             } else {
                 self.reordered = true;
             }
@@ -137,20 +133,19 @@ impl Evidence {
         self.forget(forgotten);
     }
 
-    /// Adds that the arrival in record `arrival` (lower half of its number) is this departure.
+    /// Adds that the arrival at the place `arrival` (lower half) is this departure.
     pub(in crate::spp) fn identify(&mut self, departure: &Departure, arrival: u32) {
         if self.latest_repair != Some(arrival) {
             return;
         }
         let start = self.unwrap.peek(departure.seq);
         let end = start.plus(departure.payload_bytes);
-        self.reordered |= !self.is_retransmission(departure.record, start, end);
+        self.reordered |= !self.is_retransmission(departure.number, start, end);
     }
 
-    /// Adds the timestamp of a segment without data that left, in the record with this lower half of
-    /// its number.
-    pub(in crate::spp) fn depart_without_data(&mut self, record: u32, tsval: u32) {
-        self.echoes.depart(record, tsval);
+    /// Adds the timestamp of a segment without data that left, by the lower half of its number.
+    pub(in crate::spp) fn depart_without_data(&mut self, number: u32, tsval: u32) {
+        self.echoes.depart(number, tsval);
     }
 
     /// Adds the timestamp of a segment that arrived.
@@ -166,18 +161,18 @@ impl Evidence {
     /// Reason why `departure` was not captured downstream, or not in full. `misses` is true if the
     /// capture is known to miss packets.
     pub(in crate::spp) fn absence_of(&self, departure: &Departure, misses: bool) -> Absence {
-        let Departure { seq, record, .. } = *departure;
+        let Departure { seq, number, .. } = *departure;
         match departure.payload_bytes {
             0 => {
-                let misses = misses || self.echoes.show_missed(record);
-                if self.controls.contains(&Some(record)) {
-                    self.absence(seq, 1, record, misses)
+                let misses = misses || self.echoes.show_missed(number);
+                if self.controls.contains(&Some(number)) {
+                    self.absence(seq, 1, number, misses)
                 } else {
                     // It has no bytes that an acknowledgment covers.
                     Absence::unproven(misses)
                 }
             }
-            bytes => self.absence(seq, bytes, record, misses),
+            bytes => self.absence(seq, bytes, number, misses),
         }
     }
 
@@ -187,7 +182,7 @@ impl Evidence {
         let start = self.unwrap.peek(departure.seq);
         let end = start.plus(departure.payload_bytes);
         self.absence_of(departure, false) == Absence::Missed
-            || departure.payload_bytes == 0 && self.echoes.show_missed(departure.record)
+            || departure.payload_bytes == 0 && self.echoes.show_missed(departure.number)
             || departure.payload_bytes > 0 && self.was_answered(start, end)
     }
 
@@ -210,22 +205,21 @@ impl Evidence {
         }
     }
 
-    /// Adds an acknowledgment that left the downstream point, in the record with this lower half of
-    /// its number.
-    pub(in crate::spp) fn acknowledge_downstream(&mut self, record: u32, ack: SeqNum) {
+    /// Adds an acknowledgment that left the downstream point, at this place (lower half).
+    pub(in crate::spp) fn acknowledge_downstream(&mut self, place: u32, ack: SeqNum) {
         let ack = self.offset(ack);
         if self.acked_downstream.is_none_or(|(_, acked)| acked < ack) {
-            self.acked_downstream = Some((record, ack));
+            self.acked_downstream = Some((place, ack));
             if let Some(answered) = &mut self.answered {
-                answered.acknowledge(record, ack);
+                answered.acknowledge(place, ack);
             }
         }
     }
 
     /// Reason why the downstream capture has not all of the `bytes` from `seq` on, which left in the
-    /// record with this lower half of its number. `bytes` is at least 1; `misses` is true if the capture
+    /// packet with this lower half of its number. `bytes` is at least 1; `misses` is true if the capture
     /// is known to miss packets.
-    fn absence(&self, seq: SeqNum, bytes: u32, record: u32, misses: bool) -> Absence {
+    fn absence(&self, seq: SeqNum, bytes: u32, number: u32, misses: bool) -> Absence {
         let unproven = Absence::unproven(misses);
         let start = self.unwrap.peek(seq);
         let end = start.plus(bytes);
@@ -239,7 +233,7 @@ impl Evidence {
             if self.was_answered(start, end) {
                 return Absence::LostOrMissed;
             }
-            let is_original = !self.is_retransmission(record, start, end);
+            let is_original = !self.is_retransmission(number, start, end);
             return if is_original && self.was_repaired(start, end, misses) {
                 Absence::Lost
             } else {
@@ -268,10 +262,10 @@ impl Evidence {
             && (self.was_lacking(start, end) || !misses && self.was_awaited(start, end))
     }
 
-    /// True if the departure of these bytes in `record` (lower half of its number) is not their first.
-    fn is_retransmission(&self, record: u32, start: StreamOffset, end: StreamOffset) -> bool {
+    /// True if the departure of these bytes with this number (lower half) is not their first.
+    fn is_retransmission(&self, number: u32, start: StreamOffset, end: StreamOffset) -> bool {
         self.retransmissions(start, end)
-            .any(|retransmission| !is_after(retransmission.first_record, record))
+            .any(|retransmission| !is_after(retransmission.first, number))
     }
 
     /// True if any of these bytes left more than once.
@@ -348,8 +342,8 @@ mod tests {
     /// Evidence from segment numbers that departed and that were captured downstream.
     fn evidence(departed: &[u32], seen: &[u32], acked: u32) -> Evidence {
         let mut evidence = Evidence::default();
-        for (number, record) in departed.iter().zip(0..) {
-            evidence.depart(SeqNum(number * SEGMENT), SEGMENT, record);
+        for (segment, number) in departed.iter().zip(0..) {
+            evidence.depart(SeqNum(segment * SEGMENT), SEGMENT, number);
         }
         for number in seen {
             evidence.arrive(SeqNum(number * SEGMENT), SEGMENT, 0);

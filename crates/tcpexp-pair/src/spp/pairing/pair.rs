@@ -5,13 +5,13 @@ use super::partners::{Crossed, Pairing};
 use super::sample::{FlowSummary, RttSample};
 
 use crate::spp::crossing::PathDirection;
-use crate::spp::linking::{Event, Found, PairedFlow, Sighting};
+use crate::spp::linking::{Found, PairedFlow, Sighting};
 use crate::spp::matching::{
     Absence, Departure, DirectionCounts, Evidence, Outcome, PacketOutcome, Ranges, Setting,
     Settled, Spacing, Stream, Unexplained, UsualOwds, widen,
 };
 use crate::spp::point::Point;
-use tcpexp_flow::{Direction, Protocol};
+use tcpexp_flow::Direction;
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -22,7 +22,7 @@ const SMALL_ERROR: TimeDelta = TimeDelta::from_micros(100);
 /// State of a live flow. There may be a million of them.
 #[derive(Debug)]
 pub(in crate::spp) struct Pair {
-    flow: PairedFlow,
+    pub(super) flow: PairedFlow,
     /// State that distinguishes identical packets, by [`Direction::index`].
     pub(in crate::spp) streams: [Stream; 2],
     /// Packet counts, by [`Direction::index`].
@@ -33,7 +33,7 @@ pub(in crate::spp) struct Pair {
     /// Data in flight, by [`Direction::index`]; only if segments are recut.
     pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
     /// By [`Direction::index`] of the data; only for TCP, and only if outcomes are requested.
-    evidence: Option<Box<[Evidence; 2]>>,
+    pub(super) evidence: Option<Box<[Evidence; 2]>>,
     /// Arrivals without a departure, by [`Direction::index`]; rarely any.
     unexplained: Option<Box<[Unexplained; 2]>>,
     /// By [`Direction::index`]; only for recurring datagrams that their spacing distinguishes.
@@ -89,55 +89,6 @@ impl Pair {
     pub(in crate::spp) fn pass(&mut self, point: Point, at: Timestamp) {
         if point == Point::Src {
             widen(&mut self.span, at);
-        }
-    }
-
-    /// Updates the evidence with a departure if `departs` is true, else with an arrival.
-    pub(in crate::spp) fn weigh(&mut self, event: &Event, departs: bool) {
-        // Only TCP has acknowledgments that prove an arrival.
-        if self.flow.protocol != Protocol::Tcp {
-            return;
-        }
-        let Sighting { mark, record, .. } = event.sighting;
-        let evidence = self.evidence.get_or_insert_default();
-        if let Some((tsval, tsecr)) = mark.timestamps() {
-            let of_sent = &mut evidence[event.direction.index()];
-            if !departs {
-                of_sent.arrive_at(tsval);
-            } else if mark.length == 0 {
-                of_sent.depart_without_data(record, tsval);
-            }
-            // An echo proves the arrival wherever it is captured.
-            evidence[event.direction.opposite().index()].echo(tsecr);
-        }
-        let bytes = mark.sequence_bytes();
-        if bytes > 0 {
-            let data = &mut evidence[event.direction.index()];
-            if departs {
-                data.depart(mark.seq(), bytes, record);
-                if mark.length == 0 {
-                    data.depart_control(record);
-                }
-            } else {
-                data.arrive(mark.seq(), bytes, record);
-            }
-        }
-        // An acknowledgment proves the arrival wherever it is captured, so both points report it.
-        if let Some(ack) = mark.ack() {
-            let data = &mut evidence[event.direction.opposite().index()];
-            data.acknowledge(ack, bytes == 0);
-            if departs {
-                data.acknowledge_downstream(record, ack);
-            }
-        }
-    }
-
-    /// Updates the evidence with the departure of an arrival, in the record with this lower half of its
-    /// number.
-    #[inline]
-    pub(in crate::spp) fn identify(&mut self, departure: &Departure, arrival: u32) {
-        if let Some(evidence) = &mut self.evidence {
-            evidence[departure.direction.index()].identify(departure, arrival);
         }
     }
 

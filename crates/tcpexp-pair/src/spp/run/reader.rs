@@ -125,7 +125,7 @@ impl<'a, P: Packets> Reader<'a, P> {
                     .map(|direction| shift[direction.index()]),
                 None => [0; 2],
             };
-            let placed = timeline.place(sighted.record, sighted.at);
+            let placed = timeline.place(sighted.place(), sighted.at);
             // Records may be out of order, so the last one need not be the latest.
             chunk.until = chunk.until.max(placed.at);
             chunk.last_record = chunk.last_record.max(sighted.record);
@@ -134,6 +134,8 @@ impl<'a, P: Packets> Reader<'a, P> {
                 time: sighted.at,
                 piece: u16::try_from(placed.piece).unwrap_or(u16::MAX),
                 record: low_half(sighted.record),
+                // A sorted record is at most some thousand places away from its number.
+                moved: i16::try_from(sighted.moved).unwrap_or(i16::MAX),
                 header_bytes: header_bytes(sighted.packet),
                 ecn: Ecn::of(sighted.packet.traffic_class),
                 slot: tracked.slot,

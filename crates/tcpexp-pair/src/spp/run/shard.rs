@@ -10,9 +10,9 @@ use super::yields::Yield;
 use crate::spp::alignment::COPY_GAP;
 use crate::spp::clock::LeastDelay;
 use crate::spp::crossing::PathDirection;
-use crate::spp::linking::{Event, Found};
+use crate::spp::linking::{Event, Found, low_half};
 use crate::spp::matching::{Departure, Fate, InFlight, Outcome, PacketOutcome, Setting, widen};
-use crate::spp::pairing::{Crossed, FlowSummary, Pair};
+use crate::spp::pairing::{Crossed, FlowSummary, Pair, Weighed};
 use crate::spp::point::Point;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::Timestamp;
@@ -169,9 +169,6 @@ impl Shard {
         if self.with_samples {
             pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
         }
-        if self.outcomes.is_some() {
-            pair.weigh(event, true);
-        }
         let doubles = setting.doubles[upstream.index()];
         let is_new = if sighting.mark.by_range {
             let ranges = pair.ranges(event.direction);
@@ -179,6 +176,14 @@ impl Shard {
         } else {
             self.in_flight[event.path_direction.index()].depart(event, number, doubles)
         };
+        if self.outcomes.is_some() {
+            let passage = if is_new {
+                Weighed::Departs
+            } else {
+                Weighed::DepartsAsCopy
+            };
+            pair.weigh(event, passage(low_half(number)));
+        }
         if !is_new {
             let counts = &mut pair.counts[event.direction.index()];
             counts.seen += 1;
@@ -261,7 +266,7 @@ impl Shard {
         let path_direction = event.path_direction.index();
         pair.pass(event.path_direction.upstream().opposite(), sighting.at);
         if self.outcomes.is_some() {
-            pair.weigh(event, false);
+            pair.weigh(event, Weighed::Arrives);
         }
         let recent = &mut self.recent[path_direction];
         let remembered = &mut self.remembered[path_direction];
@@ -299,7 +304,7 @@ impl Shard {
                     counts.matched += 1;
                 }
                 remembered.add(identity, sighting.at);
-                pair.identify(&matched, sighting.record);
+                pair.identify(&matched, sighting.place());
                 pair.streams[event.direction.index()].cross(matched.at, sighting.at);
                 departure = Some(matched);
                 Fate::Delivered

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tcpexp_capture::Capture;
 use tcpexp_testkit::{CaptureWriter, Container, Endian, Interface, Resolution};
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 /// A clock with an offset and a skew, read in whole microseconds.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +74,23 @@ impl Records {
         records.sort_by_key(|(time, ..)| *time);
         let interface = self.interface;
         Self { interface, records }.file(Some)
+    }
+
+    /// Writes a capture file as two receive queues do that are written in turn, one for each source of IPv4
+    /// packets, and one of the same records in time order.
+    pub(crate) fn by_queues(&self, turn: TimeDelta) -> [Vec<u8>; 2] {
+        // Ethernet takes 14 bytes, and the source address follows 12 bytes of IP.
+        const SOURCE: std::ops::Range<usize> = 26..30;
+        let mut records = self.records.clone();
+        records.sort_by_key(|(at, captured, _)| {
+            let turn = at.as_nanos() / turn.as_nanos();
+            (turn, captured[SOURCE].to_vec())
+        });
+        let mut in_order = records.clone();
+        in_order.sort_by_key(|(at, ..)| *at);
+        assert!(in_order != records);
+        let interface = self.interface;
+        [records, in_order].map(|records| Self { interface, records }.file(Some))
     }
 
     /// Writes a capture file with TCP timestamps whose ticks are this many times as long. The packets are

@@ -62,10 +62,10 @@ impl<'a> Walk<'a> {
         coarseness: TimeDelta,
     ) -> Self {
         let mut order: Vec<usize> = (0..crossings.len()).collect();
-        // Record numbers give the order: a clock that is set back repeats its times.
+        // Places give the order: a clock that is set back repeats its times.
         order.sort_by_key(|&index| match point {
-            Point::Src => crossings[index].src_record,
-            Point::Dst => crossings[index].dst_record,
+            Point::Src => crossings[index].src_place,
+            Point::Dst => crossings[index].dst_place,
         });
         let tracks =
             PathDirection::BOTH.map(|path_direction| Track::new(crossings, &order, path_direction));

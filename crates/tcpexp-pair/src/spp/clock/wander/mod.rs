@@ -191,8 +191,8 @@ impl Wander {
 /// A crossing on the timeline; `None` if a clock step is between its two times.
 fn passage(crossing: &Crossing, readers: &[TimelineReader; 2]) -> Option<Passage> {
     let [src, dst] = readers;
-    let src = src.place(crossing.src_record, crossing.src_time);
-    let dst = dst.place(crossing.dst_record, crossing.dst_time);
+    let src = src.place(crossing.src_place, crossing.src_time);
+    let dst = dst.place(crossing.dst_place, crossing.dst_time);
     let placed = Crossing {
         src_time: src.at,
         dst_time: dst.at,
@@ -217,8 +217,8 @@ fn at_step(jump: &Jump, crossings: &[Crossing], readers: &[TimelineReader; 2]) -
         .collect();
     let times = near.iter().flat_map(|&index| {
         Point::BOTH.map(|point| {
-            let (record, time) = seen_at(&crossings[index], point);
-            readers[point.index()].place(record, time).at
+            let (place, time) = seen_at(&crossings[index], point);
+            readers[point.index()].place(place, time).at
         })
     });
     let (first, last) = (times.clone().min()?, times.max()?);

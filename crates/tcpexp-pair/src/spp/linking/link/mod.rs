@@ -439,6 +439,7 @@ mod tests {
                     time: sighted.at,
                     piece: 0,
                     record: 0,
+                    moved: 0,
                     header_bytes: 0,
                     ecn: tcpexp_wire::Ecn::NotEct,
                     slot: tracked.slot,

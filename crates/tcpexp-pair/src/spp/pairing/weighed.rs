@@ -1,0 +1,74 @@
+//! What each packet of a pair shows of data that was not captured at the other point.
+
+use super::pair::Pair;
+use crate::spp::linking::Event;
+use crate::spp::matching::Departure;
+use tcpexp_flow::Protocol;
+
+/// A packet's passage of a point, as evidence.
+///
+/// The numbers, and not those of the records, give the order of departures: records may be out of time
+/// order in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::spp) enum Weighed {
+    /// It leaves with this number (lower half) among the departures of its direction.
+    Departs(u32),
+    /// It is the capture's second record of a packet that has left; the number is that of the next packet.
+    DepartsAsCopy(u32),
+    /// It arrives.
+    Arrives,
+}
+
+impl Pair {
+    /// Updates the evidence.
+    pub(in crate::spp) fn weigh(&mut self, event: &Event, passage: Weighed) {
+        // Only TCP has acknowledgments that prove an arrival.
+        if self.flow.protocol != Protocol::Tcp {
+            return;
+        }
+        let (mark, place) = (event.sighting.mark, event.sighting.place());
+        let evidence = self.evidence.get_or_insert_default();
+        if let Some((tsval, tsecr)) = mark.timestamps() {
+            let of_sent = &mut evidence[event.direction.index()];
+            match passage {
+                Weighed::Arrives => of_sent.arrive_at(tsval),
+                Weighed::Departs(number) if mark.length == 0 => {
+                    of_sent.depart_without_data(number, tsval);
+                }
+                Weighed::Departs(_) | Weighed::DepartsAsCopy(_) => {}
+            }
+            // An echo proves the arrival wherever it is captured.
+            evidence[event.direction.opposite().index()].echo(tsecr);
+        }
+        let bytes = mark.sequence_bytes();
+        if bytes > 0 {
+            let data = &mut evidence[event.direction.index()];
+            match passage {
+                Weighed::Arrives => data.arrive(mark.seq(), bytes, place),
+                Weighed::Departs(number) => {
+                    data.depart(mark.seq(), bytes, number);
+                    if mark.length == 0 {
+                        data.depart_control(number);
+                    }
+                }
+                Weighed::DepartsAsCopy(next) => data.depart(mark.seq(), bytes, next),
+            }
+        }
+        // An acknowledgment proves the arrival wherever it is captured, so both points report it.
+        if let Some(ack) = mark.ack() {
+            let data = &mut evidence[event.direction.opposite().index()];
+            data.acknowledge(ack, bytes == 0);
+            if passage != Weighed::Arrives {
+                data.acknowledge_downstream(place, ack);
+            }
+        }
+    }
+
+    /// Updates the evidence with the departure of an arrival at this place (lower half).
+    #[inline]
+    pub(in crate::spp) fn identify(&mut self, departure: &Departure, arrival: u32) {
+        if let Some(evidence) = &mut self.evidence {
+            evidence[departure.direction.index()].identify(departure, arrival);
+        }
+    }
+}
