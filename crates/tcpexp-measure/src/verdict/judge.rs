@@ -62,7 +62,8 @@ pub struct Verdict {
     pub direction: Direction,
     /// Time of the flow's first packet; of the sender's first data if that is unknown.
     pub began: Timestamp,
-    /// Time from the flow's first packet to the sender's last ACK, or to its last timeout.
+    /// Time from the flow's first packet to the sender's last ACK, or to its last timeout. The sum of
+    /// [`times`](Self::times): time that a clock shows again after it was set back counts once.
     pub duration: TimeDelta,
     /// Cause that took most of the time; [`LimitCause::NotCertain`] if none took half of it.
     pub main: LimitCause,

@@ -101,7 +101,8 @@ impl Limits {
         }
     }
 
-    /// Adds a row of the sender. The rows are in time order.
+    /// Adds a row of the sender. The rows are in time order, except behind a clock that was set back: the
+    /// time that it shows again counts once.
     pub fn add(&mut self, row: &SenderRow) {
         match row {
             SenderRow::Sample(sample) => self.sample(sample),
@@ -126,7 +127,8 @@ impl Limits {
             return false;
         };
         if let Some(last) = self.fired.iter().max().copied() {
-            self.spend(LimitCause::Timeouts, latest.at, last - latest.at);
+            let from = self.counted_until(&latest);
+            self.spend(LimitCause::Timeouts, from, last - from);
             self.last_at = self.last_at.max(Some(last));
         }
         true
@@ -160,7 +162,7 @@ impl Limits {
             }
         }
         self.latest = Some(*sample);
-        self.last_at = self.last_at.max(Some(sample.at));
+        self.last_at = self.last_at.max(Some(sample.at)).max(self.began);
     }
 
     /// The time before the first ACK: setup, the wait for the sender's first data, then the first round
@@ -202,7 +204,8 @@ impl Limits {
             self.silent_until = Some(sample.at);
         }
         self.note_loss(latest, sample);
-        let mut span = (sample.at - latest.at).max(TimeDelta::ZERO);
+        let from = self.counted_until(latest);
+        let mut span = (sample.at - from).max(TimeDelta::ZERO);
         let misses_data = latest
             .snd_nxt
             .zip(sample.snd_nxt)
@@ -210,14 +213,14 @@ impl Limits {
         if misses_data || sample.follows_missed_acks() {
             // The packets that the capture missed would show what limited the sender, also since the
             // sender last seemed to have nothing to send.
-            let since = self.unsure_since.take().unwrap_or(latest.at);
+            let since = self.unsure_since.take().unwrap_or(from);
             let unsure = std::mem::take(&mut self.unsure);
             self.spend(LimitCause::NotCertain, since, unsure + span);
             self.fired.retain(|fired| *fired > sample.at);
             return;
         }
         if sample.snd_nxt > latest.snd_nxt {
-            let since = self.unsure_since.take().unwrap_or(latest.at);
+            let since = self.unsure_since.take().unwrap_or(from);
             let unsure = std::mem::take(&mut self.unsure);
             self.spend(LimitCause::Application, since, unsure);
         }
@@ -225,18 +228,18 @@ impl Limits {
         let before = self.fired.len();
         self.fired.retain(|fired| *fired > sample.at);
         if self.fired.len() < before || sample.phase == Some(Phase::LossRecovery) {
-            self.spend(LimitCause::Timeouts, latest.at, span);
+            self.spend(LimitCause::Timeouts, from, span);
             return;
         }
         // The previous ACK covered all data, so nothing was in flight until new data left, one
         // round trip before its ACK. With a closed window, the data waits for the receiver.
         if sample.snd_una.is_some() && sample.snd_una >= latest.snd_nxt && !is_closed(sample) {
             let idle = (span - srtt).max(TimeDelta::ZERO);
-            self.spend(LimitCause::Application, latest.at, idle);
+            self.spend(LimitCause::Application, from, idle);
             span = span - idle;
         }
         match limit(sample) {
-            Some(Limit::ReceiverWindow) => self.spend(LimitCause::ReceiverWindow, latest.at, span),
+            Some(Limit::ReceiverWindow) => self.spend(LimitCause::ReceiverWindow, from, span),
             Some(Limit::CongestionWindow) => self.rounds.add(
                 sample.at,
                 Round {
@@ -250,11 +253,17 @@ impl Limits {
                 },
             ),
             Some(Limit::Application) => {
-                self.unsure_since.get_or_insert(latest.at);
+                self.unsure_since.get_or_insert(from);
                 self.unsure += span;
             }
-            None => self.spend(LimitCause::NotCertain, latest.at, span),
+            None => self.spend(LimitCause::NotCertain, from, span),
         }
+    }
+
+    /// Time up to which the causes have been counted. Behind a clock that was set back, it is later than the
+    /// latest ACK.
+    fn counted_until(&self, latest: &SenderSample) -> Timestamp {
+        self.last_at.map_or(latest.at, |last| last.max(latest.at))
     }
 
     /// Notes the beginning of a recovery.
@@ -283,6 +292,10 @@ impl Limits {
     /// Counts a time; the part of it within the TLS handshake counts as such, whatever limited the
     /// sender then.
     pub(super) fn spend(&mut self, cause: LimitCause, from: Timestamp, span: TimeDelta) {
+        // The clock may have been set back since `from`.
+        if span <= TimeDelta::ZERO {
+            return;
+        }
         let to = from + span;
         let tls = self.opening.and_then(|opening| opening.tls);
         let Some(tls) = tls.filter(|tls| tls.began < to) else {

@@ -27,6 +27,8 @@ mod opening;
 mod queue;
 mod rounds;
 mod rtt_growth;
+#[cfg(test)]
+mod tests;
 
 pub use cause::LimitCause;
 pub use judge::{Evidence, Verdict};

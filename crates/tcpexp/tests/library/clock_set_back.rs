@@ -1,6 +1,8 @@
 //! Measurements on one capture whose clock was set back.
 
-use tcpexp::{CaptureInfo, CaptureOptions, Error, Filter, Recording, flows, single_rtt};
+use tcpexp::{
+    CaptureInfo, CaptureOptions, CwndOptions, Error, Filter, Recording, flows, single_rtt, why,
+};
 use tcpexp_measure::rtt::SingleRttRow;
 use tcpexp_units::TimeDelta;
 
@@ -66,4 +68,26 @@ fn a_clock_that_was_set_back_is_found_by_the_selected_packets() {
     let info = flows(&capture, &options, |_| Ok::<(), Error>(())).unwrap();
     assert!(info.tally.used() < info.tally.records());
     assert!(info.set_back.is_some());
+}
+
+#[test]
+fn the_times_of_all_causes_sum_to_the_duration_although_a_clock_was_set_back() {
+    let records = records_in(&limited_upload().src);
+    let (first, _) = records.span();
+    let half = first + TimeDelta::from_seconds(4);
+    for by in [0, 2, 100].map(TimeDelta::from_seconds) {
+        let set_back = records.file(|at| Some(if at < half { at } else { at - by }));
+        let report = why(
+            &spooled("capture", &set_back),
+            None,
+            &CwndOptions::default(),
+        );
+        let verdicts = report.unwrap().verdicts;
+        assert!(!verdicts.is_empty());
+        for labelled in verdicts {
+            let verdict = labelled.row;
+            let sum: TimeDelta = verdict.times.into_iter().sum();
+            assert_eq!(sum, verdict.duration, "{by}");
+        }
+    }
 }
