@@ -1,5 +1,7 @@
 //! Bar charts over the parameters of a sweep, with medians over runs and their intervals.
 
+use std::iter;
+
 use tcpexp_table::Frame;
 
 use crate::axis::AxisSpec;
@@ -30,10 +32,16 @@ pub fn bar_figure(
     style: &Style,
 ) -> Result<Svg, Error> {
     let facets = Facet::all(frame, facets, [slots, colours]);
-    let runs = Runs::of_facets(&facets, y, |values| statistic.of(values))?;
+    let runs = Runs::of_facets(&facets, y, statistic)?;
     let without = Without::of(frame, y);
     let ends = joined(runs.iter().map(Runs::extremes));
-    let (least, most) = ends.ok_or_else(|| without.error(y))?;
+    let undrawn = Runs::undrawn(&runs);
+    let no_values = || {
+        undrawn
+            .error(y, quantity)
+            .unwrap_or_else(|| without.error(y))
+    };
+    let (least, most) = ends.ok_or_else(no_values)?;
     let shown = quantity.shown(least, most);
     // A bar's length is its value, so the axis starts at zero.
     let reach = |value: f64| 1.05 * shown.value(value);
@@ -73,7 +81,7 @@ pub fn bar_figure(
                 plot.layers
                     .push(bar(place, base, shown.value(estimate.median)));
                 if let Some((low, high)) = estimate.interval {
-                    whiskers.extend(whisker(place, [low, high].map(|y| shown.value(y))));
+                    whiskers.extend(whisker(place, [low, high].map(|y| shown.value(y)), y.high));
                 }
             }
         }
@@ -87,7 +95,10 @@ pub fn bar_figure(
         rows: arranged(plots.collect(), style.size),
     }
     .draw(&style.noting(
-        Runs::note(&runs, style.note.as_deref()) + &without.words() + &more.unwrap_or_default(),
+        Runs::note(&runs, style.note.as_deref())
+            + &undrawn.words(&shown)
+            + &without.words()
+            + &more.unwrap_or_default(),
     ))
 }
 
@@ -100,17 +111,17 @@ fn bar(place: Place, base: f64, top: f64) -> Layer {
     )
 }
 
-/// A vertical line between two heights, with a cap at each end.
-fn whisker(place: Place, [low, high]: [f64; 2]) -> [(Point, Point); 3] {
+/// A vertical line between two heights, with a cap at each end. Without an upper end, it reaches the `top` of the
+/// panel, without a cap.
+fn whisker(place: Place, [low, high]: [f64; 2], top: f64) -> Vec<(Point, Point)> {
     let cap = |y: f64| {
         let half = place.width / 6.0;
         ((place.middle - half, y), (place.middle + half, y))
     };
-    [
-        ((place.middle, low), (place.middle, high)),
-        cap(low),
-        cap(high),
-    ]
+    let end = if high.is_finite() { high } else { top };
+    let line = ((place.middle, low), (place.middle, end));
+    let caps = [low, high].into_iter().filter(|end| end.is_finite());
+    iter::once(line).chain(caps.map(cap)).collect()
 }
 
 #[cfg(test)]
@@ -184,10 +195,11 @@ mod tests {
         ]);
         let all = Levels::of(&frame, &[]);
         let of = |statistic: Statistic| {
-            let runs = Runs::of(&frame, "rtt_ms", (&all, &all), |values| {
-                statistic.of(values)
-            });
-            runs.unwrap().numbers[0][0].clone()
+            let runs = Runs::of(&frame, "rtt_ms", (&all, &all), statistic).unwrap();
+            let numbers = runs.numbers[0][0].iter();
+            numbers
+                .filter_map(|number| number.value())
+                .collect::<Vec<_>>()
         };
         assert_eq!(of(Statistic::Median), [2.0, 4.0]);
         assert_eq!(of(Statistic::Mean), [4.0, 4.0]);

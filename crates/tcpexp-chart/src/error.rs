@@ -34,6 +34,14 @@ pub enum Error {
         /// Why, after a colon; empty if that is unknown.
         reason: &'static str,
     },
+    /// Some runs have a value of a column, or bounds of it, but no median over runs is known.
+    #[error("no median of {column} is known{reason}")]
+    NoMedians {
+        /// Name of the column.
+        column: String,
+        /// Numbers of medians with the reasons, after a semicolon.
+        reason: String,
+    },
     /// A table lacks a column.
     #[error("there is no column {column}")]
     NoColumn {

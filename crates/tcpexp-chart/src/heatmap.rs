@@ -8,29 +8,34 @@ use crate::layer::Layer;
 use crate::plot::Plot;
 use crate::runs::Runs;
 use crate::scene::Scene;
+use crate::theme::Ink;
+use crate::undrawn::Median;
 use crate::without::Without;
 use crate::{AxisStyle, Error, Levels, Quantity, Statistic, Style, Svg};
 
 /// Draws the median over runs of a column as a colour for each pair of two parameters.
 ///
 /// A statistic first reduces each run to one number. A cell shows its number if it fits. Pairs
-/// without measurements stay blank.
+/// without measurements stay blank. A cell whose median is not known shows its bound, or `never`, without a
+/// colour.
 pub fn heatmap_figure(
     frame: &Frame,
     (value, quantity, statistic): (&str, &Quantity, Statistic),
     (x, y): (&Levels, &Levels),
     (limits, style): (&AxisStyle, &Style),
 ) -> Result<Svg, Error> {
-    let runs = Runs::of(frame, value, (x, y), |values| statistic.of(values))?;
-    let medians: Vec<Vec<Option<f64>>> = (0..x.len())
-        .map(|column| {
-            let row = |row| runs.estimate(column, row).map(|estimate| estimate.median);
-            (0..y.len()).map(row).collect()
-        })
+    let runs = Runs::of(frame, value, (x, y), statistic)?;
+    let medians: Vec<Vec<Option<Median>>> = (0..x.len())
+        .map(|column| (0..y.len()).map(|row| runs.median(column, row)).collect())
         .collect();
-    let values = || medians.iter().flatten().flatten().copied();
+    let runs = [runs];
+    let undrawn = Runs::undrawn(&runs);
+    let values = || runs[0].medians();
     let without = Without::of(frame, value);
-    let no_values = || without.error(value);
+    let no_values = || {
+        let unknown = undrawn.error(value, quantity);
+        unknown.unwrap_or_else(|| without.error(value))
+    };
     let least = values().reduce(f64::min).ok_or_else(no_values)?;
     let most = values().reduce(f64::max).ok_or_else(no_values)?;
     let shown = quantity.shown(least, most);
@@ -55,7 +60,15 @@ pub fn heatmap_figure(
         for (row, median) in rows.iter().enumerate() {
             let Some(median) = median else { continue };
             let (middle, height) = (column as f64, row as f64);
-            let ink = scale.ink(shown.value(*median));
+            // A cell whose median is not known has no colour.
+            let (ink, text) = match median {
+                Median::Known(estimate) => {
+                    let ink = scale.ink(shown.value(estimate.median));
+                    (ink, shown.digits(estimate.median))
+                }
+                Median::AtLeast(least) => (Ink::Paper, format!(">{}", shown.digits(*least))),
+                Median::Never => (Ink::Paper, "never".to_owned()),
+            };
             let corner = |right: f64, up: f64| (middle + right / 2.0, height + up / 2.0);
             let corners = vec![
                 corner(-1.0, -1.0),
@@ -64,8 +77,7 @@ pub fn heatmap_figure(
                 corner(-1.0, 1.0),
             ];
             plot.layers.push(Layer::Area(corners, ink, None));
-            plot.layers
-                .push(Layer::Text((middle, height), shown.digits(*median), ink));
+            plot.layers.push(Layer::Text((middle, height), text, ink));
         }
     }
     plot.scale = Some(scale);
@@ -73,7 +85,9 @@ pub fn heatmap_figure(
         keys: Vec::new(),
         rows: vec![plot.into()],
     }
-    .draw(&style.noting(Runs::note(&[runs], style.note.as_deref()) + &without.words()))
+    .draw(&style.noting(
+        Runs::note(&runs, style.note.as_deref()) + &undrawn.words(&shown) + &without.words(),
+    ))
 }
 
 fn slots(levels: &Levels, style: &AxisStyle) -> AxisSpec {

@@ -2,13 +2,16 @@
 
 use std::str::FromStr;
 
+use tcpexp_metrics::Bounds;
+use tcpexp_metrics::quantile::quantile;
 use tcpexp_metrics::repetition::{Bootstrap, Estimate};
 use tcpexp_table::Frame;
 
+use crate::bounded::Bounded;
 use crate::facet::Facet;
-use crate::group::numbers;
 use crate::logarithmic::Logarithmic;
 use crate::quantile::{Sorted, joined};
+use crate::undrawn::{Median, Undrawn};
 use crate::{Error, Levels};
 
 /// The statistic that reduces the values of a run to one number.
@@ -32,15 +35,30 @@ pub enum Statistic {
 impl Statistic {
     /// Computes the statistic; `None` without values.
     pub fn of(self, values: &[f64]) -> Option<f64> {
-        let sorted = Sorted::of(values);
-        let values = sorted.values();
+        self.of_sorted(Sorted::of(values).values())
+    }
+
+    /// Computes the smallest and the largest possible statistic: it never falls if a value rises.
+    fn of_bounds(self, values: &[Bounds]) -> Option<Bounds> {
+        let of = |bound: fn(&Bounds) -> f64| {
+            let mut sorted: Vec<f64> = values.iter().map(bound).collect();
+            sorted.sort_unstable_by(f64::total_cmp);
+            self.of_sorted(&sorted)
+        };
+        Some(Bounds {
+            least: of(|value| value.least)?,
+            most: of(|value| value.most)?,
+        })
+    }
+
+    fn of_sorted(self, values: &[f64]) -> Option<f64> {
         if values.is_empty() {
             return None;
         }
         let sum = || values.iter().sum::<f64>();
         match self {
-            Self::Median => sorted.quantile(0.5),
-            Self::Quantile(share) => sorted.quantile(share),
+            Self::Median => quantile(values, 0.5),
+            Self::Quantile(share) => quantile(values, share),
             Self::Mean => Some(sum() / values.len() as f64),
             Self::Sum => Some(sum()),
             Self::Min => values.first().copied(),
@@ -84,12 +102,12 @@ impl FromStr for Statistic {
 
 /// One number per run, grouped two ways.
 pub struct Runs {
-    /// Numbers by level of the first grouping, then of the second.
-    pub numbers: Vec<Vec<Vec<f64>>>,
+    /// Numbers by level of the first grouping, then of the second, each known or within bounds.
+    pub numbers: Vec<Vec<Vec<Bounds>>>,
 }
 
 /// The values of each run in one group.
-type Cell = Vec<(usize, Vec<f64>)>;
+type Cell = Vec<(usize, Vec<Bounds>)>;
 
 impl Runs {
     /// Reduces the column `y` of each run in each group to one number by `statistic`.
@@ -99,9 +117,9 @@ impl Runs {
         frame: &Frame,
         y: &str,
         (first, second): (&Levels, &Levels),
-        statistic: impl Fn(&[f64]) -> Option<f64>,
+        statistic: Statistic,
     ) -> Result<Self, Error> {
-        let column = numbers(frame, y)?;
+        let column = Bounded::of(frame, y)?;
         let runs = run_levels(frame);
         let empty = || vec![Vec::new(); second.len()];
         let mut of_runs: Vec<Vec<Cell>> = (0..first.len()).map(|_| empty()).collect();
@@ -118,9 +136,9 @@ impl Runs {
                 None => cell.push((run, vec![number])),
             }
         }
-        let one = |runs: Cell| -> Vec<f64> {
+        let one = |runs: Cell| -> Vec<Bounds> {
             runs.iter()
-                .filter_map(|(_, values)| statistic(values))
+                .filter_map(|(_, values)| statistic.of_bounds(values))
                 .collect()
         };
         let all = |cells: Vec<Cell>| cells.into_iter().map(one).collect();
@@ -133,11 +151,11 @@ impl Runs {
     pub(crate) fn of_facets(
         facets: &[Facet<2>],
         y: &str,
-        statistic: impl Fn(&[f64]) -> Option<f64>,
+        statistic: Statistic,
     ) -> Result<Vec<Self>, Error> {
         let of_one = |facet: &Facet<2>| {
             let [first, second] = &facet.groups;
-            Self::of(&facet.rows, y, (first, second), &statistic)
+            Self::of(&facet.rows, y, (first, second), statistic)
         };
         facets.iter().map(of_one).collect()
     }
@@ -158,17 +176,34 @@ impl Runs {
         runs + &pool.unwrap_or_default()
     }
 
-    /// The median over the runs of one cell, with a 95 % bootstrap interval.
-    pub fn estimate(&self, first: usize, second: usize) -> Option<Estimate> {
-        Bootstrap::default().estimate(&self.numbers[first][second])
+    /// The median over the runs of one cell, with a 95 % bootstrap interval whose upper end may be infinite.
+    pub(crate) fn median(&self, first: usize, second: usize) -> Option<Median> {
+        let estimate = Bootstrap::default().estimate_bounded(&self.numbers[first][second])?;
+        Some(Median::of(estimate))
     }
 
-    /// The smallest and the largest number to draw: medians with their intervals.
+    /// The finite median over the runs of one cell; `None` also if it is not known.
+    pub(crate) fn estimate(&self, first: usize, second: usize) -> Option<Estimate> {
+        self.median(first, second)?.known()
+    }
+
+    /// The smallest and the largest number to draw: medians with the finite ends of their intervals.
     pub fn extremes(&self) -> Option<(f64, f64)> {
         joined(self.estimates().map(|estimate| {
             let only = (estimate.median, estimate.median);
-            Some(estimate.interval.unwrap_or(only))
+            let (low, high) = estimate.interval.unwrap_or(only);
+            let high = if high.is_finite() {
+                high
+            } else {
+                estimate.median
+            };
+            Some((low, high))
         }))
+    }
+
+    /// The medians of all panels that are not drawn.
+    pub(crate) fn undrawn(panels: &[Self]) -> Undrawn {
+        Undrawn::of(panels.iter().flat_map(Self::all))
     }
 
     /// The numbers that must be above zero on a logarithmic axis.
@@ -184,15 +219,20 @@ impl Runs {
         Ok(intervals.fold((low, high), |(least, most), (low, high)| {
             // An interval that reaches zero ends at the edge of the panel.
             let low = if low > 0.0 { low } else { least };
+            let high = if high.is_finite() { high } else { most };
             (least.min(low), most.max(high))
         }))
     }
 
     fn estimates(&self) -> impl Iterator<Item = Estimate> {
+        self.all().filter_map(Median::known)
+    }
+
+    fn all(&self) -> impl Iterator<Item = Median> {
         let cells = self.numbers.iter().enumerate();
         let cells =
             cells.flat_map(|(first, cells)| (0..cells.len()).map(move |cell| (first, cell)));
-        cells.filter_map(|(first, second)| self.estimate(first, second))
+        cells.filter_map(|(first, second)| self.median(first, second))
     }
 }
 

@@ -39,10 +39,16 @@ pub fn trend_figure(
     style: &Style,
 ) -> Result<Svg, Error> {
     let facets = Facet::all(frame, facets, [x, colours]);
-    let runs = Runs::of_facets(&facets, y, |values| statistic.of(values))?;
+    let runs = Runs::of_facets(&facets, y, statistic)?;
     let without = Without::of(frame, y);
     let ends = joined(runs.iter().map(Runs::extremes));
-    let (least, most) = ends.ok_or_else(|| without.error(y))?;
+    let undrawn = Runs::undrawn(&runs);
+    let no_values = || {
+        undrawn
+            .error(y, quantity)
+            .unwrap_or_else(|| without.error(y))
+    };
+    let (least, most) = ends.ok_or_else(no_values)?;
     let shown = quantity.shown(least, most);
     let places: Vec<Option<f64>> = (0..x.len()).map(|level| x.number(level)).collect();
     let numbers: Vec<f64> = places.iter().flatten().copied().collect();
@@ -63,7 +69,9 @@ pub fn trend_figure(
         let words = log.as_ref().map(|log| log.words(noun, axis, style));
         words.unwrap_or_default()
     };
-    let more = words(&places_on_log, ["value", "horizontal"], &style.x)
+    let more = undrawn.words(&shown)
+        + &without.words()
+        + &words(&places_on_log, ["value", "horizontal"], &style.x)
         + &words(&on_log, ["median", "vertical"], &style.y);
     let y_range = if let Some(log) = &on_log {
         shown.ends(Runs::range_on(log, &runs)?)
@@ -83,8 +91,8 @@ pub fn trend_figure(
     let mut plot = |(facet, runs): (&Facet<2>, &Runs)| {
         let mut plot = facet.titled(Plot::new(x_axis.clone(), y_axis.clone()));
         for colour in 0..colours.len() {
-            let line = Trend::of(runs, &places, colour, &shown);
-            let Some(at) = line.points.last().copied() else {
+            let line = Trend::of(runs, &places, colour, (&shown, y_axis.high));
+            let Some(at) = line.points().last() else {
                 continue;
             };
             let stroke = Stroke::of_series(colour, WIDTH);
@@ -106,42 +114,57 @@ pub fn trend_figure(
         keys: keys.into_values().collect(),
         rows: arranged(plots, style.size),
     }
-    .draw(&style.noting(Runs::note(&runs, style.note.as_deref()) + &without.words() + &more))
+    .draw(&style.noting(Runs::note(&runs, style.note.as_deref()) + &more))
 }
 
 /// A line with intervals.
+#[derive(Default)]
 struct Trend {
-    points: Vec<Point>,
+    /// The parts between medians that are not known: a line across one would show it as known.
+    parts: Vec<Vec<Point>>,
     intervals: Vec<(Point, Point)>,
 }
 
 impl Trend {
-    fn of(runs: &Runs, places: &[Option<f64>], colour: usize, shown: &Shown) -> Self {
-        let mut line = Self {
-            points: Vec::new(),
-            intervals: Vec::new(),
+    /// An interval without an upper end reaches the `top` of the panel.
+    fn of(runs: &Runs, places: &[Option<f64>], colour: usize, (shown, top): (&Shown, f64)) -> Self {
+        let median = |(level, place): (usize, &Option<f64>)| {
+            Some(((*place)?, runs.median(level, colour)?.known()))
         };
-        for (level, place) in places.iter().enumerate() {
-            let (Some(x), Some(estimate)) = (*place, runs.estimate(level, colour)) else {
-                continue;
-            };
-            line.points.push((x, shown.value(estimate.median)));
-            if let Some((low, high)) = estimate.interval {
-                let ends = ((x, shown.value(low)), (x, shown.value(high)));
-                line.intervals.push(ends);
-            }
-        }
+        let mut medians: Vec<_> = places.iter().enumerate().filter_map(median).collect();
         // Levels of several columns are in order of the first column, but x is the last one.
-        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        medians.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut line = Self::default();
+        for part in medians.split(|(_, estimate)| estimate.is_none()) {
+            let mut points = Vec::new();
+            for (x, estimate) in part {
+                let Some(estimate) = estimate else { continue };
+                points.push((*x, shown.value(estimate.median)));
+                if let Some((low, high)) = estimate.interval {
+                    let high = shown.value(high);
+                    let high = if high.is_finite() { high } else { top };
+                    line.intervals.push(((*x, shown.value(low)), (*x, high)));
+                }
+            }
+            line.parts
+                .extend(Some(points).filter(|points| !points.is_empty()));
+        }
         line
     }
 
-    fn layers(self, stroke: Stroke, marker: Marker) -> [Layer; 3] {
-        [
-            Layer::Segments(self.intervals, Stroke::solid(stroke.ink, 2)),
-            Layer::Line(self.points.clone(), stroke),
-            Layer::Points(self.points, marker, stroke.ink, RADIUS),
-        ]
+    fn points(&self) -> impl Iterator<Item = Point> {
+        self.parts.iter().flatten().copied()
+    }
+
+    fn layers(self, stroke: Stroke, marker: Marker) -> Vec<Layer> {
+        let points = self.points().collect();
+        let mut layers = vec![Layer::Segments(
+            self.intervals,
+            Stroke::solid(stroke.ink, 2),
+        )];
+        layers.extend(self.parts.into_iter().map(|part| Layer::Line(part, stroke)));
+        layers.push(Layer::Points(points, marker, stroke.ink, RADIUS));
+        layers
     }
 }
 

@@ -4,6 +4,7 @@ use tcpexp_metrics::compare::Measure;
 use tcpexp_table::Frame;
 
 use crate::Error;
+use crate::bounded::Bounded;
 use crate::runs::run_levels;
 
 /// Column with the number of senders of a run.
@@ -18,9 +19,9 @@ pub(crate) struct Without {
 }
 
 impl Without {
-    /// Counts the runs without a value in the column `y`.
+    /// Counts the runs without a value in the column `y`. Bounds of a value count as a value.
     pub(crate) fn of(frame: &Frame, y: &str) -> Self {
-        let (Some(runs), Some(column)) = (run_levels(frame), frame.column(y)) else {
+        let (Some(runs), Ok(column)) = (run_levels(frame), Bounded::of(frame, y)) else {
             return Self::default();
         };
         let compares_senders = Measure::named(y).is_some_and(Measure::compares_senders);

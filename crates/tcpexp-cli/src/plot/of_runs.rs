@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use anyhow::Context;
 use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
-use tcpexp_chart::{Levels, PARTS_OF_A_RUN, Quantity, RUN_COLUMNS, SENDERS, Statistic};
+use tcpexp_chart::{
+    Levels, PARTS_OF_A_RUN, Quantity, RUN_COLUMNS, SENDERS, Statistic, bound_columns,
+};
 use tcpexp_metrics::compare::{Measure, Options};
 use tcpexp_units::TimeDelta;
 
@@ -115,10 +117,13 @@ impl OfRunsArgs {
             warmup: self.warmup,
             ..Options::default()
         };
-        let Some(numbers) = data.run_numbers(&columns, options)? else {
+        let Some(numbers) = data.run_numbers(&columns, measure, options)? else {
             return Ok(None);
         };
-        let optional = [&RUN_COLUMNS[..], &[SENDERS]].concat();
+        let bounds = bound_columns(&measure.name());
+        let bounds = bounds.iter().flatten().map(String::as_str);
+        let optional = RUN_COLUMNS.into_iter().chain([SENDERS]).chain(bounds);
+        let optional: Vec<&str> = optional.collect();
         // The rows of a run lack the columns of its flows, by which a filter or a group may ask.
         let Ok(mut rows) = numbers
             .rows
