@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::decimal::Kind;
 use crate::natural::numbers;
-use crate::quantity::{BDP, BIT_RATE, BUFFER, BYTE_COUNT, BYTE_RATE, SHARE, SPAN};
+use crate::quantity::{BDP, BUFFER, SHARE};
+use crate::{BitRate, ByteCount, TimeDelta};
 
 /// Compares two texts by what they mean: numbers and quantities of one kind by size, other texts
 /// alphabetically but for the numbers in them. In lists such as `16ms, 82ms`, the first elements that differ decide.
@@ -62,18 +62,23 @@ enum Element<'a> {
     /// A finite number.
     Number(f64),
     /// A quantity: the place of its kind in [`KINDS`], and its size in the kind's smallest unit.
-    Quantity(usize, u64),
+    Quantity(usize, i128),
     Text(&'a str),
 }
 
-/// Kinds of quantities whose sizes compare: each list has one smallest unit.
-const KINDS: [&[Kind]; 6] = [
-    &[BIT_RATE, BYTE_RATE],
-    &[BYTE_COUNT],
-    &[SHARE],
-    &[SPAN],
-    &[BUFFER],
-    &[BDP],
+/// Reads a quantity of one kind in its smallest unit.
+type Size = fn(&str) -> Option<i128>;
+
+/// Kinds of quantities whose sizes compare. Each reads all texts that its type reads, so that a value of a plan is
+/// in the order of its size however it is written. Those of shares and packets also read texts that no plan has:
+/// `150%`, `1.5p`.
+const KINDS: [Size; 6] = [
+    |text| Some(text.parse::<BitRate>().ok()?.as_bps().into()),
+    |text| Some(text.parse::<ByteCount>().ok()?.as_bytes().into()),
+    |text| Some(SHARE.parse(text).ok()?.into()),
+    |text| Some(text.parse::<TimeDelta>().ok()?.as_nanos().into()),
+    |text| Some(BUFFER.parse(text).ok()?.into()),
+    |text| Some(BDP.parse(text).ok()?.into()),
 ];
 
 impl<'a> Element<'a> {
@@ -88,12 +93,8 @@ impl<'a> Element<'a> {
         {
             return Self::Number(number);
         }
-        let quantities = KINDS.iter().enumerate();
-        let found = quantities.flat_map(|(place, kinds)| {
-            let size = |kind: &Kind| kind.parse(text).ok();
-            kinds.iter().filter_map(size).map(move |size| (place, size))
-        });
-        match { found }.next() {
+        let mut quantities = KINDS.iter().enumerate();
+        match quantities.find_map(|(place, size)| Some((place, size(text)?))) {
             Some((place, size)) => Self::Quantity(place, size),
             None => Self::Text(text),
         }
@@ -173,9 +174,12 @@ fn by_numbers(a: &str, b: &str) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use std::str::FromStr;
+
     use proptest::prelude::*;
 
     use super::*;
+    use crate::{Buffer, Share};
 
     fn sorted<const N: usize>(mut texts: [&str; N]) -> [&str; N] {
         texts.sort_by(|a, b| by_value(a, b));
@@ -194,6 +198,17 @@ mod tests {
         );
         assert_eq!(sorted(["64KiB", "64kB", "9kB"]), ["9kB", "64kB", "64KiB"]);
         assert_eq!(sorted(["10%", "9%", "0.5%"]), ["0.5%", "9%", "10%"]);
+    }
+
+    #[test]
+    fn each_text_that_a_quantity_reads_is_in_the_order_of_its_size() {
+        assert_eq!(
+            sorted(["1Gbit", "2Mbit", "10Mbit/s", "500kbit", "10mbit", "1MB/s"]),
+            ["500kbit", "2Mbit", "1MB/s", "10Mbit/s", "10mbit", "1Gbit"]
+        );
+        assert_eq!(sorted(["1ms", "-2ms", "-10ms"]), ["-10ms", "-2ms", "1ms"]);
+        assert_eq!(by_size("10Mbit", "10mbit"), Some(Ordering::Equal));
+        assert_eq!(by_size("1.5Mbit/s", "1mbit"), Some(Ordering::Greater));
     }
 
     #[test]
@@ -235,7 +250,36 @@ mod tests {
         "(|-|[0-9]{1,2})(|\\.[0-9])(|ms|s|mbit|kB|%|bdp| reno|e400|\\.1|x[12])(|,|, 5ms)"
     }
 
+    /// The size of a text by the type that reads it.
+    fn size<T: FromStr, S>(text: &str, size: impl Fn(T) -> S) -> Option<S> {
+        text.parse().ok().map(size)
+    }
+
     proptest! {
+        #[test]
+        fn a_text_that_a_type_of_the_plan_reads_compares_by_the_size_of_that_type(
+            a in "[0-9]{1,3}(|\\.5)", b in "[0-9]{1,3}(|\\.5)",
+            [a_unit, b_unit] in prop::array::uniform2(
+                "([kKmMgGtT]?[bB]([iI][tT])?(/s)?|[KMG]iB|%|n?s|[um]s|min|h|p|bdp| ms)"
+            ),
+            sign in "(|-)",
+        ) {
+            let (a, b) = (format!("{sign}{a}{a_unit}"), format!("{b}{b_unit}"));
+            let both = |of: fn(&str) -> Option<i128>| of(&a).zip(of(&b)).map(|(a, b)| a.cmp(&b));
+            let orders = [
+                both(|text| size(text, |rate: BitRate| rate.as_bps().into())),
+                both(|text| size(text, |bytes: ByteCount| bytes.as_bytes().into())),
+                both(|text| size(text, |share: Share| share.as_ppb().into())),
+                both(|text| size(text, |time: TimeDelta| time.as_nanos().into())),
+            ];
+            for order in orders.into_iter().flatten() {
+                prop_assert_eq!(by_size(&a, &b), Some(order));
+            }
+            if a.parse::<Buffer>().is_ok() {
+                prop_assert!(!is_word(&a), "{}", a);
+            }
+        }
+
         #[test]
         fn the_order_is_total(a in text(), b in text(), c in text()) {
             prop_assert_eq!(by_value(&a, &b).is_eq(), a == b);
