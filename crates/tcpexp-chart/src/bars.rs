@@ -185,6 +185,25 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_are_no_runs_are_called_rows() {
+        // Cells of a comparison: each number is already a median over runs.
+        let frame = Frame::of(vec![
+            ("cc".into(), Series::texts(["reno", "reno"].map(Some))),
+            (
+                "goodput_bps".into(),
+                Series::Whole([7, 9].map(Some).to_vec()),
+            ),
+        ]);
+        let (slots, all) = (Levels::of(&frame, &["cc".into()]), Levels::of(&frame, &[]));
+        let goodput = Quantity::of_column("goodput_bps");
+        let what = ("goodput_bps", &goodput, Statistic::Median);
+        let texts = bar_figure(&frame, what, (&slots, &all, &all), &SIZE.into())
+            .unwrap()
+            .texts();
+        assert!(texts.ends_with("| median over 2 rows"), "{texts}");
+    }
+
+    #[test]
     fn many_rows_of_a_run_are_one_number() {
         let frame = Frame::of(vec![
             ("run".into(), Series::texts(["a", "a", "a", "b"].map(Some))),

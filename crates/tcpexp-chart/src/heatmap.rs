@@ -142,7 +142,7 @@ mod tests {
         let style = Style::from(size);
         let figure = heatmap_figure(&frame, what, (&x, &y), (&AxisStyle::default(), &style));
         let figure = figure.unwrap();
-        assert_snapshot!(figure.texts(), @r"2 | 6 | 10 | 0 | 20 | 40 | 100 | rate (Mbit/s) | delay (ms) | 0.000 | 0.300 | 0.600 | 0.900 | 0.100 | 0.400 | 1.00 | 0.200 | 0.500 | 0.800 | 1.10 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | mean loss (%) | one run each");
+        assert_snapshot!(figure.texts(), @r"2 | 6 | 10 | 0 | 20 | 40 | 100 | rate (Mbit/s) | delay (ms) | 0.000 | 0.300 | 0.600 | 0.900 | 0.100 | 0.400 | 1.00 | 0.200 | 0.500 | 0.800 | 1.10 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | mean loss (%) | one row each");
         assert_eq!(figure.as_str().matches("<polygon").count(), 11);
     }
 

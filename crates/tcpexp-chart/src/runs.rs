@@ -104,6 +104,8 @@ impl FromStr for Statistic {
 pub struct Runs {
     /// Numbers by level of the first grouping, then of the second, each known or within bounds.
     pub numbers: Vec<Vec<Vec<Bounds>>>,
+    /// True if each number is that of a run; false if each is that of a row.
+    of_runs: bool,
 }
 
 /// The values of each run in one group.
@@ -143,6 +145,7 @@ impl Runs {
         };
         let all = |cells: Vec<Cell>| cells.into_iter().map(one).collect();
         Ok(Self {
+            of_runs: runs.is_some(),
             numbers: of_runs.into_iter().map(all).collect(),
         })
     }
@@ -161,16 +164,21 @@ impl Runs {
     }
 
     /// A note on the numbers of a figure's panels: `median over 5 runs, bulk flows, direction with
-    /// more payload`. `pool` names the pooled values.
+    /// more payload`, or `median over 5 rows`. `pool` names the pooled values.
     pub fn note(panels: &[Self], pool: Option<&str>) -> String {
         let counts = panels.iter().flat_map(|panel| &panel.numbers);
         let counts = counts.flatten().map(Vec::len);
         let counts = counts.filter(|count| *count > 0);
         let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+        let what = if panels.iter().all(|panel| panel.of_runs) {
+            "run"
+        } else {
+            "row"
+        };
         let runs = match (least, most) {
-            (1, 1) => "one run each".to_owned(),
-            (least, most) if least == most => format!("median over {most} runs"),
-            (least, most) => format!("median over {least} to {most} runs"),
+            (1, 1) => format!("one {what} each"),
+            (least, most) if least == most => format!("median over {most} {what}s"),
+            (least, most) => format!("median over {least} to {most} {what}s"),
         };
         let pool = pool.map(|pool| format!(", {pool}"));
         runs + &pool.unwrap_or_default()

@@ -3,6 +3,7 @@
 use tcpexp_table::{Cell, Frame, QUEUE_KEYS};
 
 use super::arrived::{arrived_columns, take_arrived};
+use super::classes::{CELL, CLASS, without_all_classes};
 use super::grouped::{Grouped, UNIT, VALUE};
 use super::pool::{flows_query, optional_columns, pool};
 use super::{FLOW_COLUMN, FLOW_ID, SOURCE_COLUMN, Selection, queues};
@@ -134,10 +135,15 @@ impl Selection {
         let is_of_queues = queues::are_of_table(table, &chosen);
         let unit: &[&str] = if column == VALUE { &[UNIT] } else { &[] };
         let keys: &[&str] = if is_of_queues { &QUEUE_KEYS } else { &[] };
-        let optional = [optional, arrived_columns(column), unit, keys].concat();
+        let has_classes = [CELL, CLASS].iter().all(|name| self.has(table, name));
+        let classes: &[&str] = if has_classes { &[CELL, CLASS] } else { &[] };
+        let optional = [optional, arrived_columns(column), unit, keys, classes].concat();
         let optional: Vec<String> = optional.into_iter().map(str::to_owned).collect();
         let mut counted = self.counted(table, required, &optional, asked)?;
         take_arrived(&mut counted.frame, column);
+        if has_classes && !chosen.contains(&CLASS) {
+            counted.frame = without_all_classes(&counted.frame, column);
+        }
         if is_of_queues {
             (counted.frame, counted.note) = queues::take(&counted.frame, column, &chosen);
         }

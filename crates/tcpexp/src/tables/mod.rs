@@ -2,6 +2,7 @@
 
 mod apart;
 mod arrived;
+mod classes;
 mod differing;
 mod discovery;
 mod grouped;

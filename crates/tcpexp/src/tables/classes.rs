@@ -1,0 +1,83 @@
+//! Rows of all classes of traffic together in the tables of `tcpexp compare`.
+
+use std::collections::BTreeSet;
+
+use tcpexp_table::compare::ALL_CLASSES;
+use tcpexp_table::{Cell, Frame};
+
+use super::SOURCE_COLUMN;
+
+/// Column with the class of traffic.
+pub(super) const CLASS: &str = "class";
+/// Column that only the tables of a comparison have.
+pub(super) const CELL: &str = "cell";
+
+/// Leaves out the rows of all classes together where a class of the same cell has a value of `column`:
+/// together, the traffic of the class would count twice.
+///
+/// Some measures exist for all classes together only. Their rows stay.
+pub(super) fn without_all_classes(rows: &Frame, column: &str) -> Frame {
+    let text = |column: &str, row: usize| match rows.column(column).map(|series| series.cell(row)) {
+        Some(Cell::Text(text)) => Some(text),
+        _ => None,
+    };
+    let is_all = |row: usize| text(CLASS, row) == Some(ALL_CLASSES);
+    let cell = |row: usize| (text(SOURCE_COLUMN, row), text(CELL, row), text("run", row));
+    let numbers = rows.column(column);
+    let has_value = |row: &usize| numbers.is_some_and(|numbers| numbers.number(*row).is_some());
+    let of_class = (0..rows.rows()).filter(|row| !is_all(*row) && text(CLASS, *row).is_some());
+    let with_value: BTreeSet<_> = of_class.filter(has_value).map(cell).collect();
+    let keep: Vec<bool> = (0..rows.rows())
+        .map(|row| !is_all(row) || !with_value.contains(&cell(row)))
+        .collect();
+    rows.filtered(&keep)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{folder, goodputs};
+    use super::super::{Selection, UsualGroups};
+
+    const CELLS: &str = "cell,cc,class,runs,goodput_bps,queue_marked_packets\n\
+        a,reno,all,3,900,5\na,reno,bulk,3,800,\na,reno,web,3,100,\nb,cubic,all,3,70,6\n";
+
+    /// The values of a column in the table of cells, by the values of the column `group`.
+    fn drawn(column: &str, group: &str, filter: Option<&str>) -> Vec<Option<i64>> {
+        let (_dir, tables) = folder(&[("cells", CELLS)]);
+        let filters = filter.map(|filter| filter.parse().unwrap());
+        let selection = Selection::of(tables).filters(filters.into_iter().collect());
+        let group = [group.to_owned()];
+        let groups = [(&group[..], UsualGroups::No)];
+        let rows = selection.grouped(column, &groups, &[], &[]).unwrap();
+        if column == "goodput" {
+            return goodputs(&rows.frame);
+        }
+        let column = rows.frame.column(&rows.column).unwrap();
+        (0..rows.frame.rows())
+            .map(|row| column.whole(row))
+            .collect()
+    }
+
+    #[test]
+    fn all_classes_together_do_not_count_beside_the_classes_of_their_cell() {
+        assert_eq!(
+            drawn("goodput", "cc", None),
+            [Some(800), Some(100), Some(70)]
+        );
+    }
+
+    #[test]
+    fn all_classes_together_count_if_no_class_has_the_number() {
+        assert_eq!(
+            drawn("queue_marked", "cc", None),
+            [Some(5), None, None, Some(6)]
+        );
+    }
+
+    #[test]
+    fn a_group_or_a_filter_by_class_can_choose_all_classes_together() {
+        assert_eq!(drawn("goodput", "class", None).len(), 4);
+        let all = drawn("goodput", "cc", Some("class=all"));
+        assert_eq!(all, [Some(900), Some(70)]);
+    }
+}
