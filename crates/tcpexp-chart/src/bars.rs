@@ -61,10 +61,7 @@ pub fn bar_figure(
             range => range,
         },
     };
-    let name = match statistic {
-        Statistic::Median => quantity.on_axis(&shown),
-        other => format!("{} {}", other.name(), quantity.on_axis(&shown)),
-    };
+    let name = statistic.on_axis(quantity, &shown);
     let y = AxisSpec::values(name, y_range, &style.y);
     // A logarithmic axis has no zero, so bars start at its lower end.
     let base = if style.y.log { y.low } else { 0.0 };

@@ -10,6 +10,7 @@ use crate::lines::staircase;
 use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
 use crate::quantile::{Sorted, extremes, joined};
+use crate::quantity::Shown;
 use crate::scene::Scene;
 use crate::stroke::Stroke;
 use crate::{AxisStyle, Error, GroupPanel, Quantity, Style, Svg};
@@ -68,12 +69,17 @@ pub fn ecdf_figure(
             // The distribution is 1 above its largest value.
             line.extend([(plot.x.high.max(shown.value(most)), 1.0)]);
             plot.layers.push(Layer::Line(line, stroke));
-            let value = match panels {
-                [_] => format!(": median {}", shown.text(median)),
-                _ => String::new(),
-            };
             let key = Key::stroke(group.label.clone(), stroke);
-            keys.insert(number, key.with_value(value));
+            keys.insert(
+                number,
+                match panels {
+                    [_] if group.label.is_empty() => {
+                        Key::stroke(median_words(&shown, median), stroke)
+                    }
+                    [_] => key.with_value(format!(": {}", median_words(&shown, median))),
+                    _ => key,
+                },
+            );
         }
         plot
     };
@@ -83,6 +89,10 @@ pub fn ecdf_figure(
         rows: arranged(plots, style.size),
     }
     .draw(&style)
+}
+
+fn median_words(shown: &Shown, median: f64) -> String {
+    format!("median {}", shown.text(median))
 }
 
 #[cfg(test)]
@@ -158,6 +168,15 @@ mod tests {
         // The distribution of each panel.
         let lines = figure.as_str().matches(r##"stroke="#0072B2""##).count();
         assert_eq!(lines, 2);
+    }
+
+    #[test]
+    fn the_only_group_has_its_median_without_a_name() {
+        let rtt = Quantity::of_column("rtt_ns");
+        let groups = vec![group("", [9e6, 10e6, 11e6])];
+        let figure = ecdf_figure(&rtt, &[groups.into()], &SIZE.into()).unwrap();
+        let texts = figure.texts();
+        assert!(texts.starts_with("median 10.0 ms | "), "{texts}");
     }
 
     #[test]

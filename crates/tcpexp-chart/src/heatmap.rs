@@ -39,10 +39,7 @@ pub fn heatmap_figure(
     let least = values().reduce(f64::min).ok_or_else(no_values)?;
     let most = values().reduce(f64::max).ok_or_else(no_values)?;
     let shown = quantity.shown(least, most);
-    let name = match statistic {
-        Statistic::Median => quantity.on_axis(&shown),
-        other => format!("{} {}", other.name(), quantity.on_axis(&shown)),
-    };
+    let name = statistic.on_axis(quantity, &shown);
     let mut scale_range = (shown.value(least), shown.value(most));
     let mut only = None;
     // Equal values have no range; a unit on both sides puts them in the middle of the scale.

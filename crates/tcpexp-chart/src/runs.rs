@@ -11,8 +11,9 @@ use crate::bounded::Bounded;
 use crate::facet::Facet;
 use crate::logarithmic::Logarithmic;
 use crate::quantile::{Sorted, joined};
+use crate::quantity::Shown;
 use crate::undrawn::{Median, Undrawn};
-use crate::{Error, Levels};
+use crate::{Error, Levels, Quantity};
 
 /// The statistic that reduces the values of a run to one number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -63,6 +64,15 @@ impl Statistic {
             Self::Sum => Some(sum()),
             Self::Min => values.first().copied(),
             Self::Max => values.last().copied(),
+        }
+    }
+
+    /// Name of an axis of this statistic of a quantity. The median has the name of the quantity alone.
+    pub(crate) fn on_axis(self, quantity: &Quantity, shown: &Shown) -> String {
+        let name = quantity.on_axis(shown);
+        match self {
+            Self::Median => name,
+            other => format!("{} {name}", other.name()),
         }
     }
 

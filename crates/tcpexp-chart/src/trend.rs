@@ -86,7 +86,8 @@ pub fn trend_figure(
         around((x_least, x_most), style.x.log),
         &style.x,
     );
-    let y_axis = AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y);
+    let name = statistic.on_axis(quantity, &shown);
+    let y_axis = AxisSpec::values(name, y_range, &style.y);
     let mut keys: BTreeMap<usize, Key> = BTreeMap::new();
     let mut plot = |(facet, runs): (&Facet<2>, &Runs)| {
         let mut plot = facet.titled(Plot::new(x_axis.clone(), y_axis.clone()));
@@ -188,6 +189,23 @@ mod tests {
 
     use super::*;
     use crate::FigureSize;
+
+    #[test]
+    fn the_vertical_axis_names_the_statistic() {
+        let whole = |cells: [i64; 2]| Series::Whole(cells.map(Some).into());
+        let frame = Frame::of(vec![
+            ("delay_ms".into(), whole([20, 40])),
+            ("goodput_bps".into(), whole([7_000_000, 8_000_000])),
+        ]);
+        let [x, all] =
+            [vec!["delay_ms".to_owned()], vec![]].map(|names| Levels::of(&frame, &names));
+        let goodput = Quantity::of_column("goodput_bps");
+        let what = ("goodput_bps", &goodput, Statistic::Max);
+        let texts = trend_figure(&frame, what, (&x, &all, &all), &Style::default())
+            .unwrap()
+            .texts();
+        assert!(texts.contains("| largest goodput (Mbit/s) |"), "{texts}");
+    }
 
     #[test]
     fn a_run_is_one_number_and_fairness_has_a_fixed_axis() {
