@@ -19,6 +19,10 @@ use crate::theme::Ink;
 use crate::without::Without;
 use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
 
+/// Part of the note below bars on a logarithmic axis, which start at its lower end.
+const NO_ZERO: &str =
+    "; the logarithmic axis has no zero: compare the tops of bars, not their lengths";
+
 const WHISKER: Stroke = Stroke::solid(Ink::Black, 2);
 
 /// Draws the median over runs of the column `y` in each of `slots`, side by side for `colours`.
@@ -48,7 +52,7 @@ pub fn bar_figure(
     let on_log = Logarithmic::on(&style.y, runs.iter().flat_map(Runs::medians));
     let more = on_log
         .as_ref()
-        .map(|log| log.words("median", "vertical", &style.y));
+        .map(|log| log.words("median", "vertical", &style.y) + NO_ZERO);
     let y_range = match on_log {
         // A bar from its own value to its own value would be invisible.
         Some(log) => {
@@ -179,6 +183,23 @@ mod tests {
         let single = bar_figure(&one_run, what, (&slots, &all, &all), &SIZE.into()).unwrap();
         let lines = |figure: &Svg| figure.as_str().matches("<polyline").count();
         assert!(lines(&drawn) > lines(&single));
+    }
+
+    #[test]
+    fn the_note_says_that_bars_on_a_logarithmic_axis_have_no_zero() {
+        let frame = runs();
+        let (slots, all) = (Levels::of(&frame, &["cc".into()]), Levels::of(&frame, &[]));
+        let goodput = Quantity::of_column("goodput_bps");
+        let what = ("goodput_bps", &goodput, Statistic::Median);
+        let mut style = Style::from(FigureSize {
+            width_mm: 170,
+            ..SIZE
+        });
+        style.y.log = true;
+        let texts = bar_figure(&frame, what, (&slots, &all, &all), &style)
+            .unwrap()
+            .texts();
+        assert!(texts.replace(" | ", " ").ends_with(NO_ZERO), "{texts}");
     }
 
     #[test]
