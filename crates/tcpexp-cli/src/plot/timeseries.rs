@@ -180,6 +180,7 @@ impl TimeseriesArgs {
                 notes.push(note.clone());
             }
         }
+        notes.extend(drawn.iter().filter_map(|drawn| drawn.rows.errors.clone()));
         let mut widths = BTreeSet::new();
         for drawn in drawn.iter().filter(|drawn| drawn.is_rate) {
             let frame = &drawn.rows.frame;

@@ -70,6 +70,17 @@ pub enum TablesError {
          method=sequence_ack selects the time from the capture to the receiver and back)"
     )]
     NotAtSender,
+    /// One-way delays without a bound of their error contain an unknown offset of the clocks.
+    #[error(
+        "{column} is unknown: no packet has a bound of its error ({error} is null), because the offset between the \
+         clocks is unknown"
+    )]
+    NoOffset {
+        /// Name of the column.
+        column: String,
+        /// Column of the errors.
+        error: &'static str,
+    },
     /// No table has the requested columns.
     #[error("no table has the column {wanted}: {tables}")]
     NoColumns {

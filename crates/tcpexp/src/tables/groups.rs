@@ -4,6 +4,7 @@ use tcpexp_table::{Cell, Frame, QUEUE_KEYS};
 
 use super::arrived::{arrived_columns, take_arrived};
 use super::classes::{CELL, CLASS, without_all_classes};
+use super::delay_errors::{error_columns, take_delays};
 use super::grouped::{Grouped, UNIT, VALUE};
 use super::pool::{flows_query, optional_columns, pool};
 use super::{FLOW_COLUMN, FLOW_ID, SOURCE_COLUMN, Selection, queues};
@@ -31,6 +32,8 @@ pub struct Counted {
     /// Description of the flows and directions that count, or of the measurement point whose rows are
     /// read; `None` if all rows count.
     pub note: Option<String>,
+    /// Description of the errors of one-way and queueing delays; `None` for other columns.
+    pub errors: Option<String>,
     /// True if the rows are those of the flows and directions that a pooled figure counts.
     pub is_pooled: bool,
 }
@@ -49,9 +52,11 @@ impl Selection {
         if self.pooling.is_some() {
             optional.extend(optional_columns());
         }
+        optional.extend(error_columns(required));
         let (mut frame, point) = self.read_at_point(table, required, &optional)?;
         let pooled = self.pool_rows(groups, &mut frame)?;
         Ok(Counted {
+            errors: take_delays(&mut frame, required)?,
             frame,
             is_pooled: pooled.is_some(),
             note: pooled.or_else(|| point.map(|point| format!("only rows with {point}"))),
@@ -108,7 +113,10 @@ impl Selection {
         // Without a rule, the directions of all rows count.
         let grouped = of_groups.iter().flatten().any(|column| column == DIRECTION);
         let directions = || directions_of(&counted.frame).filter(|_| !grouped);
-        let note = counted.note.or_else(directions);
+        let note = counted.note.or_else(directions).into_iter();
+        let note = note
+            .chain(counted.errors)
+            .reduce(|note, errors| format!("{note}; {errors}"));
         Ok(Grouped {
             frame: counted.frame,
             table,

@@ -3,6 +3,7 @@
 mod apart;
 mod arrived;
 mod classes;
+mod delay_errors;
 mod differing;
 mod discovery;
 mod grouped;

@@ -1,0 +1,221 @@
+//! The maximum errors of one-way and queueing delays, for the notes of charts.
+
+use tcpexp_table::{Frame, Series};
+use tcpexp_units::TimeDelta;
+
+use crate::TablesError;
+
+/// Percentage of the delays whose largest error the note states besides the largest of all. A few packets next to
+/// the ends of the captures have much larger errors, which the errors in the table `flows` leave out up to the same
+/// percentage.
+const USUAL_PERCENT: usize = 95;
+
+/// Delays with a column of their maximum error.
+struct Delays {
+    /// Start of the names of their columns.
+    start: &'static str,
+    /// The column of the error, in nanoseconds; null if it has no bound.
+    error: &'static str,
+    noun: &'static str,
+    /// True if a delay without a bound of its error contains an unknown offset of the clocks. In a queueing delay,
+    /// the offset cancels.
+    contains_offset: bool,
+}
+
+const DELAYS: [Delays; 3] = [
+    Delays {
+        start: "owd_",
+        error: "owd_error_ns",
+        noun: "one-way delay",
+        contains_offset: true,
+    },
+    Delays {
+        start: "one_way_delay_",
+        error: "one_way_delay_error_ns",
+        noun: "one-way delay",
+        contains_offset: true,
+    },
+    Delays {
+        start: "queueing_delay_",
+        error: "queueing_delay_error_ns",
+        noun: "queueing delay",
+        contains_offset: false,
+    },
+];
+
+impl Delays {
+    fn of(column: &str) -> Option<&'static Self> {
+        let is_it = |delays: &&Self| column.starts_with(delays.start) && column != delays.error;
+        DELAYS.iter().find(is_it)
+    }
+
+    /// Words on the `errors` of the delays that count, ascending, and on the `unknown` ones without a bound.
+    fn words(&self, errors: &[i64], unknown: usize) -> Vec<String> {
+        let noun = self.noun;
+        // The rank that a whole share of the delays reaches.
+        let usual = errors.get(
+            (errors.len() * USUAL_PERCENT)
+                .div_ceil(100)
+                .saturating_sub(1),
+        );
+        let ends = usual.zip(errors.last()).filter(|_| self.contains_offset);
+        let largest = ends.map(|(usual, largest)| {
+            match (rounded_up(*usual), rounded_up(*largest)) {
+                (usual, largest) if usual == largest => {
+                    format!("{noun}s are off by up to {largest:.2}")
+                }
+                (usual, largest) => format!(
+                    "{USUAL_PERCENT} % of the {noun}s are off by up to {usual:.2}, all by up to {largest:.2}"
+                ),
+            }
+        });
+        let unknown = match (self.contains_offset, unknown) {
+            (_, 0) => None,
+            (true, 1) => Some(format!("1 {noun} is left out: its error has no bound")),
+            (true, _) => Some(format!(
+                "{unknown} {noun}s are left out: their error has no bound"
+            )),
+            (false, 1) => Some(format!("the error of 1 {noun} has no bound")),
+            (false, _) => Some(format!("the error of {unknown} {noun}s has no bound")),
+        };
+        largest.into_iter().chain(unknown).collect()
+    }
+}
+
+/// The columns with the errors of `columns`.
+pub(super) fn error_columns(columns: &[String]) -> impl Iterator<Item = String> {
+    let delays = columns.iter().filter_map(|column| Delays::of(column));
+    delays.map(|delays| delays.error.to_owned())
+}
+
+/// Leaves out one-way delays without a bound of their error, whose value is arbitrary, and describes the errors of
+/// the others.
+///
+/// Fails if no delay of a column has a bound.
+pub(super) fn take_delays(
+    rows: &mut Frame,
+    columns: &[String],
+) -> Result<Option<String>, TablesError> {
+    let mut words = Vec::new();
+    for column in columns {
+        let Some(delays) = Delays::of(column) else {
+            continue;
+        };
+        let (Some(numbers), Some(errors)) = (rows.column(column), rows.column(delays.error)) else {
+            continue;
+        };
+        let with_value = (0..rows.rows()).filter(|row| numbers.number(*row).is_some());
+        let (known, unknown): (Vec<usize>, Vec<usize>) =
+            with_value.partition(|row| errors.whole(*row).is_some());
+        let mut of_known: Vec<i64> = known.iter().filter_map(|row| errors.whole(*row)).collect();
+        of_known.sort_unstable();
+        if delays.contains_offset && !unknown.is_empty() {
+            if known.is_empty() {
+                return Err(TablesError::NoOffset {
+                    column: column.clone(),
+                    error: delays.error,
+                });
+            }
+            let known = without(numbers, &unknown);
+            rows.set(column, known);
+        }
+        for part in delays.words(&of_known, unknown.len()) {
+            if !words.contains(&part) {
+                words.push(part);
+            }
+        }
+    }
+    Ok((!words.is_empty()).then(|| words.join("; ")))
+}
+
+/// The numbers with null in some rows.
+fn without(numbers: &Series, rows: &[usize]) -> Series {
+    fn nulled<T: Copy>(cells: &[Option<T>], rows: &[usize]) -> Vec<Option<T>> {
+        let mut cells = cells.to_vec();
+        for row in rows {
+            cells[*row] = None;
+        }
+        cells
+    }
+    match numbers {
+        Series::Whole(cells) => Series::Whole(nulled(cells, rows)),
+        Series::Real(cells) => Series::Real(nulled(cells, rows)),
+        Series::Text(_) => numbers.clone(),
+    }
+}
+
+/// The span to three digits, not below the exact one.
+fn rounded_up(nanos: i64) -> TimeDelta {
+    let nanos = nanos.unsigned_abs();
+    let step = 10_u64.pow(nanos.max(1).ilog10().saturating_sub(2));
+    let rounded = nanos.div_ceil(step).saturating_mul(step);
+    TimeDelta::from_nanos(i64::try_from(rounded).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::folder;
+    use super::super::{Selection, UsualGroups};
+    use crate::Error;
+
+    /// The drawn values of a column of the table of delays, and the note.
+    fn drawn(column: &str, owd: &str) -> Result<(Vec<Option<i64>>, Option<String>), Error> {
+        let (_dir, tables) = folder(&[("owd", owd)]);
+        let groups = [(&[][..], UsualGroups::No)];
+        let rows = Selection::of(tables).grouped(column, &groups, &["owd"], &[])?;
+        let numbers = rows.frame.column(&rows.column).unwrap();
+        let numbers = (0..rows.frame.rows())
+            .map(|row| numbers.whole(row))
+            .collect();
+        Ok((numbers, rows.pool_note()))
+    }
+
+    const OWD: &str = "owd_ns,owd_error_ns,queueing_delay_ns,queueing_delay_error_ns\n\
+        15000000,34012345,0,1\n-3000000,,40,\n,,,\n45000000,1000,9,1\n";
+
+    #[test]
+    fn one_way_delays_without_a_bound_are_left_out_and_the_note_states_the_largest_error() {
+        let (values, note) = drawn("owd", OWD).unwrap();
+        assert_eq!(values, [Some(15_000_000), None, None, Some(45_000_000)]);
+        assert_eq!(
+            note.as_deref(),
+            Some(
+                "one-way delays are off by up to 34.10 ms; 1 one-way delay is left out: its error has no bound"
+            )
+        );
+    }
+
+    #[test]
+    fn the_note_separates_the_few_large_errors_from_the_others() {
+        let few = "0,20009000\n".repeat(19);
+        let (_, note) = drawn("owd", &format!("owd_ns,owd_error_ns\n{few}0,271604000\n")).unwrap();
+        assert_eq!(
+            note.as_deref(),
+            Some("95 % of the one-way delays are off by up to 20.10 ms, all by up to 272.00 ms")
+        );
+    }
+
+    #[test]
+    fn queueing_delays_without_a_bound_remain_and_are_in_the_note() {
+        let (values, note) = drawn("queueing_delay", OWD).unwrap();
+        assert_eq!(values, [Some(0), Some(40), None, Some(9)]);
+        let note = note.unwrap();
+        assert_eq!(note, "the error of 1 queueing delay has no bound");
+    }
+
+    #[test]
+    fn the_offset_of_clocks_is_unknown_if_no_one_way_delay_has_a_bound() {
+        let error = drawn("owd", "owd_ns,owd_error_ns\n0,\n5,\n").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "owd_ns is unknown: no packet has a bound of its error (owd_error_ns is null), because the offset between \
+             the clocks is unknown"
+        );
+    }
+
+    #[test]
+    fn a_table_without_errors_has_no_note_on_them() {
+        let (values, note) = drawn("owd", "owd_ns\n7\n").unwrap();
+        assert_eq!((values, note), (vec![Some(7)], None));
+    }
+}
