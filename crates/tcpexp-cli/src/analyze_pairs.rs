@@ -180,7 +180,7 @@ fn one_pair(
     options: &AnalyzeOptions,
     folder: &Path,
 ) -> anyhow::Result<Done> {
-    let task = PairTask::new(pair.clone(), options, args.reading.max_flows, folder);
+    let task = PairTask::new(pair.clone(), options, args.reading.max_flows, folder)?;
     let known = task.known()?;
     let outcome = if known.is_some() {
         None

@@ -9,6 +9,7 @@ mod matching;
 mod merge;
 mod names;
 mod parts;
+mod passing;
 mod record;
 mod task;
 

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tcpexp_pair::spp::Point;
-use tcpexp_store::{Error as StoreError, Object, as_url};
+use tcpexp_store::{Object, as_url};
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_table::{PairFileRow, PairName, TABLE_VERSION};
 
+use super::passing::{is_passing, is_passing_io};
 use super::record::{ENDING, FailedPart};
 use crate::analyze::{MANIFEST_FILE_NAME, columns_of_run, option_words};
 use crate::contents::Contents;
@@ -18,8 +19,8 @@ use crate::error::chain;
 use crate::learned::Fingerprint;
 use crate::set::open_files;
 use crate::{
-    AnalyzeInputs, AnalyzeOptions, DatasetDir, DatasetError, Error, Manifest, PairsError,
-    Recording, analyze, checksum,
+    AnalyzeInputs, AnalyzeOptions, DatasetDir, Error, Manifest, PairsError, Recording, analyze,
+    checksum,
 };
 
 /// The column of all tables that names the pair.
@@ -133,12 +134,15 @@ struct Identity {
 
 impl PairTask {
     /// Prepares the analysis of a pair to a subdirectory of `folder`. Reads samples of its files.
+    ///
+    /// Fails if a file cannot be read now for a reason that is no fault of the file: its part would get
+    /// a name that no later run finds.
     pub fn new(
         pair: CapturePair,
         options: &AnalyzeOptions,
         max_flows: NonZeroUsize,
         folder: &Path,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let column = RunColumn {
             name: PAIR_COLUMN.to_owned(),
             description: "Name of the pair of captures.".to_owned(),
@@ -153,14 +157,23 @@ impl PairTask {
         let fingerprint = |path: &PathBuf| {
             let identity =
                 Contents::open(path, &options.stores).and_then(|file| Fingerprint::of(file, None));
-            identity.map_err(|error| error.kind().to_string())
+            match identity {
+                Err(source) if is_passing_io(&source) => Err(Error::Open {
+                    path: path.clone(),
+                    source,
+                }),
+                identity => Ok(identity.map_err(|error| error.kind().to_string())),
+            }
         };
+        let fingerprints =
+            |files: &[PathBuf]| files.iter().map(fingerprint).collect::<Result<_, _>>();
+        let [src, dst] = &pair.files;
         let selection = &options.selection;
         let identity = Identity {
             tcpexp_version: env!("CARGO_PKG_VERSION"),
             schema_version: TABLE_VERSION,
             run: columns_of_run(&options.run),
-            files: [0, 1].map(|point: usize| pair.files[point].iter().map(fingerprint).collect()),
+            files: [fingerprints(src)?, fingerprints(dst)?],
             options: option_words(&options, None, true),
             range: format!("{:?} {:?}", selection.from, selection.to),
             max_flows: max_flows.get(),
@@ -168,11 +181,11 @@ impl PairTask {
         let text = serde_json::to_string(&identity).unwrap_or_default();
         let (_, mut name) = checksum::of(text.as_bytes()).unwrap_or_default();
         name.truncate(NAME_DIGITS);
-        Self {
+        Ok(Self {
             pair,
             options,
             path: folder.join(name),
-        }
+        })
     }
 
     /// The pair.
@@ -263,19 +276,5 @@ impl PairTask {
         let (src, dst) = (self.open(src)?, self.open(dst)?);
         let (src, dst) = (prepare(src), prepare(dst));
         analyze(AnalyzeInputs::new(&src, Some(&dst)), &self.options, out)
-    }
-}
-
-/// True for an error that is no fault of the captures, so that the pair may succeed later.
-fn is_passing(error: &Error) -> bool {
-    match error {
-        Error::Store { source, .. } => *source != StoreError::NotFound,
-        Error::Write { .. }
-        | Error::Encode { .. }
-        | Error::Spool { .. }
-        | Error::Stopped { .. }
-        | Error::Changed { .. }
-        | Error::Dataset(DatasetError::NoFolder { .. } | DatasetError::NotOurs { .. }) => true,
-        _ => false,
     }
 }
