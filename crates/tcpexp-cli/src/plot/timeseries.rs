@@ -127,9 +127,9 @@ impl ChartKind for TimeseriesArgs {
         notes.extend(flows.only().map(str::to_owned));
         let note = (!notes.is_empty()).then(|| notes.join(", "));
         let mut panels: Vec<TimePanel> = drawn.into_iter().map(|drawn| drawn.panel).collect();
-        let lost = source.table("loss", "time").map(|lost| losses(&lost.frame));
+        let lost = source.table("loss", "time")?;
         if let (Some(first), Some(lost)) = (panels.first_mut(), lost) {
-            first.lost = lost;
+            first.lost = losses(&lost.frame);
         }
         if !group.is_empty() && !flows.is_one() {
             // With several flows, the owner of a span or a loss would be unclear.
@@ -261,7 +261,7 @@ impl Source<'_> {
     /// order of their panels.
     fn flows(&self) -> anyhow::Result<Flows> {
         const SIZE: &str = "payload_bytes";
-        let flows = self.table("flows", SIZE);
+        let flows = self.table("flows", SIZE)?;
         let flows = flows.map(|flows| Flows::by_size(&flows.frame, SIZE));
         Ok(flows.transpose()?.unwrap_or_default())
     }
@@ -292,9 +292,9 @@ impl Source<'_> {
     fn panel(&self, kind: &PanelKind, flows: &mut Flows) -> anyhow::Result<Drawn> {
         // The panel of the window combines the estimate, the kernel's log and the recoveries.
         if *kind == PanelKind::Cwnd {
-            let sender = self.table("sender", "cwnd_segments");
-            let logs = self.table("logs", "cwnd_segments");
-            let events = self.table("events", "end_time");
+            let sender = self.table("sender", "cwnd_segments")?;
+            let logs = self.table("logs", "cwnd_segments")?;
+            let events = self.table("events", "end_time")?;
             let tables = [&sender, &logs, &events];
             let [of_sender, of_logs, of_events] =
                 tables.map(|rows| rows.as_ref().map(|rows| &rows.frame));
@@ -314,6 +314,7 @@ impl Source<'_> {
             match self.column(&table, &column, &optional, flows) {
                 Ok(drawn) if !drawn.panel.is_empty() => return Ok(drawn),
                 Ok(_) => {}
+                Err(error) if is_unreadable(&error) => return Err(error),
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
@@ -340,17 +341,18 @@ impl Source<'_> {
         })
     }
 
-    /// Returns the rows of the table with this name, if it has the column.
-    fn table(&self, name: &str, column: &str) -> Option<Counted> {
+    /// Returns the rows of the table with this name; `None` if it has no such column or no matching rows.
+    fn table(&self, name: &str, column: &str) -> anyhow::Result<Option<Counted>> {
         let names = self.data.tables().names();
         let is_it = names
             .into_iter()
             .any(|(known, columns)| (known == name) && columns.contains(column));
         let mut optional = optional_columns();
         optional.extend(["event", "kind", "end_time"].map(str::to_owned));
-        // A table without matching rows, as after a filter, is no error here: its lines are left
-        // out.
-        is_it.then(|| self.read(name, column, &optional).ok())?
+        match is_it.then(|| self.read(name, column, &optional)) {
+            Some(Err(error)) if !is_unreadable(&error) => Ok(None),
+            read => read.transpose(),
+        }
     }
 
     /// Reads the rows of a table; each row has the name of its line if groups name the lines.
@@ -377,6 +379,12 @@ fn optional_columns() -> Vec<String> {
     let mut columns = PanelKind::optional_columns();
     columns.push(SINCE_ORIGIN.to_owned());
     columns
+}
+
+/// True if a table is damaged, not only without rows or columns of the selection.
+fn is_unreadable(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<tcpexp::Error>();
+    error.is_some_and(|error| !matches!(error, tcpexp::Error::Tables(_)))
 }
 
 /// True if the tables have the columns of a panel, but no values in the selected rows.

@@ -275,3 +275,26 @@ fn help_lists_the_drawable_quantities() {
     assert_snapshot!(Desk::new().text("plot -h"));
     assert_snapshot!(Desk::new().text("plot box --help"));
 }
+
+#[test]
+fn a_damaged_table_is_an_error_of_a_timeseries_not_a_chart_without_its_lines() {
+    let desk = Desk::new();
+    desk.text("analyze src.pcap dst.pcap -q -o data");
+    let whole = ["sender", "loss", "flows"].map(|table| desk.get(&format!("data/{table}.parquet")));
+    for (table, whole) in ["sender", "loss", "flows"].into_iter().zip(whole) {
+        let file = format!("data/{table}.parquet");
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 4;
+        desk.put(&file, &damaged);
+        let failure = desk.failure("plot timeseries data -q -o chart.svg");
+        assert_eq!(
+            failure,
+            format!(
+                "the dataset data is damaged: {table}.parquet has changed: its checksum is not that of the manifest"
+            )
+        );
+        desk.put(&file, &whole);
+    }
+    assert!(!desk.path("chart.svg").exists());
+    desk.text("plot timeseries data -q -o chart.svg");
+}
