@@ -21,6 +21,14 @@ use crate::{DatasetError, Error, Recording};
 /// Parameters of one cell, by name.
 pub type Parameters = BTreeMap<String, Option<Parameter>>;
 
+/// Columns that a sweep adds to the parameters of its plan, and their order.
+const OF_SWEEP: [&str; 3] = ["run", "cell", "repetition"];
+
+/// True if these values of a dataset are those of a run in a sweep, not parameters of the user alone.
+pub(super) fn are_of_sweep<T>(values: &BTreeMap<String, T>) -> bool {
+    OF_SWEEP.iter().all(|name| values.contains_key(*name))
+}
+
 /// The leading columns of all tables of a sweep.
 ///
 /// Build them from all cells, so that all tables of the sweep have the same columns. A parameter
@@ -74,19 +82,20 @@ impl SweepColumns {
             description: description.to_owned(),
             value,
         };
+        let [run, cell, repetition] = OF_SWEEP;
         let mut columns = vec![
             column(
-                "run",
+                run,
                 "The run's name in its sweep.",
                 RunValue::Text(Some(record.run.clone())),
             ),
             column(
-                "cell",
+                cell,
                 "Hash of the cell's parameters: the same for its repetitions.",
                 RunValue::Text(Some(record.cell.clone())),
             ),
             column(
-                "repetition",
+                repetition,
                 "Which repetition of the cell, from 1.",
                 RunValue::Count(Some(record.repetition.into())),
             ),
