@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use tcpexp::{DatasetError, Manifest, partial};
 use tcpexp_store::as_url;
+use tcpexp_table::dataset::PAIRS_MANIFEST_KIND;
 
 use crate::shared_args::wrong_usage;
 use crate::{shown, standard_output};
@@ -44,9 +45,9 @@ const INPUTS: [&str; 15] = [
 /// dataset. Runs before any file is opened.
 pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
     // The arguments belong to the innermost subcommand, such as `box` of `plot`.
-    let mut leaf = matches;
-    while let Some((_, inner)) = leaf.subcommand() {
-        leaf = inner;
+    let (mut name, mut leaf) = ("", matches);
+    while let Some((inner_name, inner)) = leaf.subcommand() {
+        (name, leaf) = (inner_name, inner);
     }
     let outputs: Vec<PathBuf> = values(leaf, &OUTPUTS);
     let mut inputs: Vec<PathBuf> = values(leaf, &INPUTS);
@@ -72,6 +73,9 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
         if place.ancestors().skip(1).any(is_dataset) {
             return refuse("is in the directory of a dataset, which only `analyze` writes");
         }
+        if !replaces_dataset(name, leaf) && place.is_dir() && is_dataset(&place) {
+            return refuse("is the directory of a dataset: name another directory for the files");
+        }
         written.push(place);
     }
     // After `>> FILE` of a shell, the output would change the input during the reading.
@@ -83,6 +87,16 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
         )));
     }
     Ok(())
+}
+
+/// True if the command replaces the directory of a dataset by another dataset. Other commands write their
+/// files beside those that a directory has.
+fn replaces_dataset(command: &str, arguments: &ArgMatches) -> bool {
+    match command {
+        "analyze" => values(arguments, &["pairs"]).is_empty(),
+        "merge" => true,
+        _ => false,
+    }
 }
 
 /// Rejects an output that is one of the files found in a folder of inputs.
@@ -126,13 +140,15 @@ fn values(matches: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// True if `dir` holds a dataset of this version or another.
+/// True if `dir` holds a dataset of this version or another, of one run or of many pairs.
 fn is_dataset(dir: &Path) -> bool {
-    let manifest = Manifest::read(dir);
-    matches!(
-        manifest,
-        Ok(_) | Err(tcpexp::Error::Dataset(DatasetError::Version { .. }))
-    )
+    match Manifest::read(dir) {
+        Ok(_) | Err(tcpexp::Error::Dataset(DatasetError::Version { .. })) => true,
+        Err(tcpexp::Error::Dataset(DatasetError::OtherManifest { kind, .. })) => {
+            kind == PAIRS_MANIFEST_KIND
+        }
+        Err(_) => false,
+    }
 }
 
 /// Returns the canonical path of a file or directory, existing or not, and the URL of an object; `None`
@@ -181,6 +197,47 @@ mod tests {
         "share",
         "out",
     ];
+
+    #[test]
+    fn only_another_dataset_replaces_a_dataset() {
+        use tcpexp::{AnalyzeInputs, AnalyzeOptions, DatasetDir, Recording, analyze};
+
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let capture = tcpexp_testkit::script::capture("0.00 > S\n0.04 < S.\n0.05 > .");
+        let src = Recording::spool("src".into(), capture.as_slice()).unwrap();
+        let out = DatasetDir::create(&data).unwrap();
+        analyze(
+            AnalyzeInputs::new(&src, None),
+            &AnalyzeOptions::default(),
+            out,
+        )
+        .unwrap();
+        let checked = |line: &str| {
+            let words = line.split(' ').map(PathBuf::from);
+            let command = words.chain([PathBuf::from("-o"), data.clone()]);
+            check(&Args::command().try_get_matches_from(command).unwrap())
+        };
+        for line in [
+            "tcpexp analyze s r",
+            "tcpexp merge a b",
+            "tcpexp merge --pairs p a",
+        ] {
+            assert!(checked(line).is_ok(), "{line}");
+        }
+        for line in [
+            "tcpexp split s --parts 2",
+            "tcpexp analyze --pairs p",
+            "tcpexp export flent sweep",
+            "tcpexp flows s",
+        ] {
+            let refusal = checked(line).unwrap_err().to_string();
+            assert!(
+                refusal.contains("is the directory of a dataset"),
+                "{line}: {refusal}"
+            );
+        }
+    }
 
     #[test]
     fn every_path_argument_is_declared() {
