@@ -332,6 +332,9 @@ fn unknown_extension(file: &Path, alternatives: &str) -> anyhow::Error {
     ))
 }
 
+/// Name of standard input in messages, as the library has it.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
+
 /// An error in the arguments: exit code 2.
 pub(crate) fn wrong_usage(what: &str) -> anyhow::Error {
     clap::Error::raw(

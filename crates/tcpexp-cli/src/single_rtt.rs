@@ -55,7 +55,10 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
             ),
             (false, _) => format!("no TCP segment of {} was acknowledged", shown_names(flow)),
         };
-        bail!("no round-trip time in {}: {why}", shown::path(&args.src));
+        bail!(
+            "no round-trip time in {}: {why}",
+            shown::path(recording.name())
+        );
     }
     results.finish()
 }

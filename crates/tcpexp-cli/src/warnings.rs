@@ -6,11 +6,19 @@ use tcpexp::{CaptureInfo, LogReport, Truth};
 use tcpexp_logs::import::Unusable;
 use tcpexp_units::counted;
 
+use crate::shared_args::STANDARD_INPUT;
 use crate::{failure, report};
 
 /// Prints the warnings about a capture.
 pub(crate) fn of_capture(info: &CaptureInfo, path: &Path) {
-    for warning in report::capture_warnings(info, path) {
+    // Errors have this name too.
+    let is_standard_input = path.as_os_str() == "-";
+    let name = if is_standard_input {
+        Path::new(STANDARD_INPUT)
+    } else {
+        path
+    };
+    for warning in report::capture_warnings(info, name) {
         failure::print_line(&format!("warning: {warning}"));
     }
 }

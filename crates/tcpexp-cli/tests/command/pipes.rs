@@ -25,6 +25,19 @@ fn a_capture_may_come_from_standard_input() {
 }
 
 #[test]
+fn warnings_name_standard_input_as_errors_do() {
+    let desk = Desk::new();
+    let src = desk.get("src.pcap");
+    for line in ["flows -", "rtt -", "rtt - --live"] {
+        let cut = &src[..src.len() - 1];
+        let output = desk.command(line).write_stdin(cut).unwrap();
+        let warning = reason(&output);
+        let name = "warning: standard input: ";
+        assert!(warning.starts_with(name), "{line}: {warning}");
+    }
+}
+
+#[test]
 fn live_prints_the_same_round_trip_times_as_the_rows() {
     let desk = Desk::new();
     let rows = csv(&desk.bytes("rtt src.pcap --format csv"));
