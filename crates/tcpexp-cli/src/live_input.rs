@@ -1,17 +1,18 @@
 //! Captures in progress: files, pipes, and interfaces of other hosts.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use netem_ctl::{RunError, Script, ScriptStream, Ssh, SshHost, SshOptions};
 use tcpexp::{Error, Filter, LiveInput, OneStream};
 use tcpexp_host::quote;
 
-use crate::failure;
+use crate::shared_args::STANDARD_INPUT;
+use crate::{failure, shown};
 
 /// Captures packets of an interface to standard output until standard input ends.
 const CAPTURE_SH: &str = include_str!("capture.sh");
@@ -25,12 +26,10 @@ pub(crate) fn live_input(
     path: &Path,
     ssh_config: Option<&Path>,
     filter: Option<&Filter>,
+    quiet: bool,
 ) -> anyhow::Result<Box<dyn LiveInput>> {
     if path.as_os_str() == "-" {
-        return Ok(Box::new(OneStream::new(
-            "standard input".into(),
-            io::stdin(),
-        )));
+        return Ok(Box::new(OneStream::new(STANDARD_INPUT.into(), io::stdin())));
     }
     if let Some((host, interface)) = remote(path) {
         let options = SshOptions {
@@ -55,9 +54,15 @@ pub(crate) fn live_input(
     // Opening a named pipe waits for its writer, which may wait for the other one: the thread that
     // reads the pipe opens it.
     std::fs::metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
+    require_no_directory(path)?;
     Ok(Box::new(OneStream::new(
         path.to_owned(),
-        Unopened::At(path.to_owned()),
+        LazyFile {
+            path: path.to_owned(),
+            file: None,
+            has_ended: false,
+            quiet,
+        },
     )))
 }
 
@@ -71,21 +76,58 @@ fn remote(path: &Path) -> Option<(&str, &str)> {
     (is_name(host) && is_name(interface)).then_some((host, interface))
 }
 
-/// A file that the first read opens.
-enum Unopened {
-    At(PathBuf),
-    Opened(File),
+/// Fails for a directory: its files are read as one capture only when they are complete.
+pub(crate) fn require_no_directory(path: &Path) -> anyhow::Result<()> {
+    if path.is_dir() {
+        bail!(
+            "{} is a directory: --live reads a pipe, a file or HOST:INTERFACE",
+            shown::path(path)
+        );
+    }
+    Ok(())
 }
 
-impl Read for Unopened {
+/// Notes on a terminal that a file has been read to its end. There is no sign whether another program
+/// will add packets.
+pub(crate) fn note_end(path: &Path, quiet: bool) {
+    if !quiet
+        && io::stderr().is_terminal()
+        && let Some(note) = end_of_file(path)
+    {
+        failure::print_line(&note);
+    }
+}
+
+/// What to say at the end of a file; `None` at the end of a pipe.
+fn end_of_file(path: &Path) -> Option<String> {
+    let name = shown::path(path);
+    path.is_file().then(|| {
+        format!(
+            "note: end of {name}; to follow a growing file, read a pipe from `tail -c +1 -f {name}`"
+        )
+    })
+}
+
+/// A file that the first read opens.
+struct LazyFile {
+    path: PathBuf,
+    file: Option<File>,
+    has_ended: bool,
+    quiet: bool,
+}
+
+impl Read for LazyFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Self::At(path) = self {
-            *self = Self::Opened(File::open(path)?);
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(File::open(&self.path)?),
+        };
+        let bytes = file.read(buffer)?;
+        if bytes == 0 && !buffer.is_empty() && !self.has_ended {
+            self.has_ended = true;
+            note_end(&self.path, self.quiet);
         }
-        match self {
-            Self::Opened(file) => file.read(buffer),
-            Self::At(_) => Err(io::ErrorKind::NotFound.into()),
-        }
+        Ok(bytes)
     }
 }
 
@@ -177,6 +219,28 @@ impl RemoteCapture {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_end_of_a_file_needs_a_note() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("src.pcap");
+        std::fs::write(&file, "").unwrap();
+        let note = end_of_file(&file).unwrap();
+        assert!(note.contains("tail -c +1 -f "), "{note}");
+        assert_eq!(end_of_file(Path::new("standard input")), None);
+        assert_eq!(end_of_file(Path::new("/dev/null")), None);
+    }
+
+    #[test]
+    fn directory_is_no_live_capture() {
+        let folder = tempfile::tempdir().unwrap();
+        let refusal = live_input(folder.path(), None, None, true).err().unwrap();
+        let refusal = refusal.to_string();
+        assert!(
+            refusal.contains(" is a directory: --live reads"),
+            "{refusal}"
+        );
+    }
 
     #[test]
     fn message_at_the_start_of_a_capture_is_not_the_cause_of_its_end() {

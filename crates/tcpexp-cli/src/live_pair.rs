@@ -38,7 +38,8 @@ pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
     };
     let mut metrics = args.metrics.as_deref().map(Metrics::at).transpose()?;
     let filter = args.reading.filter.as_ref();
-    let input = |path| live_input(path, args.ssh_config.as_deref(), filter);
+    let quiet = args.output.quiet;
+    let input = |path| live_input(path, args.ssh_config.as_deref(), filter, quiet);
     let inputs = [input(&args.src)?, input(dst)?];
     let options = RttOptions::default()
         .tunnels(args.reading.tunnels())

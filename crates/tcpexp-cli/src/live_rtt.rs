@@ -12,10 +12,11 @@ use tcpexp_measure::rtt::{SingleRttRow, SingleRttSample};
 use tcpexp_table::{FlowLabel, Labelled, RowsWriter, single_rtt_columns};
 use tcpexp_units::Timestamp;
 
+use crate::live_input::{note_end, require_no_directory};
 use crate::live_output::rows_in;
 use crate::output::without_wrapping;
 use crate::rtt_args::RttArgs;
-use crate::shared_args::Format;
+use crate::shared_args::{Format, STANDARD_INPUT};
 use crate::standard_output::StandardOutput;
 use crate::warnings;
 
@@ -26,11 +27,12 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     let input: Box<dyn io::Read + Send> = if args.src.as_os_str() == "-" {
         Box::new(io::stdin())
     } else {
+        require_no_directory(&args.src)?;
         let file = std::fs::File::open(&args.src);
         Box::new(file.with_context(|| format!("cannot open {}", args.src.display()))?)
     };
     let name = if args.src.as_os_str() == "-" {
-        Path::new("standard input")
+        Path::new(STANDARD_INPUT)
     } else {
         &args.src
     };
@@ -62,6 +64,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     })?;
     lines.finish().context("cannot write standard output")?;
     warnings::of_capture(&info, name);
+    note_end(name, args.output.quiet);
     Ok(())
 }
 

@@ -42,11 +42,11 @@ pub(crate) struct RttArgs {
 
     /// Print each round-trip time as soon as it is known
     ///
-    /// Each capture is then a pipe, a growing file, or HOST:INTERFACE, such as rtr:eth0. For the last
-    /// form, tcpexp starts tcpdump on that host over ssh, with the expression of --filter, and
-    /// reconnects if the connection is lost. With two captures, a round-trip time is printed within a
-    /// second. --format csv, json or arrow prints rows instead of text; arrow is a stream of Arrow
-    /// IPC.
+    /// Each capture is then a pipe, a file, or HOST:INTERFACE, such as rtr:eth0. A file is read to its
+    /// present end: to follow a growing file, read a pipe from `tail -c +1 -f FILE`. For HOST:INTERFACE,
+    /// tcpexp starts tcpdump on that host over ssh, with the expression of --filter, and reconnects if
+    /// the connection is lost. With two captures, a round-trip time is printed within a second. --format
+    /// csv, json or arrow prints rows instead of text; arrow is a stream of Arrow IPC.
     #[arg(long, conflicts_with_all = ["output", "plot", "flows", "compat", "limit", "from", "to", "shard", "survey"])]
     pub(crate) live: bool,
 
