@@ -111,6 +111,12 @@ impl Output {
                 name.as_ref().as_ref(),
             ));
         }
+        if names_directory(path) {
+            bail!(
+                "{} ends with a slash, which names a directory",
+                path.display()
+            );
+        }
         // A rename onto a device would replace the device.
         let target = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => bail!("{} is a directory", path.display()),
@@ -176,7 +182,9 @@ impl Output {
         match self.take() {
             Target::File(file, _lock) => {
                 let temporary = file.path().to_owned();
-                file.persist(&path).with_context(cannot)?;
+                // Else the message of the error would occur twice.
+                let persisted = file.persist(&path).map_err(|error| error.error);
+                persisted.with_context(cannot)?;
                 // The name is forgotten after the rename: until then, an interrupt removes the file.
                 forget(&temporary);
             }
@@ -196,6 +204,11 @@ impl Drop for Output {
     fn drop(&mut self) {
         drop(self.take());
     }
+}
+
+/// True if a path ends with a slash: no file can get this name.
+fn names_directory(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/") && !path.is_dir()
 }
 
 /// Counts an output other than standard output, until it is finished or discarded.
@@ -299,5 +312,38 @@ pub(crate) fn without_wrapping(error: tcpexp_table::Error) -> anyhow::Error {
     match error {
         tcpexp_table::Error::Write(source) => source.into(),
         other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_that_ends_with_a_slash_is_refused_before_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |name: &str| {
+            let path = folder.path().join(name);
+            let refusal = Output::create(Some(&path)).err();
+            let refusal = refusal.map(|error| error.to_string()).unwrap_or_default();
+            refusal.replace(&format!("{}/", folder.path().display()), "")
+        };
+        let why = "ends with a slash, which names a directory";
+        assert_eq!(refused("new.csv/"), format!("new.csv/ {why}"));
+        std::fs::write(folder.path().join("old.csv"), "").unwrap();
+        assert_eq!(refused("old.csv/"), format!("old.csv/ {why}"));
+        std::fs::create_dir(folder.path().join("results")).unwrap();
+        assert_eq!(refused("results/"), "results/ is a directory");
+    }
+
+    #[test]
+    fn failed_rename_states_its_cause_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        let output = Output::create(Some(&path)).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let failure = failure::chain(&output.finish().unwrap_err());
+        assert_eq!(failure.matches("os error").count(), 1, "{failure}");
+        assert!(!failure.contains("temporary"), "{failure}");
     }
 }

@@ -372,7 +372,8 @@ impl RunRecord {
             // The contents reach the disk before the name does, so a crash leaves no partial
             // record.
             file.as_file().sync_all()?;
-            file.persist(&path)?;
+            // Else the message of the error would occur twice.
+            file.persist(&path).map_err(|error| error.error)?;
             Ok(())
         };
         write().map_err(|source| RecordError::Write {
@@ -442,6 +443,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         record.write(dir.path()).unwrap();
         assert_eq!(RunRecord::read(dir.path()).unwrap(), record);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn failed_rename_states_its_cause_once() {
+        let record: RunRecord = serde_json::from_str(TEXT).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(FILE_NAME)).unwrap();
+        let Err(RecordError::Write { source, .. }) = record.write(dir.path()) else {
+            panic!("a directory is not replaced");
+        };
+        assert_eq!(source.raw_os_error(), Some(21), "{source}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
