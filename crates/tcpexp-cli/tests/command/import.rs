@@ -143,7 +143,7 @@ fn a_log_of_another_format_is_refused_by_name() {
     cannot read letter: none of 2 lines can be used; line 1: not a line of this format
     cannot read garbage: none of 501 lines can be used; line 1: not UTF-8 text
     cannot read trace.txt: none of 9 lines can be used; line 3: not a line of this format
-    cannot read trace.txt: line 1, column 1 is not JSON: expected value at line 1 column 1
+    cannot read trace.txt: line 1, column 1 is not JSON: expected value
     cannot read empty: none of 0 lines can be used
     cannot read src.pcap: none of 12246 lines can be used; line 1: not UTF-8 text
     ");

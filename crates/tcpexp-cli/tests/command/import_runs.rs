@@ -47,7 +47,7 @@ fn data_files_of_flent_are_runs_with_the_parameters_of_their_titles() {
     desk.put("batch/broken.flent.gz", &gzip(b"{"));
     let run = desk.run("import flent batch -o out");
     assert!(run.status.success());
-    assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"tcpexp: warning: broken: cannot read batch/broken.flent.gz: line 1, column 1 is not JSON: EOF while parsing an object at line 1 column 1");
+    assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"tcpexp: warning: broken: cannot read batch/broken.flent.gz: the JSON text ends early, at line 1");
     assert_snapshot!(String::from_utf8_lossy(&run.stdout), @r"
     runs            4 imported
     failed          1

@@ -45,15 +45,21 @@ pub enum Error {
         /// Its name in the log.
         name: String,
     },
-    /// The JSON text is broken or ends early.
-    #[error("line {line}, column {column} is not JSON")]
+    /// The JSON text ends early.
+    #[error("the JSON text ends early, at line {line}")]
+    CutJson {
+        /// Number of the last line, from 1.
+        line: u64,
+    },
+    /// The JSON text is broken.
+    #[error("line {line}, column {column} is not JSON: {why}")]
     Json {
         /// Number of the line, from 1.
         line: u64,
         /// Column, from 1.
         column: u64,
-        /// The error of the parser.
-        source: serde_json::Error,
+        /// The message of the parser, without the place.
+        why: String,
     },
 }
 

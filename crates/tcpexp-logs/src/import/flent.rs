@@ -355,6 +355,6 @@ mod tests {
             assert!(matches!(report, Err(Error::NothingUsable { .. })), "{text}");
         }
         let (_, broken) = read_all(&FILE[..FILE.len() - 20]);
-        assert!(matches!(broken, Err(Error::Json { .. })));
+        assert!(matches!(broken, Err(Error::CutJson { line: 1.. })));
     }
 }

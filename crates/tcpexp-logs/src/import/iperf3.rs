@@ -73,10 +73,15 @@ pub(super) fn failure(source: serde_json::Error) -> Error {
         let source = io::Error::from(source);
         return Error::Read { line, source };
     }
+    if source.is_eof() {
+        return Error::CutJson { line };
+    }
+    let text = source.to_string();
+    let place = format!(" at line {line} column {column}");
     Error::Json {
         line,
         column,
-        source,
+        why: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
     }
 }
 
@@ -313,9 +318,12 @@ mod tests {
         };
         assert_eq!(
             message("Connecting to host"),
-            "line 1, column 1 is not JSON"
+            "line 1, column 1 is not JSON: expected value"
         );
-        assert_eq!(message("{\"start\": 1,\n"), "line 2, column 0 is not JSON");
+        assert_eq!(
+            message("{\"start\": 1,\n"),
+            "the JSON text ends early, at line 2"
+        );
         assert_eq!(message("{}"), "none of 0 lines can be used");
     }
 
