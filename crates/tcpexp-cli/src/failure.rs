@@ -26,13 +26,7 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> u8 {
         return SUCCESS;
     }
     if let Some(wrong) = error.downcast_ref::<clap::Error>() {
-        print_usage(wrong);
-        // Requested help is not a failure.
-        return if wrong.use_stderr() {
-            WRONG_USAGE
-        } else {
-            SUCCESS
-        };
+        return print_usage(wrong);
     }
     if let Some(EndedInGuest(code)) = error.downcast_ref() {
         return *code;
@@ -41,17 +35,32 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> u8 {
     FAILURE
 }
 
-/// Prints an argument error without control characters.
-fn print_usage(wrong: &clap::Error) {
+/// Prints an argument error without control characters, or requested help. Returns the exit code.
+fn print_usage(wrong: &clap::Error) -> u8 {
     let text = wrong.to_string();
     // `print` shows clap's colours, so it is used unless there is something to escape.
     let shown = shown::lines(&text);
-    // Writing fails if standard error is closed; no other place can show the error.
-    drop(if wrong.use_stderr() && shown != text {
+    let printed = if wrong.use_stderr() && shown != text {
         write!(io::stderr(), "{shown}")
     } else {
         wrong.print()
-    });
+    };
+    if wrong.use_stderr() {
+        // Writing fails if standard error is closed; no other place can show the error.
+        return WRONG_USAGE;
+    }
+    exit_code_of_help(printed.and_then(|()| io::stdout().flush()))
+}
+
+/// Requested help is not a failure, unless nobody can read it.
+fn exit_code_of_help(printed: io::Result<()>) -> u8 {
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            report(&anyhow::Error::from(error).context("cannot write standard output"));
+            FAILURE
+        }
+        _ => SUCCESS,
+    }
 }
 
 /// Prints an error and its causes.
@@ -92,4 +101,18 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
             .downcast_ref::<io::Error>()
             .is_some_and(standard_output::is_closed)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_that_a_full_disk_cannot_take_is_a_failure() {
+        assert_eq!(exit_code_of_help(Ok(())), SUCCESS);
+        let closed = io::ErrorKind::BrokenPipe.into();
+        assert_eq!(exit_code_of_help(Err(closed)), SUCCESS);
+        let full = io::ErrorKind::StorageFull.into();
+        assert_eq!(exit_code_of_help(Err(full)), FAILURE);
+    }
 }

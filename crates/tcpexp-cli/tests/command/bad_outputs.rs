@@ -140,6 +140,25 @@ fn a_full_device_is_an_error_in_every_format() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn help_that_a_full_disk_cannot_take_is_an_error() {
+    for line in ["--version", "--help", "help", "rtt --help"] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+            .args(line.split(' '))
+            .stdout(full.unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert_eq!(
+            reason(&output),
+            "cannot write standard output: No space left on device (os error 28)",
+            "{line}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_full_standard_error_changes_no_result() {
     let desk = Desk::new();
     let src = desk.get("src.pcap");
