@@ -13,7 +13,7 @@ use tcpexp_wire::Tunnels;
 
 use super::{LogSource, Manifest, Traffic};
 use crate::selection::{PacketSelection, Reading};
-use crate::{PairSurvey, Recording};
+use crate::{DatasetError, Error, PairSurvey, Recording};
 
 /// Inputs of a dataset.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,24 @@ impl<'a> AnalyzeInputs<'a> {
             logs: &[],
             path_changes: &[],
             known: None,
+        }
+    }
+
+    /// Fails if the manifest cannot name an input, so that a later analysis would not find it.
+    pub(super) fn require_text_paths(&self) -> Result<(), Error> {
+        let captures = [Some(self.src), self.dst].into_iter().flatten();
+        let of_captures = captures.flat_map(|capture| {
+            let files = capture.set().into_iter().flat_map(|set| &set.files);
+            let files = files.map(|file| file.path.as_path());
+            std::iter::once(capture.name()).chain(files)
+        });
+        let mut paths = of_captures.chain(self.logs.iter().map(|log| log.path.as_path()));
+        match paths.find(|path| path.to_str().is_none()) {
+            Some(path) => Err(DatasetError::NoText {
+                path: path.to_owned(),
+            }
+            .into()),
+            None => Ok(()),
         }
     }
 }
@@ -117,6 +135,50 @@ impl Default for AnalyzeOptions {
             stores: StoreOptions::default(),
             run: RunColumns::default(),
             traffic: Vec::new(),
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::Path;
+
+    use tcpexp_testkit::script;
+
+    use super::*;
+    use crate::{DatasetDir, analyze};
+
+    #[test]
+    fn an_input_that_the_manifest_cannot_name_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let capture = script::capture("0.00 > S\n0.04 < S.\n0.05 > .");
+        let path = folder.path().join(OsStr::from_bytes(b"x\xff.pcap"));
+        std::fs::write(&path, &capture).unwrap();
+        let [named, unnamed] = [
+            Recording::spool("src".into(), capture.as_slice()).unwrap(),
+            Recording::open(&path).unwrap(),
+        ];
+        let logs = [LogSource {
+            path: Path::new(OsStr::from_bytes(b"ss\xff.txt")).to_owned(),
+            name: "ss".into(),
+            kind: None,
+            is_optional: true,
+        }];
+        for inputs in [
+            AnalyzeInputs::new(&unnamed, None),
+            AnalyzeInputs::new(&named, Some(&unnamed)),
+            AnalyzeInputs {
+                logs: &logs,
+                ..AnalyzeInputs::new(&named, None)
+            },
+        ] {
+            let out = DatasetDir::create(&folder.path().join("data")).unwrap();
+            let refusal = analyze(inputs, &AnalyzeOptions::default(), out).unwrap_err();
+            let refusal = refusal.to_string();
+            let why = " is not UTF-8, so the manifest of a dataset cannot contain this path";
+            assert!(refusal.ends_with(why), "{refusal}");
         }
     }
 }

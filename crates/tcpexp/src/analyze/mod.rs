@@ -96,6 +96,7 @@ pub fn analyze(
     options: &AnalyzeOptions,
     out: DatasetDir,
 ) -> Result<Manifest, Error> {
+    inputs.require_text_paths()?;
     let reading = options.reading();
     if inputs.dst.is_none() {
         let what = "the table of throughput depends";

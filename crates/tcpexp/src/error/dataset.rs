@@ -31,6 +31,15 @@ pub enum DatasetError {
         /// Path of the directory.
         path: PathBuf,
     },
+    /// The path of an input is not text.
+    #[error(
+        "{} is not UTF-8, so the manifest of a dataset cannot contain this path",
+        shown_url(path)
+    )]
+    NoText {
+        /// Path of the file.
+        path: PathBuf,
+    },
     /// The directory is neither a run nor a sweep, and has no datasets.
     #[error(
         "{} has neither a run.json, nor runs, nor datasets of tcpexp analyze",
