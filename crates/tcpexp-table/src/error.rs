@@ -6,6 +6,8 @@ use arrow::error::ArrowError;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
+use crate::damaged::{Damaged, Failure};
+
 /// Why a table cannot be written or read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -25,9 +27,12 @@ pub enum Error {
     /// The rows do not fit their schema or format.
     #[error("cannot encode the table")]
     Encode(#[source] ArrowError),
-    /// A table cannot be read.
+    /// The contents of a file are no table.
     #[error("cannot read the table")]
-    Read(#[source] ArrowError),
+    Read(#[source] Damaged),
+    /// The system cannot read the file of a table.
+    #[error("cannot read the table")]
+    ReadFile(#[source] io::Error),
     /// A CSV file ends within a line.
     #[error(
         "the file ends within a line, so its last number may lack digits: end it with a line break if it is whole"
@@ -98,6 +103,16 @@ pub enum Error {
     /// The rows do not fit the Parquet format.
     #[error("cannot encode the table as Parquet")]
     Parquet(#[source] ParquetError),
+}
+
+impl Error {
+    /// The error of a table that the reader of its format cannot read.
+    pub(crate) fn unread<F: Into<Failure>>(failure: F) -> Self {
+        match failure.into() {
+            Failure::System(source) => Self::ReadFile(source),
+            Failure::Contents(source) => Self::Read(source),
+        }
+    }
 }
 
 // Both libraries wrap the writer's own error. Unwrapping it lets a caller distinguish a closed pipe

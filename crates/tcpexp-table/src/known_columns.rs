@@ -34,7 +34,7 @@ pub(crate) fn each_row(
 ) -> Result<(), Error> {
     let mut rows = 0;
     for batch in batches(format, file, known)? {
-        let batch = plain(known, &batch.map_err(Error::Read)?)?;
+        let batch = plain(known, &batch.map_err(Error::unread)?)?;
         for row in 0..batch.num_rows() {
             let number = rows + row;
             each(&Cells {
@@ -55,26 +55,26 @@ fn batches(format: Format, mut file: File, known: &Schema) -> Result<Batches, Er
     Ok(match format {
         Format::Parquet => {
             let reader = ParquetRecordBatchReaderBuilder::try_new(file);
-            let reader = reader.map_err(|source| Error::Read(source.into()))?;
+            let reader = reader.map_err(Error::unread)?;
             check_schema(reader.schema())?;
             let reader = reader.build();
-            Box::new(reader.map_err(|source| Error::Read(source.into()))?)
+            Box::new(reader.map_err(Error::unread)?)
         }
         Format::Arrow => {
-            let reader = FileReader::try_new(file, None).map_err(Error::Read)?;
+            let reader = FileReader::try_new(file, None).map_err(Error::unread)?;
             check_schema(&reader.schema())?;
             Box::new(reader)
         }
         // CSV and JSON do not state types, and inference would give an empty column another one.
         Format::Csv => {
             require_line_end(&mut file)?;
-            let schema = Arc::new(csv_schema(&file, &schema).map_err(Error::Read)?);
+            let schema = Arc::new(csv_schema(&file, &schema).map_err(Error::unread)?);
             let reader = CsvReader::new(schema).with_header(true).build(file);
-            Box::new(reader.map_err(Error::Read)?)
+            Box::new(reader.map_err(Error::unread)?)
         }
         Format::Json => {
             let reader = JsonReader::new(Arc::new(schema)).build(BufReader::new(file));
-            Box::new(reader.map_err(Error::Read)?)
+            Box::new(reader.map_err(Error::unread)?)
         }
     })
 }
@@ -107,12 +107,12 @@ fn plain(known: &Schema, batch: &RecordBatch) -> Result<RecordBatch, Error> {
     let columns: Result<Vec<_>, _> = arrays
         .map(|(field, array)| known_types::column(known, field.name(), array))
         .collect();
-    let columns = columns.map_err(Error::Read)?;
+    let columns = columns.map_err(Error::unread)?;
     let fields = schema.fields().iter().zip(&columns);
     let fields: Vec<Field> = fields
         .map(|(field, column)| Field::new(field.name(), column.data_type().clone(), true))
         .collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(Error::Read)
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(Error::unread)
 }
 
 /// One row of a batch.

@@ -93,12 +93,11 @@ pub fn failed_pair_columns() -> Columns<FailedPairRow> {
 /// Reads a table written with [`pair_columns`] in any format; further columns are ignored.
 pub fn read_pairs(mut file: File) -> Result<Vec<PairFileRow>, Error> {
     let mut start = Vec::new();
-    let unread = |source: std::io::Error| Error::Read(source.into());
     (&mut file)
         .take(16)
         .read_to_end(&mut start)
-        .map_err(unread)?;
-    file.rewind().map_err(unread)?;
+        .map_err(Error::unread)?;
+    file.rewind().map_err(Error::unread)?;
     let is = |magic: &[u8]| start.starts_with(magic);
     let formats = [
         (is(b"PAR1"), Format::Parquet),

@@ -32,7 +32,7 @@ impl TableFile {
     /// Opens a table; the first bytes of the file give the format.
     pub fn open(mut file: File) -> Result<Self, Error> {
         let mut start = [0; 16];
-        let filled = fill(&mut file, &mut start).map_err(|source| Error::Read(source.into()))?;
+        let filled = fill(&mut file, &mut start).map_err(Error::unread)?;
         let format = format_of(&start[..filled]).ok_or(Error::NoTable)?;
         let schema = schema_of(format, &mut file)?;
         check_schema(&schema)?;
@@ -63,7 +63,7 @@ impl TableFile {
             .collect();
         let mut frame = Frame::default();
         for batch in self.batches(wanted)? {
-            frame.append(Frame::of_batch(&batch.map_err(Error::Read)?)?)?;
+            frame.append(Frame::of_batch(&batch.map_err(Error::unread)?)?)?;
         }
         Ok(frame)
     }
@@ -76,31 +76,31 @@ impl TableFile {
         } = self;
         Ok(match format {
             Format::Parquet => {
-                let builder = ParquetRecordBatchReaderBuilder::try_new(file)
-                    .map_err(|source| Error::Read(source.into()))?;
+                let builder =
+                    ParquetRecordBatchReaderBuilder::try_new(file).map_err(Error::unread)?;
                 let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
                 let reader = builder
                     .with_projection(mask)
                     .with_batch_size(BATCH_ROWS)
                     .build()
-                    .map_err(|source| Error::Read(source.into()))?;
+                    .map_err(Error::unread)?;
                 Box::new(reader)
             }
             Format::Arrow => {
-                Box::new(FileReader::try_new(file, Some(wanted)).map_err(Error::Read)?)
+                Box::new(FileReader::try_new(file, Some(wanted)).map_err(Error::unread)?)
             }
             Format::Csv => {
                 let reader = CsvReader::new(schema)
                     .with_header(true)
                     .with_projection(wanted)
                     .build(file);
-                Box::new(reader.map_err(Error::Read)?)
+                Box::new(reader.map_err(Error::unread)?)
             }
             Format::Json => {
                 // Arrow's JSON reader has no projection: it reads the fields of its schema.
-                let projected = Arc::new(schema.project(&wanted).map_err(Error::Read)?);
+                let projected = Arc::new(schema.project(&wanted).map_err(Error::unread)?);
                 let reader = JsonReader::new(projected).build(BufReader::new(file));
-                Box::new(reader.map_err(Error::Read)?)
+                Box::new(reader.map_err(Error::unread)?)
             }
         })
     }
@@ -142,7 +142,7 @@ pub(crate) fn require_line_end(file: &mut File) -> Result<(), Error> {
         file.seek(SeekFrom::Start(0))?;
         Ok(last)
     };
-    let last = read_last().map_err(|source: std::io::Error| Error::Read(source.into()))?;
+    let last = read_last().map_err(Error::unread::<std::io::Error>)?;
     if matches!(last, [b'\n' | b'\r']) {
         Ok(())
     } else {
@@ -170,16 +170,16 @@ fn schema_of(format: Format, file: &mut File) -> Result<SchemaRef, Error> {
     let schema = match format {
         Format::Parquet => {
             let file = file.try_clone();
-            let file = file.map_err(|source| Error::Read(source.into()))?;
+            let file = file.map_err(Error::unread)?;
             let builder = ParquetRecordBatchReaderBuilder::try_new(file);
-            let builder = builder.map_err(|source| Error::Read(source.into()))?;
+            let builder = builder.map_err(Error::unread)?;
             Arc::clone(builder.schema())
         }
         Format::Arrow => {
             let file = file.try_clone();
-            let file = file.map_err(|source| Error::Read(source.into()))?;
+            let file = file.map_err(Error::unread)?;
             FileReader::try_new(file, None)
-                .map_err(Error::Read)?
+                .map_err(Error::unread)?
                 .schema()
         }
         Format::Csv => {
@@ -188,23 +188,22 @@ fn schema_of(format: Format, file: &mut File) -> Result<SchemaRef, Error> {
             // Without a limit of rows: a column of whole numbers may have a fraction in its last
             // row.
             let inferred = format.infer_schema(&mut *file, None);
-            Arc::new(inferred.map_err(Error::Read)?.0)
+            Arc::new(inferred.map_err(Error::unread)?.0)
         }
         Format::Json => {
             let lines = BufReader::new(&mut *file);
             let inferred = infer_json_schema_from_seekable(lines, None);
-            Arc::new(inferred.map_err(Error::Read)?.0)
+            Arc::new(inferred.map_err(Error::unread)?.0)
         }
     };
     // Inference and the clones move the position of `file`, which they share.
-    file.seek(SeekFrom::Start(0))
-        .map_err(|source| Error::Read(source.into()))?;
+    file.seek(SeekFrom::Start(0)).map_err(Error::unread)?;
     Ok(schema)
 }
 
 fn series(name: &str, array: &ArrayRef) -> Result<Series, Error> {
     use DataType as T;
-    let to = |target: &DataType| cast(array, target).map_err(Error::Read);
+    let to = |target: &DataType| cast(array, target).map_err(Error::unread);
     match array.data_type() {
         T::Int8 | T::Int16 | T::Int32 | T::Int64 | T::UInt8 | T::UInt16 | T::UInt32 => {
             Ok(whole(&to(&T::Int64)?))
@@ -221,11 +220,11 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series, Error> {
         // Other programs write times in other units; frames have nanoseconds.
         T::Timestamp(_, zone) => {
             let nanos = to(&T::Timestamp(TimeUnit::Nanosecond, zone.clone()))?;
-            Ok(whole(&cast(&nanos, &T::Int64).map_err(Error::Read)?))
+            Ok(whole(&cast(&nanos, &T::Int64).map_err(Error::unread)?))
         }
         T::Duration(_) => {
             let nanos = to(&T::Duration(TimeUnit::Nanosecond))?;
-            Ok(whole(&cast(&nanos, &T::Int64).map_err(Error::Read)?))
+            Ok(whole(&cast(&nanos, &T::Int64).map_err(Error::unread)?))
         }
         T::Float16 | T::Float32 | T::Float64 | T::Decimal128(..) => Ok(real(&to(&T::Float64)?)),
         T::Boolean | T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Dictionary(..) | T::Null => {

@@ -163,7 +163,7 @@ fn incomparable_input_is_refused_by_name() {
     letter is not a log of a known format: expected one of tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, flent
     garbage is not a log of a known format: expected one of tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, flent
     cannot read probe.csv: none of 2970 lines can be used; line 1: not a line of this format
-    cannot read cut.parquet: cannot read the table: Parquet argument error: Parquet error: Invalid Parquet file. Corrupt footer
+    cannot read cut.parquet: cannot read the table: the Parquet data is damaged: Invalid Parquet file. Corrupt footer
     cannot read rtt.parquet: the table has no column snd_una_seq of the type that tcpexp writes
     nothing to compare: reconstruction and truth have no sender in common
     folder and its subdirectories contain no capture with a log of a kernel or a bottleneck beside it

@@ -50,9 +50,8 @@ impl<W: Write + Send> MergedTable<W> {
     /// Starts a table in `out`, with the columns of `first`; without a part, those of a run without
     /// parameters.
     pub fn new(table: DatasetTable, first: Option<&File>, out: W) -> Result<Self, Error> {
-        let unread = |source: std::io::Error| Error::Read(source.into());
         let schema = match first {
-            Some(file) => Part::open(table, file.try_clone().map_err(unread)?)?.schema,
+            Some(file) => Part::open(table, file.try_clone().map_err(Error::unread)?)?.schema,
             None => table.schema(),
         };
         Ok(Self {
@@ -133,14 +132,14 @@ impl Keys {
             let array = batch.column_by_name(name);
             array.map(|array| cast(array, to)).transpose()
         };
-        let times = column("time", &DataType::Int64).map_err(Error::Read)?;
+        let times = column("time", &DataType::Int64).map_err(Error::unread)?;
         let times = times.ok_or(Error::NoTime {
             table: table.name(),
         })?;
-        let flows = column("flow_id", &DataType::UInt32).map_err(Error::Read)?;
+        let flows = column("flow_id", &DataType::UInt32).map_err(Error::unread)?;
         let flow = |flow: Option<u32>| flow.unwrap_or(NO_FLOW);
         let sections = if table.is_by_capture() {
-            column("capture", &DataType::Utf8).map_err(Error::Read)?
+            column("capture", &DataType::Utf8).map_err(Error::unread)?
         } else {
             None
         };
@@ -175,19 +174,17 @@ struct Part {
 impl Part {
     /// Opens a table in Parquet, or in the stream format of a [`SortedWriter`](super::SortedWriter).
     fn open(table: DatasetTable, mut file: File) -> Result<Self, Error> {
-        let unread = |source: parquet::errors::ParquetError| Error::Read(source.into());
-        let failed = |source: std::io::Error| Error::Read(source.into());
         let mut magic = [0; 4];
-        file.rewind().map_err(failed)?;
-        file.read_exact(&mut magic).map_err(failed)?;
-        file.rewind().map_err(failed)?;
+        file.rewind().map_err(Error::unread)?;
+        file.read_exact(&mut magic).map_err(Error::unread)?;
+        file.rewind().map_err(Error::unread)?;
         let (schema, reader): (SchemaRef, Batches) = if &magic == b"PAR1" {
-            let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(unread)?;
+            let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(Error::unread)?;
             let schema = SchemaRef::clone(builder.schema());
             let reader = builder.with_batch_size(READ_ROWS).build();
-            (schema, Box::new(reader.map_err(unread)?))
+            (schema, Box::new(reader.map_err(Error::unread)?))
         } else {
-            let reader = StreamReader::try_new_buffered(file, None).map_err(Error::Read)?;
+            let reader = StreamReader::try_new_buffered(file, None).map_err(Error::unread)?;
             (reader.schema(), Box::new(reader))
         };
         check_schema(&schema)?;
@@ -208,7 +205,7 @@ impl Part {
             let Some(batch) = self.reader.next() else {
                 return Ok(None);
             };
-            self.batch = batch.map_err(Error::Read)?;
+            self.batch = batch.map_err(Error::unread)?;
             self.keys = Keys::of(self.table, &self.batch)?;
             self.row = 0;
             self.place = batches.len();

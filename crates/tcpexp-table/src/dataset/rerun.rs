@@ -22,8 +22,7 @@ pub fn with_run_columns<W: Write + Send>(
     run: &RunColumns,
     out: W,
 ) -> Result<(W, u64), Error> {
-    let unread = |source: parquet::errors::ParquetError| Error::Read(source.into());
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(unread)?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(Error::unread)?;
     let schema = SchemaRef::clone(builder.schema());
     check_schema(&schema)?;
     let kept: Vec<usize> = (0..schema.fields().len())
@@ -35,8 +34,8 @@ pub fn with_run_columns<W: Write + Send>(
     let mut table = TableWriter::new(Format::Parquet, &schema, out)?;
     let mut rows = 0;
     let reader = builder.with_batch_size(BATCH_ROWS).build();
-    for batch in reader.map_err(unread)? {
-        let batch = batch.map_err(Error::Read)?;
+    for batch in reader.map_err(Error::unread)? {
+        let batch = batch.map_err(Error::unread)?;
         let measured = kept
             .iter()
             .map(|place| ArrayRef::clone(batch.column(*place)));
