@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::json;
 use tcpexp_runs::folders::DATASET;
 use tcpexp_runs::record::{RunRecord, Status};
@@ -22,7 +23,7 @@ use crate::schedule::{self, Planned};
 use crate::site;
 
 /// Number of runs by status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Runs that ran as planned.
     pub complete: usize,
@@ -87,8 +88,7 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
         result
     });
     summary.add(result?);
-    let fields = json!({"summary": format!("{summary:?}")});
-    place.journal.note("end", fields);
+    place.journal.note("end", json!({"summary": summary}));
     Ok(summary)
 }
 
@@ -393,6 +393,10 @@ mod tests {
         assert_eq!((summary.invalid, summary.complete, carried), (2, 0, 0));
         let (summary, carried) = swept(dir.path(), Status::Complete, true, true);
         assert_eq!((summary.invalid, summary.complete, carried), (0, 2, 2));
+        let journal = std::fs::read_to_string(dir.path().join("journal.jsonl")).unwrap();
+        let end: serde_json::Value = serde_json::from_str(journal.lines().last().unwrap()).unwrap();
+        let counts = json!({"complete": 2, "invalid": 0, "failed": 0, "not_analyzed": 0});
+        assert_eq!(end["summary"], counts, "{journal}");
         let (summary, carried) = swept(dir.path(), Status::Complete, true, true);
         assert_eq!((summary.complete, carried), (2, 0));
     }
