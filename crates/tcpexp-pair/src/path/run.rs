@@ -179,3 +179,23 @@ pub(super) fn run<E: Send>(
         path_directions: books.close_ways(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_any_size_show_that_a_capture_misses_packets() {
+        let misses = |missed: u64, unusable: u64| {
+            let first = FirstPass {
+                missed: [missed, 0],
+                unusable: [unusable, 0],
+                ..FirstPass::default()
+            };
+            first.misses()
+        };
+        assert_eq!(misses(0, 0), [false, false]);
+        assert_eq!(misses(1, 0), [true, false]);
+        assert_eq!(misses(1, u64::MAX), [true, false]);
+    }
+}

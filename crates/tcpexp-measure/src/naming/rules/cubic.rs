@@ -152,6 +152,23 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_jumps_by_centuries_gives_a_window() {
+        let mut cubic = Cubic::default();
+        let cwnd = cubic.reduce(1_000);
+        cubic.begin();
+        for at_us in [0, i64::MAX / 1_000] {
+            let ack = Ack {
+                at_us,
+                delivered: 1,
+                rtt_us: Some(100_000),
+                ..Ack::default()
+            };
+            cubic.observe(&ack);
+            assert!(cubic.grow(cwnd, &ack) >= cwnd);
+        }
+    }
+
+    #[test]
     fn the_window_regains_its_maximum_after_k_seconds() {
         let mut cubic = Cubic::default();
         let mut cwnd = cubic.reduce(1_000);
