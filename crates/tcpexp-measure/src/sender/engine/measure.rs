@@ -39,6 +39,11 @@ impl Engine<'_> {
 
     /// Samples the round-trip time as Linux does: once per ACK, never on retransmitted data.
     pub(super) fn time(&mut self, acked: &Acked, progress: &Progress, before: &Stream) {
+        // The ACK may fill a hole whose first transmission the capture does not show. Then Karn's algorithm
+        // allows no sample (RFC 6298, section 3): the data behind the hole may have arrived long before.
+        if before.is_warming_up() {
+            return;
+        }
         let syn = match before.start {
             Start::Opening(at) => Some(at),
             _ => None,

@@ -226,6 +226,7 @@ impl<'a> Engine<'a> {
             self.exchange.advance(acked.at);
         }
         if warmed_up {
+            self.totals.delivery.restart();
             self.window.begin_in_the_middle(self.board.pipe());
         }
         let prior_in_flight = self.board.pipe();
@@ -239,7 +240,9 @@ impl<'a> Engine<'a> {
         let is_timed = !self.untimed.covers(before.una, acked.ack, &progress);
         // A missed ACK may have been the first to cover the data.
         let is_first = !self.gap.hides_state;
-        self.latest_rtt = progress.latest_rtt().filter(|_| is_timed && is_first);
+        self.latest_rtt = progress
+            .latest_rtt()
+            .filter(|_| is_timed && is_first && !before.is_warming_up());
         if is_timed && is_first {
             self.time(acked, &progress, &before);
         } else if progress.delivered > 0 {

@@ -158,6 +158,38 @@ fn retransmitted_syn_ack_does_not_move_the_capture() {
 }
 
 #[test]
+fn a_capture_that_begins_in_a_recovery_gives_no_time_of_data_behind_a_hole() {
+    for oldest_ack in ["ack 9001", "ack 12001", "ack 20001"] {
+        let text = format!(
+            "
+            5.000 > 20001:21001(1000)       // earlier data was lost
+            5.001 > 21001:22001(1000)
+            5.040 < {oldest_ack}
+            5.600 > 12001:13001(1000)       // its first transmission is before the capture
+            5.640 < {oldest_ack}
+            8.000 > 19001:20001(1000)
+            8.040 < ack 22001               // fills the last hole
+            8.050 > 22001:23001(1000)
+            8.090 < ack 23001
+            8.100 > 23001:24001(1000)
+            8.140 < ack 24001
+        "
+        );
+        let options = SenderOptions {
+            position: Some(Position::Sender),
+            ..SenderOptions::default()
+        };
+        let rows = rows(&text, options);
+        let srtts = rows.iter().filter_map(|row| match row {
+            SenderRow::Sample(sample) => sample.srtt,
+            _ => None,
+        });
+        let srtts: Vec<i64> = srtts.map(|srtt| srtt.as_nanos() / 1_000_000).collect();
+        assert_eq!(srtts, [40], "{oldest_ack}");
+    }
+}
+
+#[test]
 fn sender_drops_an_ack_of_data_never_sent() {
     let text = |unsent: &str| {
         format!(
