@@ -64,8 +64,7 @@ impl Marker {
                 }
                 let (tsval, tsecr) = timestamps.unwrap_or((0, 0));
                 let seq = tcp.seq.0.wrapping_sub(by_seq);
-                // Without ACK the field has no meaning (RFC 9293, section 3.1). It must stay zero
-                // for `ack`.
+                // Without ACK the field has no meaning (RFC 9293, section 3.1).
                 let by_ack = if tcp.flags.ack() { by_ack } else { 0 };
                 let ack = tcp.ack.0.wrapping_sub(by_ack);
                 let (tsval, tsecr) = (tsval & self.timestamps, tsecr & self.timestamps);
@@ -79,10 +78,12 @@ impl Marker {
                     // SYN takes a sequence number (RFC 9293, section 3.4), so data in it does not
                     // start at `seq`.
                     by_range: self.recut && length > 0 && !tcp.flags.syn(),
-                    kind: match (tcp.flags.syn(), tcp.flags.fin()) {
-                        (true, _) => Kind::Syn,
-                        (false, true) => Kind::Fin,
-                        (false, false) => Kind::Segment,
+                    kind: match (tcp.flags.ack(), tcp.flags.syn(), tcp.flags.fin()) {
+                        (false, true, _) => Kind::Syn,
+                        (true, true, _) => Kind::SynAck,
+                        (true, false, true) => Kind::Fin,
+                        (true, false, false) => Kind::Segment,
+                        (false, false, _) => Kind::WithoutAck,
                     },
                     ..Mark::new([seq, ack, tsval, tsecr], length, ip_id, rest)
                 }
@@ -112,12 +113,17 @@ fn word_at(prefix: &[u8; 16], from: usize) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Datagram,
-    /// A TCP segment with neither SYN nor FIN.
+    /// A TCP segment with ACK, with neither SYN nor FIN.
     Segment,
-    /// A TCP segment with SYN.
+    /// A TCP segment with SYN, without ACK.
     Syn,
-    /// A TCP segment with FIN, without SYN.
+    /// A TCP segment with SYN and ACK.
+    SynAck,
+    /// A TCP segment with FIN and ACK, without SYN.
     Fin,
+    /// A TCP segment with neither SYN nor ACK. The receiver drops it, unless it is a reset (RFC 9293, section
+    /// 3.10.7.4).
+    WithoutAck,
 }
 
 /// The values that identify a packet within its flow.
@@ -173,13 +179,13 @@ impl Mark {
     /// Number of sequence numbers that a TCP segment takes: one per byte of data, and one for a SYN or
     /// FIN (RFC 9293, section 3.4).
     pub(in crate::spp) fn sequence_bytes(&self) -> u32 {
-        self.length
-            .saturating_add(u32::from(matches!(self.kind, Kind::Syn | Kind::Fin)))
+        let takes_one = matches!(self.kind, Kind::Syn | Kind::SynAck | Kind::Fin);
+        self.length.saturating_add(u32::from(takes_one))
     }
 
     /// True for a TCP segment with SYN.
     pub(in crate::spp) fn is_syn(&self) -> bool {
-        self.kind == Kind::Syn
+        matches!(self.kind, Kind::Syn | Kind::SynAck)
     }
 
     /// Sequence number of the first byte of a TCP segment.
@@ -189,8 +195,8 @@ impl Mark {
 
     /// Acknowledgment number of a TCP segment; `None` without ACK.
     pub(in crate::spp) fn ack(&self) -> Option<SeqNum> {
-        // Zero without the ACK flag; with it, zero occurs once in 2^32 bytes.
-        (self.is_tcp() && self.words[1] != 0).then_some(SeqNum(self.words[1]))
+        let has_ack = matches!(self.kind, Kind::SynAck | Kind::Fin | Kind::Segment);
+        has_ack.then_some(SeqNum(self.words[1]))
     }
 
     /// `TSval` and `TSecr` of a TCP segment; `None` without an echo.

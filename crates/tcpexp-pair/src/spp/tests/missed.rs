@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use insta::assert_snapshot;
 
-use super::{counts_within_connection, fates_within_connection};
+use super::{CONNECTION, counts_within_connection, fates_within_connection, measured};
 
 #[test]
 fn acknowledgment_is_not_surely_lost_if_data_next_to_it_was_missed() {
@@ -77,6 +77,46 @@ fn packet_acknowledged_before_its_retransmission_arrives_is_not_surely_lost() {
     };
     assert_snapshot!(fate("1.125"), @"lost 100.0 -");
     assert_snapshot!(fate("1.115"), @"lost_or_missed 100.0 -");
+}
+
+#[test]
+fn repeated_acknowledgment_of_number_zero_proves_a_loss_as_any_other() {
+    for isn in [1_000, u32::MAX] {
+        let at = |bytes: u32| isn.wrapping_add(1 + bytes);
+        let mut text = format!(
+            "
+            both 1.000 > S {isn} flow 2
+            both 1.020 < S. 0 ack {0} flow 2
+            both 1.040 > {0} ack 1 flow 2 id 69
+            src 1.100 > {0}:{1}(100) ack 1 flow 2 id 70
+            both 1.150 > {0}:{1}(100) ack 1 flow 2 id 75
+            both 1.180 < 1 ack {2} flow 2 id 85
+        ",
+            at(0),
+            at(100),
+            at(500),
+        );
+        for number in 1..5 {
+            let (start, end) = (at(100 * number), at(100 * number + 100));
+            writeln!(
+                text,
+                "both 1.10{number} > {start}:{end}(100) ack 1 flow 2 id 7{number}"
+            )
+            .unwrap();
+            writeln!(
+                text,
+                "both 1.11{} < 1 ack {} flow 2 id 8{number}",
+                number + 4,
+                at(0)
+            )
+            .unwrap();
+        }
+        let (_, flows, _) = measured(&format!("{CONNECTION}{text}"));
+        let counts = flows.iter().map(|flow| flow.counts[0]);
+        let lost: u64 = counts.clone().map(|counts| counts.lost).sum();
+        let unproven: u64 = counts.map(|counts| counts.lost_unproven).sum();
+        assert_eq!((lost, unproven), (1, 0), "{isn}");
+    }
 }
 
 #[test]
