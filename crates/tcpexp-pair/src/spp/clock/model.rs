@@ -658,7 +658,8 @@ mod tests {
 
     #[test]
     fn queueing_delays_are_within_their_errors_however_few_packets_the_other_direction_has() {
-        let scenes = [(0, SECOND), (0, -SECOND), (0, 5 * MS), (50, 0), (-50, 0)];
+        let steps = [SECOND, -SECOND, 5 * MS, -5 * MS].map(|step_ns| (0, step_ns));
+        let scenes = steps.into_iter().chain([(50, 0), (-50, 0)]);
         for (skew_ppm, step_ns) in scenes {
             let scene = Scene {
                 skew_ppm,

@@ -1,5 +1,7 @@
 //! Bins of crossings, and the base delays that they show.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 use tcpexp_units::Timestamp;
 
@@ -69,6 +71,11 @@ pub(super) fn bins(passages: &[Passage], point: Point) -> Vec<Bin> {
     // `ends` covers fewer delays.
     if delays.iter().all(|delays| delays.len() >= AT_END) {
         bins.extend(first.map(|from| Bin::of(from, &mut delays)));
+    } else if in_bin < IN_BIN
+        && let Some(last) = bins.last_mut()
+    {
+        // With few crossings, the rest may last longer than the bins.
+        last.extend(&delays);
     }
     show_ends(&mut bins, passages);
     bins
@@ -116,6 +123,16 @@ fn show(bin: Option<&mut Bin>, way: usize, least: Option<i64>) {
 }
 
 impl Bin {
+    /// Adds the smallest delays of crossings that are too few for a bin.
+    fn extend(&mut self, delays: &[Vec<i64>; 2]) {
+        for (way, delays) in delays.iter().enumerate() {
+            if let Some(least) = delays.iter().copied().min() {
+                self.low_ns[way] = self.low_ns[way].min(least);
+                self.high_ns[way] = self.high_ns[way].max(least);
+            }
+        }
+    }
+
     pub(super) fn of(from: Timestamp, delays: &mut [Vec<i64>; 2]) -> Self {
         let [out, back] = delays.each_mut().map(|delays| {
             delays.sort_unstable();
@@ -133,18 +150,26 @@ impl Bin {
 }
 
 /// Spread of the base delays over these bins, on the way whose delays move less near the first and the
-/// last of them: a moving queue may hide a step. Zero without bins.
+/// last of them: a moving queue may hide a step. If both ways move alike, the smaller spread, since the clocks
+/// move both. Zero without bins.
 pub(super) fn spread(bins: &[Bin]) -> i64 {
     let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
         return 0;
     };
     let moved = |way: usize| first.moved_ns[way].saturating_add(last.moved_ns[way]);
-    let way = usize::from(moved(1) < moved(0));
-    let bounds = bins.iter().map(|bin| (bin.low_ns[way], bin.high_ns[way]));
-    let (low, high) = bounds.fold((i64::MAX, i64::MIN), |all, bin| {
-        (all.0.min(bin.0), all.1.max(bin.1))
-    });
-    high.saturating_sub(low)
+    let on = |way: usize| {
+        let bounds = bins.iter().map(|bin| (bin.low_ns[way], bin.high_ns[way]));
+        let (low, high) = bounds.fold((i64::MAX, i64::MIN), |all, bin| {
+            (all.0.min(bin.0), all.1.max(bin.1))
+        });
+        high.saturating_sub(low)
+    };
+    // Neither way comes first: exchanged captures have the same spread.
+    match moved(0).cmp(&moved(1)) {
+        Ordering::Less => on(0),
+        Ordering::Equal => on(0).min(on(1)),
+        Ordering::Greater => on(1),
+    }
 }
 
 /// Extends each bin by its neighbours, and learns how much its delays usually move.
@@ -238,6 +263,21 @@ pub(super) mod tests {
             let bins = around(&bins(&passages(64, after), Point::Src));
             let last = bins.last().unwrap();
             assert!(spread(&[*last]) >= STEP_NS, "{after}: {last:?}");
+        }
+    }
+
+    #[test]
+    fn spread_does_not_depend_on_which_way_comes_first() {
+        // No delay moves from bin to bin, but those of one way differ within each bin.
+        let bin = |high_ns| Bin {
+            from: Timestamp::from_nanos(0),
+            low_ns: [0; 2],
+            high_ns,
+            moved_ns: [0; 2],
+            usual_ns: [0; 2],
+        };
+        for high_ns in [[2_000, 1_800_000], [1_800_000, 2_000]] {
+            assert_eq!(spread(&[bin(high_ns)]), 2_000, "{high_ns:?}");
         }
     }
 
