@@ -41,6 +41,31 @@ impl Smss {
     }
 }
 
+/// The longest payloads of a sender that the MSS options of a handshake allow, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offers {
+    /// By the sender's own option, which usually follows from the MTU of its interface (RFC 6691). That MTU
+    /// limits the segments too, but the option itself does not. `None` without the option.
+    pub(super) own: Option<u32>,
+    /// By the option of the data's receiver (RFC 9293, section 3.7.1). `None` without the option.
+    pub(super) other: Option<u32>,
+    /// Without the option (RFC 9293, section 3.7.1).
+    pub(super) default: u32,
+}
+
+impl Offers {
+    /// The SMSS of nearly all senders.
+    fn usual_bytes(self) -> u32 {
+        let [own, other] = [self.own, self.other].map(|bytes| bytes.unwrap_or(self.default));
+        own.min(other)
+    }
+
+    /// The longest segment of a sender that is not limited by its own option.
+    fn most_bytes(self) -> u32 {
+        self.other.unwrap_or(LONGEST_SINGLE_BYTES)
+    }
+}
+
 impl Lengths {
     #[inline]
     pub(super) fn add(&mut self, payload_bytes: u32) {
@@ -67,32 +92,53 @@ impl Lengths {
         *count += 1;
     }
 
-    /// The SMSS, given the maximum that the handshake allows. Without a handshake, it is not known if each packet
+    /// The SMSS, given the options of the handshake. Without a handshake, it is not known if each packet
     /// may hold several segments or if none holds a full one.
     ///
     /// The SMSS is the longest common payload. Super-packets are longer than the handshake allows
     /// and show only that their segments are full. Without a handshake, or after the path has shortened
     /// the segments, lengths that are multiples of one of them are those of super-packets.
-    pub(super) fn smss(&self, allowed: Option<u32>) -> Smss {
-        let limit = allowed.unwrap_or(LONGEST_SINGLE_BYTES);
-        let longest = self.common().map(|(length, _)| length).max();
-        let single = self
-            .common()
-            .map(|(length, _)| length)
-            .filter(|length| (MIN_SMSS_BYTES..=limit).contains(length))
-            .max();
-        if let Some(allowed) = allowed {
-            // Super-packets merge the full segments; shorter payloads are the ends of writes.
-            let is_merged =
-                |&(length, _): &(u32, u64)| length > allowed && length.is_multiple_of(allowed);
-            if single == Some(allowed) || self.counts.iter().any(is_merged) {
-                return Smss::known(allowed);
-            }
-            let shorter = self.divisor(allowed).or(single);
-            return Smss::known(shorter.unwrap_or(allowed));
+    pub(super) fn smss(&self, offers: Option<Offers>) -> Smss {
+        let Some(offers) = offers else {
+            return self.of_data(LONGEST_SINGLE_BYTES);
+        };
+        let (usual, most) = (offers.usual_bytes(), offers.most_bytes());
+        let longer = self
+            .up_to(most)
+            .filter(|length| *length > usual && !length.is_multiple_of(usual));
+        match longer.max() {
+            Some(longer) if offers.other == Some(longer) => Smss::known(longer),
+            Some(_) if !self.holds(usual) => self.of_data(most),
+            _ => Smss::known(self.allowed(usual)),
         }
-        let longest = longest.filter(|longest| *longest >= MIN_SMSS_BYTES);
-        let Some(longest) = longest else {
+    }
+
+    /// The SMSS of a sender that does not exceed what the handshake allows.
+    fn allowed(&self, allowed: u32) -> u32 {
+        if self.holds(allowed) {
+            return allowed;
+        }
+        let single = self.up_to(allowed).max();
+        let shorter = self.divisor(allowed).or(single);
+        // After path MTU discovery between two hosts with jumbo frames, all packets may hold several segments.
+        let may_be_merged = (LONGEST_ETHERNET_BYTES + 1..=LONGEST_SINGLE_BYTES).contains(&allowed);
+        let merged = shorter.or(self.longest()).filter(|_| may_be_merged);
+        let divided = merged.and_then(Self::divided);
+        divided.or(shorter).unwrap_or(allowed)
+    }
+
+    /// True if packets of segments of this length are there: single ones, or super-packets, which merge the full
+    /// segments; shorter payloads are the ends of writes.
+    fn holds(&self, segment_bytes: u32) -> bool {
+        let is_merged = |&(length, _): &(u32, u64)| {
+            length > segment_bytes && length.is_multiple_of(segment_bytes)
+        };
+        self.up_to(segment_bytes).max() == Some(segment_bytes) || self.counts.iter().any(is_merged)
+    }
+
+    /// The SMSS of which nothing is known but the data and a `limit`.
+    fn of_data(&self, limit: u32) -> Smss {
+        let Some(longest) = self.longest().filter(|longest| *longest >= MIN_SMSS_BYTES) else {
             return Smss {
                 bytes: USUAL_SMSS_BYTES,
                 is_known: false,
@@ -101,13 +147,25 @@ impl Lengths {
         let divisor = self.divisor(limit);
         let found = Self::divided(divisor.unwrap_or(longest))
             .or(divisor)
-            .or(single);
+            .or(self.up_to(limit).max());
         Smss {
             bytes: found.unwrap_or(USUAL_SMSS_BYTES),
             is_known: found.is_some_and(|bytes| {
                 bytes <= LONGEST_ETHERNET_BYTES || JUMBO_SMSS_BYTES.contains(&bytes)
             }),
         }
+    }
+
+    /// The longest common length.
+    fn longest(&self) -> Option<u32> {
+        self.common().map(|(length, _)| length).max()
+    }
+
+    /// The common lengths that may be those of single full segments up to this long.
+    fn up_to(&self, limit: u32) -> impl Iterator<Item = u32> {
+        self.common()
+            .map(|(length, _)| length)
+            .filter(move |length| (MIN_SMSS_BYTES..=limit).contains(length))
     }
 
     fn common(&self) -> impl Iterator<Item = (u32, u64)> + Clone {
@@ -120,7 +178,7 @@ impl Lengths {
     /// of the two is longer than a segment on Ethernet. If several pairs have such a
     /// divisor, returns that of the pair with the most packets.
     fn divisor(&self, limit: u32) -> Option<u32> {
-        let longest = self.common().map(|(length, _)| length).max()?;
+        let longest = self.longest()?;
         if longest <= LONGEST_ETHERNET_BYTES {
             return None;
         }
@@ -174,13 +232,23 @@ mod tests {
 
     /// The SMSS of packets with these payloads, each as often as given.
     fn smss(allowed: Option<u32>, payloads: &[(u32, u32)]) -> (u32, bool) {
+        offered(allowed.map(|allowed| [Some(allowed); 2]), payloads)
+    }
+
+    /// The SMSS of packets with these payloads, given what the options of the sender and the receiver allow.
+    fn offered(allowed: Option<[Option<u32>; 2]>, payloads: &[(u32, u32)]) -> (u32, bool) {
+        let offers = allowed.map(|[own, other]| Offers {
+            own,
+            other,
+            default: 536,
+        });
         let mut lengths = Lengths::default();
         for &(length, count) in payloads {
             for _ in 0..count {
                 lengths.add(length);
             }
         }
-        let smss = lengths.smss(allowed);
+        let smss = lengths.smss(offers);
         (smss.bytes, smss.is_known)
     }
 
@@ -224,5 +292,42 @@ mod tests {
         assert!(!smss(None, &[(65_483, 100)]).1);
         assert_eq!(smss(None, &[(2_896, 98), (500, 2)]), (1_448, true));
         assert_eq!(smss(None, &[(14_480, 100)]), (1_448, true));
+    }
+
+    #[test]
+    fn segments_longer_than_the_own_option_allows_are_as_long_as_the_receiver_allows() {
+        let of = |own: u32, other: u32, payloads: &[(u32, u32)]| {
+            offered(Some([Some(own), Some(other)]), payloads)
+        };
+        assert_eq!(of(1_428, 1_448, &[(1_448, 90), (600, 10)]), (1_448, true));
+        assert_eq!(of(1_448, 8_948, &[(8_948, 90), (600, 10)]), (8_948, true));
+        // The MTU of the sender's interface is neither that of its option nor that of the receiver.
+        assert_eq!(of(1_428, 8_948, &[(1_448, 90), (600, 10)]), (1_448, true));
+        let merged = [(1_448, 20), (2_896, 50), (8_688, 30)];
+        assert_eq!(of(1_428, 8_948, &merged), (1_448, true));
+        // Super-packets of segments that the own option allows.
+        let merged = [(2_896, 60), (4_000, 40)];
+        assert_eq!(of(1_448, 8_948, &merged), (1_448, true));
+        // One segment, or two full ones and the end of a write.
+        assert!(!of(1_448, 8_948, &[(4_000, 100)]).1);
+        // A sender whose option is absent announces nothing.
+        assert_eq!(
+            offered(Some([None, Some(1_448)]), &[(1_448, 9)]),
+            (1_448, true)
+        );
+        // A receiver without the option allows 536 bytes, but its option may have been removed on the path.
+        assert_eq!(
+            offered(Some([Some(1_460), None]), &[(1_460, 9)]),
+            (1_460, true)
+        );
+        assert_eq!(offered(Some([Some(1_460), None]), &[(536, 9)]), (536, true));
+    }
+
+    #[test]
+    fn super_packets_of_ethernet_segments_are_no_segments_of_a_jumbo_frame() {
+        assert_eq!(smss(Some(8_948), &[(2_896, 100)]), (1_448, true));
+        assert_eq!(smss(Some(8_948), &[(14_480, 100)]), (1_448, true));
+        // Segments of a loopback interface.
+        assert_eq!(smss(Some(65_483), &[(14_480, 100)]), (14_480, true));
     }
 }

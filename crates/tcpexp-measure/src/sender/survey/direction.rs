@@ -8,7 +8,7 @@ use crate::sender::ack_gaps::AckGapSearch;
 use crate::sender::drain::Drains;
 use crate::sender::echo_watch::EchoWatch;
 use crate::sender::ecn_signs::EcnSigns;
-use crate::sender::lengths::Lengths;
+use crate::sender::lengths::{Lengths, Offers};
 use crate::sender::pacing::Pacing;
 use crate::sender::pulses::Pulses;
 use crate::sender::retransmissions::{Again, Retransmissions};
@@ -21,6 +21,9 @@ use crate::sender::unsent_acks::UnsentAckSearch;
 /// Smallest sender maximum segment size. Linux sends segments of at least 48 bytes (`TCP_MIN_SND_MSS`),
 /// and the options of a segment take at most 40 bytes.
 const MIN_SMSS_BYTES: u32 = 8;
+
+/// MSS of an end without the option (RFC 9293, section 3.7.1).
+const DEFAULT_MSS: u16 = 536;
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.
@@ -175,15 +178,18 @@ impl SideSurvey {
         let lengths = self.lengths.as_deref()?;
         let both = self.syn.zip(other.syn);
         let timestamps = both.map(|(own, other)| own.timestamps && other.timestamps);
-        let mss = both.map(|(own, other)| {
-            // RFC 9293, section 3.7.1: 536 without an MSS option.
-            let least = own.mss.unwrap_or(536).min(other.mss.unwrap_or(536));
+        let offers = both.map(|(own, other)| {
             // Timestamps with their padding take 12 bytes of each segment (RFC 7323, appendix A).
             let options = if timestamps == Some(true) { 12 } else { 0 };
             // A host may offer any MSS, also one below the length of the option.
-            u32::from(least).saturating_sub(options).max(MIN_SMSS_BYTES)
+            let payload = |mss: u16| u32::from(mss).saturating_sub(options).max(MIN_SMSS_BYTES);
+            Offers {
+                own: own.mss.map(payload),
+                other: other.mss.map(payload),
+                default: payload(DEFAULT_MSS),
+            }
         });
-        let smss = lengths.smss(mss);
+        let smss = lengths.smss(offers);
         let smss_bytes = smss.bytes;
         // A packet that the capture shows may hold several segments (TSO, GSO).
         let segments = self.data_bytes.div_ceil(u64::from(smss_bytes.max(1)));
