@@ -10,6 +10,7 @@ mod classic;
 mod handshake;
 mod repeats;
 mod reported;
+mod sizes;
 
 use tcpexp_wire::TcpFlags;
 
@@ -21,6 +22,7 @@ use classic::Echoes;
 pub use handshake::{EcnHandshake, EcnMode};
 use repeats::Repeats;
 use reported::Reported;
+use sizes::Sizes;
 
 /// Returns AE, CWR and ECE as a number (RFC 9768, section 3.2.2).
 #[inline]
@@ -33,6 +35,7 @@ pub fn ace(flags: TcpFlags) -> u8 {
 pub struct CeFeedback {
     mode: EcnMode,
     smss_bytes: u32,
+    sizes: Sizes,
     state: Echo,
     /// Latest value of the marked-byte counter.
     echoed_bytes: Option<u32>,
@@ -75,6 +78,7 @@ impl CeFeedback {
         Self {
             mode,
             smss_bytes: smss_bytes.max(1),
+            sizes: Sizes::default(),
             state: match mode {
                 EcnMode::Accurate => Echo::Unknown,
                 EcnMode::NotEcn | EcnMode::Classic => Echo::Ece(false),
@@ -111,9 +115,22 @@ impl CeFeedback {
         Some(feedback)
     }
 
+    /// Allows segments of up to `most_bytes`, the MSS option of the data's receiver, if the data shows that they
+    /// are longer than `smss_bytes`. Options take `options_bytes` of each.
+    #[must_use]
+    pub fn up_to(mut self, most_bytes: u32, options_bytes: u32) -> Self {
+        let full = |bytes: u32| bytes.saturating_sub(options_bytes).max(1);
+        self.sizes = Sizes::new(full(self.smss_bytes), full(most_bytes));
+        self
+    }
+
     /// Processes a segment of the marked direction.
     #[inline]
     pub fn send(&mut self, segment: &Segment) {
+        if segment.seen.payload_bytes > self.smss_bytes {
+            let longer = self.sizes.exceed(segment.seen.payload_bytes, segment.end());
+            self.smss_bytes = longer.unwrap_or(self.smss_bytes);
+        }
         let end = segment.payload_start().plus(segment.seen.payload_bytes);
         let is_new = segment.seen.payload_bytes > 0 && self.sent.nxt().is_none_or(|nxt| end > nxt);
         if !is_new && self.mode == EcnMode::Accurate {
@@ -185,24 +202,26 @@ impl CeFeedback {
     }
 
     /// DCTCP's estimate α of the share of marked packets (RFC 8257, section 3.3), with the initial
-    /// value 1. `None` if the feedback does not identify the marked packets: RFC 3168 feedback, or a
-    /// counter that may have wrapped unnoticed.
+    /// value 1. `None` if the feedback does not identify the marked packets: RFC 3168 feedback, a
+    /// counter that may have wrapped unnoticed, or packets of an unknown number of segments.
     pub fn alpha(&self) -> Option<f64> {
         let is_exact = match self.mode {
             EcnMode::NotEcn => false,
             EcnMode::Classic => self.echoes.are_of_dctcp(),
             EcnMode::Accurate => !self.is_ambiguous,
         };
-        self.alpha.value().filter(|_| is_exact)
+        self.alpha
+            .value()
+            .filter(|_| is_exact && !self.sizes.are_unsure())
     }
 
     /// Number of packets reported as marked. With RFC 3168, the number of times that ECE became
     /// set: a lower bound. With DCTCP, whose receiver ends ECE without CWR, the packets that ACKs
     /// with ECE cover. `None` if an ACK covered so many packets that the counter may have wrapped
-    /// unnoticed.
+    /// unnoticed, or if the number of segments in packets that count is unknown.
     pub fn packets(&self) -> Option<u64> {
         if self.echoes.are_of_dctcp() {
-            return Some(self.echoes.packets);
+            return Some(self.echoes.packets).filter(|_| !self.sizes.are_unsure());
         }
         (!self.is_ambiguous).then_some(self.packets)
     }

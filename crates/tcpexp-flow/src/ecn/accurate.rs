@@ -86,7 +86,7 @@ impl CeFeedback {
             Some(least)
         } else {
             new_bytes
-                .filter(|_| self.sent.has_any())
+                .filter(|_| self.sent.has_any() && !self.sizes.are_latest_unsure())
                 .and_then(|bytes| self.of_bytes(least, u64::from(bytes), una, segment))
         };
         self.is_ambiguous |= marked.is_none();
@@ -94,6 +94,7 @@ impl CeFeedback {
         self.packets += marked;
         if segment.echoed_ce_bytes.is_some() {
             self.since_option = SinceOption::default();
+            self.sizes.cover(una.max(segment.ack.unwrap_or(una)));
         } else if marked > 0 {
             self.count_without_option(marked, una, segment);
         }

@@ -12,6 +12,8 @@ use crate::{Meter, Vantage};
 
 /// MSS of an end without an MSS option (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
+/// Bytes of a segment that timestamps take, with their padding (RFC 7323, appendix A).
+const TIMESTAMPS_BYTES: u32 = 12;
 
 /// The shortest of several round-trip times; without an `Option`, which takes twice the memory.
 #[derive(Clone, Copy, Debug)]
@@ -189,14 +191,22 @@ impl Connection {
 #[cold]
 fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segment) {
     for direction in Direction::BOTH {
-        // The MSS option of the data's receiver limits the sender's segments, and so does the MTU of the
-        // sender's own interface, which its own option shows (RFC 6691).
-        let mss = handshake
+        // The MSS option of the data's receiver limits the sender's segments, and usually so does the MTU of
+        // the sender's own interface, which its own option shows (RFC 6691).
+        let mss = |direction: Direction| {
+            let offer = handshake.offers[direction.index()];
+            u32::from(offer.and_then(|offer| offer.mss).unwrap_or(DEFAULT_MSS))
+        };
+        let most_bytes = mss(direction.opposite());
+        let smss_bytes = mss(direction).min(most_bytes);
+        let has_timestamps = handshake
             .offers
-            .map(|offer| offer.and_then(|offer| offer.mss).unwrap_or(DEFAULT_MSS));
-        let smss_bytes = u32::from(mss[0].min(mss[1]));
+            .iter()
+            .all(|offer| offer.is_some_and(|offer| offer.timestamps));
+        let options_bytes = if has_timestamps { TIMESTAMPS_BYTES } else { 0 };
         let is_by_client = direction == Direction::Reverse;
         let mut feedback = CeFeedback::new(&handshake.ecn, is_by_client, smss_bytes)
+            .map(|feedback| feedback.up_to(most_bytes, options_bytes))
             .filter(|_| handshake.ecn.mode() != Some(EcnMode::NotEcn));
         if let Some(feedback) = &mut feedback
             && direction != syn_ack.seen.direction

@@ -268,3 +268,25 @@ fn selectively_acknowledged_packets_may_wrap_the_counter() {
     let acks = ["AW. ack 1 sack 1001:10001"];
     assert_eq!(reported_of(&[1000; 10], &acks), None);
 }
+
+#[test]
+fn segments_longer_than_the_own_mss_option_count_as_one_packet_each() {
+    let reported = |first: &str| {
+        let text = format!(
+            "
+            0.00 > SAEW 0 mss 1000
+            0.04 < S.W 0 ack 1 mss 3500
+            0.05 > AW. 1 ack 1
+            0.06 > A.E {first}
+            0.06 > A.E 3501:7001(3500)
+            0.06 > A.E 7001:31501(24500)
+            0.10 < E. ack 31501 ceb 14000
+        "
+        );
+        connections(&text)[0].directions[0].ce_reported_packets
+    };
+    // From 5 to 9 in nine packets: 4 of 3500 bytes, where those of 1000 bytes would be 12.
+    assert_eq!(reported("1:3501(3500)"), Some(4));
+    // The first packet may be one of 2501 bytes, or two full ones and the rest of a write.
+    assert_eq!(reported("1:2502(2501)"), None);
+}
