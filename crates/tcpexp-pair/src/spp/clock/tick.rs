@@ -25,6 +25,34 @@ const ZERO_GAPS: u64 = 8;
 /// More packets than this per distinct time prove a coarse clock: a kernel takes at least 0.1 µs to
 /// receive a packet, even if the network card delivers many at once.
 const CROWD: u64 = 10;
+/// Steps of the timers that advance coarse clocks, in nanoseconds: 1/HZ for HZ = 50, 60, 64, 100, 128, 200, 250,
+/// 300, 1000 and 1024 (`CONFIG_HZ` of Linux, `kern.hz` of BSD, the timer interrupt of Windows, also measured as
+/// 15.6001 ms), 65536/1193182 s (the interrupt of the PC's timer at its longest), and decimal units.
+const TIMERS_NS: [i64; 23] = [
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    976_563,
+    1_000_000,
+    2_000_000,
+    3_333_333,
+    4_000_000,
+    5_000_000,
+    7_812_500,
+    10_000_000,
+    15_600_100,
+    15_625_000,
+    16_666_667,
+    20_000_000,
+    50_000_000,
+    54_925_400,
+    100_000_000,
+    500_000_000,
+    1_000_000_000,
+];
 /// One gap in this many may be no multiple of the tick, because of clock steps or records out of
 /// order.
 const ODD_GAPS: usize = 20;
@@ -97,7 +125,9 @@ impl TickMeter {
         }
         // Each gap is a multiple of the tick, so the tick divides their greatest common divisor.
         let divisor = self.gaps_ns.iter().copied().fold(0, greatest_divisor);
-        let divisor = if self.is_by_chance(divisor) || self.is_backoff(divisor) {
+        let is_no_tick =
+            self.is_by_chance(divisor) || self.is_backoff(divisor) || self.is_spacing(divisor);
+        let divisor = if is_no_tick {
             TICK_OF_CAPTURES.as_nanos()
         } else {
             divisor
@@ -105,7 +135,9 @@ impl TickMeter {
         // Even ticks show as they are. The search for uneven ones would take the usual gap of evenly
         // spaced packets for the tick.
         let is_even = divisor >= MIN_STRETCHED.as_nanos();
-        let stretched = self.stretched_ns().filter(|_| !is_even);
+        let stretched = self
+            .stretched_ns()
+            .filter(|tick| !is_even && !self.is_spacing(*tick));
         TimeDelta::from_nanos(stretched.unwrap_or(0).max(divisor))
     }
 
@@ -130,6 +162,29 @@ impl TickMeter {
         let least = self.gaps_ns.iter().min().copied();
         let periods = self.gaps_ns.iter().filter(|gap| Some(**gap) == least);
         self.zero_gaps == 0 && periods.count() * 4 >= self.gaps_ns.len() * 3
+    }
+
+    /// True if nearly all gaps are one `tick_ns` long because packets follow each other at the rate of a link, in
+    /// a capture without jitter, as simulators write it. Answers may leave at the same times.
+    ///
+    /// No timer needs to have this step, and a pause may have any length. With a clock that ticks, every pause is
+    /// a multiple of the tick, except at a clock step.
+    fn is_spacing(&self, tick_ns: i64) -> bool {
+        let is_near = |gap: i64, of: i64| (gap - of).abs() <= of / STRETCH;
+        let single = self.gaps_ns.iter().filter(|gap| is_near(**gap, tick_ns));
+        if self.is_crowded() || single.count() * 4 < self.gaps_ns.len() * 3 {
+            return false;
+        }
+        if !TIMERS_NS.iter().any(|timer| is_near(tick_ns, *timer)) {
+            return true;
+        }
+        let (mut odd, mut pauses) = (0, 0);
+        for gap in self.gaps_ns.iter().copied() {
+            let ticks = (gap + tick_ns / 2) / tick_ns;
+            odd += usize::from(!is_near(gap, ticks * tick_ns));
+            pauses += usize::from(ticks > 1 && is_near(gap, ticks * tick_ns));
+        }
+        odd > 1 + pauses
     }
 
     /// True if each gap is twice as long as the one before, as between retransmissions whose timeout
@@ -233,6 +288,50 @@ mod tests {
             meter.observe(Timestamp::from_nanos(packet * 20_000_000));
         }
         assert_eq!(meter.tick(), TICK_OF_CAPTURES);
+    }
+
+    /// Tick measured on gaps of these lengths, in nanoseconds, with two packets at each time.
+    fn tick_of_pairs(gaps_ns: impl IntoIterator<Item = i64>) -> Option<TimeDelta> {
+        let mut meter = TickMeter::default();
+        let mut at = Timestamp::from_nanos(0);
+        meter.observe(at);
+        meter.observe(at);
+        for gap in gaps_ns {
+            at = at + TimeDelta::from_nanos(gap);
+            meter.observe(at);
+            meter.observe(at);
+        }
+        meter.coarse_tick()
+    }
+
+    #[test]
+    fn packets_at_the_exact_rate_of_a_link_reveal_no_tick() {
+        // 1514 bytes at 2 Mbit/s, and at a rate of one packet in 1 ms.
+        for packet_ns in [6_056_000, 1_000_000] {
+            let train = |pauses: &[i64]| {
+                let packets = std::iter::repeat_n(packet_ns, 100);
+                tick_of_pairs(pauses.iter().copied().chain(packets))
+            };
+            assert_eq!(train(&[40_271_935, 3_688_003, 264_001]), None);
+        }
+        assert_eq!(tick_of_pairs([6_056_000; 100]), None);
+    }
+
+    #[test]
+    fn a_packet_in_nearly_every_tick_of_a_timer_reveals_the_tick() {
+        let ticks = |tick_ns: i64, last_ns: i64| {
+            let gaps = std::iter::repeat_n(tick_ns, 100);
+            tick_of_pairs(gaps.chain([3 * tick_ns, last_ns]))
+        };
+        // Also if the clock is stepped, or corrected in its rate.
+        for (tick_ns, last_ns) in [
+            (4_000_000, 8_000_000),
+            (10_000_000, 1_234_567),
+            (1_000_300, 17),
+        ] {
+            let tick = TimeDelta::from_nanos(tick_ns);
+            assert_eq!(ticks(tick_ns, last_ns), Some(tick));
+        }
     }
 
     #[test]
