@@ -67,7 +67,7 @@ impl Undecided {
     pub(super) fn give_up(&mut self, rows: &mut impl Extend<SenderRow>) {
         let resumed = self.resumed.drain(..).map(|(sample, _)| sample);
         let samples = self.samples.drain(..).chain(resumed);
-        rows.extend(samples.map(SenderRow::Sample));
+        rows.extend(samples.map(|sample| SenderRow::Sample(as_replayed(sample))));
         self.rest();
     }
 
@@ -147,7 +147,7 @@ impl Undecided {
         for (mut sample, resumed_cwnd) in silent.chain(resumed) {
             // The application filled the window step by step.
             if !was_reduced && resumed_cwnd.is_some() {
-                rows.extend([SenderRow::Sample(sample)]);
+                rows.extend([SenderRow::Sample(as_replayed(sample))]);
                 continue;
             }
             let cwnd = match sample.pipe_segments {
@@ -220,6 +220,15 @@ pub(super) struct Reduced {
     pub(super) cwnd: u32,
     /// The window right after the reduction, in segments.
     pub(super) ssthresh: u32,
+}
+
+/// The sample of a sender that had nothing to send, without the window if only a fill would have shown it.
+fn as_replayed(mut sample: SenderSample) -> SenderSample {
+    if sample.cwnd_source == CwndSource::Undecided {
+        sample.cwnd_segments = None;
+        sample.cwnd_bytes = None;
+    }
+    sample
 }
 
 /// Makes the window of a sample unknown.

@@ -187,7 +187,7 @@ impl Engine<'_> {
             ssthresh: self.window.ssthresh,
             was_filled,
             outstanding: self.board.outstanding(),
-            is_known: !self.window.is_hidden() && !hides_window,
+            is_known: !self.window.is_hidden() && !self.window.is_unsure() && !hides_window,
         };
         let threshold = self.expected_threshold(&before);
         let outstanding = stream.una..stream.nxt;

@@ -29,13 +29,11 @@ impl Engine<'_> {
         }
         match self.window.open(now) {
             CwndEstimate::Undecided => {
-                let sample =
-                    self.sample(now, Some(self.window.cwnd), CwndSource::ApplicationLimited);
+                let sample = self.silent_sample(now);
                 self.undecided.wait(&sample, rows);
             }
             CwndEstimate::Resuming => {
-                let sample =
-                    self.sample(now, Some(self.window.cwnd), CwndSource::ApplicationLimited);
+                let sample = self.silent_sample(now);
                 let pipe = (now.reply == Reply::AtOnce).then_some(now.pipe);
                 self.undecided.resume(&sample, pipe, rows);
             }
@@ -48,8 +46,26 @@ impl Engine<'_> {
                 }
                 self.undecided.give_up(rows);
                 self.watch(now, cwnd, source);
-                rows.extend([SenderRow::Sample(self.sample(now, Some(cwnd), source))]);
+                // The window at its last fill is unknown by now if its growth is.
+                let cwnd = Some(cwnd).filter(|_| !self.window.is_unsure());
+                rows.extend([SenderRow::Sample(self.sample(now, cwnd, source))]);
             }
+        }
+    }
+
+    /// The sample of a sender that filled its window and is silent since, to be held back.
+    fn silent_sample(&self, now: &AckContext) -> SenderSample {
+        let sample = self.sample(now, Some(self.window.cwnd), CwndSource::ApplicationLimited);
+        // If the sender had no data, the window may have grown since.
+        let is_unsure = self.window.is_unsure() && sample.cwnd_segments.is_some();
+        let source = if is_unsure {
+            CwndSource::Undecided
+        } else {
+            sample.cwnd_source
+        };
+        SenderSample {
+            cwnd_source: source,
+            ..sample
         }
     }
 
@@ -91,9 +107,12 @@ impl Engine<'_> {
         };
         // Whether the sender answers ACKs shows its limit although a gap hides its window. After a reduction of
         // unknown size, answers are too few.
-        let is_undecided = is_hidden && source == CwndSource::ApplicationLimited;
+        let is_replayed = source == CwndSource::ApplicationLimited;
+        let is_undecided = is_replayed && (is_hidden || cwnd.is_none());
         let limit = match source {
-            _ if is_undecided && !self.gap.hides_window() => limit(now, CwndSource::Undecided),
+            _ if is_replayed && is_hidden && !self.gap.hides_window() => {
+                limit(now, CwndSource::Undecided)
+            }
             source => limit(now, source),
         };
         let source = if is_undecided {

@@ -122,3 +122,53 @@ fn sack_blocks_in_missed_acks_leave_the_flight_unknown_until_its_end() {
     5928+1976 pipe 2 cwnd - undecided -
     ");
 }
+
+/// A sender in congestion avoidance with a window of four segments, which has data for `answers` ACKs. The
+/// capture missed ACK 9.
+fn steady(answers: u32) -> String {
+    let mut text = HANDSHAKE.to_owned();
+    let data = |number: u32, millis: u32, echo: u32| {
+        let start = 1 + number * 988;
+        let end = start + 988;
+        format!("0.{millis:03}010 > {start}:{end}(988) ts {millis} {echo}\n")
+    };
+    for number in 0..4 {
+        text += &data(number, 41 + number, 900);
+    }
+    for number in 0..answers + 4 {
+        let sent = 41 + number % 4 + 40 * (number / 4);
+        let (millis, ack) = (sent + 40, 1 + (number + 1) * 988);
+        if number != 9 {
+            writeln!(
+                text,
+                "0.{millis:03}000 < ack {ack} ts {} {sent}",
+                859 + millis
+            )
+            .unwrap();
+        }
+        if number < answers {
+            text += &data(number + 4, millis, 859 + millis);
+        }
+    }
+    text
+}
+
+/// The latest four rows.
+fn latest_rows(text: &str) -> String {
+    let rows = replay(text);
+    let rows: Vec<_> = rows.lines().collect();
+    rows[rows.len() - 4..].join("\n")
+}
+
+#[test]
+fn window_of_a_silent_sender_is_unknown_until_a_round_trip_behind_missed_acks_shows_its_growth() {
+    assert_snapshot!(latest_rows(&steady(14)), @r"
+    13832+3952 pipe 4 cwnd 4 filled -
+    14820+2964 pipe 3 cwnd 4 application_limited -
+    15808+1976 pipe 2 cwnd - undecided -
+    16796+988 pipe 1 cwnd - undecided -
+    ");
+    let later = latest_rows(&steady(26));
+    let is_known = |row: &str| row.ends_with(" congestion_avoidance") && !row.contains("cwnd -");
+    assert!(later.lines().all(is_known), "{later}");
+}

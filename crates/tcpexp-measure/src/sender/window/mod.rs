@@ -1,6 +1,7 @@
 //! The congestion window: observed where the sender fills it, replayed where it does not.
 
 mod context;
+mod hidden;
 mod replay;
 mod round;
 mod silence;
@@ -67,16 +68,20 @@ pub(super) struct Window {
     noticed_ssthresh: Option<u32>,
     /// True if nothing has shown the window since a reduction of unknown size.
     is_hidden: bool,
+    /// Segments that may have grown the window since it was last shown; without a threshold, it is unknown by how
+    /// much.
+    unsure: u32,
 }
 
-/// What is known of the window before the capture.
+/// What is known of the window before the capture, or before the ACKs that it missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beginning {
     /// All that matters: the stream began with the initial window, or the sender has repaired a loss since.
     Seen,
     /// The capture began later, and nothing has shown the window since: the sender may use a part of it only.
     NotShown,
-    /// The capture began later, but the sender has filled the window since. The threshold is unknown.
+    /// The capture began later, but the sender has filled the window since; or it missed ACKs. The threshold is
+    /// unknown.
     Shown,
 }
 
@@ -100,12 +105,8 @@ impl Window {
             assumed_ssthresh: None,
             noticed_ssthresh: None,
             is_hidden: false,
+            unsure: 0,
         }
-    }
-
-    /// True if nothing has shown the window since a reduction of unknown size.
-    pub(super) fn is_hidden(&self) -> bool {
-        self.is_hidden
     }
 
     /// The threshold, if it is known.
@@ -184,7 +185,7 @@ impl Window {
         } else if !self.silence.answer(now.pipe) {
             return CwndEstimate::Resuming;
         }
-        self.is_hidden = false;
+        self.show();
         if self.start == Beginning::NotShown {
             self.start = Beginning::Shown;
         }
@@ -264,7 +265,7 @@ impl Window {
     /// Sets the window after a reduction without a loss.
     pub(super) fn reduced(&mut self, Reduced { cwnd, ssthresh }: Reduced) {
         self.forget_origin();
-        self.is_hidden = false;
+        self.show();
         self.cwnd = cwnd;
         self.set_least(0);
         self.ssthresh = Some(ssthresh);
@@ -317,7 +318,7 @@ impl Window {
     pub(super) fn settle(&mut self, pipe: u32) {
         self.start = Beginning::Seen;
         self.forget_origin();
-        self.is_hidden = false;
+        self.show();
         self.cwnd = pipe.max(MIN_THRESHOLD);
         self.set_least(0);
         self.ssthresh = Some(self.cwnd);
@@ -337,33 +338,13 @@ impl Window {
     /// Ends a recovery in which something other than the window limited the sender.
     pub(super) fn settle_unfilled(&mut self, threshold: u32) {
         self.forget_origin();
-        self.is_hidden = false;
+        self.show();
         self.cwnd = threshold.max(MIN_THRESHOLD);
         self.set_least(0);
         self.ssthresh = Some(self.cwnd);
         self.increase = Increase::default();
         // Unlike after `settle`, the following ACKs have to show that the sender fills its window.
         self.forget();
-    }
-
-    /// Ends a recovery that shows neither the window nor the threshold, with `pipe` segments in the
-    /// network. The replay goes on from half of the window, the usual least factor.
-    pub(super) fn hide(&mut self, pipe: u32) {
-        self.settle_unfilled((self.cwnd / 2).max(pipe));
-        self.set_least(self.cwnd);
-        self.assumed_ssthresh = self.ssthresh;
-        self.is_hidden = true;
-    }
-
-    /// Continues behind ACKs that the capture missed, which may have grown or reduced the window.
-    pub(super) fn lose_sight(&mut self) {
-        self.is_hidden = true;
-        self.set_least(0);
-        self.assumed_ssthresh = self.ssthresh;
-        self.increase.forget();
-        self.answered = None;
-        self.silence = Silence::default();
-        self.rounds.interrupt();
     }
 
     /// Undoes a reduction of the window `before`.
@@ -373,6 +354,7 @@ impl Window {
         self.ssthresh = before.ssthresh;
         self.noticed_ssthresh = None;
         self.is_hidden = !before.is_known;
+        self.unsure = 0;
         self.forget();
     }
 

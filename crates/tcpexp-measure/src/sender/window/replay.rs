@@ -52,6 +52,11 @@ impl Window {
         if !self.is_limited() {
             return;
         }
+        // Between slow start and congestion avoidance, the growth differs by orders of magnitude.
+        if !self.has_known_phase() {
+            self.unsure = self.unsure.saturating_add(counted);
+            return;
+        }
         let room = match self.ssthresh {
             None => u32::MAX,
             Some(ssthresh) => ssthresh.saturating_sub(self.cwnd),

@@ -13,7 +13,7 @@ const MOST_AFTER_SLOW_START: (u32, u32) = (3, 10);
 /// the target to 1.5 times the window).
 const LEAST_IN_SLOW_START: (u32, u32) = (1, 2);
 /// The pipe at either end of a round trip may be a segment off.
-const ROUNDING_SEGMENTS: u32 = 1;
+pub(super) const ROUNDING_SEGMENTS: u32 = 1;
 
 /// The window and the counted segments at an ACK that found the window filled.
 #[derive(Clone, Copy, Debug)]
