@@ -21,19 +21,23 @@ pub enum RetransmissionCause {
     /// A router reported that the packet exceeds the path MTU (RFC 1191): the sender sends its data again,
     /// in shorter segments. This shows no congestion, so that the window stays (`tcp_simple_retransmit`).
     PathMtu,
+    /// The responder acknowledged a SYN, but not its data: the sender sends this data again at once (RFC 7413,
+    /// section 4.2.2). This shows no loss (`tcp_rcv_fastopen_synack`).
+    RefusedSynData,
     /// No cause: the sender knew that the data had arrived.
     Spurious,
 }
 
 impl RetransmissionCause {
     /// All causes, in order of their [`index`](Self::index).
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::FastRetransmit,
         Self::ReorderingTimer,
         Self::Timeout,
         Self::AfterTimeout,
         Self::TailLossProbe,
         Self::PathMtu,
+        Self::RefusedSynData,
         Self::Spurious,
     ];
 
@@ -51,6 +55,7 @@ impl RetransmissionCause {
             Self::AfterTimeout => "after_timeout",
             Self::TailLossProbe => "tail_loss_probe",
             Self::PathMtu => "path_mtu",
+            Self::RefusedSynData => "refused_syn_data",
             Self::Spurious => "spurious",
         }
     }

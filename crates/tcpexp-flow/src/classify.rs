@@ -95,6 +95,9 @@ struct Disorder {
     /// Bytes whose first captured transmission was not the sender's first: their originals may still
     /// arrive.
     repaired: FirstCopies,
+    /// Data that a SYN carried, if the responder acknowledged the SYN alone: the first byte, and one past the
+    /// last.
+    refused: Option<(StreamOffset, StreamOffset)>,
     /// `una` at the last tail loss probe.
     probed_at_una: Option<StreamOffset>,
     /// One past a byte that probed a closed window. The stream continues before this byte unless

@@ -23,7 +23,7 @@ pub fn explained_columns() -> Columns<ExplainedPacket> {
         .maybe_text("sack", "SACK blocks as first sequence number and the one after the last, relative to the first captured one: 1449:2897 4345:5793. Null without any.", |row| row.packet.tcp.as_ref().and_then(sack_text))
         .maybe_span_twice("rtt", "Round-trip time from the capture to the other end and back that the packet gives, in nanoseconds; an upper bound if the answered packet required no answer. Null without one.", |row| Some(row.packet.tcp?.rtt?.rtt))
         .maybe_text("event_id", "Name of the event that the packet is or begins, for `tcpexp explain --event`. Null without one.", event)
-        .maybe_text("cause", "Cause of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe, path_mtu or spurious. Null for other packets, and if unknown.", |row| Some(row.retransmission?.cause.name()))
+        .maybe_text("cause", "Cause of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe, path_mtu, refused_syn_data (Fast Open) or spurious. Null for other packets, and if unknown.", |row| Some(row.retransmission?.cause.name()))
         .maybe_count("flight_size_bytes", "Bytes sent and not acknowledged when this ACK arrives at the sender. Null for other packets.", |row| row.sender?.flight_size_bytes)
         .maybe_id("cwnd_segments", "Congestion window of the sender that this ACK reaches, in segments, before the ACK counts. Null for other packets and if unknown.", |row| row.sender?.cwnd_segments)
         .maybe_text("cwnd_source", "Source of cwnd_segments, as in the table of cwnd. Null for other packets.", |row| Some(row.sender?.cwnd_source.name()))

@@ -138,6 +138,9 @@ fn retransmission(again: &Retransmission) -> String {
         RetransmissionCause::AfterTimeout => "in the recovery after a timeout",
         RetransmissionCause::TailLossProbe => "as a tail loss probe",
         RetransmissionCause::PathMtu => "sooner than by any timer, as for a smaller path MTU",
+        RetransmissionCause::RefusedSynData => {
+            "of data in the SYN that the responder did not accept"
+        }
         RetransmissionCause::Spurious => "spurious: all bytes were acknowledged",
     };
     let copy = match again.earlier_copy {

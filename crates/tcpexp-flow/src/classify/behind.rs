@@ -5,7 +5,7 @@ use tcpexp_units::TimeDelta;
 use super::{Behind, Class, Classifier, Sent, Transmission, repeats};
 use crate::cause::{
     LossRecoveryKind, MAX_ANSWER_DELAY, PathTimes, RetransmissionCause, RetransmissionEvidence,
-    SHORTEST_TIMEOUT,
+    SHORTEST_TIMEOUT, is_expired,
 };
 use crate::identity::{OrderEvidence, SendOrder};
 use crate::{Segment, StreamOffset};
@@ -320,7 +320,19 @@ impl Classifier {
         };
         // Only the retransmission timer retransmits a SYN, unless its data exceeds the path MTU.
         let is_shorter = segment.numbers_taken() < sent.latest.numbers;
-        let cause = if segment.flags.syn() && is_shorter && evidence.waited < SHORTEST_TIMEOUT {
+        let syn = sent.latest;
+        let is_first_again = syn.is_bare_syn && syn.numbers > 1 && una == Some(syn.start.plus(1));
+        if is_first_again && !segment.flags.syn() {
+            disorder.refused = una.zip(Some(syn.end()));
+        }
+        let is_refused = disorder
+            .refused
+            .is_some_and(|(start, end)| una == Some(start) && segment.start < end);
+        // The sender waits for nothing once it has the SYN-ACK; only later copies may follow from a timeout.
+        let is_in_time = is_first_again || !is_expired(evidence.waited, evidence.rto);
+        let cause = if is_refused && is_in_time {
+            RetransmissionCause::RefusedSynData
+        } else if segment.flags.syn() && is_shorter && evidence.waited < SHORTEST_TIMEOUT {
             RetransmissionCause::PathMtu
         } else if segment.flags.syn() {
             RetransmissionCause::Timeout
@@ -341,6 +353,7 @@ impl Classifier {
             }
             RetransmissionCause::AfterTimeout
             | RetransmissionCause::PathMtu
+            | RetransmissionCause::RefusedSynData
             | RetransmissionCause::Spurious => None,
         };
         // A fast retransmission within a recovery does not move its end (RFC 6675, section 5).

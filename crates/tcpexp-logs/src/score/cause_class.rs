@@ -40,7 +40,8 @@ impl CauseClass {
             RetransmissionCause::Timeout
             | RetransmissionCause::AfterTimeout
             | RetransmissionCause::PathMtu => Self::Timeout,
-            RetransmissionCause::TailLossProbe => Self::Probe,
+            // Neither changes the kernel's state.
+            RetransmissionCause::TailLossProbe | RetransmissionCause::RefusedSynData => Self::Probe,
             RetransmissionCause::Spurious => Self::Spurious,
         }
     }

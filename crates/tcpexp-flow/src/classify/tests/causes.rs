@@ -89,6 +89,26 @@ fn shorter_segments_within_a_round_trip_follow_from_a_smaller_path_mtu() {
 }
 
 #[test]
+fn data_of_a_syn_that_the_responder_refuses_is_sent_again_without_a_loss() {
+    assert_snapshot!(classes("
+        0.000 > S 0:1000(1000)
+        0.040 < S. 0 ack 1
+        0.041 > 1:1001(1000)
+        0.041 > 1001:2001(1000)
+        0.290 > 1:1001(1000)
+        0.330 < ack 1001
+        0.331 > 1001:2001(1000)
+    "), @r"
+    0.000 > New
+    0.040 < New
+    0.041 > sent Later by Bytes, RefusedSynData
+    0.041 > New
+    0.290 > sent Later by Bytes, Timeout
+    0.331 > sent Later by Bytes, AfterTimeout
+    ");
+}
+
+#[test]
 fn tail_sent_again_before_the_lost_head_is_a_probe() {
     assert_snapshot!(classes("
         0.000 > 1:1001(1000)

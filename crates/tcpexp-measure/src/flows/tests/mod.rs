@@ -86,7 +86,7 @@ fn counts(of: &DirectionSummary) -> String {
         ("by timeout", by_cause[2] + by_cause[3]),
         ("as probe", by_cause[4]),
         ("for the path MTU", by_cause[5]),
-        ("spurious", by_cause[6]),
+        ("spurious", by_cause[RetransmissionCause::Spurious.index()]),
         ("bytes again", of.retransmissions().bytes),
         ("spurious", of.spurious_packets),
         ("reordered", of.reordered_packets),

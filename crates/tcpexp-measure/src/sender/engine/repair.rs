@@ -21,7 +21,14 @@ impl Engine<'_> {
         earlier_copy: Option<EarlierCopy>,
         rows: &mut impl Extend<SenderRow>,
     ) {
-        let cause = self.cause(sent);
+        let cause = match self.cause(sent) {
+            RetransmissionCause::FastRetransmit
+                if self.refused.is_some_and(|end| sent.end <= end) =>
+            {
+                RetransmissionCause::RefusedSynData
+            }
+            cause => cause,
+        };
         self.totals.retransmitted += 1;
         match cause {
             // No missing segment is sent again, so the counters of the scoreboard stay as they are.
@@ -42,13 +49,7 @@ impl Engine<'_> {
                 }
                 self.resend(sent);
             }
-            // The responder did not take the data of the SYN, which shows no loss
-            // (`tcp_rcv_fastopen_synack`).
-            RetransmissionCause::FastRetransmit
-                if self.refused.is_some_and(|end| sent.end <= end) =>
-            {
-                self.resend(sent);
-            }
+            RetransmissionCause::RefusedSynData => self.resend(sent),
             RetransmissionCause::FastRetransmit | RetransmissionCause::ReorderingTimer => {
                 if self.state.kind() != Some(RecoveryKind::Fast) {
                     // The retransmission shows that the sender has detected the losses by now.

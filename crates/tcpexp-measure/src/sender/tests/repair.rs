@@ -46,7 +46,7 @@ fn data_of_a_syn_that_the_responder_refuses_shows_no_loss() {
         0.160000 < ack 4001
     ";
     assert_snapshot!(replay(text), @r"
-    retransmitted fast_retransmit
+    retransmitted refused_syn_data
     0+3000 pipe 3 cwnd 10 application_limited slow_start
     3000+1000 pipe 1 cwnd 10 application_limited slow_start
     ");
