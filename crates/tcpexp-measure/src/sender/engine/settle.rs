@@ -218,6 +218,9 @@ impl Engine<'_> {
     fn regrow(&mut self, ended: Ended, pipe: u32, rows: &mut impl Extend<SenderRow>) {
         let threshold = self.expected_threshold(&ended.recovery.before);
         self.window.resume(pipe, threshold);
+        if !ended.recovery.before.is_known {
+            self.window.miss_threshold();
+        }
         if threshold.is_some() {
             let threshold = threshold.map(Threshold::unseen);
             self.report(&ended.recovery, Some(ended.at), threshold, rows);

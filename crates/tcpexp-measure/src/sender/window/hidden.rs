@@ -41,6 +41,14 @@ impl Window {
         self.rounds.interrupt();
     }
 
+    /// Goes on from a timeout in a window that the capture does not show, so that nothing bounds the threshold
+    /// unless it is set.
+    pub(in crate::sender) fn miss_threshold(&mut self) {
+        if self.ssthresh.is_none() {
+            self.start = Beginning::Shown;
+        }
+    }
+
     /// Something other than the replay shows the window.
     pub(super) fn show(&mut self) {
         self.is_hidden = false;
