@@ -29,7 +29,7 @@ fn estimate(
     rule: &str,
     of: fn(&SingleRttSample) -> Option<RttEstimate>,
 ) -> Builder<Labelled<SingleRttSample>> {
-    let none = "Null before the first sample that counts.";
+    let none = "Null before the first sample that counts, and while samples that the capture missed may change the smoothed time by more than 5 %.";
     columns
         .maybe_span(&format!("{name}_srtt_ns"), &format!("Smoothed round-trip time after this sample in nanoseconds, {rule}, if the sender were at the capture. {none}"), move |row| Some(of(&row.row)?.srtt))
         .maybe_span(&format!("{name}_rttvar_ns"), &format!("Mean deviation of the round-trip time in nanoseconds, {rule}. {none}"), move |row| Some(of(&row.row)?.rttvar))

@@ -245,7 +245,7 @@ fn missed(seen: &Evidence) -> Vec<String> {
         format!("the capture missed {bytes} of acknowledged data, unless it was sent before the capture began")
     });
     let acks = shown(seen.acks_after_missed).map(|acks| {
-        format!("the capture missed ACKs before {acks} of the captured ACKs, so the cause of the time before these is unknown")
+        format!("the capture missed packets before {acks} of the captured ACKs, so the cause of the time before these is unknown")
     });
     missed.into_iter().chain(possibly).chain(acks).collect()
 }

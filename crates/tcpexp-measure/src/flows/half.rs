@@ -233,7 +233,7 @@ impl Half {
         let rtt = segment
             .ack
             .filter(|_| !segment.flags.rst())
-            .and_then(|ack| self.outstanding.acknowledged(ack, segment.seen.at));
+            .and_then(|ack| self.outstanding.acknowledged(ack, segment.seen.at, nxt));
         if let Some(rtt) = rtt {
             self.rtt.add(rtt.sample);
         }

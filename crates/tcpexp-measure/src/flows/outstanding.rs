@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp, prefetch};
 
+/// Sequence numbers of a FIN, which is sent behind its data or with it.
+const FIN_BYTES: u32 = 1;
+
 /// Segments sent once and not acknowledged, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outstanding {
@@ -59,9 +62,15 @@ impl Outstanding {
         }
     }
 
-    /// The round-trip times shown by an ACK of all data before `ack`.
+    /// The round-trip times shown by an ACK of all data before `ack`. `nxt` is the end of the captured data: an
+    /// ACK beyond it is of data that the capture missed, so the capture may have missed an earlier ACK too.
     #[inline]
-    pub(super) fn acknowledged(&mut self, ack: StreamOffset, at: Timestamp) -> Option<AckRtt> {
+    pub(super) fn acknowledged(
+        &mut self,
+        ack: StreamOffset,
+        at: Timestamp,
+        nxt: Option<StreamOffset>,
+    ) -> Option<AckRtt> {
         let (end, oldest) = self.oldest?;
         if end > ack {
             return None;
@@ -74,7 +83,8 @@ impl Outstanding {
             self.oldest = self.others.pop_front();
         }
         // A clock that was set back in between shows no time.
-        (oldest <= at && newest <= at).then(|| AckRtt {
+        let is_known = nxt.is_none_or(|nxt| ack <= nxt.plus(FIN_BYTES));
+        (oldest <= at && newest <= at && is_known).then(|| AckRtt {
             sample: at - oldest,
             least: at - newest,
         })
@@ -105,12 +115,32 @@ mod tests {
         for (place, millis) in [(1, 0), (2, 6), (3, 12)] {
             outstanding.sent(end(1000 * place), at(millis));
         }
+        let nxt = Some(end(3000));
         let times = |sample: i64, least: i64| {
             let [sample, least] = [sample, least].map(TimeDelta::from_millis);
             Some(AckRtt { sample, least })
         };
-        assert_eq!(outstanding.acknowledged(end(500), at(7)), None);
-        assert_eq!(outstanding.acknowledged(end(2000), at(7)), times(7, 1));
-        assert_eq!(outstanding.acknowledged(end(3000), at(20)), times(8, 8));
+        assert_eq!(outstanding.acknowledged(end(500), at(7), nxt), None);
+        assert_eq!(outstanding.acknowledged(end(2000), at(7), nxt), times(7, 1));
+        assert_eq!(
+            outstanding.acknowledged(end(3000), at(20), nxt),
+            times(8, 8)
+        );
+    }
+
+    #[test]
+    fn ack_of_data_that_the_capture_missed_is_not_timed() {
+        let at = |millis: i64| Timestamp::from_nanos(millis * 1_000_000);
+        let end = |bytes: u32| StreamOffset::first(SeqNum(0)).plus(bytes);
+        let mut outstanding = Outstanding::default();
+        outstanding.sent(end(1000), at(0));
+        let nxt = Some(end(1000));
+        assert_eq!(outstanding.acknowledged(end(3000), at(900), nxt), None);
+        outstanding.sent(end(4000), at(1000));
+        let timed = outstanding.acknowledged(end(4000), at(1040), Some(end(4000)));
+        assert_eq!(
+            timed.map(|rtt| rtt.sample),
+            Some(TimeDelta::from_millis(40))
+        );
     }
 }

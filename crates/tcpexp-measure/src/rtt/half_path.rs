@@ -8,7 +8,9 @@ use super::in_flight::{InFlight, Sacked, Timed};
 use super::tsvals::{Echo, Tsvals};
 use super::{AckClass, RttEstimate, RttMethod, SingleRttDirection, SingleRttRow, SingleRttSample};
 use crate::MissedData;
+use crate::earlier_copy::is_of_earlier_copy;
 use crate::missed_acks::AckWatch;
+use crate::missing_samples::MissingSamples;
 use crate::rto::{LinuxRto, Rfc6298Rto};
 
 /// The data of one direction and its answers.
@@ -41,6 +43,7 @@ struct Order {
 struct Timers {
     rfc6298: Rfc6298Rto,
     linux: LinuxRto,
+    missing: MissingSamples,
 }
 
 impl HalfPath {
@@ -78,7 +81,11 @@ impl HalfPath {
         let acked = self.in_flight.acknowledge(ack);
         self.coverage.acknowledge(segment);
         let sacked = self.sack(segment);
-        self.ambiguous_acks += u64::from(acked.is_ambiguous);
+        let echoed = segment.timestamps.map(|(_, echo)| echo);
+        let is_of_earlier_copy = acked
+            .timed
+            .is_some_and(|timed| is_of_earlier_copy(timed.stamp, echoed));
+        self.ambiguous_acks += u64::from(acked.is_ambiguous || is_of_earlier_copy);
         let class = match (acked.is_new, sacked.is_new) {
             (true, _) if was_in_order => AckClass::Cumulative,
             (true, _) => AckClass::AfterReordering,
@@ -92,17 +99,25 @@ impl HalfPath {
             .observe(segment, is_duplicate && class == AckClass::Duplicate);
         let at = segment.seen.at;
         // A clock that was set back in between shows no time.
-        let echo = segment
-            .timestamps
-            .and_then(|(_, echo)| self.tsvals.echo(echo, ack))
+        let echo = echoed
+            .and_then(|echo| self.tsvals.echo(echo, ack))
             .filter(|echo| echo.of.at <= at);
-        let timed = acked.timed.or(sacked.timed).filter(|timed| timed.at <= at);
+        let timed = acked.timed.filter(|_| !is_of_earlier_copy);
+        let timed = timed.or(sacked.timed).filter(|timed| timed.at <= at);
+        let has_missed_acks = self.acks.on_ack(segment, ack);
+        let has_missed_data = acked.has_missed || sacked.has_missed;
         // A missed ACK may have answered first.
-        let (timed, echo) = if self.acks.on_ack(segment, ack) {
+        let (timed, echo) = if has_missed_acks || has_missed_data {
+            self.ack_gaps += u64::from(has_missed_acks);
             let is_disordered = !was_in_order || !acked.is_new || segment.sack_block_count() > 0;
-            self.pass_gap(is_disordered);
+            let has_number = !is_disordered && !has_missed_data;
+            self.pass_gap(is_disordered, has_number.then_some(acked.segments));
             (None, None)
         } else {
+            if is_of_earlier_copy {
+                // The sender times the ACK by its echo.
+                self.timers.missing.miss(1);
+            }
             (timed, echo)
         };
         // As in `tcp_ack_update_rtt`, an echo counts only on an ACK of new data.
@@ -116,6 +131,11 @@ impl HalfPath {
         // A later echo of the same value also contains the time since its first echo.
         let echo = echo.filter(|echo| echo.is_first);
         let by_timestamp = echo.map(|echo| self.by_timestamp(at, &echo, class));
+        let (rfc6298, linux) = if by_sequence.is_some() || by_timestamp.is_some() {
+            self.timers.estimates()
+        } else {
+            (None, None)
+        };
         rows.extend(by_sequence.into_iter().chain(by_timestamp).map(|found| {
             SingleRttRow::Sample(SingleRttSample {
                 at,
@@ -126,14 +146,15 @@ impl HalfPath {
                 ack_class: found.class,
                 offset: Some(found.offset),
                 error: None,
-                rfc6298: self.timers.rfc6298(),
-                linux: self.timers.linux(),
+                rfc6298,
+                linux,
             })
         }));
     }
 
     /// Returns the summary.
     pub(super) fn end(&mut self) -> SingleRttDirection {
+        let (rfc6298, linux) = self.timers.estimates();
         let summary = |quantiles: &mut Option<Box<Quantiles>>| quantiles.as_mut()?.summary();
         SingleRttDirection {
             handshake: self.handshake,
@@ -147,16 +168,19 @@ impl HalfPath {
                 ack_gaps: self.ack_gaps + u64::from(self.acks.misses_acks()),
                 ..MissedData::of(&self.coverage.missed())
             },
-            rfc6298: self.timers.rfc6298(),
-            linux: self.timers.linux(),
+            rfc6298,
+            linux,
         }
     }
 
-    /// Passes ACKs that the capture missed. If data `is_disordered`, their SACK blocks may have reported any of
-    /// the data in flight.
+    /// Passes packets that the capture missed, before an ACK of this number of segments, if known. If data
+    /// `is_disordered`, SACK blocks in the missed ACKs may have reported any of the data in flight.
     #[cold]
-    fn pass_gap(&mut self, is_disordered: bool) {
-        self.ack_gaps += 1;
+    fn pass_gap(&mut self, is_disordered: bool, acked: Option<usize>) {
+        match acked.and_then(|segments| u32::try_from(segments).ok()) {
+            Some(segments) => self.timers.missing.miss(segments.max(1)),
+            None => self.timers.missing.miss_any_number(),
+        }
         if is_disordered {
             self.in_flight.doubt();
         }
@@ -168,6 +192,7 @@ impl HalfPath {
         let mut all = Sacked::default();
         for (left, right) in segment.sack_blocks() {
             let sacked = self.in_flight.sack(left, right);
+            all.has_missed |= sacked.has_missed;
             all.timed = match (all.timed, sacked.timed) {
                 (Some(a), Some(b)) if b.offset < a.offset => Some(b),
                 (a, b) => a.or(b),
@@ -188,6 +213,7 @@ impl HalfPath {
             return;
         };
         let snd_nxt = self.in_flight.furthest().unwrap_or(ack);
+        self.timers.missing.sample();
         self.timers.rfc6298.sample(at - sent);
         self.timers.linux.sample(at - sent, ack, snd_nxt);
     }
@@ -261,6 +287,15 @@ impl Order {
 }
 
 impl Timers {
+    /// As in RFC 6298, and as in Linux.
+    fn estimates(&self) -> (Option<RttEstimate>, Option<RttEstimate>) {
+        if self.missing.keeps_srtt() {
+            (self.rfc6298(), self.linux())
+        } else {
+            (None, None)
+        }
+    }
+
     fn rfc6298(&self) -> Option<RttEstimate> {
         Some(RttEstimate {
             srtt: self.rfc6298.srtt()?,

@@ -12,6 +12,8 @@ const MAX_SEGMENTS: usize = 1 << 18;
 /// Maximum number of stored segments before the first packet of the other end, which may never
 /// come.
 const MAX_SEGMENTS_ONE_WAY: usize = 1 << 10;
+/// Sequence numbers of a FIN, which is sent behind its data or with it.
+const FIN_BYTES: i64 = 1;
 
 /// The segments of one direction that are not acknowledged yet.
 ///
@@ -36,6 +38,8 @@ struct Sent {
     at: Timestamp,
     /// All data from `start` to this offset is selectively acknowledged, if this part is.
     sacked_to: StreamOffset,
+    /// `TSval`.
+    stamp: Option<u32>,
     ip_id: Option<u16>,
     is_sacked: bool,
     is_sent_again: bool,
@@ -47,6 +51,7 @@ struct Sent {
 pub(super) struct Timed {
     pub(super) offset: StreamOffset,
     pub(super) at: Timestamp,
+    pub(super) stamp: Option<u32>,
     pub(super) is_syn: bool,
 }
 
@@ -59,6 +64,10 @@ pub(super) struct Acked {
     pub(super) is_new: bool,
     /// True if part of the data was retransmitted.
     pub(super) is_ambiguous: bool,
+    /// True if the capture missed part of the data. The capture may then have missed an earlier ACK of the rest.
+    pub(super) has_missed: bool,
+    /// Number of segments that are no longer in flight.
+    pub(super) segments: usize,
 }
 
 impl InFlight {
@@ -77,6 +86,7 @@ impl InFlight {
             end,
             at: segment.seen.at,
             sacked_to: start,
+            stamp: segment.timestamps.map(|(stamp, _)| stamp),
             // An identification of zero does not identify a packet.
             ip_id: segment.seen.ip_id.filter(|id| *id != 0),
             is_sacked: false,
@@ -131,6 +141,7 @@ impl InFlight {
         }
         match self.furthest.filter(|furthest| ack > *furthest) {
             Some(furthest) => {
+                acked.has_missed = ack.since(furthest) > FIN_BYTES;
                 let before = self.doubted;
                 self.doubted = Some(DoubtedAck::raised(before, ack, furthest));
                 // Data sent since the first doubted ACK is not in flight if that ACK is believable.
@@ -141,6 +152,7 @@ impl InFlight {
             }
             None => self.floor = Some(ack),
         }
+        let held = self.segments.len();
         while let Some(sent) = self.segments.front_mut() {
             if sent.start >= ack {
                 break;
@@ -157,6 +169,7 @@ impl InFlight {
             }
             self.segments.pop_front();
         }
+        acked.segments = held - self.segments.len();
         // Karn's algorithm: the ACK may answer either transmission (RFC 6298, section 3).
         if acked.is_ambiguous {
             acked.timed = None;
@@ -207,7 +220,10 @@ impl InFlight {
     /// Processes a SACK block from `left` to `right`; returns the newly acknowledged data.
     pub(super) fn sack(&mut self, left: StreamOffset, right: StreamOffset) -> Sacked {
         let left = self.acknowledged().map_or(left, |floor| left.max(floor));
-        let mut sacked = Sacked::default();
+        let mut sacked = Sacked {
+            has_missed: self.furthest.is_some_and(|furthest| right > furthest),
+            ..Sacked::default()
+        };
         if right <= left {
             return sacked;
         }
@@ -311,6 +327,8 @@ pub(super) struct Sacked {
     pub(super) timed: Option<Timed>,
     /// True if the block acknowledges new data.
     pub(super) is_new: bool,
+    /// True if the capture missed part of the data in the block.
+    pub(super) has_missed: bool,
 }
 
 impl Sent {
@@ -318,6 +336,7 @@ impl Sent {
         Timed {
             offset: self.start,
             at: self.at,
+            stamp: self.stamp,
             is_syn: self.is_syn,
         }
     }

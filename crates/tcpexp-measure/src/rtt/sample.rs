@@ -40,7 +40,7 @@ pub struct SingleRttSample {
     /// is its tick, in either direction. `None` if neither applies.
     pub error: Option<TimeDelta>,
     /// The sender's timer after this sample as in RFC 6298; `None` before the first sample that
-    /// counts.
+    /// counts, and while samples that the capture missed may change it by more than 5 %.
     pub rfc6298: Option<RttEstimate>,
     /// The sender's timer as in Linux.
     pub linux: Option<RttEstimate>,

@@ -94,6 +94,10 @@ impl Blocks {
         self.edges.iter().map_while(|block| *block)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.edges[0].is_none()
+    }
+
     /// The D-SACK block: the first block, if it reports bytes received before (RFC 2883).
     pub(super) fn duplicate(&self, ack: StreamOffset) -> Option<(StreamOffset, StreamOffset)> {
         let mut blocks = self.iter();

@@ -185,6 +185,9 @@ impl<'a> Front<'a> {
             WindowScale::Known(shift) => Some(window << shift),
             WindowScale::AtLeast(_) => None,
         };
+        let mut gap = self.gaps.pass(segment.seen.place());
+        // The replay may show data from behind the gap before this ACK.
+        gap.before |= self.replay.is_some() && self.has_missed_data(ack);
         let acked = Acked {
             at: segment.seen.at,
             place: segment.seen.place(),
@@ -198,7 +201,7 @@ impl<'a> Front<'a> {
             echo: segment.timestamps.map(|(_, echo)| echo),
             congestion_echo: marks > 0,
             marked_packets: u32::try_from(marked_packets).unwrap_or(u32::MAX),
-            gap: self.gaps.pass(segment.seen.place()),
+            gap,
         };
         match (&mut self.replay, segment.timestamps) {
             (Some(replay), Some((stamp, _))) if !acked.is_syn => {
@@ -206,6 +209,11 @@ impl<'a> Front<'a> {
             }
             _ => self.engine.on_ack(&acked, rows),
         }
+    }
+
+    /// True if `ack` is of data that the capture missed. A FIN that it missed hides no flight.
+    fn has_missed_data(&self, ack: StreamOffset) -> bool {
+        self.classifier.nxt().is_some_and(|nxt| ack > nxt.plus(1))
     }
 
     fn end(mut self, rows: &mut impl Extend<SenderRow>) {

@@ -52,6 +52,12 @@ impl Limits {
         self.limit = limit;
     }
 
+    /// Makes the limit since the latest event unknown.
+    #[cold]
+    pub(super) fn doubt(&mut self) {
+        self.limit = None;
+    }
+
     /// The times so far. `shows_window` is false if the flight does not show the window.
     pub(super) fn times(&self, shows_window: bool) -> LimitedTime {
         LimitedTime {

@@ -79,7 +79,7 @@ pub enum CwndSource {
     ApplicationLimited,
     /// Unknown: a sender that filled its window left several ACKs unanswered until a loss recovery
     /// began. It may have cut the window, or the application may have had no data. Or the application
-    /// had no data during and after a recovery, or the capture missed ACKs, and nothing has shown the window
+    /// had no data during and after a recovery, or the capture missed packets, and nothing has shown the window
     /// since.
     Undecided,
     /// Unknown: the capture began mid-connection, and the sender has neither filled nor reduced its window
@@ -88,8 +88,8 @@ pub enum CwndSource {
     /// Unknown: the sender paces below its window (BBR), so packets do not show the window.
     Paced,
     /// Unknown: the capture was not taken at the sender and the flow has no timestamps, so the
-    /// sender's order of events is unknown. Or the capture missed ACKs: see
-    /// [`SenderSample::follows_missed_acks`].
+    /// sender's order of events is unknown. Or the capture missed packets: see
+    /// [`SenderSample::follows_missed_packets`].
     NotSeen,
 }
 
@@ -120,9 +120,9 @@ pub enum Limit {
 }
 
 impl SenderSample {
-    /// True if the capture missed ACKs, so that what the sender had in flight before this ACK is unknown.
+    /// True if the capture missed ACKs or data, so that what the sender had in flight before this ACK is unknown.
     /// Only then is `snd_una` unknown in a row whose window is [`CwndSource::NotSeen`].
-    pub fn follows_missed_acks(&self) -> bool {
+    pub fn follows_missed_packets(&self) -> bool {
         self.cwnd_source == CwndSource::NotSeen && self.snd_una.is_none()
     }
 

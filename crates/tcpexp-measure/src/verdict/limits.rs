@@ -146,9 +146,9 @@ impl Limits {
     }
 
     fn sample(&mut self, sample: &SenderSample) {
-        let follows_missed_acks = sample.follows_missed_acks();
-        self.acks_after_missed += u64::from(follows_missed_acks);
-        self.lacks_order |= sample.cwnd_source == CwndSource::NotSeen && !follows_missed_acks;
+        let follows_missed_packets = sample.follows_missed_packets();
+        self.acks_after_missed += u64::from(follows_missed_packets);
+        self.lacks_order |= sample.cwnd_source == CwndSource::NotSeen && !follows_missed_packets;
         let srtt = sample.srtt.unwrap_or(TimeDelta::ZERO);
         if srtt > TimeDelta::ZERO {
             self.base_rtt = Some(self.base_rtt.map_or(srtt, |base| base.min(srtt)));
@@ -174,7 +174,7 @@ impl Limits {
         let sent_at = sent_at.max(began);
         let open_at = self.open_at().unwrap_or(sent_at).clamp(began, sent_at);
         self.spend(LimitCause::Setup, began, open_at - began);
-        if sample.follows_missed_acks() {
+        if sample.follows_missed_packets() {
             return self.spend(LimitCause::NotCertain, open_at, sample.at - open_at);
         }
         if is_closed(sample) {
@@ -210,7 +210,7 @@ impl Limits {
             .snd_nxt
             .zip(sample.snd_nxt)
             .is_some_and(|(from, to)| self.missed.overlap(from, to));
-        if misses_data || sample.follows_missed_acks() {
+        if misses_data || sample.follows_missed_packets() {
             // The packets that the capture missed would show what limited the sender, also since the
             // sender last seemed to have nothing to send.
             let since = self.unsure_since.take().unwrap_or(from);
@@ -274,7 +274,7 @@ impl Limits {
         }
         self.epoch = sample.recovery_epoch;
         // Without the missed ACKs, the beginning and the cause of the recovery are unknown.
-        if !sample.follows_missed_acks()
+        if !sample.follows_missed_packets()
             && sample.phase != Some(Phase::LossRecovery)
             && self.losses.len() < MOST_LOSSES
             && let (Some(una), Some(srtt)) = (latest.snd_una, latest.srtt)

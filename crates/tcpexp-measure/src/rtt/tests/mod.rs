@@ -1,5 +1,6 @@
 //! Traces and their round-trip times.
 
+mod missed_data;
 mod timestamps;
 
 use std::convert::Infallible;

@@ -81,3 +81,19 @@ fn data_in_the_tick_of_a_bare_ack_starts_a_timestamp_sample() {
     0.040 reverse 1 38 ms by timestamps, cumulative
     ");
 }
+
+#[test]
+fn ack_that_echoes_an_earlier_copy_yields_no_sample() {
+    // The capture begins with a retransmission whose original the receiver has acknowledged.
+    assert_snapshot!(samples("
+        0.210 > 1:1001(1000) ts 510 90
+        0.211 < ack 1001 ts 310 300
+        0.220 > 1001:2001(1000) ts 520 310
+        0.221 > 2001:3001(1000) ts 521 310
+        0.260 < ack 3001 ts 360 520           // a delayed ACK echoes its oldest segment
+    "), @r"
+    0.220 reverse 1 9 ms by timestamps, unasked
+    0.260 forward 1001 40 ms by sequence_ack, cumulative
+    0.260 forward 1001 40 ms by timestamps, cumulative
+    ");
+}

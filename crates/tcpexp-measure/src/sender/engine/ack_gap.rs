@@ -1,9 +1,10 @@
-//! What the capture shows of a sender around ACKs that the capture missed.
+//! What the capture shows of a sender around ACKs and data that the capture missed.
 //!
 //! From the last ACK before the gap on, the data in flight, the window and the round-trip time are
 //! unknown, because the captured ACKs show less than the sender knew. The first ACK behind the gap
-//! restores the flight, unless segments below `snd_nxt` may have been reported in missed SACK blocks. The
-//! congestion window stays unknown until the sender shows it again.
+//! restores the flight, unless segments below `snd_nxt` may have been reported in missed SACK blocks. Behind
+//! missed data, the next captured data restores it, because only that data shows `snd_nxt`. The congestion
+//! window stays unknown until the sender shows it again.
 
 use tcpexp_flow::StreamOffset;
 
@@ -17,6 +18,7 @@ use crate::sender::window::AckContext;
 
 /// The latest gap between the ACKs.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct AckGap {
     /// True from the ACK before the gap to the ACK behind it.
     is_open: bool,
@@ -26,6 +28,9 @@ pub(super) struct AckGap {
     until: Option<StreamOffset>,
     /// True if nothing has shown the congestion window since the gap.
     hides_window: bool,
+    /// True from an ACK of data that the capture missed to the next captured data: more such data may be in
+    /// flight.
+    pub(super) hides_nxt: bool,
 }
 
 impl AckGap {
@@ -50,7 +55,7 @@ impl Engine<'_> {
     /// the ACK.
     #[inline]
     pub(super) fn enter_gap(&mut self, acked: &Acked, before: &Stream) -> bool {
-        if acked.gap.before || self.gap.until.is_some() {
+        if acked.gap.before || self.gap.hides_nxt || self.gap.until.is_some() {
             self.pass_gap(acked, before);
         }
         self.gap.hides_state
@@ -64,11 +69,12 @@ impl Engine<'_> {
             || self.board.has_retransmitted()
             || acked.blocks.iter().next().is_some()
             || acked.ack <= before.una;
-        if acked.gap.before && is_disordered {
+        let is_behind = acked.gap.before || self.gap.hides_nxt;
+        if is_behind && is_disordered {
             self.gap.until = Some(before.nxt);
         }
         self.gap.until = self.gap.until.filter(|until| before.una < *until);
-        self.gap.hides_state = acked.gap.before || self.gap.until.is_some();
+        self.gap.hides_state = is_behind || self.gap.until.is_some();
     }
 
     /// Emits what is known of the state before an ACK behind a gap.

@@ -77,7 +77,7 @@ impl Engine<'_> {
         // A clock that was set back in between shows no time.
         if let Some(rtt) = rtt.filter(|rtt| *rtt >= TimeDelta::ZERO) {
             self.timer.sample(rtt, acked.ack, before.nxt);
-            self.untimed.sample();
+            self.untimed.missing.sample();
         }
     }
 

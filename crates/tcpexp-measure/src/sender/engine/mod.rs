@@ -3,6 +3,7 @@
 mod ack_gap;
 mod duplicates;
 mod measure;
+mod missed_data;
 mod repair;
 mod sample;
 mod sending;
@@ -147,8 +148,8 @@ impl<'a> Engine<'a> {
         let Some(stream) = self.stream else {
             return;
         };
-        self.totals.limits.pass(acked.at);
         let stream = self.admit(acked, stream);
+        self.totals.limits.pass(acked.at);
         // The sender drops an ACK of data that it has not sent (RFC 9293, section 3.10.7.4).
         if acked.ack > stream.nxt {
             return;
@@ -178,27 +179,6 @@ impl<'a> Engine<'a> {
         self.exchange.on_ack(acked);
         self.leave_gap(acked, rows);
         self.note_limit();
-    }
-
-    /// Adds acknowledged data that the capture missed to the stream.
-    fn admit(&mut self, acked: &Acked, stream: Stream) -> Stream {
-        if stream.may_have_older_data() && acked.ack < stream.una {
-            return stream;
-        }
-        let furthest = acked
-            .blocks
-            .selective(acked.ack)
-            .map(|block| block.1)
-            .fold(acked.ack, StreamOffset::max);
-        // The capture may have missed a window of data; an ACK further ahead is invalid.
-        if furthest > stream.nxt && !self.is_too_much(furthest) {
-            self.send_new(acked.at, stream.nxt, furthest);
-            return Stream {
-                nxt: furthest,
-                ..stream
-            };
-        }
-        stream
     }
 
     /// Processes an ACK at or above `snd_una`.
@@ -232,6 +212,7 @@ impl<'a> Engine<'a> {
         let prior_in_flight = self.board.pipe();
         let had = self.board.counted_duplicates;
         let blocks = acked.blocks.selective(acked.ack);
+        self.board.compare_echo(acked.ack, acked.echo);
         let mut progress = self.board.acknowledge(acked.at, acked.ack, blocks);
         if !has_sack {
             progress.delivered = self.count_duplicates(&progress, acked.ack, is_duplicate, had);
@@ -246,7 +227,9 @@ impl<'a> Engine<'a> {
         if is_timed && is_first {
             self.time(acked, &progress, &before);
         } else if progress.delivered > 0 {
-            self.untimed.miss();
+            // A missed ACK may have timed each of the segments.
+            let samples = if is_first { 1 } else { progress.delivered };
+            self.untimed.missing.miss(samples);
         }
         self.measure_delivery(acked);
         // Outside a recovery, the first retransmission marks the losses: only it shows that the

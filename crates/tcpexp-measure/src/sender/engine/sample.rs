@@ -138,7 +138,7 @@ impl Engine<'_> {
         let srtt = self.timer.srtt();
         let is_timed = is_ordered
             && srtt.is_none_or(|srtt| self.subject.shows(srtt))
-            && self.untimed.keeps_srtt();
+            && self.untimed.missing.keeps_srtt();
         let model = self.model.as_ref().filter(|_| is_timed && is_counted);
         SenderSample {
             at: now.at,

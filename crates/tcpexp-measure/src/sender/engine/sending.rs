@@ -56,7 +56,7 @@ impl Engine<'_> {
             // Data in flight that no ACK has answered for two round trips.
             self.exchange.has_probed_anew |=
                 !is_idle && self.exchange.may_probe(sent.at, self.timer.srtt());
-            self.send_new(sent.at, nxt, sent.end);
+            self.send_beyond(sent, nxt);
         }
         if sent.start < nxt {
             let again = Sent {
@@ -104,8 +104,13 @@ impl Engine<'_> {
             || segments + i64::from(self.board.outstanding()) > MOST_OUTSTANDING
     }
 
-    /// Processes new data, including earlier data that the capture missed.
-    pub(super) fn send_new(&mut self, at: Timestamp, from: StreamOffset, to: StreamOffset) {
+    /// Processes new data, including earlier data that was lost before it reached the capture.
+    pub(super) fn send_new(
+        &mut self,
+        at: Timestamp,
+        stamp: Option<u32>,
+        (from, to): (StreamOffset, StreamOffset),
+    ) {
         // Linux restarts an idle sender only with no data outstanding
         // (`tcp_slow_start_after_idle_check`).
         if self.board.is_empty()
@@ -117,8 +122,18 @@ impl Engine<'_> {
                 settling.has_restarted |= has_restarted;
             }
         }
+        self.append(at, stamp, (from, to));
+    }
+
+    /// Adds new data to the stream.
+    pub(super) fn append(
+        &mut self,
+        at: Timestamp,
+        stamp: Option<u32>,
+        (from, to): (StreamOffset, StreamOffset),
+    ) {
         let smss_bytes = self.subject.side.smss_bytes;
-        let segments = self.board.append(at, from, to, smss_bytes);
+        let segments = self.board.append(at, stamp, (from, to), smss_bytes);
         // `prr_out` (RFC 6937, section 3) counts new data as well as retransmissions.
         if let Some(stream) = &mut self.stream {
             if let Some(recovery) = self.state.recovery_mut() {

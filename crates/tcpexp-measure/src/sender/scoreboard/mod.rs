@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use crate::earlier_copy::is_of_earlier_copy;
 use crate::sender::retransmissions::Retransmissions;
 
 /// The segments between `snd_una` and `snd_nxt`, as the sender's kernel counts them.
@@ -59,6 +60,8 @@ pub(super) struct Segment {
     pub(super) start: StreamOffset,
     pub(super) end: StreamOffset,
     pub(super) sent: Timestamp,
+    /// Timestamp of the first captured copy (`TSval`).
+    stamp: Option<u32>,
     transmission: u64,
     /// Lower bound on the number of the next segment, from this one on, that is not selectively
     /// acknowledged.
@@ -69,7 +72,8 @@ pub(super) struct Segment {
     collapsed: bool,
     pub(super) lost: bool,
     pub(super) retransmitted: bool,
-    /// True once the segment was retransmitted.
+    /// True once the segment was retransmitted, or if an earlier copy of it may have been sent that the capture
+    /// missed.
     pub(super) again: bool,
 }
 
@@ -138,8 +142,8 @@ impl Scoreboard {
     pub(super) fn append(
         &mut self,
         at: Timestamp,
-        start: StreamOffset,
-        end: StreamOffset,
+        stamp: Option<u32>,
+        (start, end): (StreamOffset, StreamOffset),
         smss_bytes: u32,
     ) -> u32 {
         let mut from = start;
@@ -155,6 +159,7 @@ impl Scoreboard {
                 start: from,
                 end: to,
                 sent: at,
+                stamp,
                 transmission: self.transmissions,
                 open: number,
                 sacked: false,
@@ -167,6 +172,32 @@ impl Scoreboard {
             count += 1;
         }
         count
+    }
+
+    /// Gives no round-trip time for the segments from `start` on, because the capture missed when they were sent.
+    #[cold]
+    pub(super) fn hide_times(&mut self, start: StreamOffset) {
+        let first = self.segments.partition_point(|s| s.start < start);
+        self.segments
+            .range_mut(first..)
+            .for_each(|segment| segment.again = true);
+    }
+
+    /// Gives no round-trip time for the segments below `ack`, if its echo shows that it answers earlier copies of
+    /// them, which the capture missed.
+    #[inline]
+    pub(super) fn compare_echo(&mut self, ack: StreamOffset, echo: Option<u32>) {
+        if let Some(front) = self.segments.front()
+            && front.end <= ack
+            && !front.again
+            && !front.sacked
+            && is_of_earlier_copy(front.stamp, echo)
+        {
+            self.segments
+                .iter_mut()
+                .take_while(|segment| segment.end <= ack)
+                .for_each(|segment| segment.again = true);
+        }
     }
 
     /// Indices of the segments that overlap a range.
@@ -384,7 +415,7 @@ mod tests {
                 let (left, right) = (una + from, (una + from + count).min(nxt));
                 match kind {
                     0 => {
-                        board.append(at, offset(nxt), offset(nxt + count), SMSS);
+                        board.append(at, None, (offset(nxt), offset(nxt + count)), SMSS);
                         nxt += count;
                     }
                     1 if left < right => {
@@ -421,7 +452,7 @@ mod tests {
                 let at = Timestamp::from_nanos(millis * 1_000_000);
                 if kind == 0 {
                     for board in [&mut board, &mut searching] {
-                        board.append(at, byte(nxt), byte(nxt + bytes), SMSS);
+                        board.append(at, None, (byte(nxt), byte(nxt + bytes)), SMSS);
                     }
                     nxt += bytes;
                 } else if kind == 5 {

@@ -38,7 +38,7 @@ fn ack_behind_missed_acks_gives_no_round_trip_time() {
         .iter()
         .filter_map(|row| match row {
             SenderRow::Sample(sample) => Some((
-                sample.follows_missed_acks(),
+                sample.follows_missed_packets(),
                 sample.srtt.map(|srtt| srtt.as_nanos() / 1_000),
                 sample.usable_window_bytes.is_some(),
             )),

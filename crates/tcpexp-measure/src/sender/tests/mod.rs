@@ -12,6 +12,7 @@ use tcpexp_testkit::scripted::Scripted;
 
 mod ecn;
 mod missed_acks;
+mod missed_data;
 mod open;
 mod partial;
 mod receiver;

@@ -96,8 +96,8 @@ fn packets_missed_by_the_capture_count_as_sent() {
         "
     );
     assert_snapshot!(replay(&text), @r"
-    0+5928 pipe 6 cwnd 10 application_limited slow_start
-    5928+988 pipe 1 cwnd 16 application_limited slow_start
+    - pipe - cwnd - not_seen -
+    0+988 pipe 1 cwnd - undecided -
     ");
 }
 

@@ -1,0 +1,68 @@
+//! Data that the sender sent and the capture missed.
+//!
+//! The data counts as sent, but nothing shows when: it gives no round-trip time, does not end an idle time, and
+//! is no evidence of the order in which data was lost.
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::Timestamp;
+
+use super::Engine;
+use super::stream::Stream;
+use crate::Position;
+use crate::sender::event::{Acked, Sent};
+
+/// Data that the sender may have sent although it does not count as sent: the byte of a window probe that the
+/// receiver accepts (RFC 9293, section 3.8.6.1). A FIN takes as much.
+const PROBE_BYTES: i64 = 1;
+
+impl Engine<'_> {
+    /// Adds acknowledged data that the capture missed to the stream.
+    pub(super) fn admit(&mut self, acked: &Acked, stream: Stream) -> Stream {
+        if stream.may_have_older_data() && acked.ack < stream.una {
+            return stream;
+        }
+        let furthest = if acked.blocks.is_empty() {
+            acked.ack
+        } else {
+            let ends = acked.blocks.selective(acked.ack).map(|block| block.1);
+            ends.fold(acked.ack, StreamOffset::max)
+        };
+        // The capture may have missed a window of data; an ACK further ahead is invalid.
+        if furthest > stream.nxt && !self.is_too_much(furthest) {
+            if furthest.since(stream.nxt) > PROBE_BYTES {
+                self.gap.hides_nxt = true;
+                self.totals.limits.doubt();
+            }
+            self.pass_missed(acked.at, stream.nxt, furthest);
+            return Stream {
+                nxt: furthest,
+                ..stream
+            };
+        }
+        stream
+    }
+
+    /// Sends new data, after earlier data that the capture missed.
+    pub(super) fn send_beyond(&mut self, sent: &Sent, nxt: StreamOffset) {
+        // Elsewhere, the data may have been lost before it reached the capture.
+        let is_missed = self.gap.hides_nxt || self.subject.side.position == Some(Position::Sender);
+        let has_gap = sent.start > nxt;
+        self.gap.hides_nxt = false;
+        if has_gap && is_missed {
+            self.pass_missed(sent.at, nxt, sent.start);
+            self.send_new(sent.at, sent.stamp, (sent.start, sent.end));
+        } else {
+            // The data in the gap has timestamps of its own.
+            let stamp = sent.stamp.filter(|_| !has_gap);
+            self.send_new(sent.at, stamp, (nxt, sent.end));
+        }
+    }
+
+    /// Adds data that the sender sent at an unknown time before `at`.
+    #[cold]
+    fn pass_missed(&mut self, at: Timestamp, from: StreamOffset, to: StreamOffset) {
+        self.leave_untimed(from..to);
+        self.append(at, None, (from, to));
+        self.board.hide_times(from);
+    }
+}
