@@ -84,7 +84,7 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
         );
     }
     for (name, host, path) in setup.paths() {
-        let path = plan::path_plan(path, host).map_err(wrong)?;
+        let path = plan::path_plan(setup, path, host).map_err(wrong)?;
         put(name, "apply", &plan::lines(&path.apply));
         put(name, "undo", &plan::lines(&path.clear));
     }
@@ -92,7 +92,7 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
     if let Some((name, host)) = setup.first(Role::Router) {
         let mut before = &setup.path;
         for change in &run.cell.changes {
-            let steps = plan::change_steps(before, &change.path, host).map_err(wrong)?;
+            let steps = plan::change_steps(setup, before, &change.path, host).map_err(wrong)?;
             put(
                 name,
                 &format!("change at {}: {}", change.at, change.what),

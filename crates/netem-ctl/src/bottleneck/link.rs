@@ -63,6 +63,9 @@ pub(crate) struct Framing {
     pub(crate) cells: Cells,
 }
 
+/// Largest IP packet of Ethernet, its usual MTU (IEEE 802.3).
+const ETHERNET_MTU: u32 = 1_500;
+
 /// Bytes of a full Ethernet frame: the MTU of 1500 and the header.
 pub(crate) const FULL_FRAME: u64 = 1_514;
 
@@ -154,11 +157,22 @@ impl Path {
         let sum = u128::try_from((least + most).as_nanos()).ok()?;
         let packets = self
             .slot_packets
-            .map(|packets| u64::from(packets) * FULL_FRAME);
+            .map(|packets| u64::from(packets) * self.full_frame());
         let bytes = self.slot_bytes.map(ByteCount::as_bytes);
         let bytes = packets.into_iter().chain(bytes).min()?;
         let bps = (u128::from(bytes) * 8 * 2 * 1_000_000_000).checked_div(sum)?;
         Some(BitRate::from_bps(u64::try_from(bps).ok()?))
+    }
+
+    /// Bytes of a full IP packet: the MTU of the hosts.
+    pub(crate) fn full_packet(&self) -> u64 {
+        self.mtu.unwrap_or(ETHERNET_MTU).into()
+    }
+
+    /// Bytes of a full packet with its Ethernet header.
+    pub(crate) fn full_frame(&self) -> u64 {
+        self.full_packet()
+            .saturating_add_signed(ETHERNET_HEADER.into())
     }
 
     /// Bytes of the rate that an IP packet of this size takes. Without `linklayer` and `overhead`,
@@ -222,6 +236,14 @@ mod tests {
             ..path
         };
         assert_eq!(path.slot_rate(), Some(BitRate::from_bps(6_056_000)));
+        let small = Path {
+            mtu: Some(576),
+            ..path.clone()
+        };
+        assert_eq!(
+            small.slot_rate(),
+            Some(BitRate::from_bps(5 * 590 * 8 * 100))
+        );
         let path = Path {
             slot_packets: None,
             slot_bytes: None,

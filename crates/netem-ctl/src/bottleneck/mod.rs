@@ -177,6 +177,10 @@ pub struct Path {
     /// default is the flows of `forward` with source and destination exchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowDelay>>,
+    /// MTU of the hosts, in bytes: the size of a full packet. Default: 1500. No key of a description, because
+    /// the hosts determine it.
+    #[serde(skip)]
+    pub mtu: Option<u32>,
 }
 
 /// The description of a bottleneck is malformed.
@@ -225,6 +229,14 @@ impl Bottleneck {
     /// Reads a `bottleneck.toml`.
     pub fn from_toml(text: &str) -> Result<Self, ReadError> {
         toml::from_str(text).map_err(|error| ReadError::new(&error, text))
+    }
+
+    /// The description for hosts with this MTU in bytes; `None` is Ethernet's.
+    #[must_use]
+    pub fn with_mtu(mut self, mtu: Option<u32>) -> Self {
+        self.forward.mtu = mtu;
+        self.reverse.mtu = mtu;
+        self
     }
 
     /// The description with all defaults filled in.

@@ -8,7 +8,7 @@ use tcpexp_units::{BitRate, TimeDelta, counted};
 use super::check::OptionFact;
 use super::error::PlanError;
 use super::red::Red;
-use super::size::{FULL_FRAME, QueueSize};
+use super::size::QueueSize;
 use crate::bottleneck::{Cells, Isolation, Path, Queue};
 
 /// The options of a queue, and the facts to read back.
@@ -74,7 +74,7 @@ pub(crate) fn leaf(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf 
     // apply.
     match path.queue.unwrap_or(Queue::Pfifo) {
         Queue::Pfifo => fifo(size.map_or(1, |size| size.packets)),
-        Queue::Bfifo => fifo(size.map_or(FULL_FRAME, |size| size.bytes)),
+        Queue::Bfifo => fifo(size.map_or(path.full_frame(), |size| size.bytes)),
         Queue::Red => red(path, rate, size),
         Queue::Codel => codel(path, size),
         Queue::FqCodel => fq_codel(path, size),
@@ -112,7 +112,7 @@ fn fifo(limit: u64) -> Leaf {
 }
 
 fn red(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
-    let limit = size.map_or(FULL_FRAME, |size| size.bytes);
+    let limit = size.map_or(path.full_frame(), |size| size.bytes);
     let red = Red::of(path, limit);
     let Red {
         min,
@@ -211,16 +211,17 @@ fn queue_per_flow(
     let limit = size.map_or(FLOW_QUEUE_PACKETS, |size| size.packets);
     let flows = u64::from(path.flow_queues.unwrap_or(1_024));
     let memory = memory_limit(limit);
+    let quantum = path.full_frame();
     facts.extend([
         OptionFact::count("limit", limit),
         OptionFact::count("flows", flows),
-        OptionFact::count("quantum", FULL_FRAME),
+        OptionFact::count("quantum", quantum),
         OptionFact::count("memory_limit", memory),
     ]);
     // The kernel refuses a change that names the number of flows, even the same number.
     Leaf::with_fixed(
         format!("flows {flows}"),
-        format!("limit {limit} quantum {FULL_FRAME} memory_limit {memory} {words}"),
+        format!("limit {limit} quantum {quantum} memory_limit {memory} {words}"),
         facts,
     )
 }
@@ -350,13 +351,14 @@ fn sfq_flows(path: &Path, limit: u64) -> u64 {
 fn sfq(path: &Path, size: Option<QueueSize>) -> Leaf {
     let limit = size.map_or(SFQ_DEPTH, |size| size.packets);
     let flows = sfq_flows(path, limit);
+    let quantum = path.full_frame();
     let fixed = format!(
-        "limit {limit} depth {SFQ_DEPTH} flows {flows} divisor {SFQ_DIVISOR} quantum {FULL_FRAME}"
+        "limit {limit} depth {SFQ_DEPTH} flows {flows} divisor {SFQ_DIVISOR} quantum {quantum}"
     );
     let facts = vec![
         OptionFact::count("limit", limit),
         OptionFact::count("depth", SFQ_DEPTH),
-        OptionFact::count("quantum", FULL_FRAME),
+        OptionFact::count("quantum", quantum),
     ];
     Leaf {
         options: fixed.clone(),

@@ -47,7 +47,8 @@ pub(crate) fn flow_queue_words(path: &Path, queue: Queue, size: Option<QueueSize
         Queue::FqPie => pie_words(path),
         _ => codel_words(path),
     };
-    format!("{words} quantum 1514 limit {limit} flows {flows}")
+    let quantum = path.full_frame();
+    format!("{words} quantum {quantum} limit {limit} flows {flows}")
 }
 
 fn codel_words(path: &Path) -> String {

@@ -8,7 +8,7 @@ use tcpexp_units::{BitRate, TimeDelta};
 
 use super::check::{Check, Must};
 use super::dummynet::{flow_queue_words, queue_words, shown_queue};
-use super::size::{FULL_FRAME, QueueSize};
+use super::size::QueueSize;
 use super::{Object, Plan, PlanError, Step};
 use crate::bottleneck::{Bottleneck, FlowDelay, Loss, MAX_FLOWS, Path, Prefix, Queue};
 use crate::router::{Interface, Router};
@@ -274,7 +274,7 @@ impl Draft {
         };
         let size = path
             .buffer
-            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, FULL_FRAME))
+            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, path.full_frame()))
             .transpose()?;
         if let Some(size) = size {
             super::red::check(own.direction, path, size.bytes)?;

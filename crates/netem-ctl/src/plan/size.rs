@@ -4,20 +4,16 @@ use serde::Serialize;
 use tcpexp_units::{BitRate, Buffer, ByteCount, TimeDelta};
 
 use super::PlanError;
-pub(crate) use crate::bottleneck::FULL_FRAME;
 
 /// The size of a queue, in packets and in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct QueueSize {
-    /// Full packets of 1514 bytes with their Ethernet header, or of the bytes that they take on the
-    /// link; rounded up.
+    /// Full packets, of the MTU and an Ethernet header (1514 bytes by default) or of the bytes that they
+    /// take on the link; rounded up.
     pub packets: u64,
     /// Bytes, with Ethernet headers or as they are on the link.
     pub bytes: u64,
 }
-
-/// A full IP packet: the MTU of Ethernet.
-pub(crate) const FULL_PACKET: u64 = 1_500;
 
 impl QueueSize {
     /// The size of `buffer` at `rate` and a base round-trip time of `rtt`, for full packets of `full`
@@ -59,7 +55,7 @@ impl QueueSize {
         // Limits in packets and bytes have 32 bits in all queues of Linux and dummynet.
         if size.bytes < full {
             return Err(wrong(
-                "room for at least one full packet, 1514 bytes on Ethernet",
+                "room for at least one full packet, 1514 bytes on Ethernet with an MTU of 1500",
             ));
         }
         if size.bytes > u64::from(u32::MAX) {
@@ -74,5 +70,61 @@ impl QueueSize {
             packets: bytes.div_ceil(full),
             bytes,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bottleneck::Bottleneck;
+    use crate::plan::{Step, plan};
+    use crate::router::{Os, Router};
+
+    #[test]
+    fn queue_in_packets_holds_its_time_or_bytes_in_full_packets_of_the_mtu() {
+        let step = |os, mtu, queue: &str, part: &str| {
+            let text =
+                format!("[forward]\nrate = '2mbit'\ndelay = '20ms'\nbuffer = '200ms'\n{queue}");
+            let bottleneck = Bottleneck::from_toml(&text).unwrap().with_mtu(mtu);
+            let router = Router {
+                os,
+                left: "r0".parse().unwrap(),
+                right: "r1".parse().unwrap(),
+            };
+            let plan = plan(&bottleneck, &router).unwrap();
+            let mut lines = plan.apply.iter().map(Step::line);
+            lines.find(|line| line.contains(part)).unwrap()
+        };
+        let linux = |mtu, queue, part| step(Os::Linux, mtu, queue, part);
+        // 200 ms at 2 Mbit/s are 50000 bytes: 33.03 frames of 1514 bytes, or 84.7 of 590.
+        for (queue, kind) in [
+            ("", " pfifo "),
+            ("queue = 'codel'", " codel "),
+            ("queue = 'fq_codel'", " fq_codel "),
+            ("queue = 'pie'", " pie "),
+            ("queue = 'fq_pie'", " fq_pie "),
+            ("queue = 'sfq'", " sfq "),
+        ] {
+            let limit = |mtu, packets| {
+                let line = linux(mtu, queue, kind);
+                assert!(line.contains(&format!("limit {packets}")), "{line}");
+                line
+            };
+            assert!(!limit(None, 34).contains("quantum 590"));
+            let small = limit(Some(576), 85);
+            let has_quantum = [" fq_codel ", " fq_pie ", " sfq "].contains(&kind);
+            assert_eq!(small.contains("quantum 590"), has_quantum, "{small}");
+        }
+        let class = linux(Some(576), "", "tc class add");
+        assert!(
+            class.ends_with("burst 1180 cburst 1180 quantum 590"),
+            "{class}"
+        );
+        let bytes = linux(Some(576), "queue = 'bfifo'", "bfifo");
+        assert!(bytes.ends_with("limit 50000"), "{bytes}");
+        let cells = linux(Some(576), "linklayer = 'ipoa-vcmux'", "pfifo");
+        // An IP packet of 576 bytes and 8 of the link takes 13 cells of 53 bytes: 689.
+        assert!(cells.ends_with("limit 73"), "{cells}");
+        let pipe = step(Os::FreeBsd, Some(576), "", "bw 2000000bit/s");
+        assert!(pipe.contains("queue 85 "), "{pipe}");
     }
 }

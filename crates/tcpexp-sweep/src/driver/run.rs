@@ -114,7 +114,7 @@ impl Run<'_> {
             take_over: false,
         };
         for (router, host, path) in setup.paths() {
-            let path = plan::path_plan(path, host).map_err(Trouble::Path)?;
+            let path = plan::path_plan(setup, path, host).map_err(Trouble::Path)?;
             self.crew.control(router, "apply", owner, |control| {
                 control.apply(&path, options)
             })?;
@@ -125,7 +125,7 @@ impl Run<'_> {
     /// Begins traces with the first packet of the traffic: the pings of the calibration began them.
     fn restart_traces(&self) -> Result<(), Trouble> {
         for (router, host, path) in self.cell.setup.paths() {
-            let path = plan::path_plan(path, host).map_err(Trouble::Path)?;
+            let path = plan::path_plan(&self.cell.setup, path, host).map_err(Trouble::Path)?;
             if path.has_trace() {
                 let owner = self.around.owner;
                 self.crew.control(router, "capture", owner, |control| {

@@ -67,11 +67,13 @@ impl Run<'_> {
         }
         let (router, host) = self.router()?;
         let router = router.to_owned();
-        let mut before = plan::path_plan(&self.cell.setup.path, host).map_err(Trouble::Path)?;
+        let mut before = plan::path_plan(&self.cell.setup, &self.cell.setup.path, host)
+            .map_err(Trouble::Path)?;
         let t0_ns = t0_ns + offset(&router);
         let mut scripts = Vec::new();
         for change in &self.cell.changes {
-            let after = plan::path_plan(&change.path, host).map_err(Trouble::Path)?;
+            let after =
+                plan::path_plan(&self.cell.setup, &change.path, host).map_err(Trouble::Path)?;
             let at = Timestamp::from_nanos(t0_ns + change.at.as_nanos());
             let script = netem_ctl::change_script(&before, &after, self.around.owner, Some(at));
             scripts.push(script.map_err(|error| Trouble::Path(error.into()))?);
@@ -101,7 +103,8 @@ impl Run<'_> {
         }
         let Some(last) = last else { return Ok(()) };
         let (router, host) = self.router()?;
-        let path = plan::path_plan(&self.cell.changes[last].path, host).map_err(Trouble::Path)?;
+        let path = &self.cell.changes[last].path;
+        let path = plan::path_plan(&self.cell.setup, path, host).map_err(Trouble::Path)?;
         let owner = self.around.owner;
         let wrong = self.crew.control(router, "read back", owner, |control| {
             control.mismatches(&path)

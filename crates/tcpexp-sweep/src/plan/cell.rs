@@ -234,7 +234,7 @@ fn check_logs(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> 
     Ok(())
 }
 
-/// The MTU of Ethernet. Queues, links and calibration count full packets of this size.
+/// The MTU of Ethernet. Traces of links and the load of the calibration have full packets of this size.
 const LARGEST_MTU: u32 = 1_500;
 /// The datagram that every host accepts (RFC 1122, section 3.3.2).
 const SMALLEST_MTU: u32 = 576;
@@ -306,12 +306,12 @@ fn check_path(
         Some((direction, key)) => place::span(table, &["path", direction, key]),
         None => place::span(table, &["path"]),
     };
-    if let Err(error) = super::path::path_plan(&setup.path, router) {
+    if let Err(error) = super::path::path_plan(setup, &setup.path, router) {
         let place = super::path::place_of(error.as_ref());
         return Err(Fault::new(span(place), error.to_string()));
     }
     for (name, host, path) in setup.paths().skip(1) {
-        if let Err(error) = super::path::path_plan(path, host) {
+        if let Err(error) = super::path::path_plan(setup, path, host) {
             let (direction, key) = super::path::place_of(error.as_ref()).unwrap_or_default();
             let span = place::span(table, &["hops", name, direction, key]);
             return Err(Fault::new(span, error.to_string()));
@@ -333,7 +333,7 @@ fn check_path(
             let message = format!("expected a time before {end}, when all traffic has ended");
             return Err(Fault::new(span, message));
         }
-        if let Err(error) = super::path::change_steps(before, &change.path, router) {
+        if let Err(error) = super::path::change_steps(setup, before, &change.path, router) {
             return Err(Fault::new(span_of(index), error.to_string()));
         }
         before = &change.path;

@@ -9,9 +9,10 @@ use super::host::Host;
 /// Why a router cannot emulate a path.
 pub(crate) type PathError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The commands of a router for one path.
-pub(crate) fn path_plan(path: &Bottleneck, host: &Host) -> Result<Plan, PathError> {
-    Ok(netem_ctl::plan(path, &router(host)?)?)
+/// The commands of a router for one path, whose full packets have the MTU of the hosts.
+pub(crate) fn path_plan(setup: &Setup, path: &Bottleneck, host: &Host) -> Result<Plan, PathError> {
+    let path = path.clone().with_mtu(setup.prepare.mtu);
+    Ok(netem_ctl::plan(&path, &router(host)?)?)
 }
 
 /// The direction and the key that have the fault, if the error is about one key.
@@ -32,11 +33,13 @@ pub(crate) fn router(host: &Host) -> Result<Router, PathError> {
 
 /// The commands that turn one path into another in place.
 pub(crate) fn change_steps(
+    setup: &Setup,
     before: &Bottleneck,
     after: &Bottleneck,
     router: &Host,
 ) -> Result<Vec<Step>, PathError> {
-    Ok(path_plan(before, router)?.change_to(&path_plan(after, router)?)?)
+    let plan = |path| path_plan(setup, path, router);
+    Ok(plan(before)?.change_to(&plan(after)?)?)
 }
 
 /// Time for the full forward queues of all routers to drain one after another; `None` if one has no
@@ -45,7 +48,9 @@ pub(crate) fn queue_time(setup: &Setup) -> Option<TimeDelta> {
     let times = setup.paths().filter_map(|(_, router, path)| {
         let mean = || path.forward.trace.as_ref()?.mean_rate();
         let rate = path.forward.rate.or_else(mean)?;
-        let size = path_plan(path, router).ok().and_then(|plan| plan.queues[0]);
+        let size = path_plan(setup, path, router)
+            .ok()
+            .and_then(|plan| plan.queues[0]);
         Some(size.and_then(|size| rate.time_of(ByteCount::new(size.bytes))))
     });
     times.sum()

@@ -5,7 +5,7 @@ use tcpexp_units::{BitRate, Buffer, TimeDelta};
 use super::{Draft, root};
 use crate::bottleneck::{Path, Queue, Trace};
 use crate::plan::check::{Check, Must, OptionFact, QdiscFact};
-use crate::plan::size::{FULL_FRAME, FULL_PACKET, QueueSize};
+use crate::plan::size::QueueSize;
 use crate::plan::tc::{Own, slots};
 use crate::plan::trace::TraceLink;
 use crate::plan::{Object, PlanError, Step, aqm, red, stab};
@@ -29,7 +29,7 @@ impl Draft {
         let Some(rate) = path.rate else {
             return Ok(None);
         };
-        let full = path.link_bytes(FULL_PACKET);
+        let full = path.link_bytes(path.full_packet());
         let size = path
             .buffer
             .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, full))
@@ -59,7 +59,7 @@ impl Draft {
         // `validate` requires a buffer.
         let buffer = path.buffer.unwrap_or(Buffer::Packets(1));
         let rate = path.slot_rate().unwrap_or_default();
-        let size = QueueSize::of(own.direction, buffer, rate, rtt, FULL_FRAME)?;
+        let size = QueueSize::of(own.direction, buffer, rate, rtt, path.full_frame())?;
         let (words, facts) = slots(path, every, size.packets);
         let add = format!(
             "tc qdisc add dev {leaves} root handle {} netem {words}",
@@ -94,7 +94,7 @@ impl Draft {
         // `validate` requires a buffer and a trace that has been read.
         let buffer = path.buffer.unwrap_or(Buffer::Packets(1));
         let rate = trace.mean_rate().unwrap_or_default();
-        let size = QueueSize::of(own.direction, buffer, rate, rtt, FULL_FRAME)?;
+        let size = QueueSize::of(own.direction, buffer, rate, rtt, path.full_frame())?;
         let limit = u32::try_from(size.packets).unwrap_or(u32::MAX);
         let link = TraceLink::new(trace, limit);
         let Own { rate, queue, .. } = own;
@@ -182,12 +182,13 @@ impl Draft {
     ) {
         let leaf = aqm::leaf(path, rate, size);
         let queue = path.queue.unwrap_or(Queue::Pfifo);
-        let burst = burst(rate, path.link_bytes(FULL_PACKET));
+        let burst = burst(rate, path.link_bytes(path.full_packet()));
         let (table, table_facts) = stab::size_table(path);
         // Without a quantum, `htb` derives it from the rate, and the kernel warns of a large quantum.
         let class = format!(
             "dev {leaves} parent {handle} classid {handle}10 htb rate {rate} ceil {rate} burst \
-             {burst} cburst {burst} quantum {FULL_FRAME}",
+             {burst} cburst {burst} quantum {}",
+            path.full_frame(),
             handle = own.rate
         );
         let below = format!(

@@ -88,3 +88,21 @@ fn routers_in_a_row_have_paths_of_their_own() {
     assert_snapshot!(wrong, @"plan.toml:20: hops.rtr2.forward.red_min: forward.red_min does not apply to pie: expected red");
     assert_snapshot!(refusal(&format!("{PLAN}{hop}")), @"plan.toml:15: hops.rtr2: expected no hops: there is one router, whose path is path");
 }
+
+#[test]
+fn queue_of_a_cell_has_full_packets_of_its_mtu() {
+    let path = "rate = \"2mbit\"\nbuffer = \"200ms\"\n";
+    let traffic = "[[traffic]]\nname = \"bulk\"\ntool = \"iperf3\"\nduration = \"5s\"\n";
+    let text =
+        format!("kind = \"netns\"\nmatrix.mtu = [1500, 576]\n[path.forward]\n{path}{traffic}");
+    let plan = plan(&text);
+    let packets = |cell: &Cell| {
+        let setup = &cell.setup;
+        let (_, router) = setup.first(Role::Router).unwrap();
+        let path = path_plan(setup, &setup.path, router).unwrap();
+        path.queues[0].unwrap().packets
+    };
+    // 50000 bytes in frames of 1514 and of 590 bytes.
+    let sizes: Vec<u64> = plan.cells.iter().map(packets).collect();
+    assert_eq!(sizes, [34, 85]);
+}
