@@ -24,6 +24,7 @@ mod trace_link;
 pub use bottleneck::{
     Bottleneck, Distribution, FlowDelay, GilbertElliott, Isolation, LinkLayer, Loss, Path, Prefix,
     PrefixError, Queue, ReadError, Text, Trace, TraceError, TraceFacts, with_plain_types,
+    wrong_table,
 };
 pub use control::{
     ApplyOptions, Changed, Cleared, Control, ControlError, Counters, HOST_SH, Holder,

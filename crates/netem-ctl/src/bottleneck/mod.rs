@@ -6,13 +6,16 @@ mod loss;
 mod plain_types;
 mod queue;
 mod schema;
+mod tables;
 mod trace;
 
 use std::net::IpAddr;
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
+use toml::de::{DeTable, Deserializer};
 
 pub(crate) use flow::MAX_FLOWS;
 pub use flow::{FlowDelay, Prefix, PrefixError};
@@ -22,6 +25,7 @@ pub use loss::{GilbertElliott, Loss};
 pub use plain_types::with_plain_types;
 pub use queue::{Distribution, Isolation, Queue};
 pub use schema::Text;
+pub use tables::wrong_table;
 pub(crate) use trace::Opportunities;
 pub use trace::{Trace, TraceError, TraceFacts};
 
@@ -196,14 +200,14 @@ pub struct ReadError {
 }
 
 impl ReadError {
-    fn new(error: &toml::de::Error, text: &str) -> Self {
-        let start = error.span().map_or(0, |span| span.start);
+    fn new(span: Option<Range<usize>>, message: String, text: &str) -> Self {
+        let start = span.map_or(0, |span| span.start);
         let before = text.get(..start).unwrap_or(text);
         let line = before.matches('\n').count();
         Self {
             line: line + 1,
             text: text.lines().nth(line).unwrap_or("").trim().to_owned(),
-            message: with_plain_types(&error.message().replace('\n', " ")),
+            message,
         }
     }
 }
@@ -228,7 +232,15 @@ impl Path {
 impl Bottleneck {
     /// Reads a `bottleneck.toml`.
     pub fn from_toml(text: &str) -> Result<Self, ReadError> {
-        toml::from_str(text).map_err(|error| ReadError::new(&error, text))
+        let refused = |error: &toml::de::Error| {
+            let message = with_plain_types(&error.message().replace('\n', " "));
+            ReadError::new(error.span(), message, text)
+        };
+        let table = DeTable::parse(text).map_err(|error| refused(&error))?;
+        if let Some((span, message)) = tables::wrong_table_of_bottleneck(table.get_ref()) {
+            return Err(ReadError::new(Some(span), message, text));
+        }
+        Self::deserialize(Deserializer::from(table)).map_err(|error| refused(&error))
     }
 
     /// The description for hosts with this MTU in bytes; `None` is Ethernet's.

@@ -92,6 +92,14 @@ fn error_names_line_key_and_expected_value() {
 }
 
 #[test]
+fn list_in_place_of_a_table_is_refused() {
+    assert_snapshot!(refusal("[[forward]]\nrate = '1mbit'\n[[forward]]\nrate = '2mbit'"), @"line 1 ([[forward]]): expected a table, found a list");
+    assert_snapshot!(refusal("forward = ['1mbit']"), @"line 1 (forward = ['1mbit']): expected a table, found a list");
+    assert_snapshot!(refusal("[forward]\nflows = [['10.0.0.1', '10.0.0.2', 5, 6, '3ms']]"), @"line 2 (flows = [['10.0.0.1', '10.0.0.2', 5, 6, '3ms']]): expected a table, found a list");
+    assert_snapshot!(refusal("reverse = 1"), @"line 1 (reverse = 1): expected a table, found a number");
+}
+
+#[test]
 fn a_flow_has_its_delay_in_both_directions_unless_reverse_lists_flows() {
     let between = |flows: &str, source: &str| {
         let text = format!("[forward]\ndelay = '20ms'\n{flows}");

@@ -15,6 +15,7 @@ use super::kernel::Kernel;
 use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
+use super::schema;
 use super::traces::Traces;
 use super::{Change, Host, Kind, Setup, change, testbed, traffic_check};
 use crate::hash;
@@ -102,6 +103,7 @@ fn one(
             return Err(Fault::new(key.span(), why));
         }
     }
+    schema::check_tables(table.get_ref())?;
     let mut setup = Setup::deserialize(Deserializer::from(table.clone()))?;
     setup.kind = kind.unwrap_or(setup.kind);
     if setup.kind != Kind::Ssh {

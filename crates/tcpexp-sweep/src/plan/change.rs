@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::Fault;
 use super::place::{self, Place};
+use super::schema;
 
 /// One change of the path.
 #[derive(Clone, Debug, Serialize)]
@@ -92,6 +93,7 @@ fn one<'i>(
             "expected at least one change, such as rate = \"5mbit\"",
         ));
     }
+    schema::check_tables(plan)?;
     let path = plan
         .get("path")
         .ok_or_else(|| expected("there is no path"))?;

@@ -3,10 +3,14 @@
 //! It is generated from the types that plans are read into, and from the tables of tools and short
 //! names. A schema sees few relations between keys, so it accepts some plans that are refused.
 
+use std::sync::LazyLock;
+
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+use toml::de::DeTable;
 
 use super::Setup;
+use super::error::Fault;
 use super::place::Place;
 use super::tool::{COMMON_KEYS, Tool};
 
@@ -40,6 +44,15 @@ pub fn schema() -> Value {
     });
     root["then"] = complete;
     root
+}
+
+/// Refuses a plan, or a part with the keys of a plan, that has another value where a table must be.
+pub(super) fn check_tables(plan: &DeTable<'_>) -> Result<(), Fault> {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
+    match netem_ctl::wrong_table(&SCHEMA, plan) {
+        Some((span, message)) => Err(Fault::new(span, message)),
+        None => Ok(()),
+    }
 }
 
 /// Follows a reference.

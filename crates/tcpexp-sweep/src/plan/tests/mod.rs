@@ -4,6 +4,7 @@ mod matrix;
 mod paths;
 mod refused;
 mod runs;
+mod tables;
 
 use std::path::Path;
 
