@@ -19,6 +19,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::Fault;
 use super::place::Place;
+use super::schema;
 
 /// Key of the cells to leave out.
 const EXCLUDE: &str = "exclude";
@@ -255,9 +256,22 @@ fn point<'i>(
             let text = label.get_ref().as_str().map(str::to_owned);
             text.ok_or_else(|| Fault::new(label.span(), "expected text, which names the table"))
         });
+        let mut settings = settings(table);
+        let keys = || {
+            settings
+                .iter()
+                .map(|setting| setting.key.get_ref().as_str())
+        };
+        // A table that is a value of the parameter: `loss = ["1%", { enter_bad = "1%", leave_bad = "20%" }]`.
+        if schema::has_keys(&Place::new(name), keys()) {
+            for setting in &mut settings {
+                let inner = format!("{name}.{}", setting.key.get_ref());
+                setting.key = Spanned::new(setting.key.span(), inner);
+            }
+        }
         return Ok(Point {
             label: label.transpose()?,
-            settings: settings(table),
+            settings,
         });
     }
     if Place::new(name).0.len() < 2 {

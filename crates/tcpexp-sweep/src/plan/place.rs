@@ -46,9 +46,12 @@ const KERNEL: [&str; 2] = [SYSCTL, MODULE];
 impl Place {
     /// The place of a dotted key or of a short name.
     pub(super) fn new(key: &str) -> Self {
-        let alias = ALIASES.iter().find(|(alias, _)| *alias == key);
-        let dotted = alias.map_or(key, |(_, places)| places[0]);
-        let mut keys: Vec<String> = dotted.split('.').map(str::to_owned).collect();
+        // The value at a short name may have keys of its own: `loss.enter_bad`.
+        let (first, rest) = key.split_once('.').unwrap_or((key, ""));
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == first);
+        let dotted = alias.map_or(first, |(_, places)| places[0]);
+        let rest = rest.split('.').filter(|_| !rest.is_empty());
+        let mut keys: Vec<String> = dotted.split('.').chain(rest).map(str::to_owned).collect();
         if KERNEL.contains(&keys[0].as_str()) {
             keys.insert(0, "prepare".to_owned());
         }

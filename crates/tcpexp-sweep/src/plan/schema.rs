@@ -46,13 +46,29 @@ pub fn schema() -> Value {
     root
 }
 
+static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
+
 /// Refuses a plan, or a part with the keys of a plan, that has another value where a table must be.
 pub(super) fn check_tables(plan: &DeTable<'_>) -> Result<(), Fault> {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
     match netem_ctl::wrong_table(&SCHEMA, plan) {
         Some((span, message)) => Err(Fault::new(span, message)),
         None => Ok(()),
     }
+}
+
+/// True if the value at a place of a plan may be a table with all these keys.
+pub(super) fn has_keys<'a>(place: &Place, keys: impl Iterator<Item = &'a str>) -> bool {
+    let keys: Vec<&str> = keys.collect();
+    let place: Vec<&str> = place.0.iter().map(String::as_str).collect();
+    let Some(schema) = at(&SCHEMA, &place).map(|schema| resolved(&SCHEMA, schema)) else {
+        return false;
+    };
+    let choices = schema.get("anyOf").and_then(Value::as_array);
+    let mut forms = choices.into_iter().flatten().chain([schema]);
+    forms.any(|form| {
+        let known = resolved(&SCHEMA, form).get("properties");
+        known.is_some_and(|known| keys.iter().all(|key| known.get(key).is_some()))
+    })
 }
 
 /// Follows a reference.

@@ -141,3 +141,36 @@ fn reverse_delay_is_a_parameter_of_all_cells_or_of_none() {
         );
     assert_snapshot!(cells(&plan(&fixed)), @"cc delay_ms rate_mbps: cubic 10 2, cubic 10 10, cubic 20 2, cubic 20 10, reno 10 2, reno 10 10, reno 20 2, reno 20 10");
 }
+
+#[test]
+fn list_of_a_parameter_may_have_tables_among_its_values() {
+    let bursts = "{ enter_bad = \"1%\", leave_bad = \"20%\" }";
+    let with = |list: &str| {
+        let text = PLAN.replace("rate = [\"2mbit\", \"10mbit\"]", list);
+        text.replace("[path.forward]\n", "[path.forward]\nrate = \"2mbit\"\n")
+    };
+    let lists = |key: &str| {
+        let list = format!("{key} = [\"2%\", {bursts}]");
+        let plan = plan(&with(&list));
+        let loss = |cell: &Cell| cell.setup.path.forward.loss.unwrap();
+        let losses: Vec<netem_ctl::Loss> = plan.cells.iter().map(loss).collect();
+        assert!(matches!(
+            losses.as_slice(),
+            [
+                netem_ctl::Loss::Random(_),
+                netem_ctl::Loss::Bursts(_),
+                netem_ctl::Loss::Random(_),
+                netem_ctl::Loss::Bursts(_),
+            ]
+        ));
+    };
+    lists("loss");
+    lists("path.forward.loss");
+    // A short name leads into a table of other parameters too.
+    let link = format!("link = [{{ rate = \"2mbit\", loss = {bursts} }}]");
+    let plan = plan(&with(&link));
+    let loss = plan.cells[0].setup.path.forward.loss;
+    assert!(matches!(loss, Some(netem_ctl::Loss::Bursts(_))));
+    let half = with("loss = [\"2%\", { enter_bad = \"1%\" }]");
+    assert_snapshot!(refusal(&half), @"plan.toml:5: matrix.loss[2].enter_bad: missing field `leave_bad`");
+}
