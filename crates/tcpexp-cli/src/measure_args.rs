@@ -6,7 +6,7 @@ use tcpexp_runs::compare::{CompareOptions, Counts};
 use tcpexp_runs::only::Only;
 use tcpexp_units::TimeDelta;
 
-use crate::values::parse_time;
+use crate::values::{parse_time, parse_time_or_zero};
 
 /// How each run is reduced to one number per quantity.
 #[derive(clap::Args)]
@@ -77,14 +77,11 @@ impl MeasureArgs {
 
 /// Parses a time that may be zero.
 pub(crate) fn parse_warmup(text: &str) -> Result<TimeDelta, String> {
-    if text
-        .trim_end_matches(|c: char| c.is_ascii_alphabetic())
-        .trim()
-        == "0"
-    {
+    // Zero is the same in all units.
+    if text.trim() == "0" {
         return Ok(TimeDelta::ZERO);
     }
-    parse_time(text)
+    parse_time_or_zero(text)
 }
 
 fn parse_part(text: &str) -> Result<f64, String> {

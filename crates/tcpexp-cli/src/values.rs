@@ -13,26 +13,24 @@ pub(crate) const fn clocks(one_clock: bool) -> Clocks {
     }
 }
 
-/// Parses a time with its unit: `250ms`, `30s`, `2min`.
+/// The shortest time on the command line: bins of this width are a million for each second.
+const SHORTEST: TimeDelta = TimeDelta::from_micros(1);
+
+/// Parses a time with its unit: `250ms`, `1.5s`, `2min`.
 pub(crate) fn parse_time(text: &str) -> Result<TimeDelta, String> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let wrong = || "expected a time with its unit, such as 250ms, 30s or 2min".to_owned();
-    let number: i64 = number.parse().map_err(|_| wrong())?;
-    let span = match unit.trim() {
-        "us" => TimeDelta::from_micros(number),
-        "ms" => TimeDelta::from_millis(number),
-        "s" => TimeDelta::from_seconds(number),
-        // Saturation keeps a huge number from wrapping to a short time.
-        "min" => TimeDelta::from_seconds(number.saturating_mul(60)),
-        _ => return Err(wrong()),
-    };
-    if span == TimeDelta::ZERO {
-        return Err("expected a time greater than 0".into());
+    match parse_time_or_zero(text)? {
+        TimeDelta::ZERO => Err("expected a time greater than 0".into()),
+        span if span < SHORTEST => Err("expected a time of at least 1us".into()),
+        span => Ok(span),
     }
-    Ok(span)
+}
+
+/// As [`parse_time`], but accepts zero in any unit.
+pub(crate) fn parse_time_or_zero(text: &str) -> Result<TimeDelta, String> {
+    // The form of times in plans.
+    let span: Option<TimeDelta> = text.parse().ok();
+    span.filter(|span| *span >= TimeDelta::ZERO)
+        .ok_or_else(|| "expected a time with its unit, such as 250ms, 30s or 2min".to_owned())
 }
 
 /// Parses a rate with its unit into bits per second: `800kbit`, `2.5Gbit/s`.
@@ -92,6 +90,7 @@ mod tests {
     fn a_time_needs_a_number_and_a_unit() {
         assert_eq!(parse_time("250ms"), Ok(TimeDelta::from_millis(250)));
         assert_eq!(parse_time("2min"), Ok(TimeDelta::from_seconds(120)));
+        assert_eq!(parse_time("30 s"), Ok(TimeDelta::from_seconds(30)));
         for wrong in [
             "",
             "5",
@@ -99,10 +98,21 @@ mod tests {
             "-5s",
             "5 parsecs",
             "0s",
+            "0.0s",
+            "999ns",
+            "1.s",
             "99999999999999999999s",
         ] {
             assert!(parse_time(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_time_may_have_decimals() {
+        assert_eq!(parse_time("1.5s"), Ok(TimeDelta::from_millis(1_500)));
+        assert_eq!(parse_time("0.1s"), Ok(TimeDelta::from_millis(100)));
+        assert_eq!(parse_time("2.5us"), Ok(TimeDelta::from_nanos(2_500)));
+        assert_eq!(parse_time_or_zero("0.0s"), Ok(TimeDelta::ZERO));
     }
 
     #[test]
