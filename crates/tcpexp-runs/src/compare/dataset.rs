@@ -19,6 +19,12 @@ use crate::record::{ChangeRecord, RunRecord, TrafficRecord};
 /// Tools whose senders always have data to send.
 const BULK: [&str; 2] = ["iperf3", "iperf"];
 
+/// True if senders of a tool are compared with others. Whether those of a dataset's load always have data to
+/// send is not known: they share the link as its class does.
+fn is_bulk(tool: &str) -> bool {
+    BULK.contains(&tool) || tool == flows::UNKNOWN
+}
+
 /// The tool whose packets are UDP at a constant rate.
 const CALL: &str = "udp";
 
@@ -107,7 +113,7 @@ impl Tables {
         let rtts: Vec<_> = all(&self.rtts.known, lanes());
         Sender {
             class: Arc::from(traffic.class.as_str()),
-            is_bulk: BULK.contains(&traffic.tool.as_str()),
+            is_bulk: is_bulk(&traffic.tool),
             is_probe: traffic.tool == PING,
             is_call: traffic.tool == CALL,
             link: flows.first().map_or(0, |flow| flow.link),
@@ -314,7 +320,7 @@ mod tests {
     fn sender(tool: &str, base_ms: Option<i64>) -> Sender {
         Sender {
             class: Arc::from(tool),
-            is_bulk: BULK.contains(&tool),
+            is_bulk: is_bulk(tool),
             is_probe: tool == PING,
             is_call: tool == CALL,
             link: 0,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use tcpexp_metrics::compare::{CellClass, Expectation, ExpectationError};
+use tcpexp_metrics::compare::{CellClass, Expectation, ExpectationError, Measure};
 use tcpexp_metrics::repetition::Estimate;
 use tcpexp_table::compare::ExpectedRow;
 use thiserror::Error;
 
-use super::Comparison;
 use super::cells::known;
+use super::{Comparison, Gap};
 use crate::only::Only;
 use crate::record::NULL;
 
@@ -94,11 +94,13 @@ impl Comparison {
                 let class = self.class_of(place, one.class.as_deref());
                 let base = baseline.and_then(|base| self.value_before(place, one, base));
                 let estimate = class.and_then(|class| class.estimate(measure));
+                let gap = estimate.is_none().then(|| self.gap(place, measure));
                 rows.push(ExpectedRow {
                     cell: Arc::clone(&cells[place]),
                     class: one.class.clone(),
                     expectation: one.expectation.clone(),
                     estimate,
+                    gap: gap.flatten(),
                     bound: one.expectation.bound(base),
                 });
             }
@@ -142,6 +144,16 @@ impl Comparison {
         cells
             .filter(|(_, cell)| one.only.takes_values(|name| cell.parameter(name)))
             .map(|(place, _)| place)
+    }
+
+    /// Why runs of a cell have no value of a measure, if that is known.
+    fn gap(&self, cell: usize, measure: Measure) -> Option<&'static str> {
+        let of_cell = |gap: &Gap| {
+            let mut runs = self.runs.iter();
+            runs.any(|run| run.cell == cell && run.gaps.contains(gap))
+        };
+        let mut gaps = Gap::ALL.into_iter().filter(|gap| gap.is_of(measure));
+        gaps.find(of_cell).map(Gap::reason)
     }
 
     fn class_of(&self, cell: usize, class: Option<&str>) -> Option<&CellClass> {

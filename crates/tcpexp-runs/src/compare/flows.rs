@@ -234,6 +234,9 @@ pub(super) fn data_of<'a>(flows: &'a [FlowRow], traffic: &TrafficRecord) -> Vec<
     data
 }
 
+/// The tool of the load of a dataset, which does not state it.
+pub(super) const UNKNOWN: &str = "unknown";
+
 /// The flows that carry the load of a dataset without a plan, each as traffic of its own, in the
 /// direction of its payload.
 pub(super) fn load(flows: &[FlowRow], origin: Timestamp) -> Vec<(TrafficRecord, Vec<&FlowRow>)> {
@@ -252,8 +255,7 @@ pub(super) fn load(flows: &[FlowRow], origin: Timestamp) -> Vec<(TrafficRecord, 
     let traffic = |flow: &FlowRow| TrafficRecord {
         name: format!("flow {}", flow.lane.0),
         class: LOAD.to_owned(),
-        // Whether its sender always has data to send is not known.
-        tool: "unknown".to_owned(),
+        tool: UNKNOWN.to_owned(),
         from: flow.from.ip().to_string(),
         to: flow.to.ip().to_string(),
         port: None,

@@ -1,6 +1,7 @@
 //! What the datasets of a comparison leave unknown.
 
-use tcpexp_metrics::compare::{ClassRun, Measure, Options, Run};
+use tcpexp_metrics::compare::{ClassRun, Measure, Options, Run, Sender};
+use tcpexp_units::Timestamp;
 
 /// What the dataset of a run leaves unknown, so that measures are null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,13 +10,23 @@ pub enum Gap {
     Rtt,
     /// Rates of a class: its window is too short for the bins.
     Rates,
+    /// Shares of senders: the time in which all of them send is too short for the bins.
+    Sharing,
     /// Shares and rates over time: their windows are shorter than the bins.
     Windows,
+    /// All rates of a run of Flent: the unit of a series is missing or not known.
+    Units,
 }
 
 impl Gap {
     /// All gaps, the most serious first.
-    pub const ALL: [Self; 3] = [Self::Rtt, Self::Rates, Self::Windows];
+    pub const ALL: [Self; 5] = [
+        Self::Rtt,
+        Self::Units,
+        Self::Rates,
+        Self::Sharing,
+        Self::Windows,
+    ];
 
     /// What is unknown, and why.
     pub const fn reason(self) -> &'static str {
@@ -24,9 +35,57 @@ impl Gap {
             Self::Rates => {
                 "some rates are null: the bins are too wide for the time measured (analyze --bin)"
             }
+            Self::Sharing => {
+                "jain, max_min_ratio and epsilon are null: the bins are too wide for the time in which all senders send (analyze --bin)"
+            }
+            Self::Units => "rates are null: a series has a rate in a missing or unknown unit",
             Self::Windows => {
                 "jain_window_*, convergence_s and rate_response_s are null: --window is shorter than a bin"
             }
+        }
+    }
+
+    /// True if the measure may be null because of this gap.
+    pub(super) const fn is_of(self, measure: Measure) -> bool {
+        let is_rate = matches!(
+            measure,
+            Measure::Goodput
+                | Measure::FlowGoodput
+                | Measure::Utilisation
+                | Measure::Friendliness
+                | Measure::GoodputHarm
+        );
+        let is_share = matches!(
+            measure,
+            Measure::Jain | Measure::MaxMinRatio | Measure::Epsilon | Measure::RttUnfairness
+        );
+        let is_over_time = matches!(
+            measure,
+            Measure::JainWindowMin
+                | Measure::JainWindowMedian
+                | Measure::JainWindowFairShare
+                | Measure::Convergence
+                | Measure::RateResponse
+        );
+        match self {
+            Self::Rtt => matches!(
+                measure,
+                Measure::BaseRtt
+                    | Measure::RttMin
+                    | Measure::RttMedian
+                    | Measure::RttP95
+                    | Measure::RttP99
+                    | Measure::RttMean
+                    | Measure::InducedRttMedian
+                    | Measure::InducedRttP95
+                    | Measure::RttHarm
+                    | Measure::RttResponse
+                    | Measure::BufferDelay
+            ),
+            Self::Rates => is_rate,
+            Self::Sharing => is_share,
+            Self::Windows => is_over_time,
+            Self::Units => is_rate || is_share || is_over_time,
         }
     }
 
@@ -45,12 +104,39 @@ impl Gap {
                     .into_iter()
                     .any(|rate| class.values.value(rate).is_none())
         };
+        let has_no_shares = |class: &ClassRun| {
+            class.values.value(Measure::Jain).is_none()
+                && send_together(run, class.class.as_deref(), start)
+        };
         let mut bins = with_bins().flat_map(|sender| &sender.arrived);
         let is_there = |gap: &Self| match gap {
             Self::Rtt => run.senders.iter().any(|one| one.is_captured_elsewhere),
             Self::Rates => classes.iter().any(has_no_rate),
+            Self::Sharing => classes.iter().any(has_no_shares),
+            // Senders without a unit are not in the run.
+            Self::Units => false,
             Self::Windows => bins.any(|bin| bin.width > options.window),
         };
         Self::ALL.into_iter().filter(is_there).collect()
     }
+}
+
+/// True if several senders, whose shares are comparable, send at the same time after `start`.
+fn send_together(run: &Run, class: Option<&str>, start: Timestamp) -> bool {
+    let is_compared = |one: &&Sender| match class {
+        Some(class) => *one.class == *class,
+        None => one.is_bulk,
+    };
+    let compared: Vec<&Sender> = run.senders.iter().filter(is_compared).collect();
+    let from = compared.iter().map(|one| one.active.from).max();
+    let until = compared.iter().map(|one| one.active.until).min();
+    let (Some(from), Some(until)) = (from, until) else {
+        return false;
+    };
+    let from = from.max(start);
+    let sends = |one: &&Sender| {
+        let mut bins = one.arrived.iter();
+        bins.any(|bin| bin.goodput_bytes > 0 && bin.start < until && bin.start + bin.width > from)
+    };
+    compared.len() > 1 && from < until && compared.iter().all(sends)
 }

@@ -210,15 +210,32 @@ impl Comparison {
     }
 }
 
-/// Reads the record of a run in the directory of a sweep, and the input of its comparison. The input is `None`
-/// if the run ended before its traffic started, or has no dataset.
-pub fn run_and_record(dir: &Path) -> Result<(RunRecord, Option<Run>), CompareError> {
+/// The input of a run's comparison.
+#[derive(Clone, Debug)]
+pub enum RunInput {
+    /// From packets.
+    Packets(Box<Run>),
+    /// Series of Flent, which have no packets.
+    Series,
+    /// The run ended before its traffic started, or has no dataset.
+    None,
+}
+
+/// Reads the record of a run in the directory of a sweep, and the input of its comparison.
+pub fn run_and_record(dir: &Path) -> Result<(RunRecord, RunInput), CompareError> {
     let run = run_of_sweep(dir)?;
     let data = StoredTables::of(&run.data)?;
+    if data.has(series::SERIES) && !data.has("flows") {
+        return Ok((run.record, RunInput::Series));
+    }
     let read = data
         .has("flows")
         .then(|| dataset::read(&run, &data, Counts::default()));
-    Ok((run.record, read.transpose()?.flatten()))
+    let input = match read.transpose()?.flatten() {
+        Some(run) => RunInput::Packets(Box::new(run)),
+        None => RunInput::None,
+    };
+    Ok((run.record, input))
 }
 
 /// The runs below a directory in order of their names, and those without a record.
@@ -296,8 +313,13 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
 /// The same, from the tables of the run.
 fn of_tables(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>, CompareError> {
     let data = StoredTables::of(&run.data)?;
-    if let Some(read) = series::read(&data)? {
-        return Ok(classes_of(run, &read, options));
+    if let Some((read, has_unknown_rates)) = series::read(&data)? {
+        let classes = classes_of(run, &read, options);
+        if has_unknown_rates {
+            run.gaps.push(Gap::Units);
+            run.fault = classes.is_empty().then(|| Gap::Units.reason().to_owned());
+        }
+        return Ok(classes);
     }
     // Without a manifest, only this check finds a run without a dataset.
     if !data.has("flows") {

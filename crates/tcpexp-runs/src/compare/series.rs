@@ -11,10 +11,13 @@ use super::CompareError;
 use super::columns::Columns;
 
 /// Names of the tables.
-const SERIES: &str = "series";
+pub(super) const SERIES: &str = "series";
 const SAMPLES: &str = "samples";
 /// Beginning of the names of series of round-trip times.
 const PING: &str = "Ping (ms)";
+
+/// Beginnings of the names of series of rates.
+const RATES: [&str; 2] = ["TCP ", "UDP "];
 
 /// Ends of the names of series that Flent computes from others.
 const COMPUTED: [&str; 3] = [" avg", " sum", " totals"];
@@ -34,7 +37,10 @@ struct Series {
 /// Series that Flent computes from others are left out. The goodput of a sender over the whole test is the
 /// tool's own; parts of it come from Flent's interpolated series, as do round-trip times of a file without
 /// samples.
-pub(super) fn read(data: &StoredTables) -> Result<Option<Run>, CompareError> {
+///
+/// The rates of all series are left out if one has an unknown unit: a sum without it would be too small. The
+/// second value is then true.
+pub(super) fn read(data: &StoredTables) -> Result<Option<(Run, bool)>, CompareError> {
     if data.has("flows") || !data.has(SERIES) {
         return Ok(None);
     }
@@ -42,9 +48,10 @@ pub(super) fn read(data: &StoredTables) -> Result<Option<Run>, CompareError> {
     let series = of_table(data, SERIES)?;
     let times = series.values().flat_map(|one| &one.values);
     let Some(origin) = times.map(|(at, _)| *at).min() else {
-        return Ok(Some(Run::default()));
+        return Ok(Some((Run::default(), false)));
     };
     let width = step(&series);
+    let is_unknown = series.iter().any(|(name, one)| is_unknown_rate(name, one));
     let mut senders = Vec::new();
     for (name, reported) in &series {
         let samples = match samples.get(name) {
@@ -54,15 +61,32 @@ pub(super) fn read(data: &StoredTables) -> Result<Option<Run>, CompareError> {
         };
         if name.starts_with(PING) {
             senders.extend(probe(name, samples, width));
+        } else if is_unknown {
+            // The round-trip times of the run remain.
         } else if let Some(unit) = reported.unit.as_deref().and_then(bits_per_second) {
             senders.extend(sender(name, reported, unit, width));
         }
     }
-    Ok(Some(Run {
+    let run = Run {
         origin,
         senders,
         ..Run::default()
-    }))
+    };
+    Ok(Some((run, is_unknown)))
+}
+
+/// True for a rate in an unknown unit. The number of a sender ends its name; other names after `::` are of other
+/// quantities, such as `TCP upload::1::tcp_cwnd`.
+fn is_unknown_rate(name: &str, reported: &Series) -> bool {
+    let (class, number) = name.split_once("::").unwrap_or((name, ""));
+    let is_sender = number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_rate = match reported.unit.as_deref() {
+        Some(unit) => {
+            bits_per_second(unit).is_none() && (unit.ends_with("/s") || unit.ends_with("bps"))
+        }
+        None => RATES.iter().any(|rate| class.starts_with(rate)),
+    };
+    is_sender && is_rate && !is_computed(name)
 }
 
 /// True if Flent computes a series of this name from others: `TCP upload avg`. In a file with samples, a
@@ -106,6 +130,7 @@ fn bits_per_second(unit: &str) -> Option<f64> {
         "bits/s" => Some(1.0),
         "Kbits/s" | "Kbps" => Some(1e3),
         "Mbits/s" => Some(1e6),
+        "Gbits/s" => Some(1e9),
         _ => None,
     }
 }

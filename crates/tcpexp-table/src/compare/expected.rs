@@ -23,6 +23,8 @@ pub struct ExpectedRow {
     pub expectation: Expectation,
     /// The median over the cell's runs; `None` without a run that has the measure.
     pub estimate: Option<Estimate>,
+    /// Why runs have no value, if that is known.
+    pub gap: Option<&'static str>,
     /// The bound; `None` if the baseline has no value.
     pub bound: Option<f64>,
 }
@@ -69,10 +71,13 @@ impl ExpectedRow {
     /// The value in words, with its interval and its bound if that comes from a baseline.
     pub fn found(&self) -> String {
         let found = match self.estimate {
-            None => match &self.cell.left_out {
-                Some(why) => format!("no value; left out: {why}"),
-                None => "no value".to_owned(),
-            },
+            None => {
+                let left_out = self.cell.left_out.as_ref();
+                let left_out = left_out.map(|why| format!("left out: {why}"));
+                let reasons = self.gap.map(str::to_owned).into_iter().chain(left_out);
+                let all = std::iter::once("no value".to_owned()).chain(reasons);
+                all.collect::<Vec<_>>().join("; ")
+            }
             Some(estimate) => {
                 let value = median(&estimate);
                 match estimate.interval {

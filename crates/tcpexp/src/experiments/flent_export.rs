@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tcpexp_metrics::compare::{Bin, Measure, Options, Run, Sender, measure_run};
-use tcpexp_runs::compare::{CompareError, run_and_record};
+use tcpexp_runs::compare::{CompareError, RunInput, run_and_record};
 use tcpexp_runs::record::{RunRecord, Status};
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -50,7 +50,14 @@ pub fn flent_file(run_dir: &Path) -> Result<FlentFile, Error> {
         let reason = record.reason.as_deref().unwrap_or("no reason given");
         return Err(cannot(format!("the run is not complete: {reason}")));
     }
-    let run = run.ok_or_else(|| cannot("its traffic never started".to_owned()))?;
+    let run = match run {
+        RunInput::Packets(run) => run,
+        RunInput::Series => {
+            let why = "it has series of values in place of captures, as imported runs have";
+            return Err(cannot(why.to_owned()));
+        }
+        RunInput::None => return Err(cannot("its traffic never started".to_owned())),
+    };
     file_of(&record, &run).ok_or_else(|| cannot("it has neither TCP traffic nor a ping".to_owned()))
 }
 

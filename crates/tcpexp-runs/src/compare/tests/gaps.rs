@@ -75,3 +75,118 @@ fn rates_of_few_bins_are_a_gap_if_an_end_divides_one() {
 fn warm_up_beyond_the_end_of_a_run_is_no_gap_of_its_bins() {
     assert_eq!(gaps(60_000, 1_000), (Vec::new(), false));
 }
+
+/// A dataset without a plan: flows of 4 s that send these bytes in each bin of this width.
+fn dataset_of(bytes: [u64; 2], width_ms: i64) -> (tempfile::TempDir, RunDir) {
+    let sweep = tempfile::tempdir().unwrap();
+    let record = cubic("0001");
+    let run = write_record(sweep.path(), &record);
+    let flows = [
+        flow(1, 40_001, "forward", 5),
+        flow(2, 40_002, "forward", 5),
+        flow(1, 40_001, "reverse", 5),
+        flow(2, 40_002, "reverse", 5),
+    ];
+    write_table(&run, DatasetTable::Flows, &flows);
+    let mut bins = Vec::new();
+    for start in (0..4_100).step_by(usize::try_from(width_ms).unwrap()) {
+        for (id, bytes) in [(1, bytes[0]), (2, bytes[1])] {
+            let mut bin = bin("dst", id, "forward", 0, bytes);
+            bin["time"] = json!(ms(start));
+            bin["width_ns"] = json!(width_ms * 1_000_000);
+            bins.push(bin);
+        }
+    }
+    write_table(&run, DatasetTable::Throughput, &bins);
+    let dir = RunDir {
+        data: run.join(DATASET),
+        record: serde_json::from_value(record).unwrap(),
+        has_plan: false,
+        fault: None,
+        is_damaged: false,
+        gaps: Vec::new(),
+    };
+    (sweep, dir)
+}
+
+#[test]
+fn load_of_a_dataset_has_the_same_shares_in_its_class_and_in_all() {
+    let (_folder, mut run) = dataset_of([30_000, 10_000], 50);
+    let classes = of_tables(&mut run, &options(0)).unwrap();
+    let all = |measure| {
+        let values = classes.iter().map(|class| class.values.value(measure));
+        values.collect::<Vec<_>>()
+    };
+    // Jain's index of 3:1 is 16 / (2 · 10).
+    for value in all(Measure::Jain) {
+        assert!((value.unwrap() - 0.8).abs() < 0.01, "{value:?}");
+    }
+    assert_eq!(all(Measure::MaxMinRatio), [Some(3.0); 2]);
+    assert!(run.gaps.is_empty(), "{:?}", run.gaps);
+}
+
+#[test]
+fn shares_in_bins_too_wide_for_the_common_time_are_a_gap() {
+    let (_folder, mut run) = dataset_of([300_000, 100_000], 1_000);
+    let mut wide = options(0);
+    wide.measure.warmup = TimeDelta::from_millis(500);
+    let classes = of_tables(&mut run, &wide).unwrap();
+    let jain = classes
+        .iter()
+        .map(|class| class.values.value(Measure::Jain));
+    assert_eq!(jain.collect::<Vec<_>>(), [None, None]);
+    assert!(run.gaps.contains(&Gap::Sharing), "{:?}", run.gaps);
+}
+
+#[test]
+fn verdict_without_a_value_has_the_reason() {
+    let sweep = tempfile::tempdir().unwrap();
+    write_run(sweep.path(), &cubic("0001"), 750_000);
+    let mut options = options(0);
+    options.measure.warmup = TimeDelta::from_millis(1_500);
+    let comparison = Comparison::of(sweep.path(), &options).unwrap();
+    let found = |text: &str| {
+        let expected = Expected::parse(text).unwrap();
+        comparison.check(&[expected], None).unwrap()[0].found()
+    };
+    assert_snapshot!(found("goodput_bps > 1"), @"no value; some rates are null: the bins are too wide for the time measured (analyze --bin)");
+    assert_snapshot!(found("mos > 1"), @"no value");
+}
+
+/// The goodput of all senders in Mbit/s and the gaps of a run of Flent with two senders of 5 and 3 in these units.
+fn flent(units: [Option<&str>; 2]) -> (Option<f64>, Vec<Gap>) {
+    let sweep = tempfile::tempdir().unwrap();
+    let run = write_record(sweep.path(), &cubic("0001"));
+    let mut rows = Vec::new();
+    for (series, unit, value) in [
+        ("Ping (ms) ICMP", Some("ms"), 20.0),
+        ("TCP upload::1", units[0], 5.0),
+        ("TCP upload::1::tcp_cwnd", None, 99.0),
+        ("TCP upload::2", units[1], 3.0),
+        ("TCP upload avg", None, 4.0),
+    ] {
+        rows.extend((0..4).map(|place| {
+            json!({
+                "series": series, "time": ms(place * 200), "value": value, "unit": unit,
+                "tool_mean": value,
+            })
+        }));
+    }
+    write_series(&run, &rows);
+    let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+    let all = comparison.classes.iter().find(|row| row.class.is_none());
+    let goodput = all.and_then(|row| row.estimate(Measure::Goodput));
+    let goodput = goodput.map(|estimate| estimate.median / 1e6);
+    (goodput, comparison.runs[0].gaps.clone())
+}
+
+#[test]
+fn series_of_flent_in_an_unknown_unit_leaves_no_rate_of_its_run() {
+    let known = Some("Mbits/s");
+    assert_eq!(flent([known, known]), (Some(8.0), Vec::new()));
+    assert_eq!(flent([Some("Kbits/s"), known]), (Some(3.005), Vec::new()));
+    assert_eq!(flent([Some("Gbits/s"), known]), (Some(5003.0), Vec::new()));
+    for unit in [None, Some("bytes/s")] {
+        assert_eq!(flent([unit, known]), (None, vec![Gap::Units]), "{unit:?}");
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use arrow::json::ReaderBuilder;
 use serde_json::{Value, json};
 use tcpexp_table::dataset::DatasetTable;
@@ -43,7 +43,24 @@ pub(super) fn write_record(sweep: &Path, record: &Value) -> PathBuf {
 
 /// Writes a table of a dataset with the columns that the rows name, of the types they have there.
 pub(super) fn write_table(run: &Path, table: DatasetTable, rows: &[Value]) {
-    let known = table.schema();
+    write_rows(run, table.name(), &table.schema(), rows);
+}
+
+/// Writes a table of Flent's series.
+pub(super) fn write_series(run: &Path, rows: &[Value]) {
+    let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+    let columns = [
+        ("series", DataType::Utf8),
+        ("time", time),
+        ("value", DataType::Float64),
+        ("unit", DataType::Utf8),
+        ("tool_mean", DataType::Float64),
+    ];
+    let fields = columns.map(|(name, data_type)| Field::new(name, data_type, true));
+    write_rows(run, "series", &Schema::new(fields.to_vec()), rows);
+}
+
+fn write_rows(run: &Path, name: &str, known: &Schema, rows: &[Value]) {
     let names = rows[0].as_object().unwrap().keys();
     let schema = |plain: bool| {
         let field = |name: &String| {
@@ -64,7 +81,7 @@ pub(super) fn write_table(run: &Path, table: DatasetTable, rows: &[Value]) {
         .build(text.as_bytes())
         .unwrap();
     let schema = schema(false);
-    let file = File::create(run.join(DATASET).join(format!("{}.parquet", table.name()))).unwrap();
+    let file = File::create(run.join(DATASET).join(format!("{name}.parquet"))).unwrap();
     let mut writer = TableWriter::new(Format::Parquet, &schema, file).unwrap();
     for batch in reader {
         let batch = batch.unwrap();
