@@ -128,7 +128,7 @@ mod tests {
         );
         assert_eq!(
             said(b"{\"a\": 1, \"b\"\n"),
-            "cannot read the table: the JSON data is damaged: EOF while parsing an object at line 1 column 13"
+            "cannot read the table: the JSON data is damaged: EOF while parsing an object at line 1 column 12"
         );
     }
 
