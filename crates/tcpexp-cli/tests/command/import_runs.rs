@@ -68,8 +68,8 @@ fn data_files_of_flent_are_runs_with_the_parameters_of_their_titles() {
               -  40.00  58.00
     qdisc=red test=tcp_upload upload_streams=1 class=TCP upload runs=1
           7.000      -      -
-    left out: broken failed (cannot read batch/broken.flent.gz: line 1, column 1 is
-        not JSON: EOF while parsing an object at line 1 column 1)
+    left out: broken failed (cannot read batch/broken.flent.gz: the JSON text ends
+        early, at line 1)
 
     numbers         medians over runs, from the start of traffic
     ");
@@ -137,13 +137,13 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     table                         rows        size
     flows.parquet                    8    123.9 kB
     rtt.parquet                 11 654    279.6 kB
-    owd.parquet                 16 106    441.1 kB
+    owd.parquet                 16 106    441.5 kB
     loss.parquet                   126     24.7 kB
     throughput.parquet           8 636     77.2 kB
-    sender.parquet               6 010    128.5 kB
-    events.parquet                 142     37.7 kB
+    sender.parquet               6 010    128.9 kB
+    events.parquet                 142     37.8 kB
     queue.parquet                1 226     44.0 kB
-    logs.parquet                     0     31.0 kB
+    logs.parquet                     0     31.1 kB
     readings.parquet                 0      8.7 kB
     all                                     1.2 MB
 

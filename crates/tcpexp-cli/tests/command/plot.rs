@@ -287,12 +287,14 @@ fn a_damaged_table_is_an_error_of_a_timeseries_not_a_chart_without_its_lines() {
         damaged[whole.len() / 2] ^= 4;
         desk.put(&file, &damaged);
         let failure = desk.failure("plot timeseries data -q -o chart.svg");
-        assert_eq!(
-            failure,
-            format!(
-                "the dataset data is damaged: {table}.parquet has changed: its checksum is not that of the manifest"
-            )
-        );
+        // A bit of the metadata makes the table unreadable, one of the data changes its checksum.
+        let unreadable =
+            format!("cannot read {file}: cannot read the table: the Parquet data is damaged");
+        let changed = format!("the dataset data is damaged: {table}.parquet has changed");
+        let is_named = [unreadable, changed]
+            .iter()
+            .any(|start| failure.starts_with(start));
+        assert!(is_named, "{failure}");
         desk.put(&file, &whole);
     }
     assert!(!desk.path("chart.svg").exists());
