@@ -40,11 +40,7 @@ pub fn bar_figure(
     let without = Without::of(frame, y);
     let ends = joined(runs.iter().map(Runs::extremes));
     let undrawn = Runs::undrawn(&runs);
-    let no_values = || {
-        undrawn
-            .error(y, quantity)
-            .unwrap_or_else(|| without.error(y))
-    };
+    let no_values = || undrawn.error(y, quantity, &without);
     let (least, most) = ends.ok_or_else(no_values)?;
     let shown = quantity.shown(least, most);
     // A bar's length is its value, so the axis starts at zero.
