@@ -12,7 +12,7 @@ pub(crate) enum Median {
     Known(Estimate),
     /// A median of at least this value: some runs are known only within bounds.
     AtLeast(f64),
-    /// At least half of the runs did not reach the value.
+    /// At least half of the runs never reached the state.
     Never,
 }
 
@@ -77,9 +77,11 @@ impl Undrawn {
         };
         let never = match self.never {
             0 => String::new(),
-            1 => "; 1 group has no median: half of its runs or more did not reach the value".into(),
+            1 => {
+                "; 1 group has no median: at least half of its runs never reached the state".into()
+            }
             count => format!(
-                "; {count} groups have no median: half of their runs or more did not reach the value"
+                "; {count} groups have no median: at least half of their runs never reached the state"
             ),
         };
         let open = match self.open {
@@ -172,8 +174,8 @@ mod tests {
         ]);
         let [bars, line, heat] = charts(&frame).map(|chart| chart.unwrap().texts());
         for texts in [&bars, &line, &heat] {
-            let note = "median over 1 to 3 runs; 1 median is unknown: at least 4100 ms; 1 group has no median: half of \
-                        its runs or more did not reach the value";
+            let note = "median over 1 to 3 runs; 1 median is unknown: at least 4100 ms; 1 group has no median: at least \
+                        half of its runs never reached the state";
             assert!(texts.replace(" | ", " ").ends_with(note), "{texts}");
         }
         assert!(heat.contains("| 2000 | &gt;4100 | never |"), "{heat}");
@@ -213,7 +215,7 @@ mod tests {
             assert_eq!(
                 chart.unwrap_err().to_string(),
                 "no median of completion_median_s is known; 1 median is unknown: at least 500 ms; 1 group has no \
-                 median: half of its runs or more did not reach the value"
+                 median: at least half of its runs never reached the state"
             );
         }
     }
