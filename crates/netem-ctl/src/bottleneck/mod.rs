@@ -181,8 +181,8 @@ pub struct Path {
     /// default is the flows of `forward` with source and destination exchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowDelay>>,
-    /// MTU of the hosts, in bytes: the size of a full packet. Default: 1500. No key of a description, because
-    /// the hosts determine it.
+    /// MTU of the hosts, in bytes: the size of a full packet. Default: 1500. Not read from TOML: the hosts
+    /// determine it.
     #[serde(skip)]
     pub mtu: Option<u32>,
 }

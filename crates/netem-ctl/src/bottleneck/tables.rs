@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::Bottleneck;
 
-/// The first value that is not a table although the schema has only a table there: its place, and the message.
+/// Finds the first value that must be a table by the schema and is not. Returns its place and the message.
 ///
 /// `schema` is a JSON Schema whose references are to itself. Its relations between keys are ignored.
 pub fn wrong_table(schema: &Value, table: &DeTable<'_>) -> Option<(Range<usize>, String)> {

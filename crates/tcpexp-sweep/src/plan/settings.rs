@@ -66,8 +66,8 @@ pub struct Prepare {
     /// only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initcwnd: Option<u32>,
-    /// MTU of the data interfaces of sources and sinks, from 576 to 1500 bytes. A queue that is limited in
-    /// packets has full packets of this size. Linux only.
+    /// MTU of the data interfaces of sources and sinks, from 576 to 1500 bytes. A buffer in bytes,
+    /// time or BDP is converted to packets of this size where a queue counts packets. Linux only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
     /// Kernel settings of sources and sinks by their names for `sysctl`:
