@@ -52,7 +52,7 @@ fn print_usage(wrong: &clap::Error) -> u8 {
     exit_code_of_help(printed.and_then(|()| io::stdout().flush()))
 }
 
-/// Requested help is not a failure, unless nobody can read it.
+/// Requested help is a success, unless standard output cannot take it. A closed pipe is no failure.
 fn exit_code_of_help(printed: io::Result<()>) -> u8 {
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -182,7 +182,7 @@ impl Output {
         match self.take() {
             Target::File(file, _lock) => {
                 let temporary = file.path().to_owned();
-                // Else the message of the error would occur twice.
+                // `PersistError` repeats its source in its own message.
                 let persisted = file.persist(&path).map_err(|error| error.error);
                 persisted.with_context(cannot)?;
                 // The name is forgotten after the rename: until then, an interrupt removes the file.

@@ -13,7 +13,7 @@ pub(crate) const fn clocks(one_clock: bool) -> Clocks {
     }
 }
 
-/// The shortest time on the command line: bins of this width are a million for each second.
+/// The shortest time on the command line: with bins of this width, a second has a million bins.
 const SHORTEST: TimeDelta = TimeDelta::from_micros(1);
 
 /// Parses a time with its unit: `250ms`, `1.5s`, `2min`.

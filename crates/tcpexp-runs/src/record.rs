@@ -372,7 +372,7 @@ impl RunRecord {
             // The contents reach the disk before the name does, so a crash leaves no partial
             // record.
             file.as_file().sync_all()?;
-            // Else the message of the error would occur twice.
+            // `PersistError` repeats its source in its own message.
             file.persist(&path).map_err(|error| error.error)?;
             Ok(())
         };
