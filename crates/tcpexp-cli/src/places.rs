@@ -74,7 +74,9 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
             return refuse("is in the directory of a dataset, which only `analyze` writes");
         }
         if !replaces_dataset(name, leaf) && place.is_dir() && is_dataset(&place) {
-            return refuse("is the directory of a dataset: name another directory for the files");
+            return refuse(
+                "is the directory of a dataset, which only `analyze` and `merge` replace: name another output",
+            );
         }
         written.push(place);
     }
