@@ -87,13 +87,21 @@ fn of_wrapped(cause: Box<dyn StdError + Send + Sync>) -> Failure {
 }
 
 /// A line of CSV with another number of cells than the header; `None` for another error. Arrow calls the
-/// cells records.
+/// cells records while it infers the columns, and fields afterwards.
 fn unequal_line(what: &str) -> Option<String> {
-    let (_, numbers) = what.split_once(". Expected ")?;
-    let (expected, numbers) = numbers.split_once(" records, found ")?;
-    let (found, line) = numbers.split_once(" records at line ")?;
+    let (line, expected, found) =
+        if let Some(numbers) = what.strip_prefix("incorrect number of fields for line ") {
+            let (line, numbers) = numbers.split_once(", expected ")?;
+            let (expected, found) = numbers.split_once(" got ")?;
+            (line, expected, found)
+        } else {
+            let (_, numbers) = what.split_once(". Expected ")?;
+            let (expected, numbers) = numbers.split_once(" records, found ")?;
+            let (found, line) = numbers.split_once(" records at line ")?;
+            (line, expected, found)
+        };
     Some(format!(
-        "line {line} has {found} of the {expected} cells of the header"
+        "line {line}: expected {expected} cells, as in the header, found {found}"
     ))
 }
 
@@ -120,7 +128,11 @@ mod tests {
         };
         assert_eq!(
             said(b"a,b\n1,2\n3\n"),
-            "cannot read the table: line 3 has 1 of the 2 cells of the header"
+            "cannot read the table: line 3: expected 2 cells, as in the header, found 1"
+        );
+        assert_eq!(
+            said(b"a,b\n1,2\n3,4,5\n"),
+            "cannot read the table: line 3: expected 2 cells, as in the header, found 3"
         );
         assert_eq!(
             said(b"PAR1 and nothing else PAR2"),
@@ -130,6 +142,27 @@ mod tests {
             said(b"{\"a\": 1, \"b\"\n"),
             "cannot read the table: the JSON data is damaged: EOF while parsing an object at line 1 column 12"
         );
+    }
+
+    #[test]
+    fn line_with_a_wrong_number_of_cells_is_described_alike_wherever_arrow_finds_it() {
+        for (what, expected) in [
+            (
+                "Encountered unequal lengths between records on CSV file. Expected 2 records, found 3 records at line 5",
+                "line 5: expected 2 cells, as in the header, found 3",
+            ),
+            (
+                "incorrect number of fields for line 5, expected 2 got 1",
+                "line 5: expected 2 cells, as in the header, found 1",
+            ),
+            (
+                "incorrect number of fields for line 5, expected 2 got more than 2",
+                "line 5: expected 2 cells, as in the header, found more than 2",
+            ),
+        ] {
+            assert_eq!(unequal_line(what).as_deref(), Some(expected));
+        }
+        assert_eq!(unequal_line("the file is empty"), None);
     }
 
     #[test]
