@@ -36,9 +36,9 @@ impl Gap {
                 "some rates are null: the bins are too wide for the time measured (analyze --bin)"
             }
             Self::Sharing => {
-                "jain, max_min_ratio and epsilon are null: the bins are too wide for the time in which all senders send (analyze --bin)"
+                "jain, max_min_ratio, epsilon, rtt_unfairness_exponent and share_ratio are null: the bins are too wide for the time in which all senders send (analyze --bin)"
             }
-            Self::Units => "rates are null: a series has a rate in a missing or unknown unit",
+            Self::Units => "rates are null: the unit of a series of rates is missing or unknown",
             Self::Windows => {
                 "jain_window_*, convergence_s and rate_response_s are null: --window is shorter than a bin"
             }
@@ -54,10 +54,20 @@ impl Gap {
                 | Measure::Utilisation
                 | Measure::Friendliness
                 | Measure::GoodputHarm
+                | Measure::TransferTimeRatio
+        );
+        // Series have no such values in any unit.
+        let is_count = matches!(
+            measure,
+            Measure::RetransmissionRatio | Measure::MarkRatio | Measure::TcpEfficiency
         );
         let is_share = matches!(
             measure,
-            Measure::Jain | Measure::MaxMinRatio | Measure::Epsilon | Measure::RttUnfairness
+            Measure::Jain
+                | Measure::MaxMinRatio
+                | Measure::Epsilon
+                | Measure::RttUnfairness
+                | Measure::ShareRatio
         );
         let is_over_time = matches!(
             measure,
@@ -81,8 +91,11 @@ impl Gap {
                     | Measure::RttHarm
                     | Measure::RttResponse
                     | Measure::BufferDelay
+                    | Measure::RttUnfairness
+                    | Measure::SlowdownMedian
+                    | Measure::SlowdownP95
             ),
-            Self::Rates => is_rate,
+            Self::Rates => is_rate || is_count,
             Self::Sharing => is_share,
             Self::Windows => is_over_time,
             Self::Units => is_rate || is_share || is_over_time,

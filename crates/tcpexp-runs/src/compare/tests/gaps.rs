@@ -150,7 +150,26 @@ fn verdict_without_a_value_has_the_reason() {
         comparison.check(&[expected], None).unwrap()[0].found()
     };
     assert_snapshot!(found("goodput_bps > 1"), @"no value; some rates are null: the bins are too wide for the time measured (analyze --bin)");
+    assert_eq!(
+        found("tcp_efficiency_percent > 1"),
+        found("goodput_bps > 1")
+    );
     assert_snapshot!(found("mos > 1"), @"no value");
+}
+
+#[test]
+fn gaps_are_of_the_measures_whose_definitions_have_their_conditions() {
+    for (condition, gap) in [
+        ("under the same condition as goodput_bps", Gap::Rates),
+        ("an end of this time divides a bin", Gap::Sharing),
+        ("under the same condition as rtt_base_ms", Gap::Rtt),
+        ("base RTTs", Gap::Rtt),
+    ] {
+        let mut measures = Measure::ALL.into_iter();
+        let other = measures
+            .find(|measure| measure.definition().contains(condition) && !gap.is_of(*measure));
+        assert_eq!(other, None, "{gap:?}");
+    }
 }
 
 /// The goodput of all senders in Mbit/s and the gaps of a run of Flent with two senders of 5 and 3 in these units.
