@@ -313,9 +313,9 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
 /// The same, from the tables of the run.
 fn of_tables(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>, CompareError> {
     let data = StoredTables::of(&run.data)?;
-    if let Some((read, has_unknown_rates)) = series::read(&data)? {
-        let classes = classes_of(run, &read, options);
-        if has_unknown_rates {
+    if let Some(read) = series::read(&data)? {
+        let classes = classes_of(run, &read.run, options);
+        if read.has_unknown_rates {
             run.gaps.push(Gap::Units);
             run.fault = classes.is_empty().then(|| Gap::Units.reason().to_owned());
         }

@@ -31,6 +31,14 @@ struct Series {
     values: Vec<(Timestamp, f64)>,
 }
 
+/// A run that consists of series.
+#[derive(Default)]
+pub(super) struct SeriesRun {
+    pub(super) run: Run,
+    /// True if a rate has an unknown unit: the run has no rates.
+    pub(super) has_unknown_rates: bool,
+}
+
 /// Reads the series of a run; `None` if its dataset has packets instead.
 ///
 /// A series of a rate is a sender that always has data to send, and a series of round-trip times is a probe.
@@ -38,9 +46,8 @@ struct Series {
 /// tool's own; parts of it come from Flent's interpolated series, as do round-trip times of a file without
 /// samples.
 ///
-/// The rates of all series are left out if one has an unknown unit: a sum without it would be too small. The
-/// second value is then true.
-pub(super) fn read(data: &StoredTables) -> Result<Option<(Run, bool)>, CompareError> {
+/// The rates of all series are left out if one has an unknown unit: a sum without it would be too small.
+pub(super) fn read(data: &StoredTables) -> Result<Option<SeriesRun>, CompareError> {
     if data.has("flows") || !data.has(SERIES) {
         return Ok(None);
     }
@@ -48,10 +55,10 @@ pub(super) fn read(data: &StoredTables) -> Result<Option<(Run, bool)>, CompareEr
     let series = of_table(data, SERIES)?;
     let times = series.values().flat_map(|one| &one.values);
     let Some(origin) = times.map(|(at, _)| *at).min() else {
-        return Ok(Some((Run::default(), false)));
+        return Ok(Some(SeriesRun::default()));
     };
     let width = step(&series);
-    let is_unknown = series.iter().any(|(name, one)| is_unknown_rate(name, one));
+    let has_unknown_rates = series.iter().any(|(name, one)| is_unknown_rate(name, one));
     let mut senders = Vec::new();
     for (name, reported) in &series {
         let samples = match samples.get(name) {
@@ -61,7 +68,7 @@ pub(super) fn read(data: &StoredTables) -> Result<Option<(Run, bool)>, CompareEr
         };
         if name.starts_with(PING) {
             senders.extend(probe(name, samples, width));
-        } else if is_unknown {
+        } else if has_unknown_rates {
             // The round-trip times of the run remain.
         } else if let Some(unit) = reported.unit.as_deref().and_then(bits_per_second) {
             senders.extend(sender(name, reported, unit, width));
@@ -72,7 +79,10 @@ pub(super) fn read(data: &StoredTables) -> Result<Option<(Run, bool)>, CompareEr
         senders,
         ..Run::default()
     };
-    Ok(Some((run, is_unknown)))
+    Ok(Some(SeriesRun {
+        run,
+        has_unknown_rates,
+    }))
 }
 
 /// True for a rate in an unknown unit. The number of a sender ends its name; other names after `::` are of other
