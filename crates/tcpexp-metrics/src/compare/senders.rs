@@ -53,7 +53,7 @@ pub struct Link {
 pub struct Sender {
     /// Class of traffic.
     pub class: Arc<str>,
-    /// True if the sender always has data to send.
+    /// True if the sender always has data to send, or is part of the load of a dataset, whose tool is unknown.
     pub is_bulk: bool,
     /// True for a sender that only measures round-trip times, such as ping; excluded from all sums.
     pub is_probe: bool,

@@ -19,8 +19,8 @@ use crate::record::{ChangeRecord, RunRecord, TrafficRecord};
 /// Tools whose senders always have data to send.
 const BULK: [&str; 2] = ["iperf3", "iperf"];
 
-/// True if senders of a tool are compared with others. Whether those of a dataset's load always have data to
-/// send is not known: they share the link as its class does.
+/// True if the shares of a tool's senders are compared over all classes. The load of a dataset counts too,
+/// although it may not always have data to send.
 fn is_bulk(tool: &str) -> bool {
     BULK.contains(&tool) || tool == flows::UNKNOWN
 }
