@@ -164,11 +164,11 @@ impl TickMeter {
         self.zero_gaps == 0 && periods.count() * 4 >= self.gaps_ns.len() * 3
     }
 
-    /// True if nearly all gaps are one `tick_ns` long because packets follow each other at the rate of a link, in
-    /// a capture without jitter, as simulators write it. Answers may leave at the same times.
+    /// True if at least three quarters of the gaps are one `tick_ns` long because packets follow each other at
+    /// the rate of a link, in a capture without jitter, as simulators write it. Answers may have the same times.
     ///
-    /// No timer needs to have this step, and a pause may have any length. With a clock that ticks, every pause is
-    /// a multiple of the tick, except at a clock step.
+    /// The interval between packets is rarely the step of a known timer, and pauses are not multiples of it. On a
+    /// coarse clock each pause is a multiple of the tick, unless the clock was stepped in it.
     fn is_spacing(&self, tick_ns: i64) -> bool {
         let is_near = |gap: i64, of: i64| (gap - of).abs() <= of / STRETCH;
         let single = self.gaps_ns.iter().filter(|gap| is_near(**gap, tick_ns));
@@ -180,7 +180,7 @@ impl TickMeter {
         }
         let (mut odd, mut pauses) = (0, 0);
         for gap in self.gaps_ns.iter().copied() {
-            let ticks = (gap + tick_ns / 2) / tick_ns;
+            let ticks = gap.saturating_add(tick_ns / 2) / tick_ns;
             odd += usize::from(!is_near(gap, ticks * tick_ns));
             pauses += usize::from(ticks > 1 && is_near(gap, ticks * tick_ns));
         }
@@ -293,7 +293,7 @@ mod tests {
     /// Tick measured on gaps of these lengths, in nanoseconds, with two packets at each time.
     fn tick_of_pairs(gaps_ns: impl IntoIterator<Item = i64>) -> Option<TimeDelta> {
         let mut meter = TickMeter::default();
-        let mut at = Timestamp::from_nanos(0);
+        let mut at = Timestamp::from_nanos(-1_000_000_000);
         meter.observe(at);
         meter.observe(at);
         for gap in gaps_ns {
@@ -326,6 +326,7 @@ mod tests {
         // Also if the clock is stepped, or corrected in its rate.
         for (tick_ns, last_ns) in [
             (4_000_000, 8_000_000),
+            (4_000_000, i64::MAX),
             (10_000_000, 1_234_567),
             (1_000_300, 17),
         ] {
