@@ -56,8 +56,12 @@ pub(crate) struct Fall {
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     held: VecDeque<Held>,
+    /// Numbers of the records in the window, in file order.
+    places: VecDeque<u64>,
     /// The record taken out last.
     taken: Option<Held>,
+    /// Place of the record taken out last.
+    place: u64,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
     /// Number and time of the record added last.
@@ -97,6 +101,7 @@ impl Window {
         let mut captured = self.spare.pop().unwrap_or_default();
         captured.clear();
         captured.extend_from_slice(record.captured);
+        self.places.push_back(number);
         self.held.push_back(Held {
             number,
             at,
@@ -147,6 +152,9 @@ impl Window {
             });
         }
         let next = place.and_then(|place| self.held.remove(place));
+        if next.is_some() {
+            self.place = self.places.pop_front().unwrap_or_default();
+        }
         let before = std::mem::replace(&mut self.taken, next);
         self.spare.extend(before.map(|held| held.captured));
         place.is_some_and(|place| place > 0)
@@ -167,18 +175,13 @@ impl Window {
         Some((held.number, record))
     }
 
-    /// Number of places by which the record taken out last comes later than in the file, negative
-    /// for earlier. Valid until the next record is added.
+    /// How many places later than in the file a pass returns the record taken out last; negative if earlier.
     ///
-    /// The count of the records taken out gives the place, so each pass over a capture gives the
-    /// same places.
+    /// The n-th record taken out has the place of the n-th record with a time. Passes that sort from their
+    /// first record agree; the pass that finds the first late record does not sort that record.
     pub(crate) fn moved(&self) -> i32 {
-        let Some(((last, _), taken)) = self.added.zip(self.taken.as_ref()) else {
-            return 0;
-        };
-        let place = last - self.held.len() as u64;
-        let moved = place.cast_signed() - taken.number.cast_signed();
-        // At most `WINDOW` records wait, and a few thousand records later the oldest has been taken out.
+        let moved = |taken: &Held| self.place.cast_signed() - taken.number.cast_signed();
+        let moved = self.taken.as_ref().map_or(0, moved);
         i32::try_from(moved).unwrap_or(0)
     }
 
@@ -239,6 +242,19 @@ mod tests {
 
     use super::*;
 
+    fn push(window: &mut Window, number: u64, at: Timestamp) {
+        let record = Record {
+            at: Ok(at),
+            link_type: 1,
+            interface: 0,
+            wire_bytes: 0,
+            captured: &[],
+            offset: 0,
+            options: PacketOptions::default(),
+        };
+        window.push(number, at, &record);
+    }
+
     /// Times in the order in which the window returns them, and the number of moved records. Checks that the
     /// places of the records count up.
     fn sorted(times: impl IntoIterator<Item = i64>) -> (Vec<i64>, usize) {
@@ -252,17 +268,7 @@ mod tests {
             }
         };
         for (number, time) in (0..).zip(times) {
-            let at = Timestamp::from_nanos(time);
-            let record = Record {
-                at: Ok(at),
-                link_type: 1,
-                interface: 0,
-                wire_bytes: 0,
-                captured: &[],
-                offset: 0,
-                options: PacketOptions::default(),
-            };
-            window.push(number, at, &record);
+            push(&mut window, number, Timestamp::from_nanos(time));
             if window.is_full() {
                 take(&mut window);
             }
@@ -287,6 +293,27 @@ mod tests {
         let (times, moved) = sorted((0..1_000).map(|i| i / 3));
         assert!(times.is_sorted());
         assert_eq!(moved, 0);
+    }
+
+    #[test]
+    fn records_without_a_time_do_not_move_the_records_around_them() {
+        // Record 50 has no time, and records 100 and 101 are out of order.
+        let mut window = Window::default();
+        for number in (0..200_u64).filter(|number| *number != 50) {
+            let nanos = match number {
+                100 => 101,
+                101 => 100,
+                _ => number.cast_signed(),
+            };
+            push(&mut window, number, Timestamp::from_nanos(nanos));
+        }
+        let moved = std::iter::from_fn(|| {
+            window.pop();
+            let (number, _) = window.taken()?;
+            Some((number, window.moved()))
+        });
+        let moved: Vec<_> = moved.filter(|(_, moved)| *moved != 0).collect();
+        assert_eq!(moved, [(101, -1), (100, 1)]);
     }
 
     #[test]
@@ -357,17 +384,8 @@ mod tests {
                 to: at(500 - repeated),
             };
             let mut window = Window::after(fall);
-            for i in 1..128 {
-                let record = Record {
-                    at: Ok(at(500 - repeated + i)),
-                    link_type: 1,
-                    interface: 0,
-                    wire_bytes: 0,
-                    captured: &[],
-                    offset: 0,
-                    options: PacketOptions::default(),
-                };
-                window.push(500 + i.unsigned_abs(), at(500 - repeated + i), &record);
+            for i in 1..128_i64 {
+                push(&mut window, 500 + i.unsigned_abs(), at(500 - repeated + i));
             }
             window.pop();
             (window.step(), fall)
