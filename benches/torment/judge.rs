@@ -118,7 +118,7 @@ impl Judge<'_> {
 
     fn clocks(&self, verdict: &mut Verdict, packets: &[PathPacket]) {
         for step in self.report.clock.steps() {
-            if !self.is_true_step(step.point, step.size, [step.src_record, step.dst_record]) {
+            if !self.is_true_step(step.point, step.size, [step.src_place, step.dst_place]) {
                 verdict.blame(Fault::InventedStep, || format!("{step:?}"));
             }
         }

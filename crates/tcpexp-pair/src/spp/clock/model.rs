@@ -883,8 +883,8 @@ mod tests {
                         .map(|(crossing, _)| seen_at(crossing, point).0)
                         .min();
                     let found = match point {
-                        Point::Src => step.src_record,
-                        Point::Dst => step.dst_record,
+                        Point::Src => step.src_place,
+                        Point::Dst => step.dst_place,
                     };
                     assert_eq!(Some(found), first_after, "{point} {size}");
                     let error = model.skew().skew.as_ppm_f64() - 40.0;
@@ -999,7 +999,7 @@ mod tests {
             };
             let model = scene.model(clean);
             let reader = model.reader(Point::Dst);
-            let between = model.steps()[0].dst_record - 1;
+            let between = model.steps()[0].dst_place - 1;
             let [before, after] = [at_ns - 1_000, at_ns + 1_000]
                 .map(|at_ns| reader.place(between, scene.clock(Point::Dst, at_ns)));
             assert_eq!((before.piece, after.piece), (0, 1));

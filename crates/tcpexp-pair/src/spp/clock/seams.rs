@@ -40,15 +40,15 @@ pub(super) fn placed_steps(
                 .map(|crossing| seen_at(crossing, other).0)
                 .min()
                 .unwrap_or(past_the_end);
-            let (src_record, dst_record) = match jump.point {
+            let (src_place, dst_place) = match jump.point {
                 Point::Src => (after.src_place, first_there),
                 Point::Dst => (first_there, after.dst_place),
             };
             ClockStep {
                 point: jump.point,
                 size: jump.size,
-                src_record,
-                dst_record,
+                src_place,
+                dst_place,
                 at: when,
             }
         })
@@ -71,8 +71,8 @@ pub(super) fn seams(
     let others = steps.iter().filter(|step| step.point != point);
     seams.extend(others.map(|step| Seam {
         first_after: match point {
-            Point::Src => step.src_record,
-            Point::Dst => step.dst_record,
+            Point::Src => step.src_place,
+            Point::Dst => step.dst_place,
         },
         // A step of the other clock changes no time here. It starts a new piece, since delays
         // across it are not used.

@@ -23,11 +23,10 @@ pub struct ClockStep {
     pub point: Point,
     /// Size of the step; positive is forwards.
     pub size: TimeDelta,
-    /// Place of the first record of the source capture that is known to be after the step. It is the
-    /// record number in a capture in time order.
-    pub src_record: u64,
+    /// Place of the first record of the source capture that is known to be after the step.
+    pub src_place: u64,
     /// Place of the first record of the destination capture that is known to be after the step.
-    pub dst_record: u64,
+    pub dst_place: u64,
     /// Time of the step on the common timeline.
     pub at: Timestamp,
 }
