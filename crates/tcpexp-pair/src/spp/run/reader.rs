@@ -134,8 +134,7 @@ impl<'a, P: Packets> Reader<'a, P> {
                 time: sighted.at,
                 piece: u16::try_from(placed.piece).unwrap_or(u16::MAX),
                 record: low_half(sighted.record),
-                // A sorted record is at most some thousand places away from its number.
-                moved: i16::try_from(sighted.moved).unwrap_or(i16::MAX),
+                moved: nearest(sighted.moved),
                 header_bytes: header_bytes(sighted.packet),
                 ecn: Ecn::of(sighted.packet.traffic_class),
                 slot: tracked.slot,
@@ -153,6 +152,12 @@ impl<'a, P: Packets> Reader<'a, P> {
         chunk.is_last = self.is_at_end;
         chunk
     }
+}
+
+/// `moved` in 16 bits. They suffice for a record that waits in a window of 128, unless tens of thousands of
+/// records without a time lie in between.
+fn nearest(moved: i32) -> i16 {
+    i16::try_from(moved.clamp(i16::MIN.into(), i16::MAX.into())).unwrap_or_default()
 }
 
 /// Shift of the sequence numbers of each end, by [`End`].
@@ -230,5 +235,18 @@ impl Chunk {
                 break;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_moved_too_far_for_16_bits_stays_on_its_side() {
+        assert_eq!(
+            [-100_000, -128, 0, 64, 100_000].map(nearest),
+            [i16::MIN, -128, 0, 64, i16::MAX]
+        );
     }
 }
