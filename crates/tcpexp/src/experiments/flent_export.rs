@@ -53,7 +53,8 @@ pub fn flent_file(run_dir: &Path) -> Result<FlentFile, Error> {
     let run = match run {
         RunInput::Packets(run) => run,
         RunInput::Series => {
-            let why = "it has series of values in place of captures, as imported runs have";
+            let why =
+                "it has series of Flent, not packets: only runs with captures can be exported";
             return Err(cannot(why.to_owned()));
         }
         RunInput::None => return Err(cannot("its traffic never started".to_owned())),
