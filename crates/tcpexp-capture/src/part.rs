@@ -28,7 +28,7 @@ const FLOW_BEGINS: u16 = 0x8001;
 const FLOWS_ENDED: u16 = 0x8002;
 /// The time of the packet is an outlier among the times of the whole capture.
 const OUTLIER: u16 = 0x8003;
-/// Number of places by which a pass over the whole capture shows the packet later than the file.
+/// See [`PartMark::moved`].
 const MOVED: u16 = 0x8004;
 /// No flow is continued.
 const NO_FLOW: u32 = u32::MAX;
@@ -79,8 +79,8 @@ pub struct PartEnd {
 pub struct PartMark {
     /// Record number, from 0.
     pub record: u64,
-    /// Number of places by which a pass over the whole capture shows the packet later than the file,
-    /// negative for earlier.
+    /// How many places later than in the file a pass over the whole capture returns the record; negative if
+    /// earlier.
     pub moved: i32,
     /// Number of the flow that the packet begins, and of the flow that carried the connection before.
     pub begins: Option<(u32, Option<u32>)>,

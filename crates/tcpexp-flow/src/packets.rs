@@ -12,8 +12,8 @@ use crate::{Arrival, FlowTable, MAX_FLOWS, Seen};
 pub struct Sighted<'a> {
     /// Record number in the capture, from 0; includes records without a usable packet.
     pub record: u64,
-    /// Number of places by which a pass shows the record later than the file, negative for earlier:
-    /// the pass sorts records that are out of time order.
+    /// How many places later than in the file a pass returns the record; negative if earlier.
+    /// A pass sorts records that are out of time order.
     pub moved: i32,
     /// Capture time, on the capture's clock.
     pub at: Timestamp,

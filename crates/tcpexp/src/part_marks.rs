@@ -21,8 +21,8 @@ impl PartReader {
         FlowTable::default().with_marks(marks)
     }
 
-    /// Returns the record with its number in the whole capture, and the number of places by which a pass
-    /// over that shows it later than the file. `number` is that in the part.
+    /// Returns the record with its number in the whole capture, and how many places later than in the file a
+    /// pass over the whole capture returns it. `number` is its number in the part.
     #[cold]
     pub(crate) fn read<'r>(&self, number: u64, record: Record<'r>) -> (u64, i32, Record<'r>) {
         let Some(mark) = PartMark::read(&record.options) else {

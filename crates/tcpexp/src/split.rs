@@ -272,7 +272,7 @@ impl<W: Write> Cut<W> {
         Ok(true)
     }
 
-    /// Writes a record to its part. `moved` is the number of places by which it comes later than in the file.
+    /// Writes a record to its part. For `moved`, see [`PartMark::moved`].
     fn write(&mut self, number: u64, moved: i32, record: &Record<'_>) -> io::Result<()> {
         let mut mark = PartMark {
             record: number,

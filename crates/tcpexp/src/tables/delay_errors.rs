@@ -5,9 +5,8 @@ use tcpexp_units::TimeDelta;
 
 use crate::TablesError;
 
-/// Percentage of the delays whose largest error the note states besides the largest of all. A few packets next to
-/// the ends of the captures have much larger errors, which the errors in the table `flows` leave out up to the same
-/// percentage.
+/// The note states the largest error of all delays and of this percentage of them: a few packets near the ends of
+/// the captures have much larger errors. The errors in the table `flows` leave out up to 5 % for the same reason.
 const USUAL_PERCENT: usize = 95;
 
 /// Delays with a column of their maximum error.
@@ -52,7 +51,7 @@ impl Delays {
     /// Words on the `errors` of the delays that count, ascending, and on the `unknown` ones without a bound.
     fn words(&self, errors: &[i64], unknown: usize) -> Vec<String> {
         let noun = self.noun;
-        // The rank that a whole share of the delays reaches.
+        // Nearest-rank percentile.
         let usual = errors.get(
             (errors.len() * USUAL_PERCENT)
                 .div_ceil(100)

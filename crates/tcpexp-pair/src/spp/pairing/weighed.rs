@@ -7,8 +7,8 @@ use tcpexp_flow::Protocol;
 
 /// A packet's passage of a point, as evidence.
 ///
-/// The numbers, and not those of the records, give the order of departures: records may be out of time
-/// order in the file.
+/// Departures are ordered by these numbers. Record numbers do not show the order, because records may be
+/// out of time order in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) enum Weighed {
     /// It leaves with this number (lower half) among the departures of its direction.
