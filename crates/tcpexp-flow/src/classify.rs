@@ -95,8 +95,8 @@ struct Disorder {
     /// Bytes whose first captured transmission was not the sender's first: their originals may still
     /// arrive.
     repaired: FirstCopies,
-    /// Data that a SYN carried, if the responder acknowledged the SYN alone: the first byte, and one past the
-    /// last.
+    /// Data of a SYN that the responder did not acknowledge and that was not sent again yet: its first byte, and
+    /// one past its last.
     refused: Option<(StreamOffset, StreamOffset)>,
     /// `una` at the last tail loss probe.
     probed_at_una: Option<StreamOffset>,

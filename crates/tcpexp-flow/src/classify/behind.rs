@@ -327,8 +327,12 @@ impl Classifier {
         }
         let is_refused = disorder
             .refused
-            .is_some_and(|(start, end)| una == Some(start) && segment.start < end);
-        // The sender waits for nothing once it has the SYN-ACK; only later copies may follow from a timeout.
+            .is_some_and(|(start, end)| start <= segment.start && segment.start < end);
+        if is_refused {
+            // What is sent again from here on was sent after the SYN-ACK, so it may be lost.
+            disorder.refused = disorder.refused.map(|(_, end)| (segment.end(), end));
+        }
+        // The first copy answers the SYN-ACK; the rest of the SYN's data may follow from a timeout.
         let is_in_time = is_first_again || !is_expired(evidence.waited, evidence.rto);
         let cause = if is_refused && is_in_time {
             RetransmissionCause::RefusedSynData

@@ -170,3 +170,23 @@ fn handshake_is_retransmitted_by_timeout() {
     1.040 < New
     ");
 }
+
+#[test]
+fn refused_data_of_a_syn_is_lost_if_it_is_sent_yet_again() {
+    let classes = classes(
+        "
+        0.000 > S 0:1000(1000)
+        0.040 < S. 0 ack 1
+        0.041 > 1:1001(1000)
+        0.041 > 1001:2001(1000)
+        0.041 > 2001:3001(1000)
+        0.041 > 3001:4001(1000)
+        0.081 < ack 1 sack 1001:2001
+        0.081 < ack 1 sack 1001:3001
+        0.081 < ack 1 sack 1001:4001
+        0.0813 > 1:1001(1000)
+    ",
+    );
+    let causes = ["RefusedSynData", "FastRetransmit"].map(|cause| classes.matches(cause).count());
+    assert_eq!(causes, [1, 1], "{classes}");
+}
