@@ -37,12 +37,13 @@ impl Engine<'_> {
         });
     }
 
-    /// Samples the round-trip time as Linux does: once per ACK, never on retransmitted data.
-    pub(super) fn time(&mut self, acked: &Acked, progress: &Progress, before: &Stream) {
+    /// Samples the round-trip time as Linux does: once per ACK, never on retransmitted data. Returns true if it
+    /// takes a sample.
+    pub(super) fn time(&mut self, acked: &Acked, progress: &Progress, before: &Stream) -> bool {
         // The ACK may fill a hole whose first transmission the capture does not show. Then Karn's algorithm
         // allows no sample (RFC 6298, section 3): the data behind the hole may have arrived long before.
         if before.is_warming_up() {
-            return;
+            return false;
         }
         let syn = match before.start {
             Start::Opening(at) => Some(at),
@@ -75,10 +76,12 @@ impl Engine<'_> {
             model.open(acked.at, acked.at - sent);
         }
         // A clock that was set back in between shows no time.
-        if let Some(rtt) = rtt.filter(|rtt| *rtt >= TimeDelta::ZERO) {
+        let rtt = rtt.filter(|rtt| *rtt >= TimeDelta::ZERO);
+        if let Some(rtt) = rtt {
             self.timer.sample(rtt, acked.ack, before.nxt);
             self.untimed.missing.sample();
         }
+        rtt.is_some()
     }
 
     pub(super) fn measure_delivery(&mut self, acked: &Acked) {
@@ -86,7 +89,7 @@ impl Engine<'_> {
         if self.state.is_open() && !self.board.has_sacked() && !self.gap.hides_state {
             delivery.acknowledge(acked.at, acked.ack, self.timer.srtt());
         } else {
-            // The ACK fills a hole, or follows missed ACKs, and covers data delivered earlier.
+            // The ACK fills a hole, or follows missed packets, and covers data delivered earlier.
             delivery.restart();
         }
     }

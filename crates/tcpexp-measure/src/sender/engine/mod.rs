@@ -13,6 +13,8 @@ mod stream;
 mod unseen;
 mod untimed;
 
+use std::ops::Range;
+
 use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::TimeDelta;
 
@@ -69,8 +71,9 @@ pub(super) struct Engine<'a> {
     /// `snd_nxt` at the last retransmission as a tail loss probe, until an ACK shows whether the probe
     /// repaired a loss (`tlp_high_seq`).
     probed: Option<StreamOffset>,
-    /// End of the data sent in the SYN (RFC 7413), while the SYN-ACK is the latest ACK.
-    refused: Option<StreamOffset>,
+    /// Data of the SYN (RFC 7413) that the SYN-ACK does not acknowledge and that was not sent again yet, while
+    /// the SYN-ACK is the latest ACK.
+    refused: Option<Range<StreamOffset>>,
     /// End of the data that exceeded the path MTU and is sent again in shorter segments.
     resized: Option<StreamOffset>,
     /// Data whose send times are not known.
@@ -194,7 +197,7 @@ impl<'a> Engine<'a> {
         } else {
             (before.window_bytes, before.wl1)
         };
-        self.refused = acked.is_syn.then_some(before.nxt);
+        self.refused = acked.is_syn.then_some(acked.ack..before.nxt);
         self.stream = Some(Stream {
             una: acked.ack,
             nxt: before.nxt,
@@ -212,7 +215,7 @@ impl<'a> Engine<'a> {
         let prior_in_flight = self.board.pipe();
         let had = self.board.counted_duplicates;
         let blocks = acked.blocks.selective(acked.ack);
-        self.board.compare_echo(acked.ack, acked.echo);
+        let is_of_earlier_copy = self.board.compare_echo(acked.ack, acked.echo);
         let mut progress = self.board.acknowledge(acked.at, acked.ack, blocks);
         if !has_sack {
             progress.delivered = self.count_duplicates(&progress, acked.ack, is_duplicate, had);
@@ -225,7 +228,11 @@ impl<'a> Engine<'a> {
             .latest_rtt()
             .filter(|_| is_timed && is_first && !before.is_warming_up());
         if is_timed && is_first {
-            self.time(acked, &progress, &before);
+            let is_sampled = self.time(acked, &progress, &before);
+            if is_of_earlier_copy && !is_sampled {
+                // The sender knows when it sent the earlier copy.
+                self.untimed.missing.miss(1);
+            }
         } else if progress.delivered > 0 {
             // A missed ACK may have timed each of the segments.
             let samples = if is_first { 1 } else { progress.delivered };

@@ -1,8 +1,9 @@
 //! Loss repair: retransmissions, and the start and end of recoveries.
 
 use std::mem;
+use std::ops::Range;
 
-use tcpexp_flow::{LossRecoveryKind, RetransmissionCause, RetransmissionEvidence};
+use tcpexp_flow::{LossRecoveryKind, RetransmissionCause, RetransmissionEvidence, StreamOffset};
 use tcpexp_units::Timestamp;
 
 use super::settle::Threshold;
@@ -21,13 +22,13 @@ impl Engine<'_> {
         earlier_copy: Option<EarlierCopy>,
         rows: &mut impl Extend<SenderRow>,
     ) {
-        let cause = match self.cause(sent) {
-            RetransmissionCause::FastRetransmit
-                if self.refused.is_some_and(|end| sent.end <= end) =>
-            {
-                RetransmissionCause::RefusedSynData
-            }
-            cause => cause,
+        let is_in = |data: &Range<StreamOffset>| data.start <= sent.start && sent.end <= data.end;
+        let cause = if let Some(refused) = self.refused.as_mut().filter(|data| is_in(data)) {
+            // What is sent again from here on was sent after the SYN-ACK, so it may be lost.
+            refused.start = sent.end;
+            RetransmissionCause::RefusedSynData
+        } else {
+            self.cause(sent)
         };
         self.totals.retransmitted += 1;
         match cause {

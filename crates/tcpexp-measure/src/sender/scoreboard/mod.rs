@@ -184,20 +184,22 @@ impl Scoreboard {
     }
 
     /// Gives no round-trip time for the segments below `ack`, if its echo shows that it answers earlier copies of
-    /// them, which the capture missed.
+    /// them, which the capture missed. Returns true if it does.
     #[inline]
-    pub(super) fn compare_echo(&mut self, ack: StreamOffset, echo: Option<u32>) {
-        if let Some(front) = self.segments.front()
-            && front.end <= ack
-            && !front.again
-            && !front.sacked
-            && is_of_earlier_copy(front.stamp, echo)
-        {
+    pub(super) fn compare_echo(&mut self, ack: StreamOffset, echo: Option<u32>) -> bool {
+        let is_of_earlier_copy = self.segments.front().is_some_and(|front| {
+            front.end <= ack
+                && !front.again
+                && !front.sacked
+                && is_of_earlier_copy(front.stamp, echo)
+        });
+        if is_of_earlier_copy {
             self.segments
                 .iter_mut()
                 .take_while(|segment| segment.end <= ack)
                 .for_each(|segment| segment.again = true);
         }
+        is_of_earlier_copy
     }
 
     /// Indices of the segments that overlap a range.

@@ -112,3 +112,29 @@ fn smaller_path_mtu_reduces_no_window() {
     2920+1160 pipe 1 cwnd 10 application_limited slow_start
     ");
 }
+
+#[test]
+fn data_of_a_refused_syn_is_refused_once_however_late_it_is_sent_again() {
+    let causes = |text: &str| {
+        let shown = replay(text);
+        let causes = shown
+            .lines()
+            .filter_map(|line| line.strip_prefix("retransmitted "));
+        causes.collect::<Vec<_>>().join(", ")
+    };
+    let open = "
+        0.000000 > S 0:1000(1000) mss 1000 sackok wscale 7
+        0.020000 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7
+        0.028000 > 1:1001(1000) ack 1
+        0.028001 > 1001:2001(1000)
+    ";
+    let lost = format!("{open} 0.400000 > 1:1001(1000)\n0.420000 < ack 2001");
+    assert_eq!(causes(&lost), "refused_syn_data, timeout");
+    // The rest of the data follows in a segment of its own.
+    let parts = open.replace(
+        "1:1001(1000) ack 1",
+        "1:501(500) ack 1\n0.028000 > 501:1001(500)",
+    );
+    let parts = format!("{parts} 0.050000 < ack 2001");
+    assert_eq!(causes(&parts), "refused_syn_data, refused_syn_data");
+}
