@@ -51,8 +51,8 @@ impl Cubic {
             self.k = cube_root((1 << 40) / SCALE * missing);
             ack.at_us
         });
-        let passed_us = ack.at_us - epoch_us + self.least_rtt_us.unwrap_or(0);
-        let t = u64::try_from(passed_us).unwrap_or(0) * 1024 / 1_000_000;
+        let passed_us = (ack.at_us - epoch_us).saturating_add(self.least_rtt_us.unwrap_or(0));
+        let t = u64::try_from(passed_us).unwrap_or(0).saturating_mul(1024) / 1_000_000;
         // W(t) = C (t − K)³ + W_max, equation 1.
         let off = t.abs_diff(self.k);
         let cubed = u128::from(off).saturating_mul(u128::from(off) * u128::from(off));
@@ -156,7 +156,7 @@ mod tests {
         let mut cubic = Cubic::default();
         let cwnd = cubic.reduce(1_000);
         cubic.begin();
-        for at_us in [0, i64::MAX / 1_000] {
+        for at_us in [i64::MIN / 1_000, i64::MAX / 1_000] {
             let ack = Ack {
                 at_us,
                 delivered: 1,
