@@ -59,7 +59,7 @@ impl Undecided {
         }
         match pipe.or(latest) {
             Some(cwnd) => self.resumed.push((*sample, cwnd)),
-            None => rows.extend([SenderRow::Sample(*sample)]),
+            None => rows.extend([SenderRow::Sample(as_replayed(*sample))]),
         }
     }
 
@@ -258,5 +258,41 @@ mod tests {
         ] {
             assert_eq!(is_deferral(cwnd, pipe), expected, "{cwnd} {pipe}");
         }
+    }
+
+    #[test]
+    fn an_undecided_sample_of_a_sender_that_never_waited_has_no_window() {
+        let first = tcpexp_wire::SeqNum(1);
+        let sample = SenderSample {
+            at: Timestamp::from_nanos(0),
+            record: None,
+            flow: tcpexp_flow::FlowId(0),
+            direction: tcpexp_flow::Direction::Forward,
+            snd_una: Some(StreamOffset::first(first)),
+            snd_nxt: Some(StreamOffset::first(first)),
+            smss_bytes: Some(1_000),
+            flight_size_bytes: None,
+            pipe_bytes: None,
+            pipe_segments: Some(10),
+            cwnd_segments: Some(10),
+            cwnd_bytes: Some(10_000),
+            cwnd_source: CwndSource::Undecided,
+            ssthresh_segments: None,
+            phase: None,
+            recovery_epoch: None,
+            srtt: None,
+            rto: None,
+            usable_window_bytes: None,
+            limit: None,
+            model: None,
+            latest_rtt: None,
+            latest_marked_packets: 0,
+        };
+        let mut rows = Vec::new();
+        Undecided::default().resume(&sample, None, &mut rows);
+        let [SenderRow::Sample(emitted)] = rows.as_slice() else {
+            panic!("{rows:?}");
+        };
+        assert_eq!(emitted.cwnd_segments, None);
     }
 }

@@ -1,5 +1,7 @@
 //! Captures that missed ACKs which the sender answered.
 
+use tcpexp_units::TimeDelta;
+
 use super::*;
 
 /// A sender with enough data for its window, whose ACKs at 82 and 83 ms the capture missed.
@@ -171,4 +173,31 @@ fn window_of_a_silent_sender_is_unknown_until_a_round_trip_behind_missed_acks_sh
     let later = latest_rows(&steady(26));
     let is_known = |row: &str| row.ends_with(" congestion_avoidance") && !row.contains("cwnd -");
     assert!(later.lines().all(is_known), "{later}");
+}
+
+#[test]
+fn window_filled_before_missed_acks_is_not_the_limit_behind_them() {
+    // The sender fills its window before the capture misses the ACK at 122 ms.
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.081000 < ack 989 ts 940 41
+        0.081010 > 3953:4941(988) ts 81 940
+        0.081011 > 4941:5929(988) ts 81 940
+        0.082000 < ack 1977 ts 941 41
+        0.082010 > 5929:6917(988) ts 82 941
+        0.083000 < ack 2965 ts 942 41
+        0.083010 > 6917:7905(988) ts 83 942
+        0.084000 < ack 3953 ts 943 41
+        0.084010 > 7905:8893(988) ts 84 943
+        0.122010 > 8893:9881(988) ts 122 981
+        0.123000 < ack 6917 ts 982 82
+        0.223000 < ack 9881 ts 1082 122
+        "
+    );
+    let limited = summary(&text).limited;
+    assert_eq!(limited.congestion_window, Some(TimeDelta::ZERO));
 }

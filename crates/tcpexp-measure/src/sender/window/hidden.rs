@@ -1,5 +1,5 @@
-//! The window while nothing shows it: after a reduction of unknown size, behind missed ACKs, or after a growth
-//! of unknown size.
+//! The window while nothing shows it: after a reduction of unknown size, behind missed packets, or after a
+//! growth of unknown size.
 
 use super::round::ROUNDING_SEGMENTS;
 use super::silence::Silence;
@@ -25,10 +25,11 @@ impl Window {
         self.is_hidden = true;
     }
 
-    /// Continues behind ACKs that the capture missed, which may have grown or reduced the window and set another
-    /// threshold.
+    /// Continues behind packets that the capture missed, which may have grown or reduced the window and set
+    /// another threshold.
     pub(in crate::sender) fn lose_sight(&mut self) {
         self.is_hidden = true;
+        self.is_filled = false;
         self.set_least(0);
         self.ssthresh = None;
         self.forget_origin();
