@@ -19,6 +19,7 @@ mod metered;
 mod missed;
 mod missed_acks;
 mod missing_samples;
+mod mss;
 pub mod naming;
 pub mod packets;
 pub mod quic;

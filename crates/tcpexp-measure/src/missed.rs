@@ -2,7 +2,17 @@
 
 use std::ops::AddAssign;
 
-use tcpexp_flow::Holes;
+use tcpexp_flow::{Holes, StreamOffset};
+
+/// Sequence numbers that the sender may use without data that counts as sent: a FIN, or the byte of a window
+/// probe that the receiver accepts (RFC 9293, section 3.8.6.1).
+const UNCOUNTED_BYTES: i64 = 1;
+
+/// True if `ack` shows that the capture missed data behind `nxt`, the end of the captured data.
+#[inline]
+pub(crate) fn has_missed_data(ack: StreamOffset, nxt: StreamOffset) -> bool {
+    ack.since(nxt) > UNCOUNTED_BYTES
+}
 
 /// Data that the flows of a capture acknowledge and that the capture never shows, and acknowledgments
 /// that only the answers to them show.

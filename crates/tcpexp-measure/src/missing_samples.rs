@@ -1,7 +1,7 @@
 //! Samples of the round-trip time that a sender took and that a capture does not show.
 
-/// Weight of one sample in the smoothed round-trip time, as a divisor (RFC 6298, section 2.3: alpha).
-const SAMPLES: u32 = 8;
+/// A sample has 1/8 of the weight in the smoothed round-trip time (RFC 6298, section 2.3: alpha).
+const GAIN_DIVISOR: u32 = 8;
 /// The whole weight of all samples.
 const WHOLE: u32 = 1 << 16;
 /// Largest weight of missing samples with which the smoothed round-trip time counts as known: missing samples of
@@ -21,7 +21,7 @@ impl MissingSamples {
     /// Counts up to `samples` samples of the sender that are missing.
     pub(crate) fn miss(&mut self, samples: u32) {
         for _ in 0..samples.min(REMEMBERED) {
-            self.weight += (WHOLE - self.weight) / SAMPLES;
+            self.weight += (WHOLE - self.weight) / GAIN_DIVISOR;
         }
     }
 
@@ -33,7 +33,7 @@ impl MissingSamples {
     /// Counts a sample.
     #[inline]
     pub(crate) fn sample(&mut self) {
-        self.weight -= self.weight / SAMPLES;
+        self.weight -= self.weight / GAIN_DIVISOR;
     }
 
     /// True if the missing samples hardly change the smoothed round-trip time.

@@ -7,13 +7,9 @@ use super::ending::Closing;
 use super::half::Half;
 use super::handshake::Handshake;
 use super::summary::{ConnectionSummary, DirectionSummary, Known, QuicConnection};
+use crate::mss::{DEFAULT_MSS, LONGEST_SINGLE_BYTES, TIMESTAMPS_BYTES};
 use crate::quic::{QuicObserver, QuicSummary};
 use crate::{Meter, Vantage};
-
-/// MSS of an end without an MSS option (RFC 9293, section 3.7.1).
-const DEFAULT_MSS: u16 = 536;
-/// Bytes of a segment that timestamps take, with their padding (RFC 7323, appendix A).
-const TIMESTAMPS_BYTES: u32 = 12;
 
 /// The shortest of several round-trip times; without an `Option`, which takes twice the memory.
 #[derive(Clone, Copy, Debug)]
@@ -195,10 +191,13 @@ fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segm
         // the sender's own interface, which its own option shows (RFC 6691).
         let mss = |direction: Direction| {
             let offer = handshake.offers[direction.index()];
-            u32::from(offer.and_then(|offer| offer.mss).unwrap_or(DEFAULT_MSS))
+            offer.and_then(|offer| offer.mss).map(u32::from)
         };
-        let most_bytes = mss(direction.opposite());
-        let smss_bytes = mss(direction).min(most_bytes);
+        let [own, other] = [direction, direction.opposite()].map(mss);
+        // Senders may ignore the default for a receiver without the option.
+        let most_bytes = other.unwrap_or(LONGEST_SINGLE_BYTES);
+        let [own, other] = [own, other].map(|mss| mss.unwrap_or(DEFAULT_MSS.into()));
+        let smss_bytes = own.min(other);
         let has_timestamps = handshake
             .offers
             .iter()

@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp, prefetch};
 
-/// Sequence numbers of a FIN, which is sent behind its data or with it.
-const FIN_BYTES: u32 = 1;
+use crate::missed::has_missed_data;
 
 /// Segments sent once and not acknowledged, oldest first.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +82,7 @@ impl Outstanding {
             self.oldest = self.others.pop_front();
         }
         // A clock that was set back in between shows no time.
-        let is_known = nxt.is_none_or(|nxt| ack <= nxt.plus(FIN_BYTES));
+        let is_known = nxt.is_none_or(|nxt| !has_missed_data(ack, nxt));
         (oldest <= at && newest <= at && is_known).then(|| AckRtt {
             sample: at - oldest,
             least: at - newest,

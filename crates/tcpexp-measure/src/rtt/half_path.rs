@@ -78,6 +78,8 @@ impl HalfPath {
         let was_in_order = self.order.is_kept();
         // Compare before `acknowledge` moves the floor to `ack`.
         let is_duplicate = self.in_flight.is_duplicate(ack);
+        let has_missed_acks = self.acks.on_ack(segment, ack);
+        let segments = has_missed_acks.then(|| self.in_flight.segments_before(ack));
         let acked = self.in_flight.acknowledge(ack);
         self.coverage.acknowledge(segment);
         let sacked = self.sack(segment);
@@ -104,14 +106,13 @@ impl HalfPath {
             .filter(|echo| echo.of.at <= at);
         let timed = acked.timed.filter(|_| !is_of_earlier_copy);
         let timed = timed.or(sacked.timed).filter(|timed| timed.at <= at);
-        let has_missed_acks = self.acks.on_ack(segment, ack);
         let has_missed_data = acked.has_missed || sacked.has_missed;
         // A missed ACK may have answered first.
         let (timed, echo) = if has_missed_acks || has_missed_data {
             self.ack_gaps += u64::from(has_missed_acks);
             let is_disordered = !was_in_order || !acked.is_new || segment.sack_block_count() > 0;
-            let has_number = !is_disordered && !has_missed_data;
-            self.pass_gap(is_disordered, has_number.then_some(acked.segments));
+            let segments = segments.filter(|_| !is_disordered && !has_missed_data);
+            self.pass_gap(is_disordered, segments);
             (None, None)
         } else {
             if is_of_earlier_copy {
@@ -122,7 +123,7 @@ impl HalfPath {
         };
         // As in `tcp_ack_update_rtt`, an echo counts only on an ACK of new data.
         self.time(at, ack, timed, echo.filter(|_| acked.is_new));
-        let timed_class = match acked.timed {
+        let timed_class = match acked.timed.filter(|_| !is_of_earlier_copy) {
             Some(timed) if timed.is_syn => AckClass::Handshake,
             Some(_) => class,
             None => AckClass::Selective,
@@ -176,8 +177,8 @@ impl HalfPath {
     /// Passes packets that the capture missed, before an ACK of this number of segments, if known. If data
     /// `is_disordered`, SACK blocks in the missed ACKs may have reported any of the data in flight.
     #[cold]
-    fn pass_gap(&mut self, is_disordered: bool, acked: Option<usize>) {
-        match acked.and_then(|segments| u32::try_from(segments).ok()) {
+    fn pass_gap(&mut self, is_disordered: bool, acked: Option<u32>) {
+        match acked {
             Some(segments) => self.timers.missing.miss(segments.max(1)),
             None => self.timers.missing.miss_any_number(),
         }
@@ -287,7 +288,7 @@ impl Order {
 }
 
 impl Timers {
-    /// As in RFC 6298, and as in Linux.
+    /// The estimates of RFC 6298 and of Linux; `None` while missing samples may change them.
     fn estimates(&self) -> (Option<RttEstimate>, Option<RttEstimate>) {
         if self.missing.keeps_srtt() {
             (self.rfc6298(), self.linux())

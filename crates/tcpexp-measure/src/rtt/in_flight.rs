@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use tcpexp_flow::{DoubtedAck, MAX_WINDOW_BYTES, Segment, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use crate::missed::has_missed_data;
+use crate::mss::LONGEST_ETHERNET_BYTES;
+
 /// Maximum waiting time for an ACK: Linux's maximum retransmission timeout.
 const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
 /// Maximum number of stored segments: 10 Gbit/s for 300 ms in full frames.
@@ -12,8 +15,6 @@ const MAX_SEGMENTS: usize = 1 << 18;
 /// Maximum number of stored segments before the first packet of the other end, which may never
 /// come.
 const MAX_SEGMENTS_ONE_WAY: usize = 1 << 10;
-/// Sequence numbers of a FIN, which is sent behind its data or with it.
-const FIN_BYTES: i64 = 1;
 
 /// The segments of one direction that are not acknowledged yet.
 ///
@@ -66,8 +67,6 @@ pub(super) struct Acked {
     pub(super) is_ambiguous: bool,
     /// True if the capture missed part of the data. The capture may then have missed an earlier ACK of the rest.
     pub(super) has_missed: bool,
-    /// Number of segments that are no longer in flight.
-    pub(super) segments: usize,
 }
 
 impl InFlight {
@@ -127,21 +126,36 @@ impl InFlight {
         self.doubted.map(|doubted| doubted.ack).max(self.floor)
     }
 
+    /// True if an acknowledgment up to `edge` is further ahead of the data than a window, so that it does not
+    /// belong to the connection.
+    fn is_made_up(&self, edge: StreamOffset) -> bool {
+        self.furthest
+            .is_some_and(|furthest| edge.since(furthest) > MAX_WINDOW_BYTES)
+    }
+
+    /// Number of segments in flight before `ack`. A packet that is longer than a segment on Ethernet may hold
+    /// several segments.
+    #[cold]
+    pub(super) fn segments_before(&self, ack: StreamOffset) -> u32 {
+        let before = self.segments.iter().take_while(|sent| sent.start < ack);
+        let segments = before.map(|sent| {
+            let bytes = u32::try_from(sent.end.min(ack).since(sent.start)).unwrap_or(u32::MAX);
+            bytes.div_ceil(LONGEST_ETHERNET_BYTES)
+        });
+        segments.fold(0, u32::saturating_add)
+    }
+
     /// Processes a cumulative acknowledgment up to `ack`.
     pub(super) fn acknowledge(&mut self, ack: StreamOffset) -> Acked {
         let mut acked = Acked::default();
         self.settle_doubt(ack);
         let is_old = self.acknowledged().is_some_and(|floor| ack <= floor);
-        // An ACK further ahead of the data than a window does not belong to the connection.
-        let is_made_up = self
-            .furthest
-            .is_some_and(|furthest| ack.since(furthest) > MAX_WINDOW_BYTES);
-        if is_old || is_made_up {
+        if is_old || self.is_made_up(ack) {
             return acked;
         }
         match self.furthest.filter(|furthest| ack > *furthest) {
             Some(furthest) => {
-                acked.has_missed = ack.since(furthest) > FIN_BYTES;
+                acked.has_missed = has_missed_data(ack, furthest);
                 let before = self.doubted;
                 self.doubted = Some(DoubtedAck::raised(before, ack, furthest));
                 // Data sent since the first doubted ACK is not in flight if that ACK is believable.
@@ -152,7 +166,6 @@ impl InFlight {
             }
             None => self.floor = Some(ack),
         }
-        let held = self.segments.len();
         while let Some(sent) = self.segments.front_mut() {
             if sent.start >= ack {
                 break;
@@ -169,7 +182,6 @@ impl InFlight {
             }
             self.segments.pop_front();
         }
-        acked.segments = held - self.segments.len();
         // Karn's algorithm: the ACK may answer either transmission (RFC 6298, section 3).
         if acked.is_ambiguous {
             acked.timed = None;
@@ -221,7 +233,10 @@ impl InFlight {
     pub(super) fn sack(&mut self, left: StreamOffset, right: StreamOffset) -> Sacked {
         let left = self.acknowledged().map_or(left, |floor| left.max(floor));
         let mut sacked = Sacked {
-            has_missed: self.furthest.is_some_and(|furthest| right > furthest),
+            has_missed: !self.is_made_up(right)
+                && self
+                    .furthest
+                    .is_some_and(|furthest| has_missed_data(right, furthest)),
             ..Sacked::default()
         };
         if right <= left {

@@ -26,7 +26,7 @@ pub(super) struct AckGapWalk<'a>(&'a [(u64, u64)]);
 /// Gaps next to an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NextToGap {
-    /// True if the capture missed ACKs between the ACK before and this one.
+    /// True if the capture missed ACKs between the ACK before and this one, or data that this one acknowledges.
     pub(super) before: bool,
     /// True if the capture missed ACKs between this one and the next.
     pub(super) behind: bool,

@@ -69,7 +69,7 @@ pub(super) struct Acked {
     pub(super) congestion_echo: bool,
     /// See [`CeFeedback::latest_marked_packets`](tcpexp_flow::CeFeedback::latest_marked_packets).
     pub(super) marked_packets: u32,
-    /// Whether the capture missed ACKs before or behind this one.
+    /// Whether the capture missed ACKs before or behind this one, or data that this one acknowledges.
     pub(super) gap: NextToGap,
 }
 

@@ -16,6 +16,7 @@ use super::receiver::Replay;
 use super::row::SenderRow;
 use super::scale::WindowScale;
 use super::side::Side;
+use crate::missed::has_missed_data;
 use crate::{Meter, Position};
 
 /// The second pass over one flow.
@@ -186,7 +187,8 @@ impl<'a> Front<'a> {
             WindowScale::AtLeast(_) => None,
         };
         let mut gap = self.gaps.pass(segment.seen.place());
-        // The replay may show data from behind the gap before this ACK.
+        // A capture at the receiver may show data that was sent after the missed data before the sender gets
+        // this ACK, and the engine then sees no gap.
         gap.before |= self.replay.is_some() && self.has_missed_data(ack);
         let acked = Acked {
             at: segment.seen.at,
@@ -211,9 +213,11 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// True if `ack` is of data that the capture missed. A FIN that it missed hides no flight.
+    /// True if `ack` is of data that the capture missed.
     fn has_missed_data(&self, ack: StreamOffset) -> bool {
-        self.classifier.nxt().is_some_and(|nxt| ack > nxt.plus(1))
+        self.classifier
+            .nxt()
+            .is_some_and(|nxt| has_missed_data(ack, nxt))
     }
 
     fn end(mut self, rows: &mut impl Extend<SenderRow>) {

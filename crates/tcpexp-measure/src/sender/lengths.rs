@@ -1,15 +1,13 @@
 //! The sender maximum segment size, from the data.
 
+use crate::mss::{LONGEST_ETHERNET_BYTES, LONGEST_SINGLE_BYTES};
+
 /// Number of lengths counted at a time.
 const KEPT: usize = 16;
 /// Minimum share of segments, in percent, for a common length.
 const COMMON_PERCENT: u64 = 2;
-/// Longest payload of a single segment on Ethernet, with jumbo frames.
-const LONGEST_SINGLE_BYTES: u32 = 8_960;
 /// Default MSS (RFC 9293, section 3.7.1); shorter segments are not full.
 const MIN_SMSS_BYTES: u32 = 536;
-/// Longest payload of an Ethernet segment: 1,500 bytes less the headers of IPv4 and TCP.
-const LONGEST_ETHERNET_BYTES: u32 = 1_460;
 /// SMSS values of Ethernet: IPv4 and IPv6, with and without timestamps.
 const ETHERNET_SMSS_BYTES: [u32; 4] = [1_448, 1_460, 1_428, 1_440];
 /// SMSS values of jumbo frames of 9,000 bytes.
@@ -49,7 +47,7 @@ pub(super) struct Offers {
     pub(super) own: Option<u32>,
     /// By the option of the data's receiver (RFC 9293, section 3.7.1). `None` without the option.
     pub(super) other: Option<u32>,
-    /// Without the option (RFC 9293, section 3.7.1).
+    /// By default, if an option is absent (RFC 9293, section 3.7.1).
     pub(super) default: u32,
 }
 

@@ -72,15 +72,15 @@ pub enum CwndSource {
     Filled,
     /// In recovery, the window is the pipe plus the segments that an ACK releases (RFC 6937).
     Recovery,
-    /// The receiver's window is smaller; the sender's rules are replayed. In a recovery whose threshold
-    /// is unknown, the window is unknown too.
+    /// The receiver's window is smaller; the sender's rules are replayed. The window is unknown in a recovery of
+    /// unknown threshold, and after a growth of unknown size.
     ReceiverLimited,
     /// The application sends less; the sender's rules are replayed.
     ApplicationLimited,
     /// Unknown: a sender that filled its window left several ACKs unanswered until a loss recovery
     /// began. It may have cut the window, or the application may have had no data. Or the application
     /// had no data during and after a recovery, or the capture missed packets, and nothing has shown the window
-    /// since.
+    /// since. Or the threshold is unknown, so the growth since the sender last filled its window is unknown.
     Undecided,
     /// Unknown: the capture began mid-connection, and the sender has neither filled nor reduced its window
     /// since. Or all packets that it shows may hold several segments, so that segments cannot be counted.

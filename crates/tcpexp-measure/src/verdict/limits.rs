@@ -273,7 +273,7 @@ impl Limits {
             return;
         }
         self.epoch = sample.recovery_epoch;
-        // Without the missed ACKs, the beginning and the cause of the recovery are unknown.
+        // Without the missed packets, the beginning and the cause of the recovery are unknown.
         if !sample.follows_missed_packets()
             && sample.phase != Some(Phase::LossRecovery)
             && self.losses.len() < MOST_LOSSES

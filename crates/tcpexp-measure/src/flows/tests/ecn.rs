@@ -290,3 +290,18 @@ fn segments_longer_than_the_own_mss_option_count_as_one_packet_each() {
     // The first packet may be one of 2501 bytes, or two full ones and the rest of a write.
     assert_eq!(reported("1:2502(2501)"), None);
 }
+
+#[test]
+fn marks_are_unknown_if_the_receiver_offers_no_mss_and_segments_exceed_the_default() {
+    let text = "
+        0.00 > SAEW 0 mss 1460
+        0.04 < S.W 0 ack 1
+        0.05 > AW. 1 ack 1
+        0.06 > A.E 1:1461(1460)
+        0.06 > A.E 1461:2921(1460)
+        0.06 > A.E 2921:5841(2920)
+        0.10 < E. ack 5841
+    ";
+    // Each packet may hold one segment or several.
+    assert_eq!(connections(text)[0].directions[0].ce_reported_packets, None);
+}

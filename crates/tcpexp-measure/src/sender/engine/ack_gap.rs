@@ -85,7 +85,7 @@ impl Engine<'_> {
         now: &AckContext,
         rows: &mut impl Extend<SenderRow>,
     ) {
-        // The missed ACKs may have shown a smaller window, or the missed answers to them.
+        // The missed packets may have shown a smaller window.
         self.undecided.hide(rows);
         if acked.is_syn {
             return;

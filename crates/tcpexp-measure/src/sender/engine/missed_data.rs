@@ -9,11 +9,8 @@ use tcpexp_units::Timestamp;
 use super::Engine;
 use super::stream::Stream;
 use crate::Position;
+use crate::missed::has_missed_data;
 use crate::sender::event::{Acked, Sent};
-
-/// Data that the sender may have sent although it does not count as sent: the byte of a window probe that the
-/// receiver accepts (RFC 9293, section 3.8.6.1). A FIN takes as much.
-const PROBE_BYTES: i64 = 1;
 
 impl Engine<'_> {
     /// Adds acknowledged data that the capture missed to the stream.
@@ -29,7 +26,7 @@ impl Engine<'_> {
         };
         // The capture may have missed a window of data; an ACK further ahead is invalid.
         if furthest > stream.nxt && !self.is_too_much(furthest) {
-            if furthest.since(stream.nxt) > PROBE_BYTES {
+            if has_missed_data(furthest, stream.nxt) {
                 self.gap.hides_nxt = true;
                 self.totals.limits.doubt();
             }

@@ -4,6 +4,7 @@ use tcpexp_flow::{Class, Classifier, PathTimes, Segment, SendOrder, StreamOffset
 use tcpexp_units::TimeDelta;
 
 use crate::Position;
+use crate::mss::{DEFAULT_MSS, TIMESTAMPS_BYTES};
 use crate::sender::ack_gaps::AckGapSearch;
 use crate::sender::drain::Drains;
 use crate::sender::echo_watch::EchoWatch;
@@ -21,9 +22,6 @@ use crate::sender::unsent_acks::UnsentAckSearch;
 /// Smallest sender maximum segment size. Linux sends segments of at least 48 bytes (`TCP_MIN_SND_MSS`),
 /// and the options of a segment take at most 40 bytes.
 const MIN_SMSS_BYTES: u32 = 8;
-
-/// MSS of an end without the option (RFC 9293, section 3.7.1).
-const DEFAULT_MSS: u16 = 536;
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.
@@ -179,8 +177,8 @@ impl SideSurvey {
         let both = self.syn.zip(other.syn);
         let timestamps = both.map(|(own, other)| own.timestamps && other.timestamps);
         let offers = both.map(|(own, other)| {
-            // Timestamps with their padding take 12 bytes of each segment (RFC 7323, appendix A).
-            let options = if timestamps == Some(true) { 12 } else { 0 };
+            let has_timestamps = timestamps == Some(true);
+            let options = if has_timestamps { TIMESTAMPS_BYTES } else { 0 };
             // A host may offer any MSS, also one below the length of the option.
             let payload = |mss: u16| u32::from(mss).saturating_sub(options).max(MIN_SMSS_BYTES);
             Offers {

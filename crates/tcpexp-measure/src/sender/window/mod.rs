@@ -68,20 +68,20 @@ pub(super) struct Window {
     noticed_ssthresh: Option<u32>,
     /// True if nothing has shown the window since a reduction of unknown size.
     is_hidden: bool,
-    /// Segments that may have grown the window since it was last shown; without a threshold, it is unknown by how
-    /// much.
+    /// Segments acknowledged since the window was last shown, while the threshold is unknown: in slow start the
+    /// window has grown by as many, in congestion avoidance hardly.
     unsure: u32,
 }
 
-/// What is known of the window before the capture, or before the ACKs that it missed.
+/// What is known of the window before the capture, or before the packets that it missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beginning {
     /// All that matters: the stream began with the initial window, or the sender has repaired a loss since.
     Seen,
     /// The capture began later, and nothing has shown the window since: the sender may use a part of it only.
     NotShown,
-    /// The capture began later, but the sender has filled the window since; or it missed ACKs. The threshold is
-    /// unknown.
+    /// The capture began later, but the sender has filled the window since; or it missed packets. The threshold
+    /// is unknown.
     Shown,
 }
 
