@@ -79,6 +79,9 @@ fn sack_block_of_a_fin_or_beyond_any_window_shows_no_missed_data() {
                 3.000 > 3001:4001(1000)
                 3.001 > 4001:5001(1000)
                 3.040 < ack 4001 sack {block}
+                3.041 < ack 5001
+                4.000 > 5001:6001(1000)
+                4.040 < ack 6001
                 "
             );
         assert_eq!(
