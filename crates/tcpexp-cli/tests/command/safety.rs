@@ -11,7 +11,7 @@ fn an_output_that_is_an_input_or_another_output_is_refused() {
     let [input, twice, dataset] = [
         "is an input: name another file for the output",
         "is named for two outputs",
-        "is in the directory of a dataset, which only `analyze` writes",
+        "is in the directory of a dataset, which only `analyze` and `merge` write",
     ];
     for (line, why) in [
         ("rtt src.pcap dst.pcap -o src.pcap --format csv", input),
