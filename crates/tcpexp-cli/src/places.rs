@@ -71,7 +71,9 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
         }
         // A further file would become a part of the dataset, or keep `analyze` from replacing it.
         if place.ancestors().skip(1).any(is_dataset) {
-            return refuse("is in the directory of a dataset, which only `analyze` and `merge` write");
+            return refuse(
+                "is in the directory of a dataset, which only `analyze` and `merge` write",
+            );
         }
         if !replaces_dataset(name, leaf) && place.is_dir() && is_dataset(&place) {
             return refuse(

@@ -140,10 +140,10 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     owd.parquet                 16 106    441.5 kB
     loss.parquet                   126     24.7 kB
     throughput.parquet           8 636     77.2 kB
-    sender.parquet               6 010    128.9 kB
+    sender.parquet               6 010    129.8 kB
     events.parquet                 142     37.8 kB
     queue.parquet                1 226     44.0 kB
-    logs.parquet                     0     31.1 kB
+    logs.parquet                     0     31.9 kB
     readings.parquet                 0      8.7 kB
     all                                     1.2 MB
 
