@@ -40,7 +40,7 @@ pub fn bar_figure(
     let without = Without::of(frame, y);
     let ends = joined(runs.iter().map(Runs::extremes));
     let undrawn = Runs::undrawn(&runs);
-    let no_values = || undrawn.error(y, quantity, &without);
+    let no_values = || without.error(y, quantity, undrawn);
     let (least, most) = ends.ok_or_else(no_values)?;
     let shown = quantity.shown(least, most);
     // A bar's length is its value, so the axis starts at zero.

@@ -32,7 +32,7 @@ pub fn heatmap_figure(
     let undrawn = Runs::undrawn(&runs);
     let values = || runs[0].medians();
     let without = Without::of(frame, value);
-    let no_values = || undrawn.error(value, quantity, &without);
+    let no_values = || without.error(value, quantity, undrawn);
     let least = values().reduce(f64::min).ok_or_else(no_values)?;
     let most = values().reduce(f64::max).ok_or_else(no_values)?;
     let shown = quantity.shown(least, most);

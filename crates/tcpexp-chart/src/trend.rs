@@ -43,7 +43,7 @@ pub fn trend_figure(
     let without = Without::of(frame, y);
     let ends = joined(runs.iter().map(Runs::extremes));
     let undrawn = Runs::undrawn(&runs);
-    let no_values = || undrawn.error(y, quantity, &without);
+    let no_values = || without.error(y, quantity, undrawn);
     let (least, most) = ends.ok_or_else(no_values)?;
     let shown = quantity.shown(least, most);
     let places: Vec<Option<f64>> = (0..x.len()).map(|level| x.number(level)).collect();

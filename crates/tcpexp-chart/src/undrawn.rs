@@ -3,7 +3,6 @@
 use tcpexp_metrics::repetition::Estimate;
 
 use crate::quantity::Shown;
-use crate::without::Without;
 use crate::{Error, Quantity};
 
 /// A median over runs, as far as it is known.
@@ -92,16 +91,13 @@ impl Undrawn {
         unknown + &never + &open
     }
 
-    /// The error of a figure without a median to draw: the runs have bounds only, or no values.
-    pub(crate) fn error(self, column: &str, quantity: &Quantity, without: &Without) -> Error {
-        if self.unknown + self.never == 0 {
-            return without.error(column);
-        }
+    /// The error of a figure that has runs with bounds and no median to draw; `None` without such runs.
+    pub(crate) fn error(self, column: &str, quantity: &Quantity) -> Option<Error> {
         let least = self.least.unwrap_or(0.0);
-        Error::NoMedians {
+        (self.unknown + self.never > 0).then(|| Error::NoMedians {
             column: column.to_owned(),
             reason: self.words(&quantity.shown(least, least)),
-        }
+        })
     }
 }
 

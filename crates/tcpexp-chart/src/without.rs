@@ -3,9 +3,10 @@
 use tcpexp_metrics::compare::Measure;
 use tcpexp_table::Frame;
 
-use crate::Error;
 use crate::bounded::Bounded;
 use crate::runs::run_levels;
+use crate::undrawn::Undrawn;
+use crate::{Error, Quantity};
 
 /// Column with the number of senders of a run.
 pub const SENDERS: &str = "senders";
@@ -62,15 +63,17 @@ impl Without {
         }
     }
 
-    /// The error of a figure in which no run has a value of the column.
-    pub(crate) fn error(self, column: &str) -> Error {
-        Error::NoValues {
-            column: column.to_owned(),
-            reason: match (self.single, self.others) {
-                (0, _) => "",
-                (_, 0) => ": each has a single sender, which shares with no other",
-                _ => ": some have a single sender, which shares with no other",
-            },
-        }
+    /// The error of a figure without a median to draw: the runs have bounds only, or no values of the column.
+    pub(crate) fn error(self, column: &str, quantity: &Quantity, undrawn: Undrawn) -> Error {
+        undrawn
+            .error(column, quantity)
+            .unwrap_or_else(|| Error::NoValues {
+                column: column.to_owned(),
+                reason: match (self.single, self.others) {
+                    (0, _) => "",
+                    (_, 0) => ": each has a single sender, which shares with no other",
+                    _ => ": some have a single sender, which shares with no other",
+                },
+            })
     }
 }
