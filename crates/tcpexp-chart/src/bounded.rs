@@ -1,4 +1,4 @@
-//! Columns of numbers of which some are known only within bounds.
+//! Columns in which some numbers are known only within bounds.
 
 use tcpexp_metrics::Bounds;
 use tcpexp_metrics::compare::Measure;

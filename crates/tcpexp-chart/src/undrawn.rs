@@ -114,7 +114,8 @@ mod tests {
 
     const NEVER: f64 = f64::INFINITY;
 
-    /// Runs with a delay and the bounds of a completion time in seconds, of which equal ones are known.
+    /// Runs, each with a delay and the bounds of its completion time in seconds. If the bounds are equal, the
+    /// time is known.
     fn runs(runs: &[(i64, [f64; 2])]) -> Frame {
         let real = |of: fn(&[f64; 2]) -> Option<f64>| {
             Series::Real(runs.iter().map(|(_, bounds)| of(bounds)).collect())
@@ -162,7 +163,7 @@ mod tests {
         let frame = runs(&[
             (10, [2.0, 2.0]),
             (10, [2.0, 2.0]),
-            // The known run is shorter than the two others, of which one determines the median.
+            // The known run is the shortest, so one of the two others determines the median.
             (20, [3.8, 3.8]),
             (20, [4.1, NEVER]),
             (20, [4.2, NEVER]),

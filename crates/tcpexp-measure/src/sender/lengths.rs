@@ -134,7 +134,7 @@ impl Lengths {
         self.up_to(segment_bytes).max() == Some(segment_bytes) || self.counts.iter().any(is_merged)
     }
 
-    /// The SMSS of which nothing is known but the data and a `limit`.
+    /// The SMSS, at most `limit`, if only the data shows it.
     fn of_data(&self, limit: u32) -> Smss {
         let Some(longest) = self.longest().filter(|longest| *longest >= MIN_SMSS_BYTES) else {
             return Smss {

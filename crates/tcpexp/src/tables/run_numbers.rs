@@ -157,7 +157,7 @@ fn of_comparison(
     let columns = compare_run_columns(&comparison.parameters());
     let rows = comparison.run_rows();
     let mut frame = Frame::of_batch(&columns.batch(&rows)?)?;
-    // The table is null for a value that is known only within bounds, and for one that was not reached.
+    // The table has null where a value is known only within bounds, and where a run did not reach it.
     if let Some([least, most]) = bound_columns(&measure.name()) {
         let bounds = |row: &CompareRunRow| row.class.as_ref()?.values.bounds(measure);
         let bound = |of: fn(Bounds) -> f64| rows.iter().map(|row| bounds(row).map(of)).collect();
