@@ -1,5 +1,7 @@
 //! Time series charts: quantities over time, one panel above the other.
 
+mod band;
+
 use std::collections::BTreeSet;
 
 use tcpexp_units::{Timestamp, counted};
@@ -15,7 +17,6 @@ use crate::line_end::LineEnd;
 use crate::lines::{Join, over_time};
 use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
-use crate::quantile::Sorted;
 use crate::quantity::Shown;
 use crate::row::Row;
 use crate::scene::Scene;
@@ -25,17 +26,6 @@ use crate::{Error, Quantity, Style, Svg};
 
 /// Lines with fewer points are drawn as dots: a line would suggest values in between.
 const MIN_JOINED: usize = 30;
-
-/// Colour of the band of lines without a colour of their own.
-const OTHERS: Ink = Ink::Other(1);
-/// Width of the band's outline, in units of the canvas.
-const BAND_OUTLINE: u32 = 2;
-/// Number of steps of that band over the time axis: at column width a step is about half a millimetre.
-const BAND_STEPS: usize = 120;
-/// Maximum number of bins that are the steps of the band: at column width a bin is then a line wide.
-const MAX_BAND_BINS: usize = 1_000;
-/// Ends of that band, as shares of the values in a step.
-const BAND: [f64; 2] = [0.05, 0.95];
 
 /// One panel: a quantity over time.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,7 +159,7 @@ fn key_of_others(panels: &[TimePanel]) -> Option<Key> {
     let others = panels.iter().flat_map(|panel| &panel.others);
     let names: BTreeSet<_> = others.map(|line| &line.label).collect();
     let text = format!("{}, 5 % to 95 %", counted(names.len(), "other"));
-    (!names.is_empty()).then(|| Key::area(text, OTHERS))
+    (!names.is_empty()).then(|| Key::area(text, band::COLOUR))
 }
 
 /// Time zero and duration of the axis.
@@ -263,7 +253,7 @@ impl TimePanel {
             plot.layers
                 .push(Layer::Shade((axis.at(span.start), end), ink));
         }
-        plot.layers.extend(self.band(axis, &shown));
+        plot.layers.extend(band::areas(&self.others, axis, &shown));
         let mut lines: Vec<&TimeLine> = self.lines.iter().collect();
         lines.sort_by_key(|line| line.kind.depth());
         for line in lines {
@@ -284,77 +274,6 @@ impl TimePanel {
             plot.layers.push(Layer::Marks(times.collect(), Ink::Black));
         }
         plot
-    }
-
-    /// Areas between two quantiles of the values of the other lines, one per span of time that has
-    /// values.
-    fn band(&self, axis: &TimeAxis, shown: &Shown) -> Vec<Layer> {
-        let edges = &self.band_edges(axis);
-        let last = edges.len() - 2;
-        let place_of = |at: f64| {
-            let before = edges.partition_point(|edge| *edge <= at);
-            before.saturating_sub(1)
-        };
-        let mut steps: Vec<Vec<f64>> = vec![Vec::new(); last + 1];
-        for line in &self.others {
-            let samples = matches!(line.kind, LineKind::Samples(_));
-            let is_bins = matches!(line.kind, LineKind::Bins(_));
-            // The last point of bins ends the last bin, and has no value of its own.
-            let points = &line.points[..line.points.len().saturating_sub(usize::from(is_bins))];
-            for (place, (time, value)) in points.iter().enumerate() {
-                let at = axis.at(*time);
-                // Values that are no samples hold until the next.
-                let next = line.points.get(place + 1).filter(|_| !samples);
-                let until = next.map_or(at, |(next, _)| axis.at(*next));
-                if until < edges[0] || at > edges[last + 1] {
-                    continue;
-                }
-                // A sample at the last edge is in the last step.
-                let (from, end) = (place_of(at).min(last), place_of(until));
-                for step in &mut steps[from..end.max(from + 1)] {
-                    step.push(shown.value(*value));
-                }
-            }
-        }
-        let ends = steps.iter().enumerate().filter_map(|(place, values)| {
-            let sorted = Sorted::of(values);
-            let [low, high] = BAND.map(|share| sorted.quantile(share));
-            Some((place, (low?, high?)))
-        });
-        let ends: Vec<(usize, (f64, f64))> = ends.collect();
-        // Where one line has a value, the band has no height.
-        let outline = Stroke::solid(OTHERS, BAND_OUTLINE);
-        let areas = ends.chunk_by(|a, b| a.0 + 1 == b.0).map(|part| {
-            let side = |of: fn(&(f64, f64)) -> f64| {
-                part.iter().flat_map(move |(place, ends)| {
-                    [*place, place + 1].map(|edge| (edges[edge], of(ends)))
-                })
-            };
-            let above: Vec<Point> = side(|ends| ends.1).collect();
-            let below = side(|ends| ends.0);
-            let corners = below.chain(above.into_iter().rev());
-            Layer::Area(corners.collect(), OTHERS, Some(outline))
-        });
-        areas.collect()
-    }
-
-    /// Edges of the steps of the band, at least two: the bin edges if there are bins (a step across bins
-    /// would mix their values), otherwise equal parts of the axis.
-    fn band_edges(&self, axis: &TimeAxis) -> Vec<f64> {
-        if self
-            .others
-            .iter()
-            .all(|line| matches!(line.kind, LineKind::Bins(_)))
-        {
-            let points = self.others.iter().flat_map(|line| &line.points);
-            let times: BTreeSet<Timestamp> = points.map(|(time, _)| *time).collect();
-            // Bins without a width are all at one time, which is one edge of no step.
-            if (2..=MAX_BAND_BINS).contains(&times.len()) {
-                return times.iter().map(|time| axis.at(*time)).collect();
-            }
-        }
-        let width = axis.seconds / BAND_STEPS as f64;
-        (0..=BAND_STEPS).map(|step| step as f64 * width).collect()
     }
 
     /// The vertical range; rates and windows compare by height, so their axis starts at zero.
@@ -517,11 +436,11 @@ mod tests {
             seconds: 20.0,
         };
         let shown = rates.quantity.shown(0.0, 40e6);
-        let band = rates.band(&axis, &shown);
+        let band = band::areas(&rates.others, &axis, &shown);
         let [Layer::Area(corners, ink, Some(_))] = &band[..] else {
             panic!("{band:?}");
         };
-        assert_eq!(*ink, OTHERS);
+        assert_eq!(*ink, band::COLOUR);
         let heights = corners.iter().map(|corner| format!("{:.1}", corner.1));
         let heights: BTreeSet<String> = heights.collect();
         assert_eq!(heights.into_iter().collect::<Vec<_>>(), ["1.0", "19.0"]);
@@ -601,12 +520,14 @@ mod tests {
             seconds: 4.0,
         };
         let shown = rtt.quantity.shown(0.0, 30e6);
-        let highest = rtt.band(&axis, &shown).into_iter().flat_map(|area| {
-            let Layer::Area(corners, ..) = area else {
-                panic!("{area:?}");
-            };
-            corners.into_iter().map(|corner| corner.1)
-        });
+        let highest = band::areas(&rtt.others, &axis, &shown)
+            .into_iter()
+            .flat_map(|area| {
+                let Layer::Area(corners, ..) = area else {
+                    panic!("{area:?}");
+                };
+                corners.into_iter().map(|corner| corner.1)
+            });
         assert!((highest.fold(0.0, f64::max) - 4.0).abs() < 1e-9);
     }
 
