@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use insta::assert_snapshot;
 use tcpexp_testkit::script;
 
 use crate::desk::{Desk, reason, text};
@@ -126,4 +127,32 @@ fn every_command_gives_the_same_bytes_for_a_capture_and_its_fifty_files() {
         };
         assert!(of("src.pcap", "dst.pcap") == of("src", "dst"), "{command}");
     }
+}
+
+#[test]
+fn a_missing_flow_is_an_error() {
+    let desk = Desk::new();
+    assert_snapshot!(
+        desk.failure("flows src.pcap --flow 77 --flow 192.0.2.1"),
+        @"no flow in src.pcap matches 77 or 192.0.2.1"
+    );
+    assert_snapshot!(
+        desk.failure("rtt src.pcap --flow 77 --flow 192.0.2.1"),
+        @"no round-trip time in src.pcap: no TCP flow and no QUIC connection with one matches 77 or 192.0.2.1"
+    );
+}
+
+#[test]
+fn a_flow_may_be_in_one_of_several_captures() {
+    let desk = Desk::new();
+    let call = script::capture("0.0 > udp 100 flow 9");
+    desk.put("call.pcap", &call);
+    let table = desk.text("flows src.pcap call.pcap --flow :40009");
+    let (src, call) = table.split_once("\n\n").unwrap();
+    assert_eq!(src, "src.pcap\nno flows");
+    assert!(call.contains("10.0.0.1:40009 > 10.0.0.2:80"), "{call}");
+    assert_snapshot!(
+        desk.failure("flows src.pcap call.pcap --flow 77"),
+        @"no flow in src.pcap or call.pcap matches 77"
+    );
 }
