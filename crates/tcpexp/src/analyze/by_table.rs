@@ -54,7 +54,7 @@ pub fn merge_by_table(paths: &[PathBuf], out: DatasetDir) -> Result<Vec<WrittenT
         for run in &runs {
             let stores = StoreOptions::default();
             let file = run.manifest.table(&run.path, table, &stores)?;
-            let name = format!("{}/{}.parquet", table.name(), run.name);
+            let name = format!("{}/{}", table.name(), file_name_of(&run.name));
             let path = out.path().join(&name);
             let replaced = |column: &str| run.manifest.run.contains_key(column);
             let output = TableOutput::new(out.file(&name)?);
@@ -91,7 +91,7 @@ fn runs_at(paths: &[PathBuf]) -> Result<Vec<Run>, Error> {
     let mut names: BTreeMap<String, PathBuf> = BTreeMap::new();
     for (run, columns) in runs.iter_mut().zip(columns) {
         run.columns = columns;
-        if let Some(other) = names.insert(run.name.clone(), run.path.clone()) {
+        if let Some(other) = names.insert(file_name_of(&run.name), run.path.clone()) {
             return Err(DatasetError::SameRun {
                 path: run.path.clone(),
                 other,
@@ -148,6 +148,19 @@ fn name_of(dataset: &Path) -> String {
     let run = dir.parent().filter(|run| run.join(FILE_NAME).is_file());
     let name = run.unwrap_or(&dir).file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
+}
+
+/// Name of the file with the rows of a run.
+///
+/// pyarrow, and with it pandas, skips files whose names begin with `_` or `.`: such names get a prefix.
+/// The column `run` keeps the name.
+fn file_name_of(run: &str) -> String {
+    let prefix = if run.starts_with(['_', '.']) {
+        "run"
+    } else {
+        ""
+    };
+    format!("{prefix}{run}.parquet")
 }
 
 #[cfg(test)]
@@ -218,6 +231,27 @@ mod tests {
         let columns = table.columns();
         assert_eq!(columns[..3], ["run", "param_run", "cc"]);
         assert!(!columns[3..].contains(&"run"));
+    }
+
+    #[test]
+    fn no_file_name_begins_with_a_character_that_pyarrow_skips() {
+        let folder = tempfile::tempdir().unwrap();
+        let sets = folder.path().join("sets");
+        std::fs::create_dir(&sets).unwrap();
+        dataset(&sets, "_base", &[]);
+        dataset(&sets, "new", &[]);
+        let out = folder.path().join("all");
+        merge_by_table(
+            std::slice::from_ref(&sets),
+            DatasetDir::create(&out).unwrap(),
+        )
+        .unwrap();
+        assert!(out.join("flows/run_base.parquet").is_file());
+        assert!(out.join("flows/new.parquet").is_file());
+        assert_eq!(first_columns(&sets), ["run=_base", "run=new"]);
+        dataset(&sets, "run_base", &[]);
+        let out = DatasetDir::create(&folder.path().join("both")).unwrap();
+        assert!(merge_by_table(&[sets], out).is_err());
     }
 
     #[test]
