@@ -6,7 +6,7 @@ use tcpexp_pair::spp::Point;
 use tcpexp_table::{PairFileRow, PairName};
 use tcpexp_units::Timestamp;
 
-use super::names::Named;
+use super::names::{Named, without_compression};
 use crate::set::natural;
 
 /// A file of one point.
@@ -168,18 +168,23 @@ impl Unit {
         rest.into_iter().filter_map(why).collect()
     }
 
-    /// Removes all files if several have the name without the number of a rotated file, such as
-    /// `a.pcap` and `a.pcap.gz`.
+    /// Removes all files if several of them have no number of a rotated file, or have one name with and
+    /// without compression, such as `a.pcap1` and `a.pcap1.gz`: their packets would count twice.
     fn remove_namesakes(&mut self) -> Vec<LeftOut> {
-        let whole: Vec<&Found> = self
-            .files
-            .iter()
-            .filter(|file| !file.named.is_rotated)
-            .collect();
-        if whole.len() < 2 {
-            return Vec::new();
+        let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for file in &self.files {
+            let path = file.path.as_str();
+            // All files without a number are the first file of the capture.
+            let name = if file.named.is_rotated {
+                without_compression(path)
+            } else {
+                ""
+            };
+            names.entry(name).or_default().push(path);
         }
-        let names: Vec<&str> = whole.iter().map(|file| file.path.as_str()).collect();
+        let Some(names) = names.into_values().find(|names| names.len() > 1) else {
+            return Vec::new();
+        };
         let why = format!("one name for several captures: {}", names.join(", "));
         let files = std::mem::take(&mut self.files).into_iter();
         files.map(|file| (file, why.clone())).collect()
@@ -367,6 +372,22 @@ mod tests {
         2 tokyo-2 | src tokyo-2.pcap |
         2 tokyo-2 | dst oslo-a.pcap |
         - | src tokyo-3.pcap | no capture at dst has this name or was taken at the same time
+        ");
+    }
+
+    #[test]
+    fn a_rotated_file_and_its_compressed_copy_have_no_partner() {
+        let src = [
+            file("a.pcap", Some((0, 4))),
+            file("a.pcap1", Some((5, 9))),
+            file("a.pcap1.gz", Some((5, 9))),
+        ];
+        let dst = [file("a.pcap", Some((0, 9)))];
+        insta::assert_snapshot!(shown(&src, &dst), @"
+        - | src a.pcap | one name for several captures: a.pcap1, a.pcap1.gz
+        - | src a.pcap1 | one name for several captures: a.pcap1, a.pcap1.gz
+        - | src a.pcap1.gz | one name for several captures: a.pcap1, a.pcap1.gz
+        - | dst a.pcap | no capture at src has this name or was taken at the same time
         ");
     }
 

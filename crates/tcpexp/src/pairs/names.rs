@@ -74,15 +74,21 @@ fn point_of(word: &str) -> Option<Point> {
     }
 }
 
+/// The path without the endings of compressed files.
+pub(super) fn without_compression(path: &str) -> &str {
+    let mut name = path;
+    while let Some((before, ending)) = name.rsplit_once('.')
+        && COMPRESSED.contains(&ending)
+    {
+        name = before;
+    }
+    name
+}
+
 /// A file's name without its endings and the number of a rotated file, and true if it has one.
 fn stem(file: &str) -> (&str, bool) {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let mut stem = file;
-    while let Some((before, ending)) = stem.rsplit_once('.')
-        && COMPRESSED.contains(&ending)
-    {
-        stem = before;
-    }
+    let mut stem = without_compression(file);
     // `tcpdump -C` appends the number to the ending: a.pcap, a.pcap1; logrotate appends `.1`.
     let mut is_rotated = false;
     if let Some((before, number)) = stem.rsplit_once('.')
