@@ -281,6 +281,23 @@ fn foreign_and_missing_parts_are_refused_by_name() {
 }
 
 #[test]
+fn parts_from_other_folders_are_merged_though_a_warning_names_the_file() {
+    let desk = Desk::new();
+    let mut cut = desk.get("src.pcap");
+    cut.truncate(cut.len() - 7);
+    for (folder, part) in [("m1", 1), ("m2", 2)] {
+        std::fs::create_dir(desk.path(folder)).unwrap();
+        desk.put(&format!("{folder}/src.pcap"), &cut);
+        desk.bytes(&format!(
+            "analyze {folder}/src.pcap -o {folder}/part -q --shard {part}/2"
+        ));
+    }
+    desk.bytes("merge m1/part m2/part -o all -q");
+    let manifest = text(&desk.get("all/manifest.json"));
+    assert!(manifest.contains("m1/src.pcap"), "{manifest}");
+}
+
+#[test]
 fn a_part_gives_the_same_bytes_again() {
     let desk = Desk::with(&simulate(&many_flows(true)));
     let rows = || {

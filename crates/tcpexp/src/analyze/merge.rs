@@ -9,7 +9,7 @@ use tcpexp_store::StoreOptions;
 use tcpexp_table::dataset::{DatasetTable, TableEntry, TableOutput, merge_tables};
 
 use super::dataset_dir::DatasetDir;
-use super::manifest::{CaptureInput, Manifest};
+use super::manifest::{CaptureInput, LogInput, Manifest};
 use super::tables::{file_name, unwritten, written};
 use crate::{DatasetError, Error};
 
@@ -126,12 +126,12 @@ impl Part {
             (self.shard.count() != other.shard.count(), "number of parts"),
             (a.tcpexp_version != b.tcpexp_version, "tcpexp_version"),
             (contents(a) != contents(b), "captures"),
-            (a.logs != b.logs, "logs"),
+            (log_contents(a) != log_contents(b), "logs"),
             (a.options != b.options, "options"),
             (a.run != b.run, "run"),
             (a.origin_ns != b.origin_ns, "origin_ns"),
             (a.comparison != b.comparison, "comparison"),
-            (a.warnings != b.warnings, "warnings"),
+            // Warnings follow from the contents and options, and their texts have paths.
         ];
         match differences.into_iter().find(|(differs, _)| *differs) {
             None => Ok(()),
@@ -153,4 +153,13 @@ fn contents(manifest: &Manifest) -> Vec<CaptureInput> {
         capture.files.iter_mut().for_each(|file| file.path.clear());
     }
     captures
+}
+
+/// The logs without their paths.
+fn log_contents(manifest: &Manifest) -> Vec<LogInput> {
+    let mut logs = manifest.logs.clone();
+    for log in &mut logs {
+        log.file.path.clear();
+    }
+    logs
 }
