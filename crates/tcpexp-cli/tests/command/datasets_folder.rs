@@ -112,6 +112,23 @@ fn a_folder_of_datasets_is_analysed_again_in_its_place() {
 }
 
 #[test]
+fn a_dataset_keeps_the_end_of_its_range_if_only_the_start_is_new() {
+    let desk = Desk::new();
+    desk.bytes("analyze src.pcap -o set --from 1s --to 4s -q");
+    desk.bytes("analyze set --from 2s -q");
+    desk.bytes("analyze src.pcap -o expected --from 2s --to 4s -q");
+    assert_eq!(
+        desk.get("set/flows.parquet"),
+        desk.get("expected/flows.parquet")
+    );
+    desk.bytes("analyze src.pcap dst.pcap -o pair --symmetric -q");
+    desk.bytes("analyze pair --one-clock -q");
+    let manifest = text(&desk.get("pair/manifest.json"));
+    assert!(manifest.contains("\"symmetric\": false"), "{manifest}");
+    assert!(manifest.contains("\"one_clock\": true"), "{manifest}");
+}
+
+#[test]
 fn captures_with_other_contents_leave_their_dataset_as_it_is() {
     let desk = mixed();
     desk.put("b1.pcap", &gzip(&desk.get("b1.pcap")));

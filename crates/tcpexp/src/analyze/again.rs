@@ -11,6 +11,7 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::{Filter, Tunnels};
 
 use super::{AnalyzeInputs, AnalyzeOptions, DatasetDir, LogKind, LogSource, Manifest, analyze};
+use crate::set::open_files;
 use crate::{DatasetError, Error, Moment, Recording};
 
 /// A dataset whose captures can be analysed again.
@@ -76,8 +77,13 @@ impl RecordedDataset {
         let captures = self.manifest.captures.iter();
         let captures: Result<Vec<Recording>, Error> = captures
             .map(|capture| {
-                let path = Path::new(&capture.file.path);
-                Recording::open_with(path, &options.stores).map(&prepared)
+                let recording = if capture.files.is_empty() {
+                    Recording::open_with(Path::new(&capture.file.path), &options.stores)
+                } else {
+                    let paths = capture.files.iter().map(|file| PathBuf::from(&file.path));
+                    open_files(&paths.collect::<Vec<_>>(), &options.stores)
+                };
+                recording.map(&prepared)
             })
             .collect();
         let captures = captures?;
@@ -116,18 +122,18 @@ impl RecordedDataset {
             let filter = text("filter").and_then(|filter| Filter::parse(filter).ok());
             selection.filter = filter.map(Into::into);
         }
-        if !selection.has_range() {
-            let moment = |name| number(name).map(|at| Moment::At(Timestamp::from_nanos(at)));
-            selection.from = moment("from_ns");
-            selection.to = moment("to_ns");
-        }
+        let moment = |name| number(name).map(|at| Moment::At(Timestamp::from_nanos(at)));
+        selection.from = selection.from.or_else(|| moment("from_ns"));
+        selection.to = selection.to.or_else(|| moment("to_ns"));
         if flag("inner") {
             options.tunnels = Tunnels::Entered;
         }
-        options.symmetric |= flag("symmetric");
-        if flag("one_clock") {
+        // These two options exclude each other, and the new one counts.
+        let is_symmetric = options.symmetric || flag("symmetric") && options.clocks != Clocks::One;
+        if flag("one_clock") && !options.symmetric {
             options.clocks = Clocks::One;
         }
+        options.symmetric = is_symmetric;
         let rate = number("link_rate_bps").and_then(|rate| u64::try_from(rate).ok());
         options.link_rate_bps = options.link_rate_bps.or(rate);
         options.shard = options.shard.or_else(|| super::shard_of(&self.manifest));
