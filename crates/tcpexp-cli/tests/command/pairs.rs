@@ -146,6 +146,30 @@ fn rotated_files_give_the_rows_of_one_file() {
         .filter(|path| path.is_dir());
     let long = folders.find(|folder| is_long(folder)).unwrap();
     assert!(tables_of(&long) == whole);
+    // The manifest lists all files, and a further analysis reads them all.
+    desk.bytes("analyze parts -q");
+    assert!(tables_of(&long) == whole);
+}
+
+#[test]
+fn a_dataset_analysed_again_with_other_options_is_not_the_result_of_its_pair() {
+    let desk = many();
+    desk.bytes("pairs client server -o pairs.parquet -q");
+    desk.bytes("analyze --pairs pairs.parquet --task 1 -o parts -q");
+    desk.bytes("analyze parts --bin 1s -q");
+    let refused = desk.failure("analyze --pairs pairs.parquet --task 1 -o parts");
+    let why = "was analysed again with other options: remove it to analyse the pair with these";
+    assert!(refused.ends_with(why), "{refused}");
+}
+
+#[test]
+fn a_folder_of_parts_given_twice_is_refused() {
+    let desk = many();
+    desk.bytes("pairs client server -o pairs.parquet -q");
+    desk.bytes("analyze --pairs pairs.parquet -o parts -q");
+    let refused = desk.failure("merge --pairs pairs.parquet parts parts -o all");
+    let why = "are one dataset of a pair, given twice";
+    assert!(refused.ends_with(why), "{refused}");
 }
 
 #[test]

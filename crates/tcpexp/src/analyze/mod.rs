@@ -44,7 +44,7 @@ pub use manifest_file::FILE_NAME as MANIFEST_FILE_NAME;
 pub(crate) use manifest_file::PAIRS_KIND;
 pub use merge::merge;
 pub(crate) use merge::{SHARD, shard_of};
-pub(crate) use option_words::option_words;
+pub(crate) use option_words::{OF_CAPTURES, option_words};
 #[cfg(feature = "runs")]
 pub use run_dir::{
     Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,

@@ -10,6 +10,9 @@ use super::AnalyzeOptions;
 use super::merge::SHARD;
 use crate::selection::Range;
 
+/// Options of a manifest that depend on the captures.
+pub(crate) const OF_CAPTURES: [&str; 2] = ["from_ns", "to_ns"];
+
 /// The options as the manifest has them. `range` has the selected times on the source's clock.
 pub(crate) fn option_words(
     options: &AnalyzeOptions,

@@ -143,6 +143,18 @@ pub enum DatasetError {
         /// The part.
         shard: FlowShard,
     },
+    /// Two datasets of one pair and the same options.
+    #[error(
+        "{} and {} are one dataset of a pair, given twice",
+        shown_url(path),
+        shown_url(other)
+    )]
+    SameDataset {
+        /// Path of the dataset.
+        path: PathBuf,
+        /// Path of the other.
+        other: PathBuf,
+    },
     /// Parts are missing.
     #[error("of {count} parts, these are missing: {missing}")]
     MissingParts {

@@ -64,6 +64,15 @@ pub enum PairsError {
         /// Its pair.
         pair: String,
     },
+    /// A dataset was analysed again, in place, with options other than those of its name.
+    #[error(
+        "{} was analysed again with other options: remove it to analyse the pair with these",
+        shown_url(path)
+    )]
+    AnalyzedAgain {
+        /// Path of the dataset.
+        path: PathBuf,
+    },
     /// Pairs have not been analysed.
     #[error("missing parts of the pairs: {missing}")]
     MissingPairs {

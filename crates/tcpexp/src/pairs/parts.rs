@@ -10,12 +10,9 @@ use tcpexp_store::{Folder, StoreOptions, Stored, as_url};
 
 use super::record::{ENDING, FailedPart};
 use super::task::{CapturePair, PAIR_COLUMN};
-use crate::analyze::{MANIFEST_FILE_NAME, SHARD, shard_of};
+use crate::analyze::{MANIFEST_FILE_NAME, OF_CAPTURES, SHARD, shard_of};
 use crate::in_order::in_order;
 use crate::{DatasetError, Error, Manifest, PairsError};
-
-/// Options of a manifest that depend on the captures.
-const OF_CAPTURES: [&str; 2] = ["from_ns", "to_ns"];
 
 /// A dataset in a folder of parts.
 pub(super) struct Part {
@@ -147,18 +144,42 @@ pub(super) fn absent(pair: &str, parts: &[Part]) -> Result<Vec<String>, Error> {
             Some(other) => other,
             None => first,
         };
-        let is_same_input = part.manifest.captures == other.manifest.captures;
-        return Err(DatasetError::ForeignPart {
-            path: part.path.clone(),
-            other: other.path.clone(),
-            what: if is_same_input { "options" } else { "captures" }.to_owned(),
-        }
-        .into());
+        return Err(unequal(part, other).into());
     }
     let absent = (1..=count).filter(|number| !present.contains_key(number));
     Ok(absent
         .map(|number| format!("{pair} {number}/{count}"))
         .collect())
+}
+
+/// Why two parts of a pair cannot be joined: they are one part, or parts of different analyses.
+fn unequal(part: &Part, other: &Part) -> DatasetError {
+    let checksums = |part: &Part| {
+        let captures = part.manifest.captures.iter();
+        let checksums = captures.map(|capture| capture.file.sha256.clone());
+        checksums.collect::<Vec<_>>()
+    };
+    let (path, other_path) = (part.path.clone(), other.path.clone());
+    let is_same_input = checksums(part) == checksums(other);
+    if !is_same_input || part.manifest.options != other.manifest.options {
+        let what = if is_same_input { "options" } else { "captures" };
+        return DatasetError::ForeignPart {
+            path,
+            other: other_path,
+            what: what.to_owned(),
+        };
+    }
+    match part.shard {
+        Some(shard) => DatasetError::SamePart {
+            path,
+            other: other_path,
+            shard,
+        },
+        None => DatasetError::SameDataset {
+            path,
+            other: other_path,
+        },
+    }
 }
 
 /// Fails unless the parts were made from files of the lengths in the table of pairs.

@@ -13,7 +13,7 @@ use tcpexp_table::{PairFileRow, PairName, TABLE_VERSION};
 
 use super::passing::{is_passing, is_passing_io};
 use super::record::{ENDING, FailedPart};
-use crate::analyze::{MANIFEST_FILE_NAME, columns_of_run, option_words};
+use crate::analyze::{MANIFEST_FILE_NAME, OF_CAPTURES, columns_of_run, option_words};
 use crate::contents::Contents;
 use crate::error::chain;
 use crate::learned::Fingerprint;
@@ -205,9 +205,24 @@ impl PairTask {
         name.into()
     }
 
-    /// How the pair ended before; `None` if it has no part. Fails if a store does not answer.
+    /// How the pair ended before; `None` if it has no part.
+    ///
+    /// Fails if a store does not answer, or if the dataset was analysed again with other options: its name
+    /// no longer says how it was made.
     pub fn known(&self) -> Result<Option<KnownPart>, Error> {
         if self.exists(&self.path.join(MANIFEST_FILE_NAME))? {
+            let mut options = Manifest::read_with(&self.path, &self.options.stores)?.options;
+            let mut expected = option_words(&self.options, None, true);
+            for name in OF_CAPTURES {
+                options.remove(name);
+                expected.remove(name);
+            }
+            if options != expected {
+                return Err(PairsError::AnalyzedAgain {
+                    path: self.path.clone(),
+                }
+                .into());
+            }
             return Ok(Some(KnownPart::Dataset));
         }
         let has_failed = self.exists(&self.failed_path())?;
