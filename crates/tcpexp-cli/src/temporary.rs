@@ -1,5 +1,6 @@
 //! Files and directories with a temporary name, which an interrupt removes.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub(crate) fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    partial::remove_leftovers(folder);
+    remove_leftovers_once(folder);
     let mut builder = tempfile::Builder::new();
     builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
     #[cfg(unix)]
@@ -46,6 +47,18 @@ pub(crate) fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
     })?;
     temporaries.push(file.path().to_owned());
     Ok((file, lock))
+}
+
+/// Removes the leftovers of killed runs in `folder` at the first call for it: a command may write
+/// thousands of files, and each search reads the whole folder.
+fn remove_leftovers_once(folder: &Path) {
+    static SEARCHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut searched = SEARCHED
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    if searched.insert(folder.to_owned()) {
+        partial::remove_leftovers(folder);
+    }
 }
 
 /// A hidden directory that is removed when it is dropped, or by an interrupt.
