@@ -13,7 +13,7 @@ use crate::sender_args::SenderArgs;
 use crate::shared_args::{PartArgs, ReadArgs, wrong_usage};
 use crate::survey::LearnedArgs;
 use crate::task_args::TaskArgs;
-use crate::values::{clocks, parse_rate, parse_time};
+use crate::values::{clocks, parse_directory, parse_rate, parse_time};
 
 /// Write all measurements of a run as a directory of Parquet tables
 ///
@@ -35,8 +35,8 @@ pub(crate) struct AnalyzeArgs {
     /// a run, a sweep, a dataset or datasets
     ///
     /// If you name datasets, tcpexp analyses their captures again and replaces each dataset. Use this
-    /// after an update of tcpexp, or with other options. A dataset keeps its parameters, logs,
-    /// --filter, --from, --to, --inner, --symmetric, --one-clock and --rate unless you give new ones. A
+    /// after an update of tcpexp, or with other options. A dataset keeps its parameters and logs. It also
+    /// keeps --filter, --from, --to, --inner, --symmetric, --one-clock and --rate unless you give new ones. A
     /// parameter whose values have several types becomes text in all datasets.
     #[arg(value_name = "SRC|DIR", required_unless_present = "pairs")]
     pub(crate) src: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) dst: Option<PathBuf>,
 
     /// Directory of the dataset [default for a run: data, in the directory of the run]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = parse_directory)]
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]

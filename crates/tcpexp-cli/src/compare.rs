@@ -1,9 +1,10 @@
 //! `tcpexp compare DIR`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use tcpexp_metrics::compare::Measure;
-use tcpexp_runs::compare::{ComparedRun, Comparison, Gap};
+use tcpexp_runs::compare::{CELL_HASH, ComparedRun, Comparison, Gap};
 use tcpexp_table::FLOW_TABLE_WIDTH;
 use tcpexp_table::compare::{CompareText, compare_columns, compare_run_columns, compare_text};
 use tcpexp_units::{TimeDelta, counted};
@@ -48,7 +49,7 @@ pub(crate) struct CompareArgs {
 
     /// Show at most this many lines of the table
     #[arg(long, visible_alias = "limit", value_name = "N")]
-    top: Option<usize>,
+    top: Option<NonZeroUsize>,
 
     /// Write a table with one row per run and traffic class, including excluded runs
     #[arg(long, value_name = "FILE")]
@@ -86,7 +87,7 @@ fn shown(args: &CompareArgs) -> CompareText {
         width: FLOW_TABLE_WIDTH,
         has_baseline: !args.baseline.is_empty(),
         order: args.sort,
-        most: args.top.unwrap_or(usize::MAX),
+        most: args.top.map_or(usize::MAX, NonZeroUsize::get),
     }
 }
 
@@ -109,6 +110,16 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
             runs => report::line(&mut text, &counted(runs, "run"), gap.reason()),
         }
     }
+    if has_equal_cells(comparison) {
+        let what =
+            "cells with equal parameters differ in other settings of their plans: see cell_hash";
+        report::line(&mut text, "cells", what);
+    }
+    if comparison.kernels > 0 {
+        let cells = counted(comparison.kernels, "cell");
+        let what = "the runs have different kernels (kernels in run.json)";
+        report::line(&mut text, &cells, what);
+    }
     if !comparison.unfinished.is_empty() {
         let runs = comparison.unfinished.len();
         let what = format!("{runs} without run.json: unfinished");
@@ -119,14 +130,25 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
         let settings = settings.map(|(name, value)| format!("{name}={value}"));
         let mut what: Vec<String> = settings.collect();
         let without = comparison.baselines.iter().filter(|base| base.is_none());
+        let why = match comparison.without_baseline.as_slice() {
+            [] => "several cells qualify".to_owned(),
+            apart => format!("no cell of the baseline has the same {}", apart.join(", ")),
+        };
         match without.count() {
             0 => {}
-            1 => what.push("(1 cell has none)".to_owned()),
-            without => what.push(format!("({without} cells have none)")),
+            1 => what.push(format!("(1 cell has none: {why})")),
+            without => what.push(format!("({without} cells have none: {why})")),
         }
         report::line(&mut text, "baseline", &what.join(" "));
     }
     text
+}
+
+/// True if the hash is needed to distinguish cells.
+fn has_equal_cells(comparison: &Comparison) -> bool {
+    let parameters = comparison.parameters();
+    let mut columns = parameters.columns().iter();
+    columns.any(|column| column.name == CELL_HASH)
 }
 
 /// Parses the name of a column, which may lack its unit.

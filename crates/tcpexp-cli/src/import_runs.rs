@@ -71,11 +71,21 @@ fn output_of(args: &ImportArgs) -> anyhow::Result<&Path> {
             "--events takes a log, not a directory of experiments",
         ));
     }
+    if args.output.format.is_some() {
+        return Err(wrong_usage(
+            "--format is for logs: the tables of experiments are Parquet files",
+        ));
+    }
     let Some(out) = args.output.output.as_deref() else {
         return Err(wrong_usage(
             "experiments need a directory for the results: -o DIR",
         ));
     };
+    if out == Path::new("-") {
+        return Err(wrong_usage(
+            "experiments need a directory for the results, not standard output",
+        ));
+    }
     let is_empty = || {
         out.read_dir()
             .is_ok_and(|mut entries| entries.next().is_none())

@@ -22,6 +22,7 @@ use crate::shown;
 use crate::sweep::selected;
 use crate::sweep_lab::Testbeds;
 use crate::sweep_progress::Progress;
+use crate::values::parse_directory;
 
 /// Run a plan on two kernels and compare the packets
 ///
@@ -44,7 +45,7 @@ pub(crate) struct DiffArgs {
     kernels: Vec<PathBuf>,
 
     /// Keep the runs of both kernels in this directory, in its subdirectories a and b
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = parse_directory)]
     output: Option<PathBuf>,
 
     /// Run only these runs, by name or by the parameters of their cells, as `tcpexp sweep` does

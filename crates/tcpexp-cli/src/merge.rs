@@ -9,6 +9,7 @@ use crate::output;
 use crate::shared_args::{StoreArgs, wrong_usage};
 use crate::store_options::of_this_run;
 use crate::temporary::RemovedOnInterrupt;
+use crate::values::parse_directory;
 use crate::{analyze, analyze_pairs, failure, fetched, report, shown};
 
 /// Join the datasets of all parts of an analysis into one dataset
@@ -43,7 +44,7 @@ pub(crate) struct MergeArgs {
     by_table: bool,
 
     /// Directory of the dataset
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = parse_directory)]
     output: PathBuf,
 
     /// Print no list of tables and no warnings

@@ -18,6 +18,7 @@ use crate::caller::caller;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::shared_args::{StoreArgs, wrong_usage};
+use crate::values::parse_directory;
 use crate::{failure, shown};
 
 /// Cut captures into parts by flows, to divide an analysis
@@ -45,7 +46,7 @@ pub(crate) struct SplitArgs {
     count: NonZeroU32,
 
     /// Directory of the parts; created if it does not exist
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = parse_directory)]
     output: PathBuf,
 
     /// Print no progress and no list of parts

@@ -20,6 +20,7 @@ use crate::sweep_lab::{self, Testbeds};
 use crate::sweep_netns::Namespaces;
 use crate::sweep_progress::Progress;
 use crate::task_args::Task;
+use crate::values::parse_directory;
 use crate::{output, shown, sweep_progress};
 
 /// Run a grid of experiments
@@ -43,7 +44,8 @@ pub(crate) struct SweepArgs {
     pub(crate) plan: Option<PathBuf>,
 
     /// Directory for the results
-    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["dry_run", "schema"])]
+    #[arg(short, long, value_name = "DIR", value_parser = parse_directory)]
+    #[arg(required_unless_present_any = ["dry_run", "schema"])]
     pub(crate) output: Option<PathBuf>,
 
     /// Print the grid, the duration and all commands on every host, and run nothing

@@ -1,5 +1,7 @@
 //! Parses times, rates and clocks on the command line.
 
+use std::path::PathBuf;
+
 use tcpexp::Clocks;
 use tcpexp_measure::throughput::Origin;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -31,6 +33,16 @@ pub(crate) fn parse_time_or_zero(text: &str) -> Result<TimeDelta, String> {
     let span: Option<TimeDelta> = text.parse().ok();
     span.filter(|span| *span >= TimeDelta::ZERO)
         .ok_or_else(|| "expected a time with its unit, such as 250ms, 30s or 2min".to_owned())
+}
+
+/// Parses the path of a directory to write.
+pub(crate) fn parse_directory(text: &str) -> Result<PathBuf, String> {
+    if text == "-" {
+        return Err(
+            "standard output is no directory; write ./- for a directory of this name".to_owned(),
+        );
+    }
+    Ok(text.into())
 }
 
 /// Parses a rate with its unit into bits per second: `800kbit`, `2.5Gbit/s`.

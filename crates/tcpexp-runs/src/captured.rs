@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use tcpexp_table::dataset::{MANIFEST_FILE_NAME, PAIRS_MANIFEST_KIND};
 
-use crate::record::{Parameter, RecordError, RunRecord, SCHEMA, Status};
+use crate::hash;
+use crate::record::{PREFIX, Parameter, RecordError, RunRecord, SCHEMA, Status};
 
 /// The field that every manifest has.
 #[derive(Deserialize)]
@@ -45,6 +46,11 @@ pub struct NamedRun {
 
 /// The parameter that names a run, as the column of a sweep's tables does.
 const NAME: &str = "run";
+
+/// True for the parameter that names a run. In tables with a column of this name, it has a prefix.
+pub(crate) fn is_name_of_run(parameter: &str) -> bool {
+    parameter.strip_prefix(PREFIX).unwrap_or(parameter) == NAME
+}
 
 /// The records that a sweep would have for these datasets: complete runs, whose parameters are those
 /// of `tcpexp analyze --param`, and whose traffic no plan names.
@@ -160,13 +166,12 @@ fn manifest(dataset: &Path) -> Result<Manifest, RecordError> {
     }
 }
 
-/// The parameters in one line: `cc=reno rate_mbps=2`.
+/// The hash of the parameters. Their JSON texts differ if they differ, whatever their names and values.
 fn cell<'a>(parameters: impl Iterator<Item = (&'a String, &'a Option<Parameter>)>) -> String {
-    let shown = parameters.map(|(name, value)| match value {
-        None => format!("{name}="),
-        Some(value) => format!("{name}={value}"),
-    });
-    shown.collect::<Vec<_>>().join(" ")
+    let all: BTreeMap<_, _> = parameters.collect();
+    // Maps of strings and numbers always have a JSON text.
+    let text = serde_json::to_string(&all).unwrap_or_default();
+    hash::hex(text.as_bytes())
 }
 
 fn name_of(dataset: &Path) -> String {
@@ -212,6 +217,28 @@ mod tests {
         ]);
         assert_eq!(records[0].varied, ["cc", "run"]);
         assert!(records.iter().all(|record| record.repetition == 1));
+    }
+
+    #[test]
+    fn datasets_with_different_parameters_are_of_different_cells() {
+        let named = |parameters: &[(&str, Option<Parameter>)]| NamedRun {
+            run: String::new(),
+            parameters: parameters
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                .collect(),
+            t0_ns: None,
+        };
+        let text = |value: &str| Some(Parameter::Text(value.to_owned()));
+        let records = records_of_runs(vec![
+            named(&[("a", text("1 b=2"))]),
+            named(&[("a", text("1")), ("b", text("2"))]),
+            named(&[("a", Some(Parameter::Count(1))), ("b", text("2"))]),
+            named(&[("a", None)]),
+            named(&[("a", text(""))]),
+        ]);
+        let cells: HashSet<&String> = records.iter().map(|record| &record.cell).collect();
+        assert_eq!(cells.len(), records.len());
     }
 
     #[test]

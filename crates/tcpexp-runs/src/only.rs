@@ -7,7 +7,7 @@ use std::str::FromStr;
 use tcpexp_units::{elements, list_of};
 use thiserror::Error;
 
-use crate::record::{Parameter, is_value};
+use crate::record::{PREFIX, Parameter, is_value};
 
 /// Which cells to use: those that have one of the values of each named parameter.
 ///
@@ -49,6 +49,12 @@ pub enum OnlyError {
 /// The parameters of one cell.
 type Parameters = BTreeMap<String, Option<Parameter>>;
 
+/// A parameter by its name, or by that of its column, which may have a prefix.
+fn named<'a>(parameters: &'a Parameters, name: &str) -> Option<&'a Option<Parameter>> {
+    let bare = || parameters.get(name.strip_prefix(PREFIX)?);
+    parameters.get(name).or_else(bare)
+}
+
 impl Only {
     /// True if all cells are selected.
     pub fn is_all(&self) -> bool {
@@ -57,7 +63,7 @@ impl Only {
 
     /// True if the cell is selected.
     pub fn takes(&self, parameters: &Parameters) -> bool {
-        self.takes_values(|name| Some(parameters.get(name)?.as_ref()?.to_string()))
+        self.takes_values(|name| Some(named(parameters, name)?.as_ref()?.to_string()))
     }
 
     /// True if the cell whose parameters `value` returns as text is selected.
@@ -76,7 +82,7 @@ impl Only {
         cells: impl Iterator<Item = &'a Parameters> + Clone,
     ) -> Result<(), OnlyError> {
         for name in self.0.keys() {
-            if !cells.clone().any(|cell| cell.contains_key(name)) {
+            if !cells.clone().any(|cell| named(cell, name).is_some()) {
                 let mut known: Vec<&str> = cells.flatten().map(|(name, _)| name.as_str()).collect();
                 known.sort_unstable();
                 known.dedup();
@@ -168,6 +174,7 @@ mod tests {
         assert_eq!(taken("cc=reno,rate_mbps=10"), [1]);
         assert_eq!(taken("cc=cubic,reno,rate_mbps=10.0"), [0, 1]);
         assert_eq!(taken("rate_mbps=2.5,10"), [0, 1, 2]);
+        assert_eq!(taken("param_cc=reno"), [1, 2]);
         assert_eq!(taken("loss=null,cc=cubic"), [0]);
         assert!(taken("loss=1").is_empty());
         assert_eq!(taken("cc=\"htcp, reno\",cubic,rate_mbps=10"), [0]);

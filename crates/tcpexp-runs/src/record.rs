@@ -144,6 +144,9 @@ impl fmt::Display for Parameter {
 /// The word for the value of a parameter that a cell does not have.
 pub const NULL: &str = "null";
 
+/// The prefix of a parameter whose name is also that of a column with other values.
+pub(crate) const PREFIX: &str = "param_";
+
 /// True if the value of a parameter is `wanted`, as text or as a number: `10` equals 10.0.
 pub fn is_value(value: Option<&str>, wanted: &str) -> bool {
     let Some(value) = value else {

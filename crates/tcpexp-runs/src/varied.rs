@@ -1,6 +1,62 @@
-//! The parameters that suffice to distinguish the cells of a grid.
+//! The parameters that vary between runs, and those that suffice to distinguish the cells of a grid.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+
+use crate::record::{Parameter, RunRecord};
+
+/// The name that stands for the hash of a cell, for cells with equal parameters.
+pub const CELL: &str = "cell";
+
+/// The names of the parameters that vary between runs: first those that the runs' plans vary, in the order of
+/// the plans, then the others in which cells differ that have equal values of the first.
+///
+/// A plan lists all parameters that vary in it, but runs of several versions of a plan may share a directory. If
+/// cells with equal parameters remain, [`CELL`] is the last name: their hashes alone distinguish them.
+pub fn varied<'r>(runs: impl IntoIterator<Item = &'r RunRecord>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut cells: Vec<&RunRecord> = Vec::new();
+    let mut hashes = BTreeSet::new();
+    for run in runs {
+        if hashes.insert(&run.cell) {
+            cells.push(run);
+        }
+        add(&mut names, run.varied.iter());
+    }
+    let values = |cell: &RunRecord, names: &[String]| -> Vec<Option<String>> {
+        let value = |name: &String| value_of(cell, name).map(|value| value.to_string());
+        names.iter().map(value).collect()
+    };
+    let mut alike: HashMap<Vec<Option<String>>, &RunRecord> = HashMap::new();
+    let mut further = BTreeSet::new();
+    for cell in &cells {
+        let first = *alike.entry(values(cell, &names)).or_insert(cell);
+        let all = first.parameters.keys().chain(cell.parameters.keys());
+        further.extend(all.filter(|name| value_of(first, name) != value_of(cell, name)));
+    }
+    add(&mut names, further);
+    let distinct: BTreeSet<_> = cells.iter().map(|cell| values(cell, &names)).collect();
+    if distinct.len() < cells.len() {
+        names.push(CELL.to_owned());
+    }
+    names
+}
+
+/// Adds the names that are not in the list.
+fn add<'n>(names: &mut Vec<String>, further: impl IntoIterator<Item = &'n String>) {
+    for name in further {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+}
+
+/// The run's value of one of the [`varied`] parameters; `None` if the run does not have it.
+pub fn value_of(run: &RunRecord, name: &str) -> Option<Parameter> {
+    match run.parameters.get(name) {
+        None if name == CELL => Some(Parameter::Text(run.cell.clone())),
+        value => value.cloned().flatten(),
+    }
+}
 
 /// The places of columns that suffice to distinguish all rows that differ.
 ///
@@ -49,8 +105,48 @@ mod tests {
     use std::collections::BTreeSet;
 
     use proptest::prelude::*;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    /// The varied parameters of runs with these cells and parameters, whose plans vary `cc`.
+    fn varied_of(runs: &[(&str, Value)]) -> Vec<String> {
+        let record = |(cell, parameters): &(&str, Value)| -> RunRecord {
+            let record = json!({
+                "schema": 1, "run": "r", "cell": cell, "repetition": 1, "seed": 1, "plan_hash": "h",
+                "status": "complete", "parameters": parameters, "varied": ["cc"], "bottleneck": null,
+                "started_ns": 0, "finished_ns": 1,
+            });
+            serde_json::from_value(record).unwrap()
+        };
+        let records: Vec<RunRecord> = runs.iter().map(record).collect();
+        varied(&records)
+    }
+
+    #[test]
+    fn a_parameter_varies_if_cells_of_two_plans_differ_in_it() {
+        let of = |cc: &str, rate: f64| json!({"cc": cc, "delay_ms": 20, "rate_mbps": rate});
+        let (slow, other) = (("a", of("reno", 3.0)), ("b", of("cubic", 3.0)));
+        assert_eq!(varied_of(&[slow.clone(), other.clone()]), ["cc"]);
+        let fast = ("c", of("reno", 6.0));
+        assert_eq!(varied_of(&[slow, other, fast]), ["cc", "rate_mbps"]);
+        let with = ("d", json!({"cc": "reno", "loss": null}));
+        let without = ("e", json!({"cc": "reno", "loss": 0.1}));
+        assert_eq!(varied_of(&[with, without]), ["cc", "loss"]);
+    }
+
+    #[test]
+    fn the_hash_distinguishes_cells_with_equal_parameters() {
+        let reno = json!({"cc": "reno"});
+        assert_eq!(
+            varied_of(&[("a", reno.clone()), ("a", reno.clone())]),
+            ["cc"]
+        );
+        assert_eq!(
+            varied_of(&[("a", reno.clone()), ("b", reno)]),
+            ["cc", "cell"]
+        );
+    }
 
     /// The places of `columns`, given by row: each letter is a value.
     fn kept(rows: &[&str]) -> Vec<usize> {

@@ -187,3 +187,19 @@ fn a_file_is_no_directory_for_outputs() {
     assert_snapshot!(desk.failure("flows src.pcap -o file/a/flows.csv"), @"cannot write file/a/flows.csv: Not a directory (os error 20)");
     assert_snapshot!(desk.failure("analyze src.pcap -o file/data"), @"cannot write file/data: file is not a directory");
 }
+
+#[test]
+fn a_directory_is_not_written_to_standard_output() {
+    let desk = Desk::new();
+    for line in ["analyze src.pcap -o -", "split src.pcap --parts 2 -o -"] {
+        assert_snapshot!(desk.misuse(line), @"error: invalid value '-' for '--output <DIR>': standard output is no directory; write ./- for a directory of this name");
+    }
+    // A directory of this name does not take the place of standard input.
+    std::fs::create_dir(desk.path("-")).unwrap();
+    let output = desk
+        .command("flows - -q")
+        .stdin(std::fs::File::open(desk.path("src.pcap")).unwrap())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}

@@ -1,7 +1,7 @@
 //! Groups the runs of a sweep by cell, and finds the baseline of each cell.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use tcpexp_table::compare::is_compare_column;
@@ -9,7 +9,14 @@ use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
 use tcpexp_units::by_value;
 
 use super::{CompareError, Gap};
-use crate::record::{Parameter, RunRecord, Status, is_value};
+use crate::captured::is_name_of_run;
+use crate::record::{PREFIX, Parameter, RunRecord, Status, is_value};
+use crate::varied::{self, varied};
+
+/// The parameter that distinguishes cells with equal parameters.
+pub const CELL_HASH: &str = "cell_hash";
+
+const PARAMETER: &str = "A parameter of the plan, in the unit that its name ends in. Null if the cell does not have it.";
 
 /// A run's directory and record.
 pub(super) struct RunDir {
@@ -55,7 +62,7 @@ pub(super) fn cells(runs: &[RunDir]) -> (Vec<Cell>, Vec<usize>) {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut cells: Vec<Cell> = Vec::new();
     let mut cell_of = Vec::new();
-    let varied = varied(runs);
+    let varied = varied(runs.iter().map(|run| &run.record));
     for run in runs {
         let record = &run.record;
         let place = *places.entry(&record.cell).or_insert_with(|| {
@@ -114,35 +121,26 @@ fn by_parameters(a: &Cell, b: &Cell) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// Names of the parameters that the plans vary.
-fn varied(runs: &[RunDir]) -> Vec<String> {
-    let mut varied: Vec<String> = Vec::new();
-    for name in runs.iter().flat_map(|run| &run.record.varied) {
-        if !varied.contains(name) {
-            varied.push(name.clone());
-        }
-    }
-    varied
-}
-
 /// The parameters of a run as columns; a varied parameter that the run lacks is null.
 fn parameters(record: &RunRecord, varied: &[String]) -> RunColumns {
     let others = record
         .parameters
         .keys()
         .filter(|name| !varied.contains(name));
-    let column = |name: &String| {
-        RunColumn {
-        name: name.clone(),
-        description: "A parameter of the plan, in the unit that its name ends in. Null if the cell does not have it.".to_owned(),
-        value: match record.parameters.get(name).cloned().flatten() {
+    let column = |name: &String| RunColumn {
+        name: match name.as_str() {
+            // `compare` has a column of that name.
+            varied::CELL => CELL_HASH.to_owned(),
+            _ => name.clone(),
+        },
+        description: PARAMETER.to_owned(),
+        value: match varied::value_of(record, name) {
             None => RunValue::Text(None),
             Some(Parameter::Flag(flag)) => RunValue::Flag(Some(flag)),
             Some(Parameter::Count(count)) => RunValue::Count(Some(count)),
             Some(Parameter::Number(number)) => RunValue::Number(Some(number)),
             Some(Parameter::Text(text)) => RunValue::Text(Some(text)),
         },
-    }
     };
     RunColumns::new(
         varied.iter().chain(others).map(column).collect(),
@@ -153,10 +151,9 @@ fn parameters(record: &RunRecord, varied: &[String]) -> RunColumns {
 impl Cell {
     /// A parameter as text; `None` if the cell does not have it.
     pub fn parameter(&self, name: &str) -> Option<String> {
-        let columns = self.parameters.columns();
+        let mut columns = self.parameters.columns().iter();
         columns
-            .iter()
-            .find(|column| column.name == name)?
+            .find(|column| is_named(&column.name, name))?
             .value
             .text()
     }
@@ -165,13 +162,34 @@ impl Cell {
         let varied = self.parameters.columns().iter().take(self.varied);
         varied.map(|column| (column.name.as_str(), column.value.text()))
     }
+
+    /// The names of all parameters but the hash of the cell and a name that each run has of its own.
+    pub(super) fn own_names(&self) -> impl Iterator<Item = &str> {
+        let columns = self.parameters.columns().iter().enumerate();
+        let own = columns.filter(|(place, column)| {
+            let is_name = is_name_of_run(&column.name) && *place >= self.varied;
+            !is_name && column.name != CELL_HASH
+        });
+        own.map(|(_, column)| column.name.as_str())
+    }
+
+    /// The parameters that are not wanted, but for names of cells and runs.
+    fn free(&self, wanted: &[(String, String)]) -> impl Iterator<Item = (&str, Option<String>)> {
+        let is_wanted = |column: &str| wanted.iter().any(|(name, _)| is_named(column, name));
+        let free = self.own_names().filter(move |name| !is_wanted(name));
+        free.map(|name| (name, self.parameter(name)))
+    }
+}
+
+/// True if a column has the values of the parameter `name`, with or without the prefix of the column.
+fn is_named(column: &str, name: &str) -> bool {
+    column == name || column.strip_prefix(PREFIX) == Some(name)
 }
 
 /// The baseline of each cell: the one cell with the values `wanted` and otherwise equal parameters.
 ///
-/// `None` without such a cell, or if several qualify. A varied parameter may differ between a cell and
-/// its baseline only if it follows from the wanted parameters: among the cells that share all other
-/// parameters, it must be a function of the wanted ones.
+/// `None` without such a cell, or if several qualify. A parameter may differ between a cell and its baseline
+/// only if the cells show that it follows from the wanted parameters: see [`follows`].
 pub(super) fn baselines(
     cells: &[Cell],
     wanted: &[(String, String)],
@@ -184,7 +202,7 @@ pub(super) fn baselines(
             cell.parameters
                 .columns()
                 .iter()
-                .any(|column| column.name == *name)
+                .any(|column| is_named(&column.name, name))
         }) {
             return Err(CompareError::NoParameter {
                 name: name.clone(),
@@ -231,36 +249,96 @@ pub(super) fn known(cells: &[Cell]) -> String {
     names.join(", ")
 }
 
+/// The parameters because of which cells have no baseline: those in which the cells with the values `wanted`
+/// differ from them. Empty if each cell without a baseline has several.
+pub(super) fn without_baseline(
+    cells: &[Cell],
+    wanted: &[(String, String)],
+    baselines: &[Option<usize>],
+) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let without = cells
+        .iter()
+        .zip(baselines)
+        .filter(|(_, base)| base.is_none());
+    for (cell, _) in without {
+        let candidates = cells.iter().filter(|base| has_values(base, wanted));
+        let apart = candidates.map(|base| apart(cells, cell, base, wanted));
+        // The most similar candidate shows what the cell lacks.
+        for name in apart.min_by_key(Vec::len).unwrap_or_default() {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    names
+}
+
 fn fits(cells: &[Cell], cell: &Cell, base: &Cell, wanted: &[(String, String)]) -> bool {
-    let is_wanted = |name: &str| wanted.iter().any(|(known, _)| known == name);
-    let free = |cell: &Cell| -> Vec<(String, Option<String>)> {
-        let varied = cell.varied().filter(|(name, _)| !is_wanted(name));
-        varied
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect()
+    apart(cells, cell, base, wanted).is_empty()
+}
+
+/// The parameters in which a cell differs from a possible baseline, except those that follow from the wanted
+/// ones.
+fn apart<'c>(
+    cells: &[Cell],
+    cell: &'c Cell,
+    base: &Cell,
+    wanted: &[(String, String)],
+) -> Vec<&'c str> {
+    let pairs = cell.free(wanted).zip(base.free(wanted));
+    let different: Vec<&str> = pairs
+        .filter(|((_, own), (_, other))| own != other)
+        .map(|((name, _), _)| name)
+        .collect();
+    let apart = different.iter().copied();
+    apart
+        .filter(|name| !follows(cells, name, &different, [cell, base], wanted))
+        .collect()
+}
+
+/// True if a parameter follows from the wanted ones: a plan that varies `new_cc` may vary `cc` with it.
+///
+/// With one cell per wanted value, any parameter would be a function of them. So the values of both cells of the
+/// `pair` must each occur in two cells that differ in a parameter which is not among the `different` ones.
+fn follows(
+    cells: &[Cell],
+    name: &str,
+    different: &[&str],
+    pair: [&Cell; 2],
+    wanted: &[(String, String)],
+) -> bool {
+    let by = |cell: &Cell| -> Vec<Option<String>> {
+        let values = wanted.iter().map(|(name, _)| cell.parameter(name));
+        values.collect()
     };
-    let (own, others) = (free(cell), free(base));
-    let (same, different): (Vec<_>, Vec<_>) = own.iter().zip(&others).partition(|(a, b)| a == b);
-    let shares = |other: &&Cell| {
-        same.iter()
-            .all(|((name, value), _)| other.parameter(name) == *value)
+    let mut values = HashMap::new();
+    let is_function = cells.iter().all(|cell| {
+        let value = cell.parameter(name);
+        *values.entry(by(cell)).or_insert_with(|| value.clone()) == value
+    });
+    let others = |cell: &Cell| -> Vec<Option<String>> {
+        let free = cell.free(wanted);
+        let others = free.filter(|(name, _)| !different.contains(name));
+        others.map(|(_, value)| value).collect()
     };
-    // A plan that varies `new_cc` may vary `cc` with it: `cc` then differs from the baseline, but
-    // only because `new_cc` does. All cells with equal other parameters must show it.
-    let like: Vec<&Cell> = cells.iter().filter(shares).collect();
-    let by = |other: &Cell| -> Vec<Option<String>> {
-        wanted
-            .iter()
-            .map(|(name, _)| other.parameter(name))
-            .collect()
+    let is_shown = |one: &Cell| {
+        let same = cells.iter().filter(|cell| by(cell) == by(one));
+        let distinct: HashSet<_> = same.map(others).collect();
+        distinct.len() > 1
     };
-    different.iter().all(|((name, _), _)| {
-        let mut values = HashMap::new();
-        like.iter().all(|other| {
-            let value = other.parameter(name);
-            *values.entry(by(other)).or_insert_with(|| value.clone()) == value
-        })
-    })
+    is_function && pair.into_iter().all(is_shown)
+}
+
+/// Number of cells whose runs have different kernels, as far as they enter figures and name their kernels.
+pub(super) fn with_different_kernels(runs: &[RunDir], cell_of: &[usize]) -> usize {
+    let mut kernels: HashMap<usize, HashSet<&BTreeMap<String, String>>> = HashMap::new();
+    let counted = runs.iter().zip(cell_of);
+    for (run, cell) in counted.filter(|(run, _)| run.fault.is_none()) {
+        let known = Some(&run.record.kernels).filter(|kernels| !kernels.is_empty());
+        kernels.entry(*cell).or_default().extend(known);
+    }
+    kernels.values().filter(|of_cell| of_cell.len() > 1).count()
 }
 
 /// Why a run enters no figure, according to its record.

@@ -7,7 +7,7 @@ use tcpexp_metrics::repetition::Estimate;
 use tcpexp_table::compare::ExpectedRow;
 use thiserror::Error;
 
-use super::cells::known;
+use super::cells::{Cell, known};
 use super::{Comparison, Gap};
 use crate::only::Only;
 use crate::record::NULL;
@@ -65,7 +65,7 @@ impl Comparison {
     /// A row for each expectation and each cell that it is about. A run with a damaged dataset is an
     /// error.
     ///
-    /// The baseline of a cell is the cell of `baseline` with equal varied parameters. A value or a
+    /// The baseline of a cell is the cell of `baseline` with equal parameters. A value or a
     /// baseline that does not exist makes the verdict unknown; an expectation about no cell at all is
     /// an error.
     pub fn check(
@@ -162,11 +162,26 @@ impl Comparison {
             .find(|row| row.cell == cell && row.class.as_deref() == class)
     }
 
+    /// The parameters in which a cell of this sweep and its cell in `before` are equal: those that both
+    /// sweeps have, and those that vary in either. A parameter that one sweep lacks may be new.
+    fn compared_names<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a str> {
+        let of = |sweep: &'a Self| sweep.cells.first().into_iter().flat_map(Cell::own_names);
+        let has = move |sweep: &'a Self, name: &str| of(sweep).any(|known| known == name);
+        let varied = |sweep: &'a Self| {
+            let first = sweep.cells.first().into_iter();
+            first.flat_map(|cell| cell.varied().map(|(name, _)| name))
+        };
+        let shared = of(self).filter(move |name| has(before, name));
+        shared.chain(varied(self)).chain(varied(before))
+    }
+
     /// The value of the same cell in `before`; `None` unless exactly one cell is the same.
     fn value_before(&self, place: usize, one: &Expected, before: &Self) -> Option<f64> {
-        let wanted: Only = self.cells[place]
-            .varied()
-            .map(|(name, value)| (name.to_owned(), value.unwrap_or_else(|| NULL.to_owned())))
+        let own = &self.cells[place];
+        let names = self.compared_names(before);
+        let wanted: Only = names
+            .map(|name| (name.to_owned(), own.parameter(name)))
+            .map(|(name, value)| (name, value.unwrap_or_else(|| NULL.to_owned())))
             .collect();
         let mut same = before
             .cells

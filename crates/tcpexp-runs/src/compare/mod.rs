@@ -35,7 +35,7 @@ use crate::folders::{DATASET, RUNS, datasets_at, run_dirs};
 use crate::only::{Only, OnlyError};
 use crate::record::{FILE_NAME, RecordError, RunRecord, Status};
 
-pub use self::cells::{Cell, Fault};
+pub use self::cells::{CELL_HASH, Cell, Fault};
 pub use self::expected::{ExpectError, Expected};
 pub use self::gaps::Gap;
 
@@ -77,10 +77,14 @@ pub struct Comparison {
     pub cells: Vec<Cell>,
     /// The baseline cell of each cell, if any.
     pub baselines: Vec<Option<usize>>,
+    /// The parameters in which the possible baselines differ from the cells that have none.
+    pub without_baseline: Vec<String>,
     /// A row for each class of each cell with a valid run.
     pub classes: Vec<CellClass>,
     /// All runs, in order of their names.
     pub runs: Vec<ComparedRun>,
+    /// Number of cells whose runs have different kernels.
+    pub kernels: usize,
     /// Directories of runs that never ended, which have no record.
     pub unfinished: Vec<PathBuf>,
     /// The options used for each run.
@@ -179,7 +183,13 @@ impl Comparison {
         let measured: Vec<Vec<ClassRun>> = measured.into_iter().collect::<Result<_, _>>()?;
         // `measured` marks further runs as faulty, so the cells list their faults after it.
         let (cells, cell_of) = cells::cells(&runs);
+        let kernels = cells::with_different_kernels(&runs, &cell_of);
         let baselines = cells::baselines(&cells, &options.baseline)?;
+        let without_baseline = if options.baseline.is_empty() {
+            Vec::new()
+        } else {
+            cells::without_baseline(&cells, &options.baseline, &baselines)
+        };
         let mut of_cells: Vec<RunOfCell> = cell_of
             .into_iter()
             .zip(measured)
@@ -203,6 +213,8 @@ impl Comparison {
             runs: runs.collect(),
             cells,
             baselines,
+            without_baseline,
+            kernels,
             classes,
             unfinished,
             options: options.measure,
@@ -347,7 +359,7 @@ fn classes_of(run: &mut RunDir, read: &Run, options: &CompareOptions) -> Vec<Cla
     let classes = measure_run(read, &options.measure);
     run.gaps = Gap::all_of(read, &classes, &options.measure);
     if classes.is_empty() {
-        run.fault = Some("it has no traffic".to_owned());
+        run.fault = Some("no traffic".to_owned());
     }
     classes
 }

@@ -95,15 +95,16 @@ impl Comparison {
     }
 }
 
-/// `0003 invalid (no queue); 0007 failed (no answer)`
+/// `0003 invalid (no queue); 0005 (no traffic); 0007 failed (no answer)`
 fn left_out(faults: &[Fault]) -> Option<String> {
     let fault = |fault: &Fault| {
-        // The dataset of a complete run may be missing or damaged.
-        let status = match fault.status {
-            Status::Failed => "failed",
-            Status::Complete | Status::Invalid => "invalid",
-        };
-        format!("{} {status} ({})", fault.run, fault.reason)
+        let Fault { run, reason, .. } = fault;
+        match fault.status {
+            // The run is as planned; its dataset is empty, missing or damaged.
+            Status::Complete => format!("{run} ({reason})"),
+            Status::Failed => format!("{run} failed ({reason})"),
+            Status::Invalid => format!("{run} invalid ({reason})"),
+        }
     };
     let faults: Vec<String> = faults.iter().map(fault).collect();
     (!faults.is_empty()).then(|| faults.join("; "))

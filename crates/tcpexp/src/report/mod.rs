@@ -15,6 +15,7 @@ use tcpexp_runs::captured::{records_of_datasets, require_one_run};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::only::Only;
 use tcpexp_runs::record::{RunRecord, Status};
+use tcpexp_runs::varied::varied;
 use tcpexp_table::dataset::{MANIFEST_FILE_NAME, StoredTables};
 use tcpexp_units::counted;
 
@@ -23,7 +24,7 @@ use crate::in_order::in_order;
 use crate::{DatasetError, Error, TablesError};
 use cells::cell_table;
 use flows::{GOODPUT, NUMBERS, QUEUE, RTT, RunFlows, WINDOW, flows_of};
-use parameters::{parameters, varied_of};
+use parameters::{parameters, values_of};
 use series::series_of;
 
 /// Maximum number of points per page, so that a browser can open the page of a large sweep.
@@ -71,8 +72,14 @@ pub fn report(dir: &Path, only: &Only) -> Result<Page, Error> {
             None if is_sweep => Ok((unfinished(run), None)),
             record => run_on_page(run, record.as_ref(), most_points),
         });
-    let (pages, flows): (Vec<PageRun>, Vec<Option<RunFlows>>) =
+    let (mut pages, flows): (Vec<PageRun>, Vec<Option<RunFlows>>) =
         in_order(pages)?.into_iter().unzip();
+    let known: Vec<&RunRecord> = records.iter().flatten().collect();
+    let varied = varied(known.iter().copied());
+    for (page, record) in pages.iter_mut().zip(&records) {
+        let values = record.as_ref().map(|record| values_of(record, &varied));
+        page.parameters = values.unwrap_or_default();
+    }
     let rules: BTreeSet<&str> = flows
         .iter()
         .flatten()
@@ -80,7 +87,7 @@ pub fn report(dir: &Path, only: &Only) -> Result<Page, Error> {
         .collect();
     let flow_rule = Vec::from_iter(rules).join("; ");
     let flows = flow_table(&pages, flows);
-    let parameters = parameters(records.iter().flatten());
+    let parameters = parameters(&known, &varied);
     let cells_table = has_cells.then(|| cell_table(dir, only, &parameters, &pages));
     let cells_table = cells_table.transpose()?;
     let cells: BTreeSet<_> = pages.iter().filter_map(|run| run.cell.as_ref()).collect();
@@ -166,7 +173,8 @@ fn run_on_page(
             .map_or("dataset", |record| status_of(record.status))
             .to_owned(),
         reason: record.and_then(|record| record.reason.clone()),
-        parameters: record.map(varied_of).unwrap_or_default(),
+        // They depend on the other runs of the page.
+        parameters: BTreeMap::new(),
         flows: Vec::new(),
         all_flows: 0,
         chosen_flows: 0,

@@ -6,46 +6,31 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tcpexp_chart::page::PageParameter;
 use tcpexp_runs::record::{Parameter, RunRecord};
-use tcpexp_runs::varied::independent;
+use tcpexp_runs::varied::{self, independent};
 use tcpexp_units::by_value;
 
-/// The parameters that the run's plan varies, with the run's values.
-pub(super) fn varied_of(record: &RunRecord) -> BTreeMap<String, Value> {
-    let value = |name: &String| {
-        let parameter = record.parameters.get(name)?.as_ref();
-        Some((name.clone(), parameter.map_or(Value::Null, value_of)))
-    };
-    record.varied.iter().filter_map(value).collect()
+/// The run's values of the parameters that vary between the runs of a page.
+pub(super) fn values_of(record: &RunRecord, varied: &[String]) -> BTreeMap<String, Value> {
+    let value = |name: &String| (name.clone(), value_of(record, name));
+    varied.iter().map(value).collect()
 }
 
-fn value_of(parameter: &Parameter) -> Value {
-    match parameter {
-        Parameter::Flag(flag) => Value::from(*flag),
-        Parameter::Count(count) => Value::from(*count),
-        Parameter::Number(number) => Value::from(*number),
-        Parameter::Text(text) => Value::from(text.as_str()),
+fn value_of(record: &RunRecord, name: &str) -> Value {
+    match varied::value_of(record, name) {
+        None => Value::Null,
+        Some(Parameter::Flag(flag)) => Value::from(flag),
+        Some(Parameter::Count(count)) => Value::from(count),
+        Some(Parameter::Number(number)) => Value::from(number),
+        Some(Parameter::Text(text)) => Value::from(text),
     }
 }
 
 /// The parameters that vary between runs, in plan order, with sorted values.
-pub(super) fn parameters<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<PageParameter> {
-    let records: Vec<&RunRecord> = records.collect();
-    let mut names: Vec<&String> = Vec::new();
-    for name in records.iter().flat_map(|record| &record.varied) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+pub(super) fn parameters(records: &[&RunRecord], varied: &[String]) -> Vec<PageParameter> {
     let mut all = Vec::new();
     let mut columns = Vec::new();
-    for name in names {
-        let values = records.iter().map(|record| {
-            let parameter = record.parameters.get(name);
-            let parameter = parameter.filter(|_| record.varied.contains(name));
-            parameter
-                .and_then(Option::as_ref)
-                .map_or(Value::Null, value_of)
-        });
+    for name in varied {
+        let values = records.iter().map(|record| value_of(record, name));
         let values: Vec<Value> = values.collect();
         let mut distinct: Vec<Value> = Vec::new();
         let mut column = Vec::new();
@@ -94,6 +79,11 @@ mod tests {
         serde_json::from_value(record).unwrap()
     }
 
+    fn of(records: &[RunRecord]) -> Vec<PageParameter> {
+        let records: Vec<&RunRecord> = records.iter().collect();
+        parameters(&records, &varied::varied(records.iter().copied()))
+    }
+
     #[test]
     fn a_parameter_that_follows_from_others_distinguishes_nothing() {
         let records = [
@@ -102,7 +92,7 @@ mod tests {
             serde_json::json!({"link": "fast", "rate_mbps": 10, "rtt": "42ms"}),
         ];
         let records = records.map(|parameters| record(&parameters));
-        let found = parameters(records.iter());
+        let found = of(&records);
         let found: Vec<_> = found
             .iter()
             .map(|one| (one.name.as_str(), one.is_distinguishing))
@@ -117,9 +107,6 @@ mod tests {
     fn values_are_in_the_order_of_their_sizes() {
         let records = ["162ms", "16ms", "42ms", "16ms"];
         let records = records.map(|rtt| record(&serde_json::json!({ "rtt": rtt })));
-        assert_eq!(
-            parameters(records.iter())[0].values,
-            ["16ms", "42ms", "162ms"]
-        );
+        assert_eq!(of(&records)[0].values, ["16ms", "42ms", "162ms"]);
     }
 }

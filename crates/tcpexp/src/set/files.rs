@@ -26,6 +26,10 @@ pub(crate) fn find(path: &Path, stores: &StoreOptions) -> Result<Option<FoundFil
     if let Some(list) = path.to_str().and_then(|path| path.strip_prefix('@')) {
         return listed(Path::new(list)).map(Some);
     }
+    // Standard input, also where a directory has this name.
+    if path == Path::new("-") {
+        return Ok(None);
+    }
     let named = |source| Error::Open {
         path: path.to_owned(),
         source,

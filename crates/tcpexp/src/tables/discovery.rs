@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use tcpexp_runs::captured::{is_of_pairs, records_of_datasets};
 use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::record::{FILE_NAME, RunRecord, Status};
+use tcpexp_runs::varied::varied;
 use tcpexp_table::TableFile;
 use tcpexp_table::dataset::StoredTables;
 
@@ -39,13 +40,15 @@ impl Tables {
         };
         // The path below which each table is.
         let mut roots: Vec<&PathBuf> = Vec::new();
+        // The runs of all paths, which enter figures together.
+        let mut records: Vec<RunRecord> = Vec::new();
         for path in paths {
             if !path.is_dir() {
                 let source = stem(path);
                 found.add(path, None, source)?;
                 found.compared = None;
             } else if path.join(RUNS).is_dir() {
-                found.add_sweep(path)?;
+                records.extend(found.add_sweep(path)?);
                 found.add_compared(path);
             } else if path.join(DATASET).is_dir() {
                 // The directory of a run has its dataset in a subdirectory.
@@ -53,10 +56,11 @@ impl Tables {
                 // The plan of the run, which names its classes, is that of the sweep.
                 found.compared = None;
             } else {
-                found.add_datasets(path)?;
+                records.extend(found.add_datasets(path)?);
             }
             roots.resize(found.entries.len(), path);
         }
+        found.varied.extend(varied(&records));
         found.tell_apart(&roots);
         Ok(found)
     }
@@ -134,7 +138,9 @@ impl Tables {
             for entry in &mut self.entries[first..] {
                 entry.is_of_pairs = true;
             }
-            self.add_varied(vec![PAIR_COLUMN.to_owned()]);
+            if !self.varied.iter().any(|name| name == PAIR_COLUMN) {
+                self.varied.push(PAIR_COLUMN.to_owned());
+            }
         }
         if self.entries.len() > first {
             return Ok(());
@@ -145,8 +151,9 @@ impl Tables {
         .into())
     }
 
-    /// Adds the datasets in a folder, or the folder itself if it is a dataset.
-    fn add_datasets(&mut self, folder: &Path) -> Result<(), Error> {
+    /// Adds the datasets in a folder, or the folder itself if it is a dataset; returns the records of those in a
+    /// folder.
+    fn add_datasets(&mut self, folder: &Path) -> Result<Vec<RunRecord>, Error> {
         let dirs = dataset_dirs(folder).map_err(|source| Error::Open {
             path: folder.to_owned(),
             source,
@@ -157,26 +164,20 @@ impl Tables {
                 Ok(_) => self.add_compared(folder),
                 Err(_) => self.compared = None,
             }
-            return self.add_dataset(folder, &stem(run_of(folder)));
+            self.add_dataset(folder, &stem(run_of(folder)))?;
+            return Ok(Vec::new());
         }
         self.add_compared(folder);
         let records = records_of_datasets(&dirs).map_err(Error::Record)?;
-        for (dir, record) in dirs.iter().zip(records) {
+        for (dir, record) in dirs.iter().zip(&records) {
             self.add_dataset(dir, &record.run)?;
-            self.add_varied(record.varied);
         }
-        Ok(())
+        Ok(records)
     }
 
-    fn add_varied(&mut self, varied: Vec<String>) {
-        for name in varied {
-            if !self.varied.contains(&name) {
-                self.varied.push(name);
-            }
-        }
-    }
-
-    fn add_sweep(&mut self, folder: &Path) -> Result<(), Error> {
+    /// Adds the complete runs of a sweep, and returns their records.
+    fn add_sweep(&mut self, folder: &Path) -> Result<Vec<RunRecord>, Error> {
+        let mut records = Vec::new();
         let known = self.entries.len();
         let runs = run_dirs(folder).map_err(|source| Error::Open {
             path: folder.join(RUNS),
@@ -196,9 +197,8 @@ impl Tables {
                 self.left_out.push((name, reason));
                 continue;
             }
-            self.add_varied(record.varied);
             match self.add_dataset(&run.join(DATASET), &name) {
-                Ok(()) => {}
+                Ok(()) => records.push(record),
                 // A run without a dataset is left out, but an unreadable or damaged table is an error.
                 Err(error) if is_absent(&error) => {
                     self.left_out.push((name, "it was not analyzed".to_owned()));
@@ -207,7 +207,7 @@ impl Tables {
             }
         }
         if self.entries.len() > known {
-            return Ok(());
+            return Ok(records);
         }
         Err(TablesError::NoTables {
             path: folder.to_owned(),

@@ -1,3 +1,4 @@
+mod cells;
 mod gaps;
 mod written;
 
@@ -9,7 +10,6 @@ use tcpexp_table::dataset::DatasetTable;
 use tcpexp_units::TimeDelta;
 use written::*;
 
-use super::cells::{baselines, cells, fault};
 use super::*;
 
 fn options(warmup: i64) -> CompareOptions {
@@ -170,8 +170,8 @@ fn faulty_runs_are_listed_and_excluded_from_figures() {
     cc    class runs Mbit/s util % RTT ms    p95 loss % retx %
     cubic bulk  2/4   5.000  66.50  60.00  78.00  13.30  15.79
     reno  -     0/1       -      -      -      -      -      -
-    left out: 0003 invalid (the router sent 7.1 Mbit/s); 0005 invalid (it has no
-        dataset in data: see tcpexp analyze)
+    left out: 0003 invalid (the router sent 7.1 Mbit/s); 0005 (it has no dataset in
+        data: see tcpexp analyze)
     left out: 0004 failed (no reason given)
     ");
     let runs: Vec<String> = comparison
@@ -191,95 +191,30 @@ fn faulty_runs_are_listed_and_excluded_from_figures() {
 }
 
 #[test]
-fn baseline_differs_from_its_cell_only_in_the_named_parameters() {
+fn packets_of_unknown_fate_bound_the_loss_ratio() {
     let sweep = tempfile::tempdir().unwrap();
-    let mut number = 0;
-    for (delay, bytes) in [(20.0, [800_000, 600_000]), (80.0, [400_000, 600_000])] {
-        for (cc, bytes) in ["reno", "cubic"].into_iter().zip(bytes) {
-            number += 1;
-            let parameters = json!({"new_cc": cc, "cc": if cc == "reno" { json!(cc) } else { Value::Null }, "delay_ms": delay});
-            let cell = format!("{cc}{delay}");
-            let record = record(
-                &format!("{number:04}"),
-                &cell,
-                &parameters,
-                &["new_cc", "delay_ms", "cc"],
-            );
-            write_run(sweep.path(), &record, bytes);
-        }
-    }
-    let mut options = options(0);
-    options.baseline = vec![("new_cc".to_owned(), "reno".to_owned())];
-    let comparison = Comparison::of(sweep.path(), &options).unwrap();
-    assert_snapshot!(text(&comparison, true), @r"
-    new_cc delay_ms cc   class runs Mbit/s util % RTT ms    p95 loss % friend
-    cubic  20       -    bulk  1     4.800  63.84  60.00  78.00  13.30  0.750
-    cubic  80       -    bulk  1     4.800  63.84  60.00  78.00  13.30  1.500
-    reno   20       reno bulk  1     6.400  85.12  60.00  78.00  13.30  1.000
-    reno   80       reno bulk  1     3.200  42.56  60.00  78.00  13.30  1.000
-    ");
-
-    options.baseline[0].0 = "cc_new".to_owned();
-    let error = Comparison::of(sweep.path(), &options).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "no cell has a parameter cc_new; the parameters are new_cc, delay_ms, cc"
-    );
-    options.baseline[0] = ("new_cc".to_owned(), "vegas".to_owned());
-    let error = Comparison::of(sweep.path(), &options).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "no cell has new_cc=vegas, so there is no baseline"
-    );
-}
-
-#[test]
-fn cell_without_a_counterpart_has_no_baseline() {
-    let grid = [
-        ("reno", 20),
-        ("cubic", 20),
-        ("cubic", 80),
-        ("reno", 160),
-        ("cubic", 160),
-    ];
-    let runs: Vec<RunDir> = grid
-        .iter()
-        .map(|(cc, delay)| {
-            let parameters = json!({"cc": cc, "delay_ms": delay});
-            let record = record(
-                "0001",
-                &format!("{cc}{delay}"),
-                &parameters,
-                &["cc", "delay_ms"],
-            );
-            let record: RunRecord = serde_json::from_value(record).unwrap();
-            RunDir {
-                data: PathBuf::new(),
-                has_plan: true,
-                fault: fault(&record),
-                is_damaged: false,
-                gaps: Vec::new(),
-                record,
-            }
-        })
-        .collect();
-    let (cells, cell_of) = cells(&runs);
-    let wanted = [("cc".to_owned(), "reno".to_owned())];
-    let baselines = baselines(&cells, &wanted).unwrap();
-    let found: Vec<String> = cell_of
-        .iter()
-        .map(|cell| {
-            let base = baselines[*cell].map(|base| cells[base].hash.as_str());
-            format!("{} against {base:?}", cells[*cell].hash)
-        })
-        .collect();
-    assert_snapshot!(found.join("\n"), @r#"
-    reno20 against Some("reno20")
-    cubic20 against Some("reno20")
-    cubic80 against None
-    reno160 against Some("reno160")
-    cubic160 against Some("reno160")
-    "#);
+    let loss_with = |outside: u64| {
+        write_run(sweep.path(), &cubic("0001"), 750_000);
+        let run = sweep.path().join(RUNS).join("0001");
+        let mut data = flow(1, 40_001, "forward", 5);
+        data["path_outside_packets"] = json!(outside);
+        write_table(&run, DatasetTable::Flows, &[data]);
+        let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+        let expected = Expected::parse("loss_ratio < 0.14").unwrap();
+        let verdict = comparison.check(&[expected], None).unwrap()[0]
+            .verdict()
+            .name();
+        let class = comparison.classes.iter().find(|row| row.class.is_some());
+        let loss = class.unwrap().estimate(Measure::LossRatio).unwrap();
+        (verdict, loss)
+    };
+    // Of 218 packets, 29 were lost.
+    let (verdict, known) = loss_with(1);
+    assert_eq!((verdict, known.known()), ("met", Some(29.0 / 218.0)));
+    let (verdict, bounded) = loss_with(10);
+    assert_eq!((verdict, bounded.known()), ("unknown", None));
+    let bounds = (29.0 / 228.0, 39.0 / 228.0);
+    assert_eq!((bounded.least, bounded.most), bounds);
 }
 
 #[test]
@@ -310,8 +245,8 @@ fn a_run_without_a_listed_table_enters_no_figure_and_no_check() {
     assert_snapshot!(text(&comparison, false), @r"
     cc    class runs Mbit/s util % RTT ms    p95 loss % retx %
     cubic bulk  1/2   6.000  79.80  60.00  78.00  13.30  15.79
-    left out: 0002 invalid (its dataset is damaged: the manifest lists loss.parquet,
-        which is missing)
+    left out: 0002 (its dataset is damaged: the manifest lists loss.parquet, which
+        is missing)
     ");
     let expected = Expected::parse("loss_ratio <= 0.001").unwrap();
     let error = comparison.check(&[expected], None).unwrap_err();
