@@ -8,10 +8,14 @@ use super::in_flight::{InFlight, Sacked, Timed};
 use super::tsvals::{Echo, Tsvals};
 use super::{AckClass, RttEstimate, RttMethod, SingleRttDirection, SingleRttRow, SingleRttSample};
 use crate::MissedData;
-use crate::earlier_copy::is_of_earlier_copy;
+use crate::earlier_copy::{Answered, answered};
 use crate::missed_acks::AckWatch;
 use crate::missing_samples::MissingSamples;
 use crate::rto::{LinuxRto, Rfc6298Rto};
+
+/// A capture may miss a quarter of the ACKs. A receiver with more ACKs of later segments echoes the latest
+/// timestamp, contrary to RFC 7323, section 4.3.
+const ACKS_PER_MISSED: u64 = 4;
 
 /// The data of one direction and its answers.
 #[derive(Debug, Default)]
@@ -20,6 +24,8 @@ pub(super) struct HalfPath {
     coverage: Coverage,
     acks: AckWatch,
     ack_gaps: u64,
+    /// Number of ACKs whose echoes show that an earlier ACK was missed.
+    later_echoes: u64,
     tsvals: Tsvals,
     order: Order,
     timers: Timers,
@@ -61,6 +67,24 @@ impl HalfPath {
         }
     }
 
+    /// Returns true if a packet towards the sender echoes a packet of this direction that the capture missed;
+    /// once for each gap.
+    #[inline]
+    pub(super) fn take_echoed_gap(&mut self) -> bool {
+        self.tsvals.take_gap()
+    }
+
+    /// Takes data of this direction that echoes a missed ACK between two captured ones. The samples since then
+    /// may contain the wait for a later ACK.
+    #[cold]
+    pub(super) fn answer_missed_ack(&mut self, segment: &Segment) {
+        // The receiver drops a segment outside its window. A gap that the data itself shows counts once.
+        if !self.coverage.is_outside(segment) && !self.acks.misses_acks() {
+            self.ack_gaps += 1;
+            self.timers.missing.miss_any_number();
+        }
+    }
+
     /// Takes the options of both ends' SYNs; `direction` is that of the data.
     pub(super) fn open(&mut self, syns: [Option<SynOptions>; 2], direction: Direction) {
         self.acks.open(syns, direction);
@@ -84,10 +108,12 @@ impl HalfPath {
         self.coverage.acknowledge(segment);
         let sacked = self.sack(segment);
         let echoed = segment.timestamps.map(|(_, echo)| echo);
-        let is_of_earlier_copy = acked
+        let answered = acked
             .timed
-            .is_some_and(|timed| is_of_earlier_copy(timed.stamp, echoed));
-        self.ambiguous_acks += u64::from(acked.is_ambiguous || is_of_earlier_copy);
+            .map_or(Answered::Segment, |timed| answered(timed.stamp, echoed));
+        let is_of_earlier_copy = answered == Answered::EarlierCopy;
+        let is_late = answered == Answered::LaterSegment && self.follows_missed_ack();
+        self.ambiguous_acks += u64::from(acked.is_ambiguous || is_of_earlier_copy || is_late);
         let class = match (acked.is_new, sacked.is_new) {
             (true, _) if was_in_order => AckClass::Cumulative,
             (true, _) => AckClass::AfterReordering,
@@ -108,7 +134,7 @@ impl HalfPath {
         let timed = timed.or(sacked.timed).filter(|timed| timed.at <= at);
         let has_missed_data = acked.has_missed || sacked.has_missed;
         // A missed ACK may have answered first.
-        let (timed, echo) = if has_missed_acks || has_missed_data {
+        let (timed, echo) = if has_missed_acks || has_missed_data || is_late {
             self.ack_gaps += u64::from(has_missed_acks);
             let is_disordered = !was_in_order || !acked.is_new || segment.sack_block_count() > 0;
             let segments = segments.filter(|_| !is_disordered && !has_missed_data);
@@ -172,6 +198,16 @@ impl HalfPath {
             rfc6298,
             linux,
         }
+    }
+
+    /// True if an ACK of a later segment than the oldest one it acknowledges follows an ACK that the capture
+    /// missed. Otherwise, the receiver always echoes the latest timestamp.
+    #[cold]
+    fn follows_missed_ack(&mut self) -> bool {
+        self.later_echoes += 1;
+        let samples = self.sequence_ack.as_ref();
+        let samples = samples.map_or(0, |quantiles| quantiles.count());
+        self.later_echoes <= 1 + samples / ACKS_PER_MISSED
     }
 
     /// Passes packets that the capture missed, before an ACK of this number of segments, if known. If data

@@ -106,7 +106,11 @@ impl Meter for SingleRttMeter {
         }
         // Process the ACK first: data in the same packet may be due to it.
         if let Some(ack) = segment.ack {
-            paths[direction.opposite().index()].answer(segment, ack, flow.id, rows);
+            let other = &mut paths[direction.opposite().index()];
+            other.answer(segment, ack, flow.id, rows);
+            if other.take_echoed_gap() && segment.is_numbered() {
+                paths[direction.index()].answer_missed_ack(segment);
+            }
         }
         paths[direction.index()].send(segment, self.captured[direction.opposite().index()]);
     }

@@ -20,6 +20,20 @@ pub(super) struct Tsvals {
     sent: VecDeque<Tsval>,
     /// The latest dropped `TSval`; older values are not new.
     gone: Option<u32>,
+    /// True once an echoed `TSval` was dropped. Behind a middlebox that changes the timestamps or their echoes,
+    /// no echo matches.
+    has_matched: bool,
+    /// The missed packets that echoes show, up to a `TSval`.
+    missed: Option<Missed>,
+}
+
+/// Packets that the capture missed, as an echo of a `TSval` shows that no captured packet carries.
+#[derive(Clone, Copy, Debug)]
+struct Missed {
+    /// No further echo before this value, or of it, shows another gap.
+    until: u32,
+    /// True until [`Tsvals::take_gap`] returns the gap.
+    is_new: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +96,11 @@ impl Tsvals {
     pub(super) fn echo(&mut self, value: u32, ack: StreamOffset) -> Option<Echo> {
         let newest = self.sent.back()?.value;
         if is_after(value, newest) {
-            // No packet carried this value.
+            // No packet carried this value. `AckWatch` counts the gap behind the latest packet.
+            self.missed = Some(Missed {
+                until: value,
+                is_new: false,
+            });
             return None;
         }
         while self
@@ -92,7 +110,11 @@ impl Tsvals {
         {
             self.pop();
         }
-        let tsval = self.sent.front_mut().filter(|tsval| tsval.value == value)?;
+        let tsval = self.sent.front_mut()?;
+        if tsval.value != value {
+            self.echo_unknown(value);
+            return None;
+        }
         let is_first = !std::mem::replace(&mut tsval.is_echoed, true);
         // A pure ACK and data may share a tick. The echo answers the data only if it acknowledges
         // part of it.
@@ -104,6 +126,32 @@ impl Tsvals {
             is_asked: asked.is_some(),
             is_first,
         })
+    }
+
+    /// Returns true once for each gap between captured packets whose missed packets are echoed.
+    #[inline]
+    pub(super) fn take_gap(&mut self) -> bool {
+        self.missed
+            .as_mut()
+            .is_some_and(|missed| std::mem::take(&mut missed.is_new))
+    }
+
+    /// Processes an echo of a value between captured ones that no captured packet carries.
+    #[cold]
+    fn echo_unknown(&mut self, value: u32) {
+        let Some((gone, next)) = self.gone.zip(self.sent.front()) else {
+            return;
+        };
+        let is_known = self
+            .missed
+            .is_some_and(|missed| !is_after(value, missed.until));
+        // A late packet with an echo from before the latest echo shows nothing new.
+        if self.has_matched && !next.is_echoed && is_after(value, gone) && !is_known {
+            self.missed = Some(Missed {
+                until: next.value,
+                is_new: true,
+            });
+        }
     }
 
     /// Records a packet captured after later packets. If it fills a hole, its timestamp is echoed
@@ -136,7 +184,10 @@ impl Tsvals {
     }
 
     fn pop(&mut self) {
-        self.gone = self.sent.pop_front().map(|tsval| tsval.value).or(self.gone);
+        if let Some(tsval) = self.sent.pop_front() {
+            self.gone = Some(tsval.value);
+            self.has_matched |= tsval.is_echoed;
+        }
     }
 }
 
@@ -169,6 +220,33 @@ mod tests {
             1,
             "only the last one may be echoed again"
         );
+    }
+
+    #[test]
+    fn an_echo_between_captured_timestamps_shows_missed_packets_once() {
+        // The capture missed the packets with 101 and 102, and another after 104.
+        let mut tsvals = Tsvals::default();
+        for segment in
+            segments("0.000 > ack 1 ts 100 0\n0.003 > ack 1 ts 103 0\n0.004 > ack 1 ts 104 0")
+        {
+            tsvals.send(segment.timestamps.unwrap().0, &segment, true);
+        }
+        let ack = segments("0 > 1:11(10)")[0].start;
+        let mut gap_at = |value| {
+            tsvals.echo(value, ack);
+            tsvals.take_gap()
+        };
+        let echoes = [99, 100, 101, 101, 102, 103, 102, 104, 105, 105];
+        let gaps = echoes.map(&mut gap_at);
+        let expected = [
+            false, false, true, false, false, false, false, false, false, false,
+        ];
+        assert_eq!(gaps, expected);
+        for segment in segments("0.006 > ack 1 ts 106 0") {
+            tsvals.send(106, &segment, true);
+        }
+        tsvals.echo(105, ack);
+        assert!(!tsvals.take_gap(), "known since the first echo of 105");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Traces and their round-trip times.
 
+mod missed_acks;
 mod missed_data;
 mod timestamps;
 
