@@ -90,16 +90,45 @@ impl AckGapSearch {
         self.watch.misses_acks()
     }
 
+    /// Adds a gap between two captured ACKs that a later echo shows.
+    pub(super) fn add(&mut self, around: (u64, u64)) {
+        self.found.around.push(around);
+    }
+
     /// Number of gaps.
     pub(super) fn count(&self) -> u64 {
-        self.found.around.len() as u64 + u64::from(self.is_open())
+        self.found().around.len() as u64
     }
 
     pub(super) fn found(&self) -> AckGaps {
-        let mut found = self.found.clone();
+        let mut around = self.found.around.clone();
         if self.is_open() {
-            found.around.push((self.latest, u64::MAX));
+            around.push((self.latest, u64::MAX));
         }
-        found
+        // An echo shows a gap later than a window does.
+        around.sort_unstable();
+        around.dedup_by(|next, gap| {
+            let is_same = next.0 < gap.1;
+            if is_same {
+                gap.1 = gap.1.max(next.1);
+            }
+            is_same
+        });
+        AckGaps { around }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_that_overlap_count_once() {
+        let mut search = AckGapSearch::default();
+        for around in [(5, 9), (1, 3), (3, 5), (6, 7), (8, 12)] {
+            search.add(around);
+        }
+        assert_eq!(search.found().around, [(1, 3), (3, 5), (5, 12)]);
+        assert_eq!(search.count(), 3);
     }
 }

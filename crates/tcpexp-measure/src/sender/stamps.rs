@@ -11,30 +11,50 @@ const WAITING: usize = 1_024;
 /// Matches the timestamps of one direction with their echoes in the other direction.
 #[derive(Debug, Default)]
 pub(super) struct Echoes {
-    waiting: VecDeque<(u32, Timestamp)>,
+    waiting: VecDeque<Waiting>,
     /// The latest timestamp, also after its echo.
     latest: Option<u32>,
     least: Option<TimeDelta>,
+    /// The latest timestamp that no longer waits, with the place of its packet.
+    gone: Option<(u32, u64)>,
+    /// Echoes up to this timestamp show no further missed packet.
+    known: Option<u32>,
+}
+
+/// A timestamp without an echo, with the time and the place of its first packet.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    stamp: u32,
+    at: Timestamp,
+    place: u64,
 }
 
 impl Echoes {
     #[inline]
-    pub(super) fn send(&mut self, stamp: u32, at: Timestamp) {
+    pub(super) fn send(&mut self, stamp: u32, at: Timestamp, place: u64) {
         // As in pping, the first packet with a value starts the time; the rest of its tick is
         // skipped.
         if self.latest.is_none_or(|latest| is_after(stamp, latest)) {
             self.latest = Some(stamp);
             if self.waiting.len() == WAITING {
-                self.waiting.pop_front();
+                self.drop_oldest();
             }
-            self.waiting.push_back((stamp, at));
+            self.waiting.push_back(Waiting { stamp, at, place });
+        } else if self.latest != Some(stamp) {
+            // A late packet does not wait, so that its echo would show a missed packet.
+            self.known = self.latest;
         }
     }
 
+    /// Processes an echo. Returns the places of the packets around a gap in which the capture missed a packet
+    /// with this timestamp, once for each gap.
     #[inline]
-    pub(super) fn on_ack(&mut self, echo: u32, at: Timestamp) {
+    pub(super) fn on_ack(&mut self, echo: u32, at: Timestamp) -> Option<(u64, u64)> {
         // Only the first echo of a value counts, so all values up to `echo` can go.
-        while let Some(&(stamp, sent)) = self.waiting.front() {
+        while let Some(&Waiting {
+            stamp, at: sent, ..
+        }) = self.waiting.front()
+        {
             if is_after(stamp, echo) {
                 break;
             }
@@ -43,8 +63,33 @@ impl Echoes {
                 let span = at - sent;
                 self.least = Some(self.least.map_or(span, |least| least.min(span)));
             }
-            self.waiting.pop_front();
+            self.drop_oldest();
         }
+        match self.gone {
+            Some((gone, before)) if is_after(echo, gone) => self.gap_at(echo, before),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn drop_oldest(&mut self) {
+        if let Some(Waiting { stamp, place, .. }) = self.waiting.pop_front() {
+            self.gone = Some((stamp, place));
+        }
+    }
+
+    /// The gap that an echo shows of a timestamp that no captured packet carries.
+    #[cold]
+    fn gap_at(&mut self, echo: u32, before: u64) -> Option<(u64, u64)> {
+        let next = self.waiting.front();
+        let is_known = self.known.is_some_and(|known| !is_after(echo, known));
+        // `AckWatch` finds the gap behind the latest packet.
+        self.known = Some(next.map_or(echo, |next| next.stamp))
+            .filter(|_| !is_known)
+            .or(self.known);
+        // Behind a middlebox that changes the timestamps or their echoes, no echo matches.
+        let next = next.filter(|_| !is_known && self.least.is_some())?;
+        Some((before, next.place))
     }
 
     /// Shortest time from a timestamp to its echo.
@@ -233,10 +278,39 @@ mod tests {
         let mut echoes = Echoes::default();
         // A tick of 1 ms over a path of 300 µs: three packets with one value.
         for at in [0, 310, 620] {
-            echoes.send(7, micros(at));
+            echoes.send(7, micros(at), 0);
             echoes.on_ack(7, micros(at + 300));
             echoes.on_ack(7, micros(at + 311));
         }
         assert_eq!(echoes.least(), Some(TimeDelta::from_micros(300)));
+    }
+
+    #[test]
+    fn an_echo_between_captured_timestamps_shows_one_gap() {
+        let at = |millis: u32| Timestamp::from_nanos(i64::from(millis) * 1_000_000);
+        let mut echoes = Echoes::default();
+        for (place, stamp) in [(0, 100), (1, 103), (2, 105), (3, 106), (4, 104)] {
+            echoes.send(stamp, at(stamp), place);
+        }
+        // The capture missed 101, 102 and 107, and recorded 104 late.
+        let gaps =
+            [100, 101, 101, 102, 103, 104, 107].map(|echo| echoes.on_ack(echo, at(echo + 40)));
+        assert_eq!(
+            gaps, [None; 7],
+            "the echoes may be of packets recorded late"
+        );
+        let mut echoes = Echoes::default();
+        for (place, stamp) in [(0, 100), (1, 103), (2, 105)] {
+            echoes.send(stamp, at(stamp), place);
+        }
+        let gaps =
+            [100, 101, 101, 102, 103, 105, 107].map(|echo| echoes.on_ack(echo, at(echo + 40)));
+        assert_eq!(gaps, [None, Some((0, 1)), None, None, None, None, None]);
+        echoes.send(108, at(108), 3);
+        assert_eq!(
+            echoes.on_ack(107, at(150)),
+            None,
+            "AckWatch has found this gap"
+        );
     }
 }

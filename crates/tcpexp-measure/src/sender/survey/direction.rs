@@ -70,7 +70,8 @@ impl SideSurvey {
         }
         self.ecn.take(segment);
         if let Some((stamp, _)) = segment.timestamps {
-            self.echoes.send(stamp, segment.seen.at);
+            self.echoes
+                .send(stamp, segment.seen.at, segment.seen.place());
             self.ticks.send(stamp, segment.seen.at);
         }
         self.has_blocks |= segment.sack_block_count() > 0;
@@ -134,15 +135,15 @@ impl SideSurvey {
         }
     }
 
-    /// Processes an ACK of this direction's data.
-    pub(super) fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) {
+    /// Processes an ACK of this direction's data. Returns the places around a gap between this direction's
+    /// packets, if the ACK echoes a packet that the capture missed in the gap.
+    pub(super) fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) -> Option<(u64, u64)> {
         self.classifier.acknowledge(segment);
         self.unsent_acks
             .on_ack(segment.seen.place(), ack, &self.classifier);
         self.ack_gaps.on_ack(segment, ack);
-        if let Some((_, echo)) = segment.timestamps {
-            self.echoes.on_ack(echo, segment.seen.at);
-        }
+        let echo = segment.timestamps.map(|(_, echo)| echo);
+        let gap = echo.and_then(|echo| self.echoes.on_ack(echo, segment.seen.at));
         self.pacing
             .on_ack(segment.seen.at, segment.sack_block_count() > 0);
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
@@ -151,6 +152,17 @@ impl SideSurvey {
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
         if !segment.flags.syn() {
             self.scale.on_ack(ack, segment.window);
+        }
+        gap
+    }
+
+    /// Takes this direction's latest segment, which echoes an ACK that the capture missed in a gap between two
+    /// others.
+    #[cold]
+    pub(super) fn answer_missed_ack(&mut self, segment: &Segment, around: (u64, u64)) {
+        // As in `send`, and a packet without data may echo missed data of the other end.
+        if segment.is_numbered() && !self.classifier.is_outside(segment) {
+            self.ack_gaps.add(around);
         }
     }
 

@@ -65,10 +65,11 @@ impl Meter for FlowSurvey {
             ([forward, reverse], Direction::Forward) => (forward, reverse),
             ([forward, reverse], Direction::Reverse) => (reverse, forward),
         };
-        if let Some(ack) = segment.ack {
-            other.on_ack(segment, ack);
-        }
+        let gap = segment.ack.and_then(|ack| other.on_ack(segment, ack));
         own.send(segment, other.echoes.least());
+        if let Some(around) = gap {
+            own.answer_missed_ack(segment, around);
+        }
         if segment.flags.syn() {
             self.open();
         }

@@ -201,3 +201,46 @@ fn window_filled_before_missed_acks_is_not_the_limit_behind_them() {
     let limited = summary(&text).limited;
     assert_eq!(limited.congestion_window, Some(TimeDelta::ZERO));
 }
+
+#[test]
+fn at_a_receiver_data_that_echoes_an_uncaptured_ack_shows_where_acks_are_missing() {
+    let text = |missed: Option<u32>| {
+        let mut text = "
+            0.000000 > S 0 mss 1000 sackok ts 1 0
+            0.000010 < S. 0 ack 1 mss 1000 sackok ts 900 1
+            0.040000 > . 1 ack 1 ts 41 900
+        "
+        .to_owned();
+        // A segment every 2 ms, and a round trip of 40 ms.
+        for segment in 0..60_u32 {
+            let (millis, from) = (42 + segment * 2, 1 + segment * 988);
+            let (end, stamp) = (from + 988, 900 + millis);
+            let echo = if segment < 20 { 900 } else { 860 + millis };
+            writeln!(
+                text,
+                "0.{millis:03}000 > {from}:{end}(988) ts {millis} {echo}"
+            )
+            .unwrap();
+            if missed != Some(segment) {
+                writeln!(
+                    text,
+                    "0.{millis:03}010 < ack {end} win 65535 ts {stamp} {millis}"
+                )
+                .unwrap();
+            }
+        }
+        text
+    };
+    for (missed, gaps) in [(None, 0), (Some(12), 1)] {
+        let text = text(missed);
+        let (hindsight, _) = Hindsight::of(&mut Scripted::new(&text));
+        assert_eq!(hindsight.missed().ack_gaps, gaps);
+        let behind = rows(&text, SenderOptions::default())
+            .iter()
+            .filter(
+                |row| matches!(row, SenderRow::Sample(sample) if sample.follows_missed_packets()),
+            )
+            .count();
+        assert_eq!(behind as u64, gaps);
+    }
+}
