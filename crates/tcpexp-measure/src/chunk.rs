@@ -32,7 +32,7 @@ pub(crate) struct Chunk {
     /// Index of the next packet of the same flow, or [`END`], by packet.
     next: Vec<u32>,
     parts: [Part; SHARDS],
-    /// True for the last chunk of the capture.
+    /// True for the last chunk of the capture, and the chunks after it with the ends of flows.
     is_last: bool,
 }
 
@@ -51,6 +51,11 @@ impl Chunk {
     /// All packets.
     pub(crate) fn arrivals(&mut self) -> &mut [Arrival] {
         &mut self.packets
+    }
+
+    /// True if no flow begins in a later chunk.
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last
     }
 
     /// The parts of all shards.
@@ -229,15 +234,5 @@ impl Places {
             None => part.chains.push((slot, index)),
         }
         chunk.next.push(END);
-    }
-}
-
-/// Prefetches the state of a flow.
-#[inline]
-pub(crate) fn prefetch_state<T>(states: &[T], slot: Slot) {
-    if states.len() > MANY_FLOWS / SHARDS
-        && let Some(state) = states.get(slot.index() / SHARDS)
-    {
-        prefetch(state);
     }
 }

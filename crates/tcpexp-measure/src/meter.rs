@@ -1,11 +1,14 @@
 //! One measurement per flow of a capture, all flows in one pass.
 
+mod meters;
+
 use tcpexp_flow::{Arrival, Datagram, Flow, FlowPacket, Segment, Slot};
 
-use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, prefetch_state};
+use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS};
 use crate::crew::run_ring;
 use crate::metered::Metered;
 use crate::ring::{Stage, UntilError};
+use meters::Meters;
 use tcpexp_flow::Packets;
 
 /// Maximum number of threads per capture: reading the file is sequential, so more threads would
@@ -175,13 +178,13 @@ where
 
 /// A share of the live flows.
 struct Shard<M> {
-    /// Indexed by slot / [`SHARDS`].
-    meters: Vec<Option<M>>,
+    meters: Meters<M>,
 }
 
 impl<M> Default for Shard<M> {
     fn default() -> Self {
-        Self { meters: Vec::new() }
+        let meters = Meters::default();
+        Self { meters }
     }
 }
 
@@ -195,7 +198,7 @@ impl<M: Meter> Shard<M> {
     ) {
         // A slot is reused in the next chunk at the earliest, so all its packets belong to the new flow.
         for (slot, flow) in &part.began {
-            self.begin(*slot, new(flow));
+            self.meters.begin(*slot, new(flow));
         }
         let Self { meters } = self;
         for (turn, (slot, first)) in part.chains.iter().enumerate() {
@@ -203,7 +206,7 @@ impl<M: Meter> Shard<M> {
             if let Some((_, first)) = part.chains.get(turn + FLOWS_AHEAD) {
                 chunk.prefetch(*first);
             }
-            let Some(Some(meter)) = meters.get_mut(slot.index() / SHARDS) else {
+            let Some(meter) = meters.get_mut(*slot) else {
                 continue;
             };
             for packet in chunk.chain(*first) {
@@ -218,35 +221,23 @@ impl<M: Meter> Shard<M> {
         rows.place = u64::MAX;
         for (turn, (slot, flow)) in part.ended.iter().enumerate() {
             prefetch_ahead(meters, &part.ended, turn);
-            if let Some(place) = meters.get_mut(slot.index() / SHARDS) {
-                if let Some(meter) = place {
-                    meter.end(flow, rows);
-                }
-                *place = None;
+            if let Some(meter) = meters.get_mut(*slot) {
+                meter.end(flow, rows);
             }
+            meters.end(*slot, chunk.is_last());
         }
-    }
-
-    fn begin(&mut self, slot: Slot, meter: M) {
-        let place = slot.index() / SHARDS;
-        if self.meters.len() <= place {
-            self.meters.resize_with(place + 1, || None);
-        }
-        self.meters[place] = Some(meter);
     }
 }
 
 /// Prefetches the next meters.
 #[inline]
-fn prefetch_ahead<M: Meter, T>(meters: &[Option<M>], list: &[(Slot, T)], turn: usize) {
+fn prefetch_ahead<M: Meter, T>(meters: &Meters<M>, list: &[(Slot, T)], turn: usize) {
     if let Some((slot, _)) = list.get(turn + FLOWS_AHEAD) {
-        prefetch_state(meters, *slot);
+        meters.prefetch(*slot);
     }
     // The heap of a meter can be prefetched only once the meter itself is in the cache.
-    if let Some((slot, _)) = list.get(turn + 1)
-        && let Some(Some(meter)) = meters.get(slot.index() / SHARDS)
-    {
-        meter.prefetch();
+    if let Some((slot, _)) = list.get(turn + 1) {
+        meters.prefetch_heap(*slot);
     }
 }
 
