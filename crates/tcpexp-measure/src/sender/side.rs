@@ -59,7 +59,7 @@ pub(super) struct Side {
     pub(super) acks_tick: Option<TimeDelta>,
     /// Shortest round-trip time between the ends; `None` if unknown.
     pub(super) whole_rtt: Option<TimeDelta>,
-    /// How the receiver reports congestion marks; `None` if unknown.
+    /// How the receiver reports congestion marks; `None` if unknown, or if it reports none.
     ///
     /// In a box, because there may be a million flows, and few of them use ECN.
     pub(super) feedback: Option<Box<CeFeedback>>,

@@ -2,7 +2,7 @@
 
 mod direction;
 
-use tcpexp_flow::{CeFeedback, Direction, Flow, FlowId, Segment};
+use tcpexp_flow::{CeFeedback, Direction, EcnMode, Flow, FlowId, Segment};
 use tcpexp_units::TimeDelta;
 
 use super::handshake::Handshake;
@@ -181,17 +181,66 @@ impl FlowSurvey {
         let other = &self.sides[direction.opposite().index()];
         let (position, is_far) = (self.position(direction), self.is_far(direction));
         let mut side = own.side(other, position, is_far)?;
-        let (handshake, smss_bytes) = (&self.handshake.ecn, side.smss_bytes);
         let answers = Direction::BOTH.map(|direction| self.answer(direction));
         side.whole_rtt = answers[0].zip(answers[1]).map(|(one, other)| one + other);
         // Between two ticks of the ACKs, the flight of any sender seems to rise, and then falls.
         let shows_flight = side.whole_rtt.is_some_and(|rtt| side.shows_time(rtt));
         side.is_paced |= shows_flight && own.pulses.are_of_probes();
-        let is_by_client = direction == Direction::Reverse;
-        let known = CeFeedback::new(handshake, is_by_client, smss_bytes);
-        let from_the_middle = |mode| CeFeedback::from_the_middle(mode, smss_bytes);
-        let feedback = known.or_else(|| own.ecn.mode(other.ecn).map(from_the_middle));
-        side.feedback = feedback.map(Box::new);
+        side.feedback = self.feedback(direction, side.smss_bytes).map(Box::new);
         Some(side)
+    }
+
+    /// How the receiver reports marks on the data of `direction`; `None` if unknown, or if it reports none.
+    fn feedback(&self, direction: Direction, smss_bytes: u32) -> Option<CeFeedback> {
+        let [own, other] =
+            [direction, direction.opposite()].map(|direction| self.sides[direction.index()].ecn);
+        let handshake = &self.handshake.ecn;
+        // Most flows use no ECN: the state would take memory and time, and count nothing.
+        if handshake.mode() == Some(EcnMode::NotEcn) {
+            return None;
+        }
+        let is_by_client = direction == Direction::Reverse;
+        CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
+            let mode = own.mode(other).filter(|mode| *mode != EcnMode::NotEcn)?;
+            Some(CeFeedback::from_the_middle(mode, smss_bytes))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_testkit::scripted::segments;
+
+    use super::*;
+
+    /// The first pass over an upload with these flags in the handshake.
+    fn upload(syn: &str, syn_ack: &str) -> FlowSurvey {
+        let text = format!(
+            "
+            0.000 > {syn} 0 mss 1000
+            0.040 < {syn_ack} 0 ack 1 mss 1000
+            0.0401 > . 1 ack 1
+            0.041 > 1:4001(4000) ack 1
+            0.081 < . 1 ack 4001
+            0.0811 > 4001:8001(4000) ack 1
+            0.121 < . 1 ack 8001
+            "
+        );
+        let mut survey = FlowSurvey::new(FlowId(0));
+        for segment in segments(&text) {
+            survey.segment(&segment, &mut Vec::new());
+        }
+        survey
+    }
+
+    #[test]
+    fn a_sender_without_ecn_has_no_feedback() {
+        let has_feedback = |syn, syn_ack| {
+            let side = upload(syn, syn_ack).side(Direction::Forward);
+            side.unwrap().feedback.is_some()
+        };
+        assert!(!has_feedback("S", "S."));
+        assert!(!has_feedback("SEW", "S."));
+        assert!(has_feedback("SEW", "S.E"));
     }
 }
