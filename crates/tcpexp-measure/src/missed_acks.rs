@@ -30,7 +30,8 @@ pub(crate) struct AckWatch {
     shift: Option<u8>,
     /// The highest right edge of the other end's window.
     edge: Option<StreamOffset>,
-    proof: Option<Proof>,
+    /// In a box, because most flows have none, and there may be a million flows.
+    proof: Option<Box<Proof>>,
 }
 
 /// Data that no captured ACK explains yet.
@@ -111,7 +112,7 @@ impl AckWatch {
     #[cold]
     fn echo_unknown(&mut self, at: Timestamp, echo: u32) {
         if self.has_echoed {
-            let proof = self.proof.get_or_insert_with(|| Proof::new(at));
+            let proof = self.proof.get_or_insert_with(|| Box::new(Proof::new(at)));
             proof.echoes.get_or_insert((echo, (at, echo))).1 = (at, echo);
         }
     }
@@ -120,7 +121,7 @@ impl AckWatch {
     fn exceed(&mut self, at: Timestamp, end: StreamOffset) {
         // A SYN alone has a window without a scale.
         if self.shift.is_some() {
-            let proof = self.proof.get_or_insert_with(|| Proof::new(at));
+            let proof = self.proof.get_or_insert_with(|| Box::new(Proof::new(at)));
             proof.beyond = Some(proof.beyond.map_or(end, |furthest| furthest.max(end)));
         }
     }
@@ -138,10 +139,12 @@ impl AckWatch {
         if let Some((first, (since, latest))) = proof.echoes {
             if stamp == Some(first) {
                 // The next ACK may be recorded late as well.
-                self.proof = (latest != first).then_some(Proof {
-                    since,
-                    echoes: Some((latest, (since, latest))),
-                    beyond: None,
+                self.proof = (latest != first).then(|| {
+                    Box::new(Proof {
+                        since,
+                        echoes: Some((latest, (since, latest))),
+                        beyond: None,
+                    })
                 });
                 return false;
             }

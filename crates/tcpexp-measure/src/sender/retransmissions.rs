@@ -65,11 +65,6 @@ impl Retransmissions {
         self.sent.push(again);
     }
 
-    /// True without retransmissions.
-    pub(super) fn is_empty(&self) -> bool {
-        self.sent.is_empty()
-    }
-
     /// Sorts the retransmissions. Away from the sender, drops reordered segments.
     pub(super) fn sorted(mut self, position: Option<Position>) -> Self {
         if position.is_some_and(|position| position != Position::Sender) {

@@ -36,6 +36,12 @@ impl UnsentAcks {
 /// The search in the first pass.
 #[derive(Debug, Default)]
 pub(super) struct UnsentAckSearch {
+    /// `None` before an ACK of data that was not captured. Boxed, because most flows have no such ACK.
+    doubts: Option<Box<Doubts>>,
+}
+
+#[derive(Debug, Default)]
+struct Doubts {
     /// A doubted ACK, and the place of the first of them.
     doubted: Option<(DoubtedAck, u64)>,
     found: UnsentAcks,
@@ -46,12 +52,22 @@ impl UnsentAckSearch {
     #[inline]
     pub(super) fn on_ack(&mut self, place: u64, ack: StreamOffset, data: &Classifier) {
         if let Some(nxt) = data.nxt()
-            && (ack > nxt || self.doubted.is_some())
+            && (ack > nxt || self.doubts.is_some())
         {
-            self.judge(place, ack, nxt, data);
+            let doubts = self.doubts.get_or_insert_default();
+            doubts.judge(place, ack, nxt, data);
         }
     }
 
+    pub(super) fn found(&self) -> UnsentAcks {
+        let doubts = self.doubts.as_deref();
+        doubts
+            .map(|doubts| doubts.found.clone())
+            .unwrap_or_default()
+    }
+}
+
+impl Doubts {
     #[cold]
     fn judge(&mut self, place: u64, ack: StreamOffset, nxt: StreamOffset, data: &Classifier) {
         if ack > nxt {
@@ -73,9 +89,5 @@ impl UnsentAckSearch {
                 self.doubted = None;
             }
         }
-    }
-
-    pub(super) fn found(&self) -> UnsentAcks {
-        self.found.clone()
     }
 }

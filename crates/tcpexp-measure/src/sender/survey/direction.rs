@@ -39,7 +39,8 @@ pub(super) struct SideSurvey {
     pub(super) syn: Option<tcpexp_flow::SynOptions>,
     /// True if packets of this direction carry SACK blocks.
     has_blocks: bool,
-    again: Retransmissions,
+    /// `None` without retransmissions.
+    again: Option<Box<Retransmissions>>,
     unseen: Unseen,
     /// Separates new data from retransmissions and reordered data.
     pub(super) classifier: Classifier,
@@ -55,9 +56,16 @@ pub(super) struct SideSurvey {
     echo_watch: EchoWatch,
     pub(super) ack_gaps: AckGapSearch,
     unsent_acks: UnsentAckSearch,
-    drains: Drains,
-    pub(super) pulses: Pulses,
+    /// `None` before data whose sender is known to have received an ACK.
+    flight: Option<Box<Flight>>,
     pub(super) ecn: EcnSigns,
+}
+
+/// Signs of a sender that probes the path, in its data in flight.
+#[derive(Default)]
+struct Flight {
+    drains: Drains,
+    pulses: Pulses,
 }
 
 impl SideSurvey {
@@ -94,9 +102,11 @@ impl SideSurvey {
         }
         match class {
             Class::Behind(behind) if !behind.is_undecided_repeat() => {
-                self.drains.send_again();
-                self.pulses.send_again();
-                self.again.push(Again {
+                if let Some(flight) = &mut self.flight {
+                    flight.drains.send_again();
+                    flight.pulses.send_again();
+                }
+                self.again.get_or_insert_default().push(Again {
                     start,
                     end,
                     place: segment.seen.place(),
@@ -120,9 +130,10 @@ impl SideSurvey {
                     let flight_bytes = end.since(acked);
                     let least_rtt = least_echo.zip(self.echoes.least());
                     let least_rtt = least_rtt.map(|(own, other)| own + other);
-                    self.drains.send(segment.seen.at, flight_bytes, least_rtt);
+                    let flight = self.flight.get_or_insert_default();
+                    flight.drains.send(segment.seen.at, flight_bytes, least_rtt);
                     if let Some(least_rtt) = least_rtt {
-                        self.pulses.send(segment.seen.at, flight_bytes, least_rtt);
+                        flight.pulses.send(segment.seen.at, flight_bytes, least_rtt);
                     }
                 }
                 if bytes > 0 {
@@ -179,6 +190,12 @@ impl SideSurvey {
         self.echo_watch.shows_acks(self.window_scale(other))
     }
 
+    /// True if the sender is seen to probe for bandwidth.
+    pub(super) fn has_probed(&self) -> bool {
+        let flight = self.flight.as_ref();
+        flight.is_some_and(|flight| flight.pulses.are_of_probes())
+    }
+
     pub(super) fn side(
         &self,
         other: &Self,
@@ -206,6 +223,11 @@ impl SideSurvey {
         if self.data_segments.max(segments) < MIN_DATA_SEGMENTS {
             return None;
         }
+        let again = self.again.as_deref().cloned().unwrap_or_default();
+        let drains = self
+            .flight
+            .as_ref()
+            .map_or(0, |flight| flight.drains.count());
         Some(Side {
             smss_bytes,
             is_smss_known: smss.is_known,
@@ -220,10 +242,10 @@ impl SideSurvey {
             has_sack: match both {
                 Some((own, other)) => own.sack_permitted && other.sack_permitted,
                 // Without retransmissions, a receiver may have had no reason for SACK blocks.
-                None => other.has_blocks || self.again.is_empty(),
+                None => other.has_blocks || self.again.is_none(),
             },
             window_scale: self.window_scale(other),
-            retransmissions: self.again.clone().sorted(position),
+            retransmissions: again.sorted(position),
             ack_gaps: self.ack_gaps.found(),
             unsent_acks: self.unsent_acks.found(),
             unseen: match position {
@@ -237,10 +259,15 @@ impl SideSurvey {
                 // After a few losses, the window of a sender without pacing may look like a drain.
                 Some(Position::Sender) => {
                     self.pacing.is_paced(is_far)
-                        || self.drains.count() > 0 && !self.pacing.is_clocked_by_acks(is_far)
+                        || drains > 0 && !self.pacing.is_clocked_by_acks(is_far)
                 }
-                _ => self.drains.count() > 0,
+                _ => drains > 0,
             },
         })
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_flight(&self) -> bool {
+        self.flight.is_some()
     }
 }

@@ -185,7 +185,7 @@ impl FlowSurvey {
         side.whole_rtt = answers[0].zip(answers[1]).map(|(one, other)| one + other);
         // Between two ticks of the ACKs, the flight of any sender seems to rise, and then falls.
         let shows_flight = side.whole_rtt.is_some_and(|rtt| side.shows_time(rtt));
-        side.is_paced |= shows_flight && own.pulses.are_of_probes();
+        side.is_paced |= shows_flight && own.has_probed();
         side.feedback = self.feedback(direction, side.smss_bytes).map(Box::new);
         Some(side)
     }
@@ -242,5 +242,13 @@ mod tests {
         assert!(!has_feedback("S", "S."));
         assert!(!has_feedback("SEW", "S."));
         assert!(has_feedback("SEW", "S.E"));
+    }
+
+    #[test]
+    fn an_end_without_data_has_no_state_of_a_flight() {
+        let survey = upload("S", "S.");
+        let has_flight = survey.sides.map(|side| side.has_flight());
+        assert_eq!(has_flight, [true, false]);
+        assert!(size_of::<FlowSurvey>() <= 1_500);
     }
 }
