@@ -105,7 +105,7 @@ fn retransmitted(of: &DirectionSummary) -> String {
     let all = of.retransmissions().packets;
     let mut parts = vec![share(all, of.data_packets, "data packets")];
     for cause in RetransmissionCause::ALL {
-        let packets = of.retransmitted[cause.index()].packets;
+        let packets = of.rare().retransmitted[cause.index()].packets;
         if packets > 0 {
             let name = cause.name().replace('_', " ");
             parts.push(format!("{name} {}", part(packets, all)));
@@ -118,36 +118,36 @@ fn order(of: &DirectionSummary) -> String {
     let all = of.data_packets;
     format!(
         "overtaken on the path {}, undecided {}, duplicate records {}",
-        part(of.reordered_packets, all),
-        part(of.undecided_packets, all),
-        part(of.duplicate_packets, of.packets)
+        part(of.rare().reordered_packets, all),
+        part(of.rare().undecided_packets, all),
+        part(of.rare().duplicate_packets, of.packets)
     )
 }
 
 fn acks(of: &DirectionSummary) -> String {
     format!(
         "duplicate ACKs {}, zero windows {}, D-SACKs {}",
-        part(of.duplicate_ack_packets, of.packets),
-        part(of.zero_window_packets, of.packets),
-        part(of.duplicate_sack_packets, of.packets)
+        part(of.rare().duplicate_ack_packets, of.packets),
+        part(of.rare().zero_window_packets, of.packets),
+        part(of.rare().duplicate_sack_packets, of.packets)
     )
 }
 
 fn probes(of: &DirectionSummary) -> Option<String> {
-    (of.keep_alive_packets + of.window_probe_packets > 0).then(|| {
+    (of.rare().keep_alive_packets + of.rare().window_probe_packets > 0).then(|| {
         format!(
             "keep-alives {}, of a closed window {}",
-            part(of.keep_alive_packets, of.packets),
-            part(of.window_probe_packets, of.packets)
+            part(of.rare().keep_alive_packets, of.packets),
+            part(of.rare().window_probe_packets, of.packets)
         )
     })
 }
 
 fn marks(of: &DirectionSummary) -> Option<String> {
     let reported = of.ce_reported_packets.filter(|reported| *reported > 0);
-    (of.ce_packets > 0 || reported.is_some()).then(|| {
+    (of.rare().ce_packets > 0 || reported.is_some()).then(|| {
         let reported = reported.map_or("unknown".to_owned(), |n| part(n, of.packets));
-        let seen = part(of.ce_packets, of.packets);
+        let seen = part(of.rare().ce_packets, of.packets);
         format!("packets captured with a mark {seen}, reported as marked {reported}")
     })
 }

@@ -195,7 +195,7 @@ fn line(summary: &ConnectionSummary, direction: Direction, unit: &Unit) -> Optio
         ],
         [
             &tcp_count(of.retransmissions().packets, 7),
-            &tcp_count(of.reordered_packets, 9),
+            &tcp_count(of.rare().reordered_packets, 9),
         ],
         &rtt,
     ))

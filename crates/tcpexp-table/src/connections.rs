@@ -85,7 +85,7 @@ pub(crate) fn sizes<R: 'static>(
         .count("wire_bytes", "Bytes on the wire, link headers included.", move |row| of(row).wire_bytes)
         .count("ip_bytes", "Bytes of the IP datagrams.", move |row| of(row).ip_bytes)
         .count("payload_bytes", "Bytes of transport payload.", move |row| of(row).payload_bytes)
-        .maybe_count("missed_bytes", "Bytes of data that the other end acknowledged and the capture never shows: the capture missed at least these. Without the SYN, bytes that may have been sent before the capture began do not count. 0 does not prove that it missed nothing: it may have missed pure ACKs, and data that was sent again. Null for other protocols than TCP.", move |row| Some(tcp(row)?.missed.bytes()))
+        .maybe_count("missed_bytes", "Bytes of data that the other end acknowledged and the capture never shows: the capture missed at least these. Without the SYN, bytes that may have been sent before the capture began do not count. 0 does not prove that it missed nothing: it may have missed pure ACKs, and data that was sent again. Null for other protocols than TCP.", move |row| Some(tcp(row)?.missed.as_ref().map_or(0, |missed| missed.bytes())))
         .count("unique_bytes", "Bytes of payload, without those captured earlier; for other protocols than TCP all bytes.", move |row| of(row).unique_bytes)
         .maybe_count("largest_payload_bytes", "Largest payload of one packet, in bytes; exceeds a segment if the host uses segmentation offload. Null without payload.", move |row| of(row).largest_payload_bytes.map(u64::from))
         .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).ip_bytes, duration(row)))
@@ -100,7 +100,7 @@ pub(crate) fn behind_their_place<R: 'static>(
 ) -> Builder<R> {
     let by_cause = move |row: &R, causes: &[RetransmissionCause]| {
         let of = tcp(row)?;
-        let packets = |cause: &RetransmissionCause| of.retransmitted[cause.index()].packets;
+        let packets = |cause: &RetransmissionCause| of.rare().retransmitted[cause.index()].packets;
         Some(causes.iter().map(packets).sum())
     };
     columns
@@ -109,19 +109,19 @@ pub(crate) fn behind_their_place<R: 'static>(
         .maybe_count("fast_retransmitted_packets", "Of retransmitted_packets, those triggered by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985). Null for other protocols than TCP.", move |row| by_cause(row, &[RetransmissionCause::FastRetransmit, RetransmissionCause::ReorderingTimer]))
         .maybe_count("timeout_retransmitted_packets", "Of retransmitted_packets, those sent on a timeout or in the recovery after it (RFC 6298). Null for other protocols than TCP.", move |row| by_cause(row, &[RetransmissionCause::Timeout, RetransmissionCause::AfterTimeout]))
         .maybe_count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985). Null for other protocols than TCP.", move |row| by_cause(row, &[RetransmissionCause::TailLossProbe]))
-        .maybe_count("spurious_packets", "Packets of retransmitted_packets whose bytes had all been acknowledged. In a capture at the sender, they count under no other cause. Elsewhere, they also count under a cause, because the ACK may not have reached the sender. Null for other protocols than TCP.", move |row| Some(tcp(row)?.spurious_packets))
-        .maybe_count("reordered_packets", "Packets overtaken on the path. Null for other protocols than TCP.", move |row| Some(tcp(row)?.reordered_packets))
-        .maybe_count("undecided_packets", "Out-of-sequence packets that may be reordered, retransmitted or duplicated. Null for other protocols than TCP.", move |row| Some(tcp(row)?.undecided_packets))
-        .maybe_count("duplicate_packets", "Duplicate records of a packet in the capture, and duplicates made on the path. Null for other protocols than TCP.", move |row| Some(tcp(row)?.duplicate_packets))
-        .maybe_count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4). Null for other protocols than TCP.", move |row| Some(tcp(row)?.keep_alive_packets))
-        .maybe_count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1). Null for other protocols than TCP.", move |row| Some(tcp(row)?.window_probe_packets))
-        .maybe_count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2). Null for other protocols than TCP.", move |row| Some(tcp(row)?.duplicate_ack_packets))
-        .maybe_count("zero_window_packets", "Packets of this direction that announce a receive window of zero. Null for other protocols than TCP.", move |row| Some(tcp(row)?.zero_window_packets))
-        .maybe_count("duplicate_sack_packets", "Packets of this direction that report duplicate data by D-SACK (RFC 2883). Null for other protocols than TCP.", move |row| Some(tcp(row)?.duplicate_sack_packets))
-        .count("ce_packets", "Packets captured with the Congestion Experienced mark (RFC 3168).", move |row| of(row).ce_packets)
-        .count("ce_bytes", "Bytes of the IP datagrams of ce_packets.", move |row| of(row).ce_bytes)
+        .maybe_count("spurious_packets", "Packets of retransmitted_packets whose bytes had all been acknowledged. In a capture at the sender, they count under no other cause. Elsewhere, they also count under a cause, because the ACK may not have reached the sender. Null for other protocols than TCP.", move |row| Some(tcp(row)?.rare().spurious_packets))
+        .maybe_count("reordered_packets", "Packets overtaken on the path. Null for other protocols than TCP.", move |row| Some(tcp(row)?.rare().reordered_packets))
+        .maybe_count("undecided_packets", "Out-of-sequence packets that may be reordered, retransmitted or duplicated. Null for other protocols than TCP.", move |row| Some(tcp(row)?.rare().undecided_packets))
+        .maybe_count("duplicate_packets", "Duplicate records of a packet in the capture, and duplicates made on the path. Null for other protocols than TCP.", move |row| Some(tcp(row)?.rare().duplicate_packets))
+        .maybe_count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4). Null for other protocols than TCP.", move |row| Some(tcp(row)?.rare().keep_alive_packets))
+        .maybe_count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1). Null for other protocols than TCP.", move |row| Some(tcp(row)?.rare().window_probe_packets))
+        .maybe_count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2). Null for other protocols than TCP.", move |row| Some(tcp(row)?.rare().duplicate_ack_packets))
+        .maybe_count("zero_window_packets", "Packets of this direction that announce a receive window of zero. Null for other protocols than TCP.", move |row| Some(tcp(row)?.rare().zero_window_packets))
+        .maybe_count("duplicate_sack_packets", "Packets of this direction that report duplicate data by D-SACK (RFC 2883). Null for other protocols than TCP.", move |row| Some(tcp(row)?.rare().duplicate_sack_packets))
+        .count("ce_packets", "Packets captured with the Congestion Experienced mark (RFC 3168).", move |row| of(row).rare().ce_packets)
+        .count("ce_bytes", "Bytes of the IP datagrams of ce_packets.", move |row| of(row).rare().ce_bytes)
         .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768), with RFC 3168 the number of times ECE was set, a lower bound, or with DCTCP (RFC 8257), whose receiver ends ECE without CWR, the packets covered by ACKs with ECE. Null if the handshake was not captured, or if one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
-        .maybe_float("ce_alpha", "DCTCP's estimate α of the share of marked packets at the end of the flow (RFC 8257, section 3.3): the moving average, with a weight of 1/16 and from 1, of the reported share in each window of data, that is about per round trip. A sender with TCP Prague computes the same average. Null unless the capture is at the sender, and without feedback that identifies the marked packets: with RFC 3168, without the handshake, or if the counter may have wrapped.", move |row| of(row).alpha)
+        .maybe_float("ce_alpha", "DCTCP's estimate α of the share of marked packets at the end of the flow (RFC 8257, section 3.3): the moving average, with a weight of 1/16 and from 1, of the reported share in each window of data, that is about per round trip. A sender with TCP Prague computes the same average. Null unless the capture is at the sender, and without feedback that identifies the marked packets: with RFC 3168, without the handshake, or if the counter may have wrapped.", move |row| of(row).rare().alpha)
 }
 
 /// The direction `of` a TCP connection; `None` for other protocols, whose packets have no sequence numbers that

@@ -28,8 +28,8 @@ pub fn flows<E: From<Error> + Send>(
             for one in &mut connections {
                 let one: &mut ConnectionSummary = one;
                 one.coarse_tick = coarse_tick;
-                for direction in &one.directions {
-                    missed += MissedData::of(&direction.missed);
+                for holes in one.directions.iter().flat_map(|of| &of.missed) {
+                    missed += MissedData::of(holes);
                 }
             }
             sink(connections)

@@ -136,8 +136,9 @@ impl Senders {
         for direction in Direction::BOTH {
             let of_it = &connection.directions[direction.index()];
             if is_large_sender(of_it) {
-                if !of_it.missed.is_empty() {
-                    self.missed.insert((flow, direction), of_it.missed.clone());
+                if let Some(missed) = &of_it.missed {
+                    let missed = Holes::clone(missed);
+                    self.missed.insert((flow, direction), missed);
                 }
                 self.payload_bytes
                     .insert((flow, direction), of_it.unique_bytes);

@@ -74,6 +74,13 @@ impl Counts {
     }
 }
 
+impl Rare {
+    /// DCTCP's estimate α; `None` if unknown.
+    pub(super) fn alpha(&self) -> Option<f64> {
+        self.feedback.as_ref()?.alpha()
+    }
+}
+
 impl Half {
     /// Processes a segment of this direction. `path` is as for [`Classifier::segment`], without the
     /// timer.
@@ -176,11 +183,6 @@ impl Half {
     /// Number of packets that the other end reports as marked; `None` if unknown.
     pub(super) fn ce_reported_packets(&self) -> Option<u64> {
         self.rare.as_ref()?.feedback.as_ref()?.packets()
-    }
-
-    /// DCTCP's estimate α; `None` if unknown.
-    pub(super) fn alpha(&self) -> Option<f64> {
-        self.rare.as_ref()?.feedback.as_ref()?.alpha()
     }
 
     /// Number of payload bytes captured more than once.

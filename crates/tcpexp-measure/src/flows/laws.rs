@@ -168,7 +168,7 @@ proptest! {
         prop_assert_eq!(total(|d| d.wire_bytes), sent(|frame| u64::from(frame.wire_len())));
         prop_assert_eq!(total(|d| d.data_packets), sent(|frame| u64::from(frame.payload.len > 0)));
         prop_assert_eq!(
-            total(|d| d.ce_packets),
+            total(|d| d.rare().ce_packets),
             sent(|frame| u64::from(frame.traffic_class & 3 == 3))
         );
     }
@@ -179,17 +179,17 @@ proptest! {
             let retransmitted = d.retransmissions();
             let known = [
                 retransmitted.packets,
-                d.reordered_packets,
-                d.undecided_packets,
-                d.duplicate_packets,
-                d.keep_alive_packets,
-                d.window_probe_packets,
+                d.rare().reordered_packets,
+                d.rare().undecided_packets,
+                d.rare().duplicate_packets,
+                d.rare().keep_alive_packets,
+                d.rare().window_probe_packets,
             ];
             prop_assert!(known.iter().sum::<u64>() <= d.packets, "{d:?}");
             prop_assert!(d.unique_bytes <= d.payload_bytes, "{d:?}");
             prop_assert!(retransmitted.bytes <= d.payload_bytes, "{d:?}");
-            prop_assert!(d.spurious_packets <= retransmitted.packets, "{d:?}");
-            prop_assert!(d.duplicate_ack_packets <= d.packets - d.data_packets, "{d:?}");
+            prop_assert!(d.rare().spurious_packets <= retransmitted.packets, "{d:?}");
+            prop_assert!(d.rare().duplicate_ack_packets <= d.packets - d.data_packets, "{d:?}");
             prop_assert!(d.ip_bytes <= d.wire_bytes && d.payload_bytes <= d.ip_bytes, "{d:?}");
             prop_assert_eq!(d.span.is_some(), d.packets > 0);
             prop_assert_eq!(d.largest_payload_bytes.is_some(), d.data_packets > 0);

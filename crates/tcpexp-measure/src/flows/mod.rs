@@ -16,4 +16,4 @@ mod tests;
 pub use connection::Connection;
 pub use ending::Ending;
 pub use out_of_sequence::{ByCause, Retransmitted};
-pub use summary::{ConnectionSummary, DirectionSummary, QuicConnection};
+pub use summary::{ConnectionSummary, DirectionSummary, QuicConnection, RareCounts};

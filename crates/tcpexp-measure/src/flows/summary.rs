@@ -9,7 +9,6 @@ use tcpexp_metrics::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::half::{Counts, Half, Rare};
-use super::out_of_sequence::OutOfSequence;
 use super::{ByCause, Ending, Retransmitted};
 
 use tcpexp_wire::QuicVersion;
@@ -87,8 +86,9 @@ pub struct DirectionSummary {
     /// Bytes of payload captured for the first time, without those outside the receive window; for other
     /// protocols than TCP, all payload bytes.
     pub unique_bytes: u64,
-    /// Bytes that the other end acknowledged and the capture never shows: the capture missed them.
-    pub missed: Holes,
+    /// Bytes that the other end acknowledged and the capture never shows: the capture missed them. `None`
+    /// without such bytes.
+    pub missed: Option<Box<Holes>>,
     /// Packets with payload.
     pub data_packets: u64,
     /// Times of the first and the last packet; `None` without packets.
@@ -99,6 +99,24 @@ pub struct DirectionSummary {
     pub offer: Option<SynOptions>,
     /// Maximum payload of one packet in bytes; exceeds the segment size with segmentation offload.
     pub largest_payload_bytes: Option<u32>,
+    /// Packets of this direction that the receiver reports as marked; see [`CeFeedback::packets`].
+    /// Also `None` without the handshake.
+    ///
+    /// [`CeFeedback::packets`]: tcpexp_flow::CeFeedback::packets
+    pub ce_reported_packets: Option<u64>,
+    /// Round-trip times from the capture to this direction's receiver and back.
+    pub rtt: Option<RttSummary>,
+    /// Round-trip times from the capture to this direction's receiver and back, by the spin bit of QUIC.
+    ///
+    /// In a box, because programs keep summaries of many flows, and few have a spin bit.
+    pub spin_rtt: Option<Box<RttSummary>>,
+    /// `None` if all are zero and there is no α. In a box as `spin_rtt`.
+    rare: Option<Box<RareCounts>>,
+}
+
+/// Counts that are zero for most directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RareCounts {
     /// Retransmissions, by [`RetransmissionCause::index`].
     pub retransmitted: ByCause,
     /// Retransmitted packets whose bytes were all acknowledged before.
@@ -123,22 +141,52 @@ pub struct DirectionSummary {
     pub ce_packets: u64,
     /// Bytes of the marked IP datagrams.
     pub ce_bytes: u64,
-    /// Packets of this direction that the receiver reports as marked; see [`CeFeedback::packets`].
-    /// Also `None` without the handshake.
-    ///
-    /// [`CeFeedback::packets`]: tcpexp_flow::CeFeedback::packets
-    pub ce_reported_packets: Option<u64>,
     /// DCTCP's estimate α at the end; see [`CeFeedback::alpha`]. `None` unless the capture is at the
     /// sender: elsewhere, the data in flight is unknown.
     ///
     /// [`CeFeedback::alpha`]: tcpexp_flow::CeFeedback::alpha
     pub alpha: Option<f64>,
-    /// Round-trip times from the capture to this direction's receiver and back.
-    pub rtt: Option<RttSummary>,
-    /// Round-trip times from the capture to this direction's receiver and back, by the spin bit of QUIC.
-    ///
-    /// In a box, because programs keep summaries of many flows, and few have a spin bit.
-    pub spin_rtt: Option<Box<RttSummary>>,
+}
+
+impl RareCounts {
+    /// All counts are zero.
+    const NONE: Self = Self {
+        retransmitted: [Retransmitted {
+            packets: 0,
+            bytes: 0,
+        }; RetransmissionCause::ALL.len()],
+        spurious_packets: 0,
+        reordered_packets: 0,
+        undecided_packets: 0,
+        duplicate_packets: 0,
+        keep_alive_packets: 0,
+        window_probe_packets: 0,
+        duplicate_ack_packets: 0,
+        zero_window_packets: 0,
+        duplicate_sack_packets: 0,
+        ce_packets: 0,
+        ce_bytes: 0,
+        alpha: None,
+    };
+
+    fn of(rare: &Rare, position: Option<Position>) -> Self {
+        let out_of_sequence = &rare.out_of_sequence;
+        Self {
+            retransmitted: out_of_sequence.retransmitted(position),
+            spurious_packets: out_of_sequence.spurious(position),
+            reordered_packets: out_of_sequence.reordered(position),
+            undecided_packets: out_of_sequence.undecided(position),
+            duplicate_packets: rare.copies,
+            keep_alive_packets: rare.keep_alives,
+            window_probe_packets: rare.window_probes,
+            duplicate_ack_packets: rare.duplicate_acks,
+            zero_window_packets: rare.zero_windows,
+            duplicate_sack_packets: rare.duplicate_sacks,
+            ce_packets: rare.ce_packets,
+            ce_bytes: rare.ce_bytes,
+            alpha: rare.alpha().filter(|_| position == Some(Position::Sender)),
+        }
+    }
 }
 
 /// The connection's data about one of its directions.
@@ -170,52 +218,54 @@ impl DirectionSummary {
         } = half.counts;
         let rtt = half.rtt.summary();
         let rare = half.rarities();
-        let count = |of: fn(&Rare) -> u64| rare.map_or(0, of);
-        let out_of_sequence = rare.map(|rare| &rare.out_of_sequence);
-        let packets_of = |of: fn(&OutOfSequence, Option<Position>) -> u64| {
-            out_of_sequence.map_or(0, |counts| of(counts, position))
-        };
-        let retransmitted = out_of_sequence.map(|counts| counts.retransmitted(position));
+        let rare = rare.map(|rare| RareCounts::of(rare, position));
+        let missed = half.missed();
         Self {
             packets,
             wire_bytes,
             ip_bytes,
             payload_bytes,
             unique_bytes: payload_bytes - half.repeated_bytes(),
-            missed: half.missed(),
+            missed: (!missed.is_empty()).then(|| Box::new(missed)),
             data_packets,
             span: half.counts.span(),
             position,
             offer,
             largest_payload_bytes: (data_packets > 0).then_some(largest_payload_bytes),
-            retransmitted: retransmitted.unwrap_or_default(),
-            spurious_packets: packets_of(OutOfSequence::spurious),
-            reordered_packets: packets_of(OutOfSequence::reordered),
-            undecided_packets: packets_of(OutOfSequence::undecided),
-            duplicate_packets: count(|rare| rare.copies),
-            keep_alive_packets: count(|rare| rare.keep_alives),
-            window_probe_packets: count(|rare| rare.window_probes),
-            duplicate_ack_packets: count(|rare| rare.duplicate_acks),
-            zero_window_packets: count(|rare| rare.zero_windows),
-            duplicate_sack_packets: count(|rare| rare.duplicate_sacks),
-            ce_packets: count(|rare| rare.ce_packets),
-            ce_bytes: count(|rare| rare.ce_bytes),
             ce_reported_packets: if reports_no_ce {
                 Some(0)
             } else {
                 half.ce_reported_packets()
             },
-            alpha: half.alpha().filter(|_| position == Some(Position::Sender)),
             rtt,
             spin_rtt: spin_rtt.map(Box::new),
+            rare: rare.filter(|rare| *rare != RareCounts::NONE).map(Box::new),
         }
+    }
+
+    /// Counts that are zero for most directions.
+    pub fn rare(&self) -> &RareCounts {
+        self.rare.as_deref().unwrap_or(&RareCounts::NONE)
     }
 
     /// Retransmissions of all causes.
     pub fn retransmissions(&self) -> Retransmitted {
-        let by_cause = RetransmissionCause::ALL.map(|cause| self.retransmitted[cause.index()]);
+        let retransmitted = &self.rare().retransmitted;
+        let by_cause = RetransmissionCause::ALL.map(|cause| retransmitted[cause.index()]);
         by_cause
             .into_iter()
             .fold(Retransmitted::default(), Retransmitted::with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_without_rare_counts_takes_less_than_600_bytes() {
+        // An analysis keeps the summaries of all flows, of which there may be a million.
+        assert!(size_of::<ConnectionSummary>() < 600);
+        assert_eq!(RareCounts::of(&Rare::default(), None), RareCounts::NONE);
     }
 }

@@ -21,16 +21,14 @@ fn counts(file: &[u8]) -> (Vec<[u64; 5]>, CaptureInfo) {
     let mut counts = Vec::new();
     let info = flows(&capture, &CaptureOptions::default(), |connections| {
         for direction in connections.iter().flat_map(|one| &one.directions) {
-            let again = direction
-                .retransmitted
-                .iter()
-                .map(|of_cause| of_cause.packets);
+            let rare = direction.rare();
+            let again = rare.retransmitted.iter().map(|of_cause| of_cause.packets);
             counts.push([
                 direction.packets,
                 direction.unique_bytes,
                 again.sum(),
-                direction.reordered_packets,
-                direction.duplicate_ack_packets,
+                rare.reordered_packets,
+                rare.duplicate_ack_packets,
             ]);
         }
         Ok::<(), Error>(())

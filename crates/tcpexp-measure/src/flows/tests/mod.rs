@@ -76,7 +76,8 @@ fn about(connection: &ConnectionSummary) -> String {
 }
 
 fn counts(of: &DirectionSummary) -> String {
-    let by_cause = RetransmissionCause::ALL.map(|cause| of.retransmitted[cause.index()].packets);
+    let by_cause =
+        RetransmissionCause::ALL.map(|cause| of.rare().retransmitted[cause.index()].packets);
     let counts = [
         ("sent", of.packets),
         ("with data", of.data_packets),
@@ -88,16 +89,16 @@ fn counts(of: &DirectionSummary) -> String {
         ("for the path MTU", by_cause[5]),
         ("spurious", by_cause[RetransmissionCause::Spurious.index()]),
         ("bytes again", of.retransmissions().bytes),
-        ("spurious", of.spurious_packets),
-        ("reordered", of.reordered_packets),
-        ("undecided", of.undecided_packets),
-        ("copied", of.duplicate_packets),
-        ("keep-alive", of.keep_alive_packets),
-        ("window probes", of.window_probe_packets),
-        ("duplicate ACKs", of.duplicate_ack_packets),
-        ("zero windows", of.zero_window_packets),
-        ("D-SACKs", of.duplicate_sack_packets),
-        ("marked", of.ce_packets),
+        ("spurious", of.rare().spurious_packets),
+        ("reordered", of.rare().reordered_packets),
+        ("undecided", of.rare().undecided_packets),
+        ("copied", of.rare().duplicate_packets),
+        ("keep-alive", of.rare().keep_alive_packets),
+        ("window probes", of.rare().window_probe_packets),
+        ("duplicate ACKs", of.rare().duplicate_ack_packets),
+        ("zero windows", of.rare().zero_window_packets),
+        ("D-SACKs", of.rare().duplicate_sack_packets),
+        ("marked", of.rare().ce_packets),
         ("reported as marked", of.ce_reported_packets.unwrap_or(0)),
     ];
     let mut parts: Vec<String> = counts

@@ -47,8 +47,8 @@ impl Watch {
         let of = &self.connection.summary(&self.flow).directions[direction.index()];
         [
             of.retransmissions().packets,
-            of.reordered_packets,
-            of.undecided_packets,
+            of.rare().reordered_packets,
+            of.rare().undecided_packets,
         ]
     }
 }
