@@ -3,12 +3,8 @@
 //! An analysis keeps the parts of all flows until its last pass. They take less memory than the
 //! measurements.
 
-use tcpexp_flow::Direction;
 use tcpexp_measure::flows::DirectionSummary;
 use tcpexp_measure::sender::{CongestionFamily, LimitedTime, SenderSummary};
-use tcpexp_metrics::RttSummary;
-use tcpexp_pair::path::{PathFlow, PathSummary};
-use tcpexp_pair::spp::PathDirection;
 use tcpexp_units::TimeDelta;
 
 /// The packets of a direction at the point that it passes second.
@@ -32,60 +28,6 @@ impl From<&DirectionSummary> for Arrived {
             unique_bytes: summary.unique_bytes,
             span: summary.span.map(|(first, last)| last - first),
         }
-    }
-}
-
-/// The packets of a flow between two captures.
-#[derive(Clone, Debug)]
-pub struct FlowPath {
-    /// Way of the forward direction between the points; `None` if no packet showed it.
-    forward: Option<PathDirection>,
-    /// Round-trip times of pairs by the direction of their first packet, by [`Direction::index`].
-    rtt: [Option<RttSummary>; 2],
-    /// Maximum error of these round-trip times.
-    rtt_error: [Option<TimeDelta>; 2],
-    /// By [`Direction::index`].
-    directions: [PathSummary; 2],
-}
-
-impl From<PathFlow> for FlowPath {
-    fn from(flow: PathFlow) -> Self {
-        Self {
-            forward: flow.forward,
-            rtt: flow.summary.rtt,
-            rtt_error: flow.summary.rtt_error,
-            directions: flow.directions,
-        }
-    }
-}
-
-impl FlowPath {
-    /// Way of `direction` between the points; `None` if no packet showed it.
-    pub fn path_direction(&self, direction: Direction) -> Option<PathDirection> {
-        match direction {
-            Direction::Forward => self.forward,
-            Direction::Reverse => self.forward.map(PathDirection::opposite),
-        }
-    }
-
-    /// Number of packets sent in both directions, duplicate records excluded.
-    pub fn sent(&self) -> u64 {
-        self.directions.iter().map(PathSummary::sent).sum()
-    }
-
-    /// The packets of `direction`.
-    pub(super) fn direction(&self, direction: Direction) -> &PathSummary {
-        &self.directions[direction.index()]
-    }
-
-    /// Round-trip times of pairs whose first packet has this direction; `None` without pairs.
-    pub(super) fn rtt(&self, direction: Direction) -> Option<RttSummary> {
-        self.rtt[direction.index()]
-    }
-
-    /// Maximum error of these round-trip times.
-    pub(super) fn rtt_error(&self, direction: Direction) -> Option<TimeDelta> {
-        self.rtt_error[direction.index()]
     }
 }
 
@@ -120,7 +62,6 @@ mod tests {
     #[test]
     fn parts_take_less_memory_than_the_measurements() {
         assert!(size_of::<Arrived>() < size_of::<DirectionSummary>() / 2);
-        assert!(size_of::<FlowPath>() < size_of::<PathFlow>());
         assert!(size_of::<SenderTotals>() < size_of::<SenderSummary>());
     }
 }

@@ -6,12 +6,12 @@ use tcpexp_flow::{Direction, EcnMode, Protocol};
 use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_measure::sender::CongestionFamily;
-use tcpexp_pair::path::PathSummary;
 use tcpexp_pair::spp::{PathDirection, Point};
 use tcpexp_units::Timestamp;
 
 use super::flow::{DatasetFlow, flow_part, time_part};
-use super::flow_parts::{Arrived, FlowPath, SenderTotals};
+use super::flow_parts::{Arrived, SenderTotals};
+use super::flow_path::{DirectionPath, FlowPath};
 use crate::columns::{Builder, Columns};
 use crate::connections::{behind_their_place, of_tcp, rate_bps, round_trips, sizes};
 use crate::path_flows::delay;
@@ -91,7 +91,7 @@ impl FlowRow {
         &self.connection.directions[self.local.index()]
     }
 
-    fn path(&self) -> Option<&PathSummary> {
+    fn path(&self) -> Option<&DirectionPath> {
         Some(self.path.as_ref()?.direction(self.direction))
     }
 
@@ -136,62 +136,62 @@ fn arrived(columns: Builder<FlowRow>) -> Builder<FlowRow> {
 
 fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     const NULL: &str = "Null if the flow was not found in both captures.";
-    type Count = fn(&PathSummary) -> u64;
+    type Count = fn(&DirectionPath) -> u64;
     let counts: [(&str, &str, Count); 11] = [
         (
             "path_sent_packets",
             "Packets of this direction at the point they pass first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside",
-            PathSummary::sent,
+            |path| path.sent,
         ),
         (
             "path_delivered_packets",
             "Packets of path_sent_packets also captured at the other point",
-            PathSummary::delivered,
+            |path| path.delivered,
         ),
         (
             "path_lost_packets",
             "Packets of path_sent_packets never captured at the other point, although that capture was running and is not known to miss packets",
-            PathSummary::lost,
+            |path| path.rare().lost,
         ),
         (
             "path_lost_unproven_packets",
             "Packets of path_lost_packets without a proof of the loss, such as datagrams and acknowledgments: the capture at the other point may have missed some of them",
-            PathSummary::lost_unproven,
+            |path| path.rare().lost_unproven,
         ),
         (
             "path_missed_packets",
             "Packets of path_sent_packets that arrived, as their acknowledgments show, but that the capture at the other point missed",
-            PathSummary::missed,
+            |path| path.rare().missed,
         ),
         (
             "path_lost_or_missed_packets",
             "Packets of path_sent_packets that the path lost or that the capture at the other point missed: the path lost at most this many packets in addition to path_lost_packets",
-            PathSummary::lost_or_missed,
+            |path| path.rare().lost_or_missed,
         ),
         (
             "path_ambiguous_packets",
             "Packets of path_sent_packets equal to another packet in every identifying field, so their fate is unknown",
-            |path| path.counts.ambiguous,
+            |path| path.rare().ambiguous,
         ),
         (
             "path_outside_packets",
             "Packets of path_sent_packets that may have arrived while the other capture was not running",
-            |path| path.counts.outside,
+            |path| path.rare().outside,
         ),
         (
             "path_duplicate_packets",
             "Further arrivals of packets that had arrived before: duplicates made on the path, and second records of the capture",
-            PathSummary::duplicated,
+            |path| path.rare().duplicated,
         ),
         (
             "path_unseen_upstream_packets",
             "Packets captured on arrival but not on departure, although that capture was running",
-            |path| path.counts.unseen_upstream,
+            |path| path.rare().unseen_upstream,
         ),
         (
             "path_reordered_packets",
             "Packets of path_delivered_packets that arrived after a packet of the flow that left later (RFC 4737, section 3)",
-            |path| path.reordered,
+            |path| path.rare().reordered,
         ),
     ];
     let columns = columns.maybe_text("way", "Direction between the points: out (first capture to second) or back. Null with one capture, and if no packet passed both points.", |row: &FlowRow| row.path_direction().map(PathDirection::name));
@@ -206,7 +206,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         .maybe_count(
             "loss_runs",
             &format!("Runs of consecutively sent packets that were all lost. {NULL}"),
-            |row| Some(row.path()?.losses.runs),
+            |row| Some(row.path()?.rare().loss_runs),
         )
         .maybe_count(
             "rtt_samples",

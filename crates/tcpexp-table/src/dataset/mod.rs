@@ -13,6 +13,7 @@
 mod events;
 mod flow;
 mod flow_parts;
+mod flow_path;
 mod flows;
 mod held;
 mod logs;
@@ -41,7 +42,8 @@ pub const PAIRS_MANIFEST_KIND: &str = "tcpexp dataset of pairs";
 pub use crate::run_columns::{RunColumn, RunColumns, RunValue};
 pub use events::{EventRow, RunEvent};
 pub use flow::DatasetFlow;
-pub use flow_parts::{Arrived, FlowPath, SenderTotals};
+pub use flow_parts::{Arrived, SenderTotals};
+pub use flow_path::FlowPath;
 pub use flows::FlowRow;
 pub use logs::{LogRow, LogSample};
 pub use losses::LossRow;
