@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn two_meters_yield_the_same_rows_as_each_alone() {
+    fn two_meters_and_a_boxed_meter_yield_the_same_rows_as_each_alone() {
         let both = rows(|flow| Both(Connection::default(), SingleRttMeter::new(flow)));
         let (mut connections, mut times) = (Vec::new(), Vec::new());
         for row in both {
@@ -92,5 +92,8 @@ mod tests {
         let alone: Vec<_> = alone.iter().map(|row| format!("{row:?}")).collect();
         assert_eq!(times, alone);
         assert!(times.len() > 2);
+        let boxed = rows(|flow| Some(Box::new(SingleRttMeter::new(flow))));
+        let boxed: Vec<_> = boxed.iter().map(|row| format!("{row:?}")).collect();
+        assert_eq!(times, boxed);
     }
 }

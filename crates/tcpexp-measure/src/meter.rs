@@ -10,6 +10,7 @@ use crate::metered::Metered;
 use crate::ring::{Stage, UntilError};
 use meters::Meters;
 use tcpexp_flow::Packets;
+use tcpexp_units::prefetch;
 
 /// Maximum number of threads per capture: reading the file is sequential, so more threads would
 /// wait for it.
@@ -63,6 +64,27 @@ impl<M: Meter> Meter for Option<M> {
         if let Some(meter) = self {
             meter.end(flow, rows);
         }
+    }
+}
+
+/// A measurement in a box: an optional one then takes no memory where there is none.
+impl<M: Meter> Meter for Box<M> {
+    type Row = M::Row;
+
+    fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<Self::Row>) {
+        (**self).segment(segment, rows);
+    }
+
+    fn datagram(&mut self, datagram: &Datagram, rows: &mut impl Extend<Self::Row>) {
+        (**self).datagram(datagram, rows);
+    }
+
+    fn prefetch(&self) {
+        prefetch(&**self);
+    }
+
+    fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+        (**self).end(flow, rows);
     }
 }
 

@@ -30,8 +30,9 @@ pub(super) struct FlowReplay<'a> {
 struct Front<'a> {
     side: &'a Side,
     engine: Engine<'a>,
-    /// Restores the sender's order of events in a capture at the receiver.
-    replay: Option<Replay<'a>>,
+    /// Restores the sender's order of events in a capture at the receiver. In a box, because a capture at the
+    /// sender needs none.
+    replay: Option<Box<Replay<'a>>>,
     classifier: Classifier,
     /// In a box as in [`Side`].
     feedback: Option<Box<CeFeedback>>,
@@ -106,7 +107,7 @@ impl<'a> Front<'a> {
                 losses.filter(|_| order == Order::Seen),
                 profile,
             ),
-            replay: (order == Order::Replayed).then(|| Replay::new(side, receiver)),
+            replay: (order == Order::Replayed).then(|| Box::new(Replay::new(side, receiver))),
             classifier: Classifier::default(),
             feedback: side.feedback.clone(),
             gaps: side.ack_gaps.walk(),

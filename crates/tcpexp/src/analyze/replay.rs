@@ -85,7 +85,10 @@ impl Replay<'_> {
                     outcome = counter.take(arrivals, &mut bin);
                 }
             },
-            |flow| self.has_round_trips.then(|| SingleRttMeter::new(flow)),
+            |flow| {
+                self.has_round_trips
+                    .then(|| Box::new(SingleRttMeter::new(flow)))
+            },
             |rows| {
                 rows.into_iter().try_for_each(|row| match row {
                     Either::First(row) => self.sender(row, sender, events, summaries),
