@@ -9,6 +9,7 @@ use tcpexp_store::shown_url;
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_units::TimeDelta;
 
+use crate::allocator;
 use crate::sender_args::SenderArgs;
 use crate::shared_args::{PartArgs, ReadArgs, wrong_usage};
 use crate::survey::LearnedArgs;
@@ -132,6 +133,7 @@ pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
         survey: args.learned.read()?,
         stores: args.reading.stores(),
         run: parameters(&args.param)?,
+        after_pass: allocator::return_free_memory,
         ..AnalyzeOptions::default()
     })
 }

@@ -56,6 +56,13 @@ impl Between {
     }
 }
 
+/// How the captures are compared.
+pub(super) struct Passes {
+    pub(super) options: spp::Options,
+    /// As in [`AnalyzeOptions`](super::AnalyzeOptions).
+    pub(super) after_pass: fn(),
+}
+
 /// Reads both captures twice: for the smallest delays, unless `first` has them, and for the packets.
 /// Writes the rows to `tables`.
 ///
@@ -64,7 +71,10 @@ pub(super) fn measure(
     [src, dst]: [View<'_>; 2],
     alignment: Alignment,
     first: Option<FirstPass>,
-    options: spp::Options,
+    Passes {
+        options,
+        after_pass,
+    }: Passes,
     names: &mut Names,
     bins: Option<QueueBins>,
     tables: &mut Tables,
@@ -73,7 +83,9 @@ pub(super) fn measure(
         first
     } else {
         let walks = [src.walk_once()?, dst.walk_once()?];
-        first_pass(walks, &alignment, options, |_| ()).0
+        let first = first_pass(walks, &alignment, options, |_| ()).0;
+        after_pass();
+        first
     };
     // The bound on the offset needs the smallest delays, which the first pass has found.
     let clock = alignment
@@ -97,6 +109,7 @@ pub(super) fn measure(
         options,
         |batch| rows.take(batch),
     )?;
+    after_pass();
     // After the last packet, no open bin can grow.
     if let Some(bins) = rows.bins {
         bins.finish(&mut rows.tables.queue)?;

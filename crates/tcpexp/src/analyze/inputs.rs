@@ -95,6 +95,8 @@ pub struct AnalyzeOptions {
     pub run: RunColumns,
     /// The load generators of the run. Their names label the flows.
     pub traffic: Vec<Traffic>,
+    /// Called after each pass, whose state has been freed: the program may return this memory to the system.
+    pub after_pass: fn(),
 }
 
 impl AnalyzeOptions {
@@ -135,6 +137,7 @@ impl Default for AnalyzeOptions {
             stores: StoreOptions::default(),
             run: RunColumns::default(),
             traffic: Vec::new(),
+            after_pass: || (),
         }
     }
 }
@@ -144,6 +147,7 @@ mod tests {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use tcpexp_testkit::script;
 
@@ -180,5 +184,24 @@ mod tests {
             let why = " is not UTF-8, so the manifest of a dataset cannot contain this path";
             assert!(refusal.ends_with(why), "{refusal}");
         }
+    }
+
+    #[test]
+    fn the_program_is_called_after_each_pass_over_two_captures() {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        let folder = tempfile::tempdir().unwrap();
+        let capture = script::capture("0.00 > S\n0.04 < S.\n0.05 > .");
+        let [src, dst] =
+            ["src", "dst"].map(|name| Recording::spool(name.into(), capture.as_slice()).unwrap());
+        let options = AnalyzeOptions {
+            after_pass: || {
+                CALLS.fetch_add(1, Ordering::Relaxed);
+            },
+            ..AnalyzeOptions::default()
+        };
+        let out = DatasetDir::create(&folder.path().join("data")).unwrap();
+        analyze(AnalyzeInputs::new(&src, Some(&dst)), &options, out).unwrap();
+        // The survey, both comparisons, and a replay of each capture.
+        assert_eq!(CALLS.load(Ordering::Relaxed), 5);
     }
 }

@@ -188,6 +188,7 @@ type OfBoth<T> = [Option<T>; 2];
 impl Run<'_> {
     fn measure(&self, tables: &mut Tables) -> Result<Manifest, Error> {
         let ([mut src, mut dst], checked) = self.survey_and_check()?;
+        (self.options.after_pass)();
         let mut names = Names::new(TrafficNames::new(&self.options.traffic, self.options.shard));
         let mut compared = None;
         // The replay needs the flow numbers, the clock and the fates of this comparison.
@@ -325,7 +326,11 @@ impl Run<'_> {
         let has_log = self.inputs.logs.iter().any(is_queue);
         let bins =
             (!has_log).then(|| QueueBins::new(self.origin, self.options.bin, self.options.max_owd));
-        let between = between::measure(views, alignment, first, options, names, bins, tables)?;
+        let passes = between::Passes {
+            options,
+            after_pass: self.options.after_pass,
+        };
+        let between = between::measure(views, alignment, first, passes, names, bins, tables)?;
         Ok((between, identification))
     }
 
@@ -376,6 +381,7 @@ impl Run<'_> {
                 at_source: &|at| clock.map_or(at, |clock| at_source(clock, at)),
             };
             let totals = pass.run(tables, &mut senders)?;
+            (self.options.after_pass)();
             too_late[point.index()] = totals.late.packets;
         }
         Ok((senders, too_late))
