@@ -11,12 +11,12 @@ use self::block::{
     BODY, Block, OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, starts_section,
     supported, unsupported_version, whole_block,
 };
-use self::options::{Described, interface, options as options_of, read_statistics};
+use self::options::{Described, interface, read_statistics};
 use self::packet::PacketReader;
 use self::search::BlockSearch;
 use crate::part::{END_BLOCK, HEAD_BLOCK, PartEnd, PartHead};
 use crate::step::{Found, LONGEST_RECORD, Peek, Search, Step};
-use crate::{ByteOrder, Damage, Error, Format, Interface};
+use crate::{ByteOrder, Damage, Error, Format, Interface, PacketOptions};
 
 /// Length of the shortest block: the least number of bytes read of a block.
 const SHORTEST_BLOCK_BYTES: usize = SHORTEST_BLOCK as usize;
@@ -119,7 +119,7 @@ impl NgWalk {
                 if let Step::Record(found) = &step
                     && has_options(found)
                 {
-                    self.add_drops(found, &block);
+                    self.add_drops(found, window);
                 }
                 return step;
             }
@@ -331,16 +331,18 @@ impl NgWalk {
         }
     }
 
-    /// Adds the drop counter among the options of an Enhanced Packet Block.
+    /// Adds the drop counter among the options of the Enhanced Packet Block at the start of `window`.
     #[cold]
-    fn add_drops(&mut self, found: &Found, block: &Block<'_>) {
+    fn add_drops(&mut self, found: &Found, window: &[u8]) {
         /// Number of packets lost between this one and the one before it (`pcapng` draft, section 4.3).
         const EPB_DROPCOUNT: u16 = 4;
-        let packet_to = found.captured_from + found.captured_bytes - BODY;
-        let options = block.body.get(packet_to.next_multiple_of(4)..);
-        let counts = options_of(options.unwrap_or_default(), self.order)
-            .filter(|(code, _)| *code == EPB_DROPCOUNT);
-        for (_, value) in counts {
+        let packet_to = found.captured_from + found.captured_bytes;
+        let tail = window.get(packet_to..found.record_bytes);
+        let options = PacketOptions {
+            tail: tail.unwrap_or_default(),
+            order: self.order,
+        };
+        for (_, value) in options.iter().filter(|(code, _)| *code == EPB_DROPCOUNT) {
             let count = <[u8; 8]>::try_from(value).ok();
             if let (Some(count), Some(interface)) =
                 (count, self.interfaces.get_mut(found.interface as usize))
@@ -817,6 +819,24 @@ mod tests {
         while capture.next_record().is_some() {}
         assert!(capture.damage().is_none());
         capture.interfaces().iter().map(|one| one.dropped).collect()
+    }
+
+    #[test]
+    fn drops_are_found_whether_or_not_the_packet_is_padded() {
+        let options = little().options(&[(4, &3_u64.to_le_bytes())]).out;
+        for length in 1..=8_u32 {
+            let drops = |is_padded: bool| {
+                let fixed = little().u32(0).u64(0).u32(length).u32(60);
+                let packet = fixed.raw(&[4; 8][..length as usize]);
+                let packet = if is_padded { packet.pad() } else { packet };
+                let body = packet.raw(&options).out;
+                let block_bytes = u32::try_from(body.len()).unwrap() + 12;
+                let file = little().section().interface(1, 0, &[]);
+                let file = file.u32(6).u32(block_bytes).raw(&body).u32(block_bytes);
+                dropped(&file.packet(0, 1, 60, &[1]).out)
+            };
+            assert_eq!([true, false].map(drops), [[Some(3)], [Some(3)]]);
+        }
     }
 
     fn dropping(bytes: Bytes, interface: u32, count: u64) -> Bytes {
