@@ -84,5 +84,5 @@ fn delays<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Bui
 fn reordering<R: Borrow<Labelled<PathPacket>> + 'static>(columns: Builder<R>) -> Builder<R> {
     columns
         .maybe_flag("reordered", "Whether a later packet of its flow arrived earlier (RFC 4737, section 3). Null if it did not arrive or arrived as a duplicate.", |row| of(row).reordered)
-        .maybe_count("reordering_extent_packets", "Reordering extent in packets (RFC 4737, section 4.2): arrivals of the flow from the first later packet up to this one. Null if it is not reordered.", |row| of(row).reordering_extent_packets)
+        .maybe_count("reordering_extent_packets", "Reordering extent in packets (RFC 4737, section 4.2): arrivals of the flow from the first later packet up to this one, or up to the last packet of a super-packet. Null if it is not reordered.", |row| of(row).reordering_extent_packets)
 }

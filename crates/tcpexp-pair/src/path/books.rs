@@ -234,7 +234,7 @@ impl Books {
             .flatten();
         let order = arrived.map(|(number, sent)| {
             let reordering = &mut direction.reordering;
-            reordering.arrive(number, sent.at, self.longest)
+            reordering.arrive(number, outcome.packets, sent.at, self.longest)
         });
         let packet = PathPacket::new(outcome, least.map(|least| least.delay), errors, order);
         if let Some(order) = order {

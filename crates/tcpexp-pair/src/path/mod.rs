@@ -32,6 +32,8 @@ mod packet;
 mod reordering;
 mod run;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod timeline;
 
 pub use along::{FromPath, PathSegment, first_pass_along, measure_along};

@@ -58,7 +58,8 @@ pub struct PathPacket {
     /// if the packet did not arrive or arrived as a duplicate.
     pub reordered: Option<bool>,
     /// Reordering extent in packets (RFC 4737, section 4.2): the number of the flow's packets that
-    /// arrived from the first later packet until this packet. `None` without reordering.
+    /// arrived from the first later packet until this packet; for a super-packet, until the last of its
+    /// packets. `None` without reordering.
     pub reordering_extent_packets: Option<u64>,
     /// Number of packets on the path in this record: see [`PacketOutcome::packets`].
     pub packets: u64,

@@ -7,6 +7,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 /// Arrival order of one flow's packets in one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reordering {
+    /// Number of packets that have arrived.
     arrived: u64,
     /// Latest run of packets that left after all earlier arrivals. Most flows have no other, so it
     /// is not in the queue, which allocates 128 bytes.
@@ -34,7 +35,7 @@ pub(super) enum Order {
     /// A later packet arrived before this packet.
     Reordered {
         /// Reordering extent: number of packets that arrived from that later packet until this
-        /// packet.
+        /// packet. Of the packets of a super-packet, the last has the largest extent.
         extent_packets: u64,
     },
 }
@@ -49,19 +50,27 @@ impl Order {
 }
 
 impl Reordering {
-    /// Records the arrival of packet `number`, which left at `left_at`.
+    /// Records the arrival of packet `number`, which left at `left_at`. A super-packet arrives as several
+    /// `packets` in order, because a receiver merges only packets in order (Linux `tcp_gro_receive`);
+    /// `number` is that of the last.
     ///
     /// A packet is reordered if a later packet arrived before it (RFC 4737, section 3). The extent
     /// is the number of packets that arrived from the first of these later packets until this
     /// packet (section 4.2). Packets that left more than `longest` before this packet no longer
     /// arrive.
-    pub(super) fn arrive(&mut self, number: u64, left_at: Timestamp, longest: TimeDelta) -> Order {
+    pub(super) fn arrive(
+        &mut self,
+        number: u64,
+        packets: u64,
+        left_at: Timestamp,
+        longest: TimeDelta,
+    ) -> Order {
         let position = self.arrived;
-        self.arrived += 1;
+        self.arrived += packets;
         if let Some(overtaking) = self.first_beyond(number) {
             let after = (number + 1).saturating_sub(overtaking.first);
             // e = i − j, where j is the first arrival of a later packet (RFC 4737, section 4.2).
-            let extent_packets = position - (overtaking.position + after);
+            let extent_packets = self.arrived - 1 - (overtaking.position + after);
             return Order::Reordered { extent_packets };
         }
         let is_over = |stretch: &Stretch| left_at - stretch.left_at > longest;
@@ -107,18 +116,26 @@ impl Stretch {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use proptest::prelude::*;
 
     use super::*;
 
     fn extents(numbers: &[u64]) -> Vec<Option<u64>> {
+        extents_of(numbers.iter().map(|&number| (number, 1)))
+    }
+
+    /// The extents of arrivals, each with the number of its last packet and its number of packets.
+    fn extents_of(arrivals: impl IntoIterator<Item = (u64, u64)>) -> Vec<Option<u64>> {
         let mut reordering = Reordering::default();
         let second = TimeDelta::from_seconds(1);
-        let arrive = |number: &u64| {
+        let arrive = |(number, packets): (u64, u64)| {
             let left_at = Timestamp::from_nanos(number.cast_signed());
-            reordering.arrive(*number, left_at, second).extent_packets()
+            let order = reordering.arrive(number, packets, left_at, second);
+            order.extent_packets()
         };
-        numbers.iter().map(arrive).collect()
+        arrivals.into_iter().map(arrive).collect()
     }
 
     #[test]
@@ -146,13 +163,13 @@ mod tests {
         for number in 0..10_000 {
             let left_at = Timestamp::from_nanos(2 * number);
             let number = number.cast_unsigned() * 2;
-            assert_eq!(reordering.arrive(number, left_at, longest), Order::Kept);
+            assert_eq!(reordering.arrive(number, 1, left_at, longest), Order::Kept);
         }
         assert!(reordering.earlier.len() < 60);
         let mut reordering = Reordering::default();
         for number in 0..10_000 {
             let left_at = Timestamp::from_nanos(number);
-            reordering.arrive(number.cast_unsigned(), left_at, longest);
+            reordering.arrive(number.cast_unsigned(), 1, left_at, longest);
         }
         assert!(reordering.earlier.is_empty());
     }
@@ -168,6 +185,28 @@ mod tests {
             for (i, extent) in found.into_iter().enumerate() {
                 let first = numbers[..i].iter().position(|&earlier| earlier > numbers[i]);
                 prop_assert_eq!(extent, first.map(|first| (i - first) as u64));
+            }
+        }
+
+        #[test]
+        fn merged_arrival_has_the_extent_of_its_last_packet(
+            sizes in prop::collection::vec(1..5_usize, 1..30),
+            order in prop::collection::vec(any::<u64>(), 30),
+        ) {
+            let mut packets = 0;
+            let groups = sizes.into_iter().map(|size| {
+                packets += size;
+                packets - size..packets
+            });
+            let mut groups: Vec<Range<usize>> = groups.collect();
+            groups.sort_by_key(|group| order[group.start % order.len()]);
+            let single: Vec<u64> = groups.iter().cloned().flatten().map(|number| number as u64).collect();
+            let extents = extents(&single);
+            let merged = groups.iter().map(|group| (group.end as u64 - 1, group.len() as u64));
+            let mut arrived = 0;
+            for (group, found) in groups.iter().zip(extents_of(merged)) {
+                arrived += group.len();
+                prop_assert_eq!(found, extents[arrived - 1]);
             }
         }
     }

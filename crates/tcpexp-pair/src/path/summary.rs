@@ -151,7 +151,10 @@ impl Tally {
         if packet.ce_marked == Some(true) {
             self.ce_marked += packet.packets;
         }
-        self.reordered += u64::from(order != Order::Kept);
+        if order != Order::Kept {
+            // The packets of a super-packet are in order, so whatever overtook the last overtook all.
+            self.reordered += packet.packets;
+        }
         self.largest_extent_packets = self.largest_extent_packets.max(order.extent_packets());
     }
 

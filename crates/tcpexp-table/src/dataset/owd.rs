@@ -46,7 +46,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<OwdRow> {
     sizes(columns, |row| &row.packet)
         .maybe_count("received_record", "Record number in the capture at the second point, from 0. Never null in this version.", |row| row.packet.received_record)
         .maybe_flag("reordered", "Whether a later packet of its flow arrived earlier (RFC 4737, section 3). Null if its position is unknown.", |row| row.packet.reordered)
-        .maybe_count("reordering_extent_packets", "Reordering extent in packets (RFC 4737, section 4.2): arrivals of the flow from the first later packet up to this one. Null if it is not reordered.", |row| row.packet.reordering_extent_packets)
+        .maybe_count("reordering_extent_packets", "Reordering extent in packets (RFC 4737, section 4.2): arrivals of the flow from the first later packet up to this one, or up to the last packet of a super-packet. Null if it is not reordered.", |row| row.packet.reordering_extent_packets)
         .done()
 }
 

@@ -119,8 +119,9 @@ fn assert_sums_are_of(rows: &[&PathPacket], sums: &PathSummary) {
     };
     assert_eq!(packets(&|row| row.fate == Fate::Lost), sums.lost());
     assert_eq!(packets(&PathPacket::is_duplicate), sums.duplicated());
-    let reordered = rows.iter().filter(|row| row.reordered == Some(true));
-    assert_eq!(reordered.clone().count() as u64, sums.reordered);
+    let is_reordered = |row: &PathPacket| row.reordered == Some(true);
+    assert_eq!(packets(&is_reordered), sums.reordered);
+    let reordered = rows.iter().filter(|row| is_reordered(row));
     let extents = reordered.map(|row| row.reordering_extent_packets.unwrap());
     assert_eq!(extents.max(), sums.largest_extent_packets);
     let is_marked = |row: &PathPacket| row.ce_marked == Some(true);

@@ -1,0 +1,89 @@
+//! Tests of a path between two scripted captures.
+
+use std::convert::Infallible;
+use std::fmt::Write;
+
+use tcpexp_flow::Packets;
+use tcpexp_testkit::scripted::Scripted;
+
+use super::*;
+use crate::spp::{Alignment, Options, PathDirection, Survey};
+
+/// The path from the first capture to the second.
+fn path_between(scripts: &[String; 2]) -> PathSummary {
+    let captures = || scripts.each_ref().map(|script| Scripted::new(script));
+    let [src, dst] = captures().map(|mut capture| {
+        let mut survey = Survey::default();
+        capture.show(usize::MAX, |sighted| survey.observe(sighted));
+        survey
+    });
+    let alignment = Alignment::between(src, dst).unwrap();
+    let options = Options::default();
+    let [mut src, mut dst] = captures();
+    let first = first_pass(&mut src, &mut dst, alignment.clone(), options, |_| ());
+    let [mut src, mut dst] = captures();
+    let sink = |_| Ok::<(), Infallible>(());
+    let Ok(totals) = measure(&mut src, &mut dst, alignment, first, options, sink);
+    let [out, _] = totals.path_directions;
+    assert_eq!(PathDirection::Out.index(), 0);
+    out
+}
+
+/// Scripts of two captures of a transfer in groups of four packets. The path takes 10 ms, and 16 ms for
+/// each tenth group, which the next group overtakes. The receiver may merge the packets of a group.
+fn groups(is_merged: bool) -> [String; 2] {
+    let mut lines: [Vec<(u32, String)>; 2] = Default::default();
+    let both = |lines: &mut [Vec<(u32, String)>; 2], at: u32, is_out: bool, packet: &str| {
+        let [src, dst] = if is_out {
+            [at, at + 10_000]
+        } else {
+            [at + 10_000, at]
+        };
+        lines[0].push((src, packet.to_owned()));
+        lines[1].push((dst, packet.to_owned()));
+    };
+    both(&mut lines, 0, true, "> S ts 1 0");
+    both(&mut lines, 12_000, false, "< S. ts 1 1");
+    both(&mut lines, 24_000, true, "> 1 ack 1 ts 2 1");
+    for group in 0..100_u32 {
+        let (at, start) = (30_000 + 5_000 * group, 1 + 4_000 * group);
+        let delay = if group % 10 == 5 { 16_000 } else { 10_000 };
+        let packet = |from: u32, bytes: u32| {
+            let (end, id) = (from + bytes, 100 + from / 1_000);
+            format!("> {from}:{end}({bytes}) ack 1 id {id} ts {} 1", 10 + group)
+        };
+        for place in 0..4 {
+            let from = start + 1_000 * place;
+            lines[0].push((at + 10 * place, packet(from, 1_000)));
+            if !is_merged {
+                lines[1].push((at + 10 * place + delay, packet(from, 1_000)));
+            }
+        }
+        if is_merged {
+            lines[1].push((at + 30 + delay, packet(start, 4_000)));
+        }
+        let acked = start + 4_000;
+        let ack = format!("< 1 ack {acked} ts {} {}", 10 + group, 10 + group);
+        both(&mut lines, at + delay + 1_000, false, &ack);
+    }
+    lines.map(|mut lines| {
+        lines.sort();
+        let mut script = String::new();
+        for (at, packet) in lines {
+            writeln!(script, "{}.{:06} {packet}", at / 1_000_000, at % 1_000_000).unwrap();
+        }
+        script
+    })
+}
+
+#[test]
+fn receiver_that_merges_packets_does_not_change_the_counts_of_the_path() {
+    let counts = |is_merged| {
+        let path = path_between(&groups(is_merged));
+        let extent = path.largest_extent_packets;
+        (path.sent(), path.delivered(), path.reordered, extent)
+    };
+    // Ten groups of four packets; of the last packet of each, three of its group and four others arrived since.
+    assert_eq!(counts(false), (402, 402, 40, Some(7)));
+    assert_eq!(counts(true), counts(false));
+}
