@@ -120,6 +120,8 @@ pub(crate) struct Seen {
     /// Forward and reverse.
     pub(crate) matched: [u64; 2],
     pub(crate) ambiguous: u64,
+    /// Packets of `ambiguous` that may be retransmissions, because later packets overtook them.
+    pub(crate) overtaken: u64,
     pub(crate) copies: u64,
     pub(crate) outside: u64,
     pub(crate) unseen_upstream: u64,
@@ -138,6 +140,7 @@ impl Seen {
         for (matched, counts) in self.matched.iter_mut().zip(&summary.counts) {
             *matched += counts.arrivals_matched;
             self.ambiguous += counts.ambiguous.max(counts.arrivals_ambiguous);
+            self.overtaken += counts.arrivals_overtaken;
             self.copies += counts.copies + counts.arrivals_copies;
             self.outside += counts.outside + counts.arrivals_outside;
             self.unseen_upstream += counts.unseen_upstream;

@@ -323,8 +323,15 @@ fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
     } else {
         " equal to another one in all of these fields"
     };
+    // Overtaken packets are reordered, and mostly those with the longest delays.
+    let overtaken = if report.path.is_some() {
+        " overtaken by a later packet: each may be a retransmission, so delays and reordering leave it out"
+    } else {
+        " overtaken by a later packet: each may be a retransmission"
+    };
     let reasons = [
-        (seen.ambiguous, "packet", ambiguous),
+        (seen.ambiguous - seen.overtaken, "packet", ambiguous),
+        (seen.overtaken, "packet", overtaken),
         (seen.copies, "duplicate record", " of a packet"),
         (
             seen.outside,

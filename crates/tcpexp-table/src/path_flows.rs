@@ -101,7 +101,7 @@ fn counts<R: Borrow<PathFlowRow> + 'static>(columns: Builder<R>) -> Builder<R> {
         .count("lost_unproven_packets", "Of lost_packets, those without a proof of the loss, such as datagrams and acknowledgments: the capture at the other point may have missed some of them. Zero if that capture is known to miss packets, which are then lost_or_missed_packets.", |row| of(row).path().lost_unproven())
         .count("missed_packets", "Of sent_packets, those that arrived, as their acknowledgments show, but that the capture there missed.", |row| of(row).path().missed())
         .count("lost_or_missed_packets", "Of sent_packets, those that the path lost or the capture at the other point missed: the path lost between lost_packets and the sum of both columns.", |row| of(row).path().lost_or_missed())
-        .count("ambiguous_packets", "Of sent_packets, those equal to another packet in every identifying field, so their fate is unknown.", |row| of(row).path().counts.ambiguous)
+        .count("ambiguous_packets", "Of sent_packets, those equal to another packet, or to a retransmission that may have left uncaptured, in every identifying field, so their fate is unknown.", |row| of(row).path().counts.ambiguous)
         .count("outside_packets", "Of sent_packets, those that may have arrived while the other capture was not running.", |row| of(row).path().counts.outside)
         .count("duplicate_packets", "Packets that arrived a second time; all packets if the capture has two records of each.", |row| of(row).path().duplicated())
         .count("unseen_upstream_packets", "Packets captured on arrival but not on departure, although that capture was running.", |row| of(row).path().counts.unseen_upstream)

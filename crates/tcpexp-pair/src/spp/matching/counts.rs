@@ -42,6 +42,9 @@ pub struct DirectionCounts {
     /// that left unseen, or that may have left in another flow or with other numbers, because a flow
     /// table shed a part of this flow or no packet of it was matched before; not used.
     pub arrivals_ambiguous: u64,
+    /// Packets of `arrivals_ambiguous` that equal only a departure that later packets overtook. A
+    /// retransmission that left unseen is overtaken too.
+    pub arrivals_overtaken: u64,
     /// Packets of `arrived` that are second captures or network duplicates.
     pub arrivals_copies: u64,
     /// Packets of `arrived` not found upstream while the upstream capture was running.
@@ -64,6 +67,7 @@ impl AddAssign for DirectionCounts {
         self.arrived += other.arrived;
         self.arrivals_matched += other.arrivals_matched;
         self.arrivals_ambiguous += other.arrivals_ambiguous;
+        self.arrivals_overtaken += other.arrivals_overtaken;
         self.arrivals_copies += other.arrivals_copies;
         self.unseen_upstream += other.unseen_upstream;
         self.arrivals_outside += other.arrivals_outside;

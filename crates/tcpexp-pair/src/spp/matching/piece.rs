@@ -55,6 +55,23 @@ impl Piece {
             || self.may_be_cut_at(start) && (counts || self.arrived.has(start.moved(-1), start))
     }
 
+    /// True if the IP ID of an arrival proves that it was cut from this departure, which
+    /// [may show](Self::may_show_id) it: the first packet cut from the departure keeps its IP ID, and the
+    /// others count up from it. A retransmission has an IP ID of its own. An IP ID that all packets keep
+    /// proves nothing: the sender may not number its packets.
+    pub(super) fn is_shown_by_id(
+        &self,
+        start: StreamOffset,
+        end: StreamOffset,
+        ip_id: u16,
+    ) -> bool {
+        let has_ids = ip_id != 0 && self.mark.ip_id != 0;
+        let is_first = start == self.start;
+        // The IP ID of a merged arrival is that of its first packet.
+        let is_within = self.start <= start && end <= self.end;
+        has_ids && is_within && is_first == (ip_id == self.mark.ip_id)
+    }
+
     /// True if an arrival that starts at `start` and shows `ip_id` may hold bytes of this
     /// departure.
     ///

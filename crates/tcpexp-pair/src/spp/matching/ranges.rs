@@ -116,7 +116,7 @@ impl Ranges {
                 self.doubt_later(start, end, latest);
                 Outcome::Unknown
             }
-            [carrier] if !self.seems_seen(carrier, sighting, usual) => {
+            [carrier] if !self.seems_seen(carrier, (start, end), sighting, usual) => {
                 // The departures stay in flight: the arrival may be a retransmission that left unseen.
                 self.doubt(&carriers);
                 Outcome::Doubtful(self.piece(carrier).departure)
@@ -200,12 +200,20 @@ impl Ranges {
         }
     }
 
-    /// True if the arrival is this departure: its mark is unique, or its delay is plausible and the
-    /// departure is not ambiguous.
-    fn seems_seen(&self, carrier: Place, sighting: &Sighting, usual: &UsualOwds) -> bool {
+    /// True if the arrival of these bytes is this departure: its mark or its IP ID is unique, or its
+    /// delay is plausible and the departure is not ambiguous.
+    fn seems_seen(
+        &self,
+        carrier: Place,
+        (start, end): (StreamOffset, StreamOffset),
+        sighting: &Sighting,
+        usual: &UsualOwds,
+    ) -> bool {
         let piece = self.piece(carrier);
-        let is_usual = usual.include(piece.departure.at, sighting.at);
-        sighting.mark.is_one_of_a_kind() || (is_usual && !piece.ambiguous)
+        let is_usual = || usual.include(piece.departure.at, sighting.at);
+        sighting.mark.is_one_of_a_kind()
+            || piece.is_shown_by_id(start, end, sighting.mark.ip_id)
+            || (!piece.ambiguous && is_usual())
     }
 
     /// Counts the bytes of a range that `carrier` and the other departures hold as arrived.

@@ -87,6 +87,14 @@ impl Stream {
         self.resemble(left, arrived);
     }
 
+    /// True if a packet that left after `left` has arrived.
+    pub(in crate::spp) fn has_overtaken(&self, left: Timestamp) -> bool {
+        match self.repetition {
+            Repetition::Retransmitted(latest) => left < latest.departure,
+            Repetition::Recurring { .. } | Repetition::None => false,
+        }
+    }
+
     /// Records the delay of an arrival that is identical to a departure. Two long delays in a row
     /// show that the delay of the path has grown.
     #[inline]

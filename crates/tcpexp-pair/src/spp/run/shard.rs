@@ -310,8 +310,12 @@ impl Shard {
                 Fate::Delivered
             }
             Outcome::Doubtful(like) => {
-                pair.streams[event.direction.index()].resemble(like.at, sighting.at);
+                let stream = &mut pair.streams[event.direction.index()];
+                stream.resemble(like.at, sighting.at);
                 counts.arrivals_ambiguous += packets;
+                if stream.has_overtaken(like.at) {
+                    counts.arrivals_overtaken += packets;
+                }
                 Fate::Ambiguous
             }
             Outcome::Ambiguous => {

@@ -202,3 +202,49 @@ fn merged_arrival_does_not_change_the_number_of_packets() {
     assert_eq!(counts(false), (48, 47, 1));
     assert_eq!(counts(true), (48, 47, 1));
 }
+
+/// A super-packet without timestamps whose four parts arrive after a later packet; `ids` are the IP IDs of
+/// the super-packet and of its parts.
+fn overtaken_super_packet(ids: [u32; 5]) -> String {
+    let [whole, parts @ ..] = ids;
+    let mut text = format!(
+        "{SUPER_PACKET}
+        src 1.0000 > 2501:6501(4000) ack 501 id {whole}
+        both 1.0020 > 6501:7501(1000) ack 501 id 2000\n"
+    );
+    for (place, id) in (0_u32..).zip(parts) {
+        let (at, start) = (1.0140 + 0.0001 * f64::from(place), 2501 + 1000 * place);
+        let end = start + 1000;
+        writeln!(text, "dst {at:.4} > {start}:{end}(1000) ack 501 id {id}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn overtaken_parts_of_a_super_packet_are_found_by_their_ip_ids() {
+    assert_snapshot!(fates_within_connection(&overtaken_super_packet([1010, 1010, 1011, 1012, 1013])), @r"
+    delivered 2.0 12.0
+    delivered 0.0 14.0
+    delivered 0.0 14.1
+    delivered 0.0 14.2
+    delivered 0.0 14.3
+    ");
+}
+
+#[test]
+fn overtaken_parts_of_a_super_packet_without_ip_ids_may_be_retransmissions() {
+    let text = overtaken_super_packet([0; 5]);
+    assert_snapshot!(fates_within_connection(&text), @r"
+    delivered 2.0 12.0
+    ambiguous - 14.0
+    ambiguous - 14.1
+    ambiguous - 14.2
+    ambiguous - 14.3
+    ambiguous 0.0 -
+    ");
+    let counts = counts_within_connection(&text);
+    assert_eq!(
+        (counts.arrivals_overtaken, counts.arrivals_ambiguous),
+        (4, 4)
+    );
+}
