@@ -6,7 +6,7 @@ use tcpexp_flow::{Holes, StreamOffset};
 
 /// Sequence numbers that the sender may use without data that counts as sent: a FIN, or the byte of a window
 /// probe that the receiver accepts (RFC 9293, section 3.8.6.1).
-const UNCOUNTED_BYTES: i64 = 1;
+pub(crate) const UNCOUNTED_BYTES: i64 = 1;
 
 /// True if `ack` shows that the capture missed data behind `nxt`, the end of the captured data.
 #[inline]

@@ -27,7 +27,7 @@ pub(crate) fn windows<R: 'static>(
 ) -> Builder<R> {
     columns
         .maybe_id("snd_una_seq", "SND.UNA (RFC 9293, section 3.3.1), the oldest sequence number not acknowledged, as on the wire: it wraps. Null if a log has no such value, while data from before the capture is in flight, and where packets that the capture missed hide it (cwnd_source not_seen).", move |row| of(row)?.snd_una.map(wire))
-        .maybe_id("snd_nxt_seq", "SND.NXT, the next sequence number to send for the first time, as on the wire: it wraps. Null if a log has no such value.", move |row| of(row)?.snd_nxt.map(wire))
+        .maybe_id("snd_nxt_seq", "SND.NXT, the next sequence number to send for the first time, as on the wire: it wraps. Null if a log has no such value, and where data that the capture missed may be in flight (cwnd_source not_seen).", move |row| of(row)?.snd_nxt.map(wire))
         .maybe_id("smss_bytes", "Sender maximum segment size (RFC 5681, section 2) as seen in the data, in bytes. Null if a log has no such value, and if the capture begins in the middle and no packet shows it: all packets may hold several segments, or none holds a full segment.", move |row| of(row)?.smss_bytes)
         .maybe_count("flight_size_bytes", "FlightSize (RFC 5681, section 2): bytes sent and not acknowledged. Null if a log has no such value, while data from before the capture is in flight, and where packets that the capture missed hide it (cwnd_source not_seen).", move |row| of(row)?.flight_size_bytes)
         .maybe_count("pipe_bytes", "Pipe (RFC 6675, section 2): estimated bytes in the network. Null if unknown.", move |row| of(row)?.pipe_bytes)

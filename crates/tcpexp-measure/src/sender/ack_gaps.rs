@@ -30,6 +30,8 @@ pub(super) struct NextToGap {
     pub(super) before: bool,
     /// True if the capture missed ACKs between this one and the next.
     pub(super) behind: bool,
+    /// True if data that the capture missed, and that a later packet shows, may be in flight.
+    pub(super) hides_flight: bool,
 }
 
 impl AckGapWalk<'_> {

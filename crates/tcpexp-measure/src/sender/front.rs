@@ -6,6 +6,7 @@ use tcpexp_flow::{
 use tcpexp_units::Timestamp;
 
 use super::ack_gaps::AckGapWalk;
+use super::data_gaps::DataGapWalk;
 use super::engine::{Engine, Order, Subject};
 use super::event::{Acked, Located, Sent};
 use super::hindsight::Hindsight;
@@ -37,6 +38,7 @@ struct Front<'a> {
     /// In a box as in [`Side`].
     feedback: Option<Box<CeFeedback>>,
     gaps: AckGapWalk<'a>,
+    data_gaps: DataGapWalk<'a>,
 }
 
 impl<'a> FlowReplay<'a> {
@@ -111,6 +113,7 @@ impl<'a> Front<'a> {
             classifier: Classifier::default(),
             feedback: side.feedback.clone(),
             gaps: side.ack_gaps.walk(),
+            data_gaps: side.data_gaps.walk(),
         }
     }
 
@@ -191,6 +194,7 @@ impl<'a> Front<'a> {
         // A capture at the receiver may show data that was sent after the missed data before the sender gets
         // this ACK, and the engine then sees no gap.
         gap.before |= self.replay.is_some() && self.has_missed_data(ack);
+        gap.hides_flight = self.replay.is_none() && self.data_gaps.hides(segment.seen.place());
         let acked = Acked {
             at: segment.seen.at,
             place: segment.seen.place(),

@@ -39,6 +39,7 @@
 mod ack_gaps;
 mod backoff;
 mod control;
+mod data_gaps;
 mod delivery;
 mod drain;
 mod echo_watch;

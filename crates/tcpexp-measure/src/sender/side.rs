@@ -6,6 +6,7 @@ use tcpexp_flow::CeFeedback;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::ack_gaps::AckGaps;
+use super::data_gaps::DataGaps;
 use super::retransmissions::Retransmissions;
 use super::scale::WindowScale;
 use super::unseen::Unseen;
@@ -42,6 +43,8 @@ pub(super) struct Side {
     pub(super) unseen: Unseen,
     /// Where the capture missed ACKs of the data.
     pub(super) ack_gaps: AckGaps,
+    /// Where a capture at the sender missed data.
+    pub(super) data_gaps: DataGaps,
     /// ACKs of data that was never sent.
     pub(super) unsent_acks: UnsentAcks,
     /// Shortest time from an ACK to the data that echoes it; in a capture at the receiver, the

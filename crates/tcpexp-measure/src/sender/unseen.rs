@@ -14,14 +14,19 @@ pub(super) struct Unseen {
 }
 
 impl Unseen {
-    /// Records new data.
-    pub(super) fn send(&mut self, start: StreamOffset, end: StreamOffset) {
+    /// Records new data. Returns the size of the gap before it; 0 without a gap.
+    pub(super) fn send(&mut self, start: StreamOffset, end: StreamOffset) -> i64 {
+        let mut gap_bytes = 0;
         match self.nxt {
-            Some(nxt) if end <= nxt => return,
-            Some(nxt) if start > nxt => self.gaps.push((nxt, start)),
+            Some(nxt) if end <= nxt => return 0,
+            Some(nxt) if start > nxt => {
+                self.gaps.push((nxt, start));
+                gap_bytes = start.since(nxt);
+            }
             Some(_) | None => {}
         }
         self.nxt = Some(end);
+        gap_bytes
     }
 
     /// End of the gap that holds the byte at `offset`.

@@ -48,15 +48,23 @@ struct Doubts {
 }
 
 impl UnsentAckSearch {
-    /// Processes the ACK at `place`; `data` is what was captured before it.
+    /// Processes the ACK at `place`; `data` is what was captured before it. Returns the end of this data if the
+    /// ACK is beyond it.
     #[inline]
-    pub(super) fn on_ack(&mut self, place: u64, ack: StreamOffset, data: &Classifier) {
+    pub(super) fn on_ack(
+        &mut self,
+        place: u64,
+        ack: StreamOffset,
+        data: &Classifier,
+    ) -> Option<StreamOffset> {
         if let Some(nxt) = data.nxt()
             && (ack > nxt || self.doubts.is_some())
         {
             let doubts = self.doubts.get_or_insert_default();
             doubts.judge(place, ack, nxt, data);
+            return Some(nxt).filter(|nxt| ack > *nxt);
         }
+        None
     }
 
     pub(super) fn found(&self) -> UnsentAcks {

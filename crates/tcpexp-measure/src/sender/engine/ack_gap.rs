@@ -20,7 +20,8 @@ use crate::sender::window::AckContext;
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct AckGap {
-    /// True from the ACK before the gap to the ACK behind it.
+    /// True from the ACK before the gap to the ACK behind it, and while data that the capture missed may be in
+    /// flight.
     is_open: bool,
     /// True if the gap hides the sender's state before the latest ACK.
     pub(super) hides_state: bool,
@@ -44,7 +45,8 @@ impl AckGap {
         self.hides_window
     }
 
-    /// True from the ACK before the gap to the ACK behind it.
+    /// True from the ACK before the gap to the ACK behind it, and while data that the capture missed may be in
+    /// flight.
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }
@@ -119,7 +121,7 @@ impl Engine<'_> {
         } else {
             self.gap.hides_window &= self.window.is_hidden() && self.state.is_open();
         }
-        self.gap.is_open = acked.gap.behind;
+        self.gap.is_open = acked.gap.behind || acked.gap.hides_flight;
     }
 
     #[cold]

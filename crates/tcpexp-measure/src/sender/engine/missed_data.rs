@@ -11,6 +11,9 @@ use super::stream::Stream;
 use crate::Position;
 use crate::missed::has_missed_data;
 use crate::sender::event::{Acked, Sent};
+use crate::sender::row::SenderRow;
+use crate::sender::sample::{CwndSource, SenderSample};
+use crate::sender::window::AckContext;
 
 impl Engine<'_> {
     /// Adds acknowledged data that the capture missed to the stream.
@@ -53,6 +56,40 @@ impl Engine<'_> {
             let stamp = sent.stamp.filter(|_| !has_gap);
             self.send_new(sent.at, stamp, (nxt, sent.end));
         }
+    }
+
+    /// Emits what is known of the state before an ACK at which missed data may be in flight. A later packet shows
+    /// this data, so the window goes on from its last value.
+    #[cold]
+    pub(super) fn emit_without_flight(
+        &mut self,
+        acked: &Acked,
+        now: &AckContext,
+        rows: &mut impl Extend<SenderRow>,
+    ) {
+        // The missed data may have answered the latest ACK.
+        self.undecided.hide(rows);
+        // One ACK without a flight leaves the growth between the ACKs around it known. During more ACKs, the
+        // sender may have run out of data.
+        if self.gap.is_open() {
+            self.window.pause();
+        }
+        if acked.is_syn {
+            return;
+        }
+        let sample = SenderSample {
+            cwnd_source: CwndSource::NotSeen,
+            snd_una: None,
+            snd_nxt: None,
+            flight_size_bytes: None,
+            pipe_bytes: None,
+            pipe_segments: None,
+            usable_window_bytes: None,
+            limit: None,
+            model: None,
+            ..self.sample(now, None, CwndSource::NotSeen)
+        };
+        rows.extend([SenderRow::Sample(sample)]);
     }
 
     /// Adds data that the sender sent at an unknown time before `at`.

@@ -160,6 +160,8 @@ impl<'a> Engine<'a> {
         let now = self.context(acked, &stream);
         if self.enter_gap(acked, &stream) {
             self.emit_hidden(acked, &now, rows);
+        } else if acked.gap.hides_flight {
+            self.emit_without_flight(acked, &now, rows);
         } else {
             self.window.validate(&now);
             self.see_settled(acked.at, rows);

@@ -6,13 +6,11 @@ use tcpexp_units::Timestamp;
 use super::Engine;
 use super::state::State;
 use super::stream::{Start, Stream};
+use crate::sender::data_gaps::LONGEST_GAP_BYTES;
 use crate::sender::event::Sent;
 use crate::sender::row::SenderRow;
 use crate::sender::scoreboard::Scoreboard;
 
-/// Maximum gap in the stream; a longer gap resets the state. Linux buffers 4 MiB by default
-/// (`tcp_wmem`), and each segment of a gap takes memory.
-const LONGEST_GAP_BYTES: i64 = 1 << 26;
 /// Maximum number of outstanding segments; more reset the state, because each takes memory. The largest
 /// window is 1 GiB (RFC 7323, section 2.3): 741,000 segments of 1,448 bytes.
 const MOST_OUTSTANDING: i64 = 1 << 20;

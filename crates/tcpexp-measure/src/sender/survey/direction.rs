@@ -6,6 +6,7 @@ use tcpexp_units::TimeDelta;
 use crate::Position;
 use crate::mss::{DEFAULT_MSS, TIMESTAMPS_BYTES};
 use crate::sender::ack_gaps::AckGapSearch;
+use crate::sender::data_gaps::{DataGapSearch, DataGaps};
 use crate::sender::drain::Drains;
 use crate::sender::echo_watch::EchoWatch;
 use crate::sender::ecn_signs::EcnSigns;
@@ -56,6 +57,7 @@ pub(super) struct SideSurvey {
     echo_watch: EchoWatch,
     pub(super) ack_gaps: AckGapSearch,
     unsent_acks: UnsentAckSearch,
+    data_gaps: DataGapSearch,
     /// `None` before data whose sender is known to have received an ACK.
     flight: Option<Box<Flight>>,
     pub(super) ecn: EcnSigns,
@@ -121,7 +123,9 @@ impl SideSurvey {
             Class::New => {
                 self.pacing.send(segment.seen.at);
                 self.scale.send(end);
-                self.unseen.send(start, end);
+                let gap_bytes = self.unseen.send(start, end);
+                self.data_gaps
+                    .send(segment.seen.place(), segment.seen.at, gap_bytes);
                 let known = self
                     .received_acks
                     .known_at(segment.timestamps.map(|(_, echo)| echo));
@@ -150,8 +154,11 @@ impl SideSurvey {
     /// packets, if the ACK echoes a packet that the capture missed in the gap.
     pub(super) fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) -> Option<(u64, u64)> {
         self.classifier.acknowledge(segment);
-        self.unsent_acks
-            .on_ack(segment.seen.place(), ack, &self.classifier);
+        let (place, at) = (segment.seen.place(), segment.seen.at);
+        if let Some(nxt) = self.unsent_acks.on_ack(place, ack, &self.classifier) {
+            self.data_gaps.on_ack_beyond(place, at, ack, nxt);
+        }
+        self.data_gaps.on_ack(place, at);
         self.ack_gaps.on_ack(segment, ack);
         let echo = segment.timestamps.map(|(_, echo)| echo);
         let gap = echo.and_then(|echo| self.echoes.on_ack(echo, segment.seen.at));
@@ -228,6 +235,7 @@ impl SideSurvey {
             .flight
             .as_ref()
             .map_or(0, |flight| flight.drains.count());
+        let unsent_acks = self.unsent_acks.found();
         Some(Side {
             smss_bytes,
             is_smss_known: smss.is_known,
@@ -247,7 +255,12 @@ impl SideSurvey {
             window_scale: self.window_scale(other),
             retransmissions: again.sorted(position),
             ack_gaps: self.ack_gaps.found(),
-            unsent_acks: self.unsent_acks.found(),
+            data_gaps: match position {
+                None | Some(Position::Sender) => self.data_gaps.found(&unsent_acks),
+                // Elsewhere, such data may have been lost before it reached the capture.
+                Some(Position::Between | Position::Receiver) => DataGaps::default(),
+            },
+            unsent_acks,
             unseen: match position {
                 // A capture at the sender misses data only by its own fault.
                 None | Some(Position::Sender) => Unseen::default(),

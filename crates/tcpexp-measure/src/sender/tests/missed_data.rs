@@ -47,7 +47,7 @@ fn data_that_the_capture_missed_gives_no_round_trip_time() {
 fn flight_and_window_are_unknown_where_the_capture_missed_data() {
     assert_snapshot!(replay(&exchanges(6, 2..4)), @r"
     0+988 pipe 1 cwnd 10 application_limited slow_start
-    988+988 pipe 1 cwnd 10 application_limited slow_start
+    - pipe - cwnd - not_seen slow_start
     - pipe - cwnd - not_seen -
     - pipe - cwnd - not_seen -
     3952+988 pipe 1 cwnd - undecided -
@@ -166,4 +166,49 @@ fn ack_of_an_earlier_copy_leaves_the_smoothed_round_trip_time_unknown_for_a_whil
     let unknown: Vec<u32> = unknown.map(|(number, _)| number).collect();
     // One missing sample has a weight of 12.5 %, and of 5 % after seven others.
     assert_eq!(unknown, (11..18).collect::<Vec<_>>());
+}
+
+#[test]
+fn rows_between_missed_data_and_its_evidence_have_no_flight() {
+    // The answer to an ACK is missing; the answer to the next ACK shows it.
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.081000 < ack 989 ts 940 41
+        0.082000 < ack 1977 ts 941 41
+        0.082010 > 2965:3953(988) ts 82 941
+        0.121000 < ack 2965 ts 980 81
+        0.121010 > 3953:4941(988) ts 121 980
+        0.122000 < ack 3953 ts 981 82
+        0.161000 < ack 4941 ts 1020 121
+        "
+    );
+    assert_snapshot!(replay(&text), @r"
+    - pipe - cwnd - not_seen slow_start
+    - pipe - cwnd - not_seen slow_start
+    0+1976 pipe 2 cwnd 10 application_limited slow_start
+    988+1976 pipe 2 cwnd 10 application_limited slow_start
+    1976+988 pipe 1 cwnd 10 application_limited slow_start
+    ");
+}
+
+#[test]
+fn idle_time_before_missed_data_ends_the_flight_before_it() {
+    // Nothing is in flight in the silence of two seconds.
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.081000 < ack 989 ts 940 41
+        0.082000 < ack 1977 ts 941 41
+        2.082001 > 2965:3953(988) ts 2082 941
+        2.122000 < ack 3953 ts 2981 2082
+        2.122010 > 3953:4941(988) ts 2122 2981
+        2.162000 < ack 4941 ts 3021 2122
+        "
+    );
+    let shown = replay(&text);
+    let lines = shown.lines().count();
+    assert!(lines == 4 && !shown.contains("not_seen"), "{shown}");
 }

@@ -241,7 +241,7 @@ impl Window {
     }
 
     /// Interrupts what is measured while the sender fills its window.
-    fn pause(&mut self) {
+    pub(super) fn pause(&mut self) {
         self.silence = Silence::default();
         self.increase.pause();
         self.rounds.interrupt();
