@@ -66,14 +66,17 @@ fn groups(is_merged: bool) -> [String; 2] {
         let ack = format!("< 1 ack {acked} ts {} {}", 10 + group, 10 + group);
         both(&mut lines, at + delay + 1_000, false, &ack);
     }
-    lines.map(|mut lines| {
-        lines.sort();
-        let mut script = String::new();
-        for (at, packet) in lines {
-            writeln!(script, "{}.{:06} {packet}", at / 1_000_000, at % 1_000_000).unwrap();
-        }
-        script
-    })
+    lines.map(script)
+}
+
+/// The script of these packets with their times in microseconds.
+fn script(mut lines: Vec<(u32, String)>) -> String {
+    lines.sort();
+    let mut script = String::new();
+    for (at, packet) in lines {
+        writeln!(script, "{}.{:06} {packet}", at / 1_000_000, at % 1_000_000).unwrap();
+    }
+    script
 }
 
 #[test]
@@ -86,4 +89,41 @@ fn receiver_that_merges_packets_does_not_change_the_counts_of_the_path() {
     // Ten groups of four packets; of the last packet of each, three of its group and four others arrived since.
     assert_eq!(counts(false), (402, 402, 40, Some(7)));
     assert_eq!(counts(true), counts(false));
+}
+
+/// Scripts of two captures of a transfer of one packet per 10 ms, with an acknowledgment of each. The source's
+/// capture does not show the packet `unseen`, the destination's capture not the packet `absent`.
+fn transfer(unseen: Option<u32>, absent: u32) -> [String; 2] {
+    let mut lines: [Vec<(u32, String)>; 2] = Default::default();
+    for number in 0..200_u32 {
+        let (at, start) = (10_000 * number, 1 + 100 * number.saturating_sub(1));
+        let [end, tick, id] = [start + 100, 10 + number, 1 + number];
+        let packet = match number {
+            0 => format!("> S ts {tick} 0 id {id}"),
+            _ => format!("> {start}:{end}(100) ack 1 ts {tick} {tick} id {id}"),
+        };
+        let answer = match number {
+            0 => format!("< S. ts {tick} {tick} id {id}"),
+            _ => format!("< 1 ack {end} ts {tick} {tick} id {id}"),
+        };
+        if unseen != Some(number) {
+            lines[0].push((at, packet.clone()));
+        }
+        if number != absent {
+            lines[1].push((at + 2_000, packet));
+        }
+        lines[1].push((at + 3_000, answer.clone()));
+        lines[0].push((at + 5_000, answer));
+    }
+    lines.map(script)
+}
+
+#[test]
+fn acknowledged_packet_was_missed_only_if_no_retransmission_can_have_left_unseen() {
+    let fate = |unseen| {
+        let path = path_between(&transfer(unseen, 100));
+        (path.missed(), path.counts.lost_or_missed)
+    };
+    assert_eq!(fate(None), (1, 0));
+    assert_eq!(fate(Some(50)), (0, 1));
 }

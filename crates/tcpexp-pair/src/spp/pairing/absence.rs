@@ -14,8 +14,8 @@ pub(super) fn absence(
     setting: &Setting,
     is_partial: bool,
 ) -> Absence {
-    let downstream = departure.path_direction.upstream().opposite().index();
-    let misses = setting.misses[downstream] || is_partial;
+    let upstream = departure.path_direction.upstream();
+    let misses = setting.misses[upstream.opposite().index()] || is_partial;
     let absence = evidence.map_or(Absence::unproven(misses), |evidence| {
         evidence[departure.direction.index()].absence_of(departure, misses)
     });
@@ -33,8 +33,9 @@ pub(super) fn absence(
         Absence::Lost | Absence::Unproven if counts.shows_nothing() || may_have_arrived() => {
             Absence::LostOrMissed
         }
-        // The packet itself, or bytes that the receiver acknowledged, may be in another flow.
-        Absence::Missed if is_partial => Absence::LostOrMissed,
+        // The packet itself, or bytes that the receiver acknowledged, may be in another flow. The bytes may
+        // also have arrived in a retransmission that neither capture shows.
+        Absence::Missed if is_partial || setting.misses[upstream.index()] => Absence::LostOrMissed,
         absence => absence,
     }
 }
