@@ -38,7 +38,8 @@ pub enum NothingInCommon {
     /// No packet is in both captures.
     #[error(
         "no packet was seen at both points ({} at src, {dst} at dst): \
-         are these captures of the same traffic, taken at the same time?",
+         are these captures of the same traffic, taken at the same time? \
+         Traffic whose addresses and sequence numbers both change in between is not recognised",
         counted(src, "packet")
     )]
     NoCommonPacket {
