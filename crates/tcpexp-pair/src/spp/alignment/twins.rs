@@ -18,8 +18,12 @@ const JUDGED: u64 = 65_536;
 /// a packet.
 const MOST_RECORDS: usize = 8;
 
-/// Smallest number of records that prove anything.
+/// Smallest number of records of which a few may be those of packets with a single record.
 const FEWEST_JUDGED: usize = 20;
+
+/// Smallest number of packets in a shorter capture, which all have several records: a path that duplicates
+/// one packet in ten duplicates four in a row with a probability of 10^-4.
+const FEWEST_REPEATED: usize = 4;
 
 /// Counts the records with payload of each packet: those that soon follow an identical record, or that follow one
 /// with a greater TTL: a capture of all interfaces of a router has them before and past its queue. Hosts
@@ -109,16 +113,19 @@ impl Twins {
     ///
     /// At least nine in ten records must be those of packets with several records, and nine in ten of these must be
     /// those of packets with at most the usual number. Packets with a single record among the latest 64
-    /// records do not count, because further records may follow.
+    /// records do not count, because further records may follow. In a short capture, all packets must have
+    /// several records.
     pub fn records_per_packet(&self) -> u32 {
         let mut counts = self.counts;
+        let is_short = self.records < FEWEST_JUDGED as u64;
         for first in self.recent.0.iter().flatten() {
-            let is_waiting = first.records == 1 && self.records - first.before <= RECENT as u64;
+            let is_recent = self.records - first.before <= RECENT as u64;
+            let is_waiting = first.records == 1 && is_recent && !is_short;
             if !is_waiting {
                 counts.add(first.records);
             }
         }
-        counts.usual()
+        counts.usual(is_short)
     }
 }
 
@@ -127,11 +134,17 @@ impl Counts {
         self.0[records.min(MOST_RECORDS + 1)] += 1;
     }
 
-    fn usual(&self) -> u32 {
+    /// `is_short` is true if the capture has fewer than [`FEWEST_JUDGED`] records.
+    fn usual(&self, is_short: bool) -> u32 {
         let records = |(records, packets): (usize, &usize)| records * packets;
         let all: usize = self.0.iter().enumerate().map(records).sum();
         let repeated = all - self.0[1];
-        if all < FEWEST_JUDGED || repeated * 10 < all * 9 {
+        let repeats = if is_short {
+            repeated == all && self.0.iter().sum::<usize>() >= FEWEST_REPEATED
+        } else {
+            all >= FEWEST_JUDGED && repeated * 10 >= all * 9
+        };
+        if !repeats {
             return 1;
         }
         let up_to = |most: usize| {
@@ -205,6 +218,24 @@ mod tests {
         assert_eq!(records(5, queue, &[TTL - 1]), 1);
         assert_eq!(records(10, queue, &[TTL + 1]), 1);
         assert_eq!(records(10, queue, &[TTL - 1, TTL - 2]), 3);
+    }
+
+    #[test]
+    fn short_capture_repeats_if_all_of_at_least_four_data_packets_have_several_records() {
+        let usual = |records: &[u64]| {
+            let mut twins = Twins::default();
+            for (number, &records) in (0_u64..).zip(records) {
+                let at = Timestamp::from_nanos(0) + TimeDelta::from_millis(number.cast_signed());
+                (0..records).for_each(|_| twins.observe(number, TTL, at));
+            }
+            twins.records_per_packet()
+        };
+        assert_eq!(usual(&[2; 4]), 2);
+        assert_eq!(usual(&[3; 6]), 3);
+        assert_eq!(usual(&[2; 3]), 1);
+        assert_eq!(usual(&[2, 2, 2, 2, 1]), 1);
+        let mostly_single = [[2; 4].as_slice(), &[1; 20]].concat();
+        assert_eq!(usual(&mostly_single), 1);
     }
 
     #[test]
