@@ -122,6 +122,8 @@ pub(crate) struct Seen {
     pub(crate) ambiguous: u64,
     /// Packets of `ambiguous` that may be retransmissions, because later packets overtook them.
     pub(crate) overtaken: u64,
+    /// Packets of `ambiguous` of which only a fragment can be compared.
+    pub(crate) fragmented: u64,
     pub(crate) copies: u64,
     pub(crate) outside: u64,
     pub(crate) unseen_upstream: u64,
@@ -141,6 +143,7 @@ impl Seen {
             *matched += counts.arrivals_matched;
             self.ambiguous += counts.ambiguous.max(counts.arrivals_ambiguous);
             self.overtaken += counts.arrivals_overtaken;
+            self.fragmented += counts.arrivals_fragmented;
             self.copies += counts.copies + counts.arrivals_copies;
             self.outside += counts.outside + counts.arrivals_outside;
             self.unseen_upstream += counts.unseen_upstream;

@@ -323,15 +323,12 @@ fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
     } else {
         " equal to another one in all of these fields"
     };
-    // Overtaken packets are reordered, and mostly those with the longest delays.
-    let overtaken = if report.path.is_some() {
-        " overtaken by a later packet: each may be a retransmission, so delays and reordering leave it out"
-    } else {
-        " overtaken by a later packet: each may be a retransmission"
-    };
+    let overtaken = " overtaken by a later packet: each may be a retransmission, so neither delays nor reordering include it";
+    let equal = seen.ambiguous - seen.overtaken - seen.fragmented;
     let reasons = [
-        (seen.ambiguous - seen.overtaken, "packet", ambiguous),
+        (equal, "packet", ambiguous),
         (seen.overtaken, "packet", overtaken),
+        (seen.fragmented, "packet", " fragmented on the path"),
         (seen.copies, "duplicate record", " of a packet"),
         (
             seen.outside,

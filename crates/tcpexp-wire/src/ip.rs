@@ -52,6 +52,8 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) ttl: u8,
     pub(crate) traffic_class: u8,
     pub(crate) ip_bytes: usize,
+    /// True for the first fragment of a datagram.
+    pub(crate) is_fragment: bool,
     /// Protocol number after the last extension header.
     pub(crate) protocol: u8,
     /// The transport header and its payload, without link padding. The length comes from the IP
@@ -110,6 +112,7 @@ fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
         ttl: header.ttl(),
         traffic_class: header.slice()[1],
         ip_bytes,
+        is_fragment: header.more_fragments(),
         protocol: header.protocol().0,
         payload: unread.skip(header_bytes)?.limit(payload_bytes),
     })
@@ -130,7 +133,8 @@ fn v6(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
         match ip.protocol {
             FRAGMENT => {
                 let identification;
-                (ip.protocol, identification, ip.payload) = first_fragment(ip.payload)?;
+                (ip.protocol, ip.is_fragment, identification, ip.payload) =
+                    first_fragment(ip.payload)?;
                 ip.ip_id = Some(identification);
             }
             HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | AUTHENTICATION => {
@@ -171,6 +175,7 @@ fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
         traffic_class: header.traffic_class(),
         // A jumbo payload of almost 2^32 bytes would overflow a `usize` of 32 bits.
         ip_bytes: payload_bytes.saturating_add(header_bytes),
+        is_fragment: false,
         protocol,
         payload: after.limit(payload_bytes),
     })
@@ -189,15 +194,20 @@ fn extension(kind: u8, payload: Unread<'_>) -> Result<(u8, Unread<'_>), Skipped>
     Ok((next, within(payload, bytes)?.skip(bytes)?))
 }
 
-/// Returns the next header kind, the low half of the 32-bit identification, and the bytes after a
-/// fragment header.
-fn first_fragment(payload: Unread<'_>) -> Result<(u8, u16, Unread<'_>), Skipped> {
+/// Returns the next header kind, whether further fragments follow, the low half of the 32-bit
+/// identification, and the bytes after a fragment header.
+fn first_fragment(payload: Unread<'_>) -> Result<(u8, bool, u16, Unread<'_>), Skipped> {
     let (&[next, _, high, low, _, _, id_high, id_low], rest) = within(payload, 8)?.take()?;
     // The lowest three bits are flags (RFC 8200, section 4.5).
     if u16::from_be_bytes([high, low]) >> 3 != 0 {
         return Err(Skipped::LaterFragment);
     }
-    Ok((next, u16::from_be_bytes([id_high, id_low]), rest))
+    Ok((
+        next,
+        low & 1 != 0,
+        u16::from_be_bytes([id_high, id_low]),
+        rest,
+    ))
 }
 
 /// Returns the length in a jumbo payload option (RFC 2675, section 2), if present.

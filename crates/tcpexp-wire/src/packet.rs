@@ -27,6 +27,9 @@ pub struct Packet<'a> {
     pub payload_bytes: u32,
     /// The captured part of the payload; at most `payload_bytes` long.
     pub payload: &'a [u8],
+    /// True for the first fragment of a datagram: the lengths are those of the fragment (RFC 791, section
+    /// 3.2; RFC 8200, section 4.5).
+    pub is_fragment: bool,
 }
 
 /// ECN field of an IP header.

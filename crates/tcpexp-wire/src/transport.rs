@@ -125,6 +125,7 @@ pub(crate) fn packet<'a>(
         // A capture that ends within the options has no payload, and `end` is before the header's
         // end.
         payload: captured.get(header_bytes..end).unwrap_or_default(),
+        is_fragment: ip.is_fragment,
     }
 }
 

@@ -40,13 +40,14 @@ pub(crate) struct Headers<'a, const N: usize> {
 /// slice takes more instructions. So does a function call, which would pass the headers through memory.
 #[inline(always)]
 pub(crate) fn headers(frame: &[u8]) -> Option<Usual<'_>> {
-    const FRAGMENT_OFFSET: u16 = 0x1fff;
+    /// Flag of further fragments, and fragment offset.
+    const FRAGMENTED: u16 = 0x3fff;
     let (link, rest) = frame.split_first_chunk::<ETHERNET_BYTES>()?;
     match [link[12], link[13]] {
         [0x08, 0x00] => {
             let (ip, rest) = rest.split_first_chunk()?;
             // Version 4 and no options (RFC 791, section 3.1).
-            if ip[0] != 0x45 || ip[9] != TCP || word(ip, 6) & FRAGMENT_OFFSET != 0 {
+            if ip[0] != 0x45 || ip[9] != TCP || word(ip, 6) & FRAGMENTED != 0 {
                 return None;
             }
             // A length of zero has other meanings: see `decode`.
@@ -119,6 +120,7 @@ impl<'a, const N: usize> Headers<'a, N> {
             }),
             payload_bytes: self.segment_bytes - header_bytes,
             payload: self.payload,
+            is_fragment: false,
         }
     }
 }

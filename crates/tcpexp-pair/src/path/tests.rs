@@ -4,14 +4,19 @@ use std::convert::Infallible;
 use std::fmt::Write;
 
 use tcpexp_flow::Packets;
+use tcpexp_testkit::script;
 use tcpexp_testkit::scripted::Scripted;
+use tcpexp_units::Timestamp;
 
 use super::*;
-use crate::spp::{Alignment, Options, PathDirection, Survey};
+use crate::spp::{Alignment, Options, Survey};
 
-/// The path from the first capture to the second.
-fn path_between(scripts: &[String; 2]) -> PathSummary {
-    let captures = || scripts.each_ref().map(|script| Scripted::new(script));
+/// Frames with their capture times.
+type Frames = Vec<(Timestamp, Vec<u8>)>;
+
+/// Totals of the paths between two captures.
+fn totals_of(frames: &[Frames; 2]) -> PathTotals {
+    let captures = || frames.each_ref().map(|frames| Scripted::of(frames.clone()));
     let [src, dst] = captures().map(|mut capture| {
         let mut survey = Survey::default();
         capture.show(usize::MAX, |sighted| survey.observe(sighted));
@@ -24,8 +29,13 @@ fn path_between(scripts: &[String; 2]) -> PathSummary {
     let [mut src, mut dst] = captures();
     let sink = |_| Ok::<(), Infallible>(());
     let Ok(totals) = measure(&mut src, &mut dst, alignment, first, options, sink);
+    totals
+}
+
+/// The path from the first capture to the second.
+fn path_between(scripts: &[String; 2]) -> PathSummary {
+    let totals = totals_of(&scripts.each_ref().map(|text| script::packets(text)));
     let [out, _] = totals.path_directions;
-    assert_eq!(PathDirection::Out.index(), 0);
     out
 }
 
@@ -66,11 +76,11 @@ fn groups(is_merged: bool) -> [String; 2] {
         let ack = format!("< 1 ack {acked} ts {} {}", 10 + group, 10 + group);
         both(&mut lines, at + delay + 1_000, false, &ack);
     }
-    lines.map(script)
+    lines.map(text_of)
 }
 
 /// The script of these packets with their times in microseconds.
-fn script(mut lines: Vec<(u32, String)>) -> String {
+fn text_of(mut lines: Vec<(u32, String)>) -> String {
     lines.sort();
     let mut script = String::new();
     for (at, packet) in lines {
@@ -115,7 +125,7 @@ fn transfer(unseen: Option<u32>, absent: u32) -> [String; 2] {
         lines[1].push((at + 3_000, answer.clone()));
         lines[0].push((at + 5_000, answer));
     }
-    lines.map(script)
+    lines.map(text_of)
 }
 
 #[test]
@@ -126,4 +136,54 @@ fn acknowledged_packet_was_missed_only_if_no_retransmission_can_have_left_unseen
     };
     assert_eq!(fate(None), (1, 0));
     assert_eq!(fate(Some(50)), (0, 1));
+}
+
+/// The first fragment of an Ethernet frame with an IPv4 packet without options: 48 bytes of its payload (RFC
+/// 791, section 3.2). Decoding skips the others, which have no transport header.
+fn first_fragment(frame: &[u8]) -> Vec<u8> {
+    const IP: usize = 14;
+    const PAYLOAD: usize = IP + 20;
+    const MORE_FRAGMENTS: u8 = 0x20;
+    let mut bytes = frame[..PAYLOAD + 48].to_vec();
+    let ip_bytes = u16::try_from(bytes.len() - IP).unwrap();
+    bytes[IP + 2..IP + 4].copy_from_slice(&ip_bytes.to_be_bytes());
+    bytes[IP + 6..IP + 8].copy_from_slice(&[MORE_FRAGMENTS, 0]);
+    bytes[IP + 10..IP + 12].fill(0);
+    let words = bytes[IP..PAYLOAD].chunks(2);
+    let words = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let sum = words.sum::<u32>();
+    let checksum = !u16::try_from((sum & 0xffff) + (sum >> 16)).unwrap();
+    bytes[IP + 10..IP + 12].copy_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
+#[test]
+fn packets_that_the_path_fragments_are_neither_lost_nor_missed() {
+    let datagrams = |delay: u32| {
+        let packet = |number: u32| format!("> udp 100 num {number} id {}", 1 + number);
+        let line = |number: u32| (10_000 * number + delay, packet(number));
+        text_of((0..200).map(line).collect())
+    };
+    for scripts in [transfer(None, u32::MAX), [0, 2_000].map(datagrams)] {
+        let [src, dst] = scripts.map(|text| script::packets(&text));
+        let mut long = 0;
+        let dst = dst.into_iter().map(|(at, frame)| {
+            // Those with 100 bytes of payload.
+            let is_long = frame.len() > 120;
+            long += u32::from(is_long);
+            let is_fragmented = is_long && long % 2 == 0;
+            let frame = if is_fragmented {
+                first_fragment(&frame)
+            } else {
+                frame
+            };
+            (at, frame)
+        });
+        let totals = totals_of(&[src, dst.collect()]);
+        let [out, _] = &totals.path_directions;
+        assert_eq!(totals.totals.unseen, [0, 0]);
+        assert_eq!((out.lost(), out.missed()), (0, 0));
+        assert_eq!(out.counts.arrivals_fragmented, out.counts.lost_or_missed);
+        assert!(out.counts.arrivals_fragmented > 90, "{:?}", out.counts);
+    }
 }

@@ -77,10 +77,11 @@ impl Marker {
                 Mark {
                     // SYN takes a sequence number (RFC 9293, section 3.4), so data in it does not
                     // start at `seq`.
-                    by_range: self.recut && length > 0 && !tcp.flags.syn(),
+                    by_range: self.recut && length > 0 && !tcp.flags.syn() && !packet.is_fragment,
                     kind: match (tcp.flags.ack(), tcp.flags.syn(), tcp.flags.fin()) {
                         (false, true, _) => Kind::Syn,
                         (true, true, _) => Kind::SynAck,
+                        (true, false, _) if packet.is_fragment => Kind::FragmentedSegment,
                         (true, false, true) => Kind::Fin,
                         (true, false, false) => Kind::Segment,
                         (false, false, _) => Kind::WithoutAck,
@@ -98,7 +99,14 @@ impl Marker {
                 }
                 let words = [0, 4, 8, 12].map(|from| word_at(&prefix, from));
                 let checksum = u64::from(checksum & self.udp_checksum);
-                Mark::new(words, length, ip_id, [checksum, 0])
+                Mark {
+                    kind: if packet.is_fragment {
+                        Kind::FragmentedDatagram
+                    } else {
+                        Kind::Datagram
+                    },
+                    ..Mark::new(words, length, ip_id, [checksum, 0])
+                }
             }
         }
     }
@@ -113,6 +121,10 @@ fn word_at(prefix: &[u8; 16], from: usize) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Datagram,
+    /// The first fragment of a datagram, or of a packet of a protocol without segments.
+    FragmentedDatagram,
+    /// The first fragment of a TCP segment with ACK, without SYN.
+    FragmentedSegment,
     /// A TCP segment with ACK, with neither SYN nor FIN.
     Segment,
     /// A TCP segment with SYN, without ACK.
@@ -173,7 +185,16 @@ impl Mark {
     }
 
     fn is_tcp(&self) -> bool {
-        self.kind != Kind::Datagram
+        !matches!(self.kind, Kind::Datagram | Kind::FragmentedDatagram)
+    }
+
+    /// True for the first fragment of a packet. If the packet was fragmented between the points, its length
+    /// and the checksum that stands for its payload differ from those of its departure.
+    pub(in crate::spp) fn is_fragment(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::FragmentedDatagram | Kind::FragmentedSegment
+        )
     }
 
     /// Number of sequence numbers that a TCP segment takes: one per byte of data, and one for a SYN or
@@ -195,7 +216,10 @@ impl Mark {
 
     /// Acknowledgment number of a TCP segment; `None` without ACK.
     pub(in crate::spp) fn ack(&self) -> Option<SeqNum> {
-        let has_ack = matches!(self.kind, Kind::SynAck | Kind::Fin | Kind::Segment);
+        let has_ack = matches!(
+            self.kind,
+            Kind::SynAck | Kind::Fin | Kind::Segment | Kind::FragmentedSegment
+        );
         has_ack.then_some(SeqNum(self.words[1]))
     }
 

@@ -45,6 +45,8 @@ pub struct DirectionCounts {
     /// Packets of `arrivals_ambiguous` that equal only a departure that later packets overtook. A
     /// retransmission that left unseen is overtaken too.
     pub arrivals_overtaken: u64,
+    /// Packets of `arrivals_ambiguous` whose first fragment arrived: they may have left whole.
+    pub arrivals_fragmented: u64,
     /// Packets of `arrived` that are second captures or network duplicates.
     pub arrivals_copies: u64,
     /// Packets of `arrived` not found upstream while the upstream capture was running.
@@ -68,6 +70,7 @@ impl AddAssign for DirectionCounts {
         self.arrivals_matched += other.arrivals_matched;
         self.arrivals_ambiguous += other.arrivals_ambiguous;
         self.arrivals_overtaken += other.arrivals_overtaken;
+        self.arrivals_fragmented += other.arrivals_fragmented;
         self.arrivals_copies += other.arrivals_copies;
         self.unseen_upstream += other.unseen_upstream;
         self.arrivals_outside += other.arrivals_outside;

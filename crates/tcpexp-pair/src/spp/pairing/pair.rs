@@ -1,6 +1,6 @@
 //! One flow found at both points: its counts, pairs and round-trip times.
 
-use super::absence::absence;
+use super::absence::{absence, may_be_unexplained};
 use super::partners::{Crossed, Pairing};
 use super::sample::{FlowSummary, RttSample};
 
@@ -157,6 +157,7 @@ impl Pair {
             && self.evidence.as_ref().is_some_and(|evidence| {
                 evidence[departure.direction.index()].proves_miss(departure)
                     && !setting.may_be_outside(departure.path_direction, departure.at)
+                    && !may_be_unexplained(self.unexplained.as_deref(), departure, setting)
             })
     }
 

@@ -30,8 +30,8 @@ pub(super) fn fate_without_departure(
         return Fate::Outside;
     }
     let may_have_other_numbers = pair.is_unrelated() && pair.departed[event.direction.index()] > 0;
-    // It may have left in another flow, or have been given up.
-    if pair.is_partial || may_have_other_numbers {
+    // It may have left in another flow, or have been given up, or have left whole.
+    if pair.is_partial || may_have_other_numbers || mark.is_fragment() {
         Fate::Ambiguous
     } else {
         Fate::Unseen
@@ -54,10 +54,15 @@ pub(super) fn count_without_departure(
             counts.unseen_upstream += packets;
             *unseen += packets;
         }
-        _ => counts.arrivals_ambiguous += packets,
+        _ => {
+            counts.arrivals_ambiguous += packets;
+            if event.sighting.mark.is_fragment() {
+                counts.arrivals_fragmented += packets;
+            }
+        }
     }
-    if matches!(fate, Fate::Outside | Fate::Unseen) {
-        let Sighting { at, mark, .. } = &event.sighting;
+    let Sighting { at, mark, .. } = &event.sighting;
+    if matches!(fate, Fate::Outside | Fate::Unseen) || mark.is_fragment() {
         pair.unexplained(event.direction).add(*at, mark.seq());
     }
 }
