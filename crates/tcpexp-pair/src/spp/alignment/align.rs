@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
 use thiserror::Error;
 
-use super::common::{CommonPackets, in_order};
+use super::common::CommonPackets;
 use super::fields::Ends;
 use super::identification::{Field, Identification};
-use super::progress::advancing;
+use super::proof::{Proof, crossings};
 use super::repeats::Recurrences;
 use super::sides::Sides;
 use super::sketch::Sketched;
@@ -21,10 +21,6 @@ use super::survey::Survey;
 use crate::spp::clock::{ClockModel, Clocks};
 use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
-
-/// Minimum number of proven packets of each way to estimate the clocks from: three in a row confirm
-/// each other's delay, and one more may be a false match.
-const MIN_PROVEN: usize = 4;
 
 /// Why two captures cannot be measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -148,19 +144,21 @@ impl Alignment {
         identification.translated |= translated;
         identification.shifted = shifted;
         let common = Identification::without_mistaken(common, Field::IpId);
-        let (proven, sides, is_proven) = prove(&common, [&src, &dst], identification.recut);
+        let Proof {
+            sides,
+            learnt_from,
+            is_proven,
+        } = Proof::of(&common, [&src, &dst], identification.recut);
         let all = crossings(&common, &sides);
-        let proven = crossings(&proven, &sides);
         let ticks = [src.tick.tick(), dst.tick.tick()];
-        let learnt_from = if is_proven { &proven } else { &all };
         let clock = match clocks {
-            Clocks::Separate => ClockModel::estimate(learnt_from, ticks),
+            Clocks::Separate => ClockModel::estimate(&learnt_from, ticks),
             Clocks::One => {
                 // Otherwise, a warning reports traffic against the order of the captures.
                 if !sides.is_against_clocks {
-                    require_one_clock(learnt_from, ticks)?;
+                    require_one_clock(&learnt_from, ticks)?;
                 }
-                ClockModel::of_one_clock(learnt_from, ticks)
+                ClockModel::of_one_clock(&learnt_from, ticks)
             }
         };
         let mut clock = clock.ok_or(if alike > 0 {
@@ -229,68 +227,6 @@ fn busiest_hosts(common: &[(Sketched, Sketched)], sides: &Sides) -> Option<[Ipv4
     Some(hosts.map(Ipv4Addr::from_bits))
 }
 
-/// The packets that certainly are originals, the sides of the hosts, and true if there are enough of these
-/// packets to estimate the clocks from.
-fn prove(
-    common: &[(Sketched, Sketched)],
-    surveys: [&Survey; 2],
-    recut: bool,
-) -> (Vec<(Sketched, Sketched)>, Sides, bool) {
-    let mut proven = beyond_doubt(common, surveys, recut);
-    let (sides, is_proven) = learn_sides(common, &proven);
-    if is_proven {
-        return (proven, sides, is_proven);
-    }
-    // Without IP IDs, timestamps and SYNs only the progress of a connection proves originals.
-    let begins = surveys.map(|survey| survey.first.map_or(Timestamp::MIN, |(_, at)| at));
-    proven.extend(advancing(common, begins));
-    in_order(&mut proven);
-    let (sides, is_proven) = learn_sides(common, &proven);
-    (proven, sides, is_proven)
-}
-
-/// Returns the packets of `common` that are certainly one packet, whatever the captures missed.
-///
-/// Without an IP ID or a timestamp, one point may have captured only the original of a TCP segment
-/// and the other only its retransmission, unless both captured the whole connection. Where segments
-/// are recut, a segment identical to a retransmission may even then be part of a larger departure.
-fn beyond_doubt(
-    common: &[(Sketched, Sketched)],
-    [src, dst]: [&Survey; 2],
-    recut: bool,
-) -> Vec<(Sketched, Sketched)> {
-    let is_proven = |(a, b): &&(Sketched, Sketched)| {
-        let (a, b) = (&a.fields, &b.fields);
-        let same_id = a.ip_id == b.ip_id && a.ip_id.is_some_and(|id| id != 0);
-        let same_timestamps = a.timestamps == b.timestamps && a.timestamps.is_some();
-        let is_whole = !recut || a.payload_bytes == 0;
-        let saw_all = is_whole && src.begins.hold(a) && dst.begins.hold(b);
-        !a.is_tcp || same_id || same_timestamps || saw_all
-    };
-    common.iter().filter(is_proven).copied().collect()
-}
-
-/// Learns the side of each address; the flag is true if `proven` has enough packets.
-fn learn_sides(common: &[(Sketched, Sketched)], proven: &[(Sketched, Sketched)]) -> (Sides, bool) {
-    let sides = Sides::learn(common);
-    let count = |packets, path_direction| {
-        let crossings = crossings(packets, &sides);
-        let of_way = crossings
-            .iter()
-            .filter(|crossing| crossing.path_direction == path_direction);
-        of_way.count()
-    };
-    let is_proven = PathDirection::BOTH.into_iter().all(|path_direction| {
-        // A way without traffic has no packets to prove.
-        count(proven, path_direction) >= MIN_PROVEN.min(count(common, path_direction))
-    });
-    if is_proven {
-        (Sides::learn(proven), true)
-    } else {
-        (sides, false)
-    }
-}
-
 /// Refuses captures with the times of several clocks. On one clock, each packet arrives after it leaves,
 /// but for the `ticks` by which the times are too small. The few false matches may seem faster.
 fn require_one_clock(crossings: &[Crossing], ticks: [TimeDelta; 2]) -> Result<(), NothingInCommon> {
@@ -312,25 +248,6 @@ fn require_one_clock(crossings: &[Crossing], ticks: [TimeDelta; 2]) -> Result<()
         }
     }
     Ok(())
-}
-
-/// Crossings of the packets of `common` whose way is known.
-fn crossings(common: &[(Sketched, Sketched)], sides: &Sides) -> Vec<Crossing> {
-    let crossings = common.iter().filter_map(|(a, b)| placed(a, b, sides));
-    crossings.collect()
-}
-
-fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
-    let path_direction =
-        sides.path_direction(a.fields.source_address, a.fields.destination_address)?;
-    Some(Crossing {
-        path_direction,
-        src_place: a.place,
-        dst_place: b.place,
-        src_time: a.time,
-        dst_time: b.time,
-        payload_bytes: a.fields.payload_bytes,
-    })
 }
 
 /// The largest sampled one-way delay of each way on the common timeline, of packets that arrived by

@@ -7,6 +7,7 @@ mod common;
 mod fields;
 mod identification;
 mod progress;
+mod proof;
 mod repeats;
 mod shift;
 mod sides;

@@ -34,8 +34,7 @@ pub(super) fn advancing(
             continue;
         }
         let front = fronts.entry(a.fields.ends()).or_default();
-        let is_settled = a.time - begins[0] >= SETTLED_AFTER && b.time - begins[1] >= SETTLED_AFTER;
-        if front.advances(&a, &b) && is_settled {
+        if front.advances(&a, &b) && is_settled(&a, &b, begins) {
             front.segments += 1;
             advancing.push((a, b));
         }
@@ -45,6 +44,12 @@ pub(super) fn advancing(
         front.is_some_and(|front| front.segments >= MIN_ADVANCING)
     });
     advancing
+}
+
+/// True if a packet passes both points after both captures have settled; `begins` holds the first packet time
+/// of each capture.
+pub(super) fn is_settled(a: &Sketched, b: &Sketched, begins: [Timestamp; 2]) -> bool {
+    a.time - begins[0] >= SETTLED_AFTER && b.time - begins[1] >= SETTLED_AFTER
 }
 
 /// Progress of one direction of a connection.

@@ -1,6 +1,7 @@
 //! Tests of identical packets and their outcomes.
 
 mod ends;
+mod gaps;
 mod many_flows;
 mod missed;
 mod recurring;
