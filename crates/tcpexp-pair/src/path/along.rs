@@ -61,6 +61,7 @@ pub fn first_pass_along(
 ) -> (FirstPass, LeastDelays) {
     let timeline = Timeline::Along(Box::new(timelines));
     let clock = alignment.clock.clone();
+    let coverage = clock.coverage();
     let mut least = LeastDelays::default();
     let options = Options {
         outcomes: true,
@@ -76,7 +77,8 @@ pub fn first_pass_along(
             if let Some((delay, times)) = delay.zip(outcome.times()) {
                 let least = &mut least[outcome.path_direction.index()];
                 let delay = LeastDelay::of(delay, times);
-                LeastDelay::add(least, delay, |times| clock.is_beside_step(times));
+                let uncovered = coverage.excluded(times);
+                LeastDelay::add(least, delay, uncovered, |times| clock.is_beside_step(times));
             }
         }
         Ok::<(), std::convert::Infallible>(())

@@ -147,6 +147,9 @@ fn moved_by([out, back]: LeastDelays, moved: TimeDelta) -> LeastDelays {
     let by = |least: LeastDelay, time| LeastDelay {
         delay: least.delay + time,
         away_from_steps: least.away_from_steps.map(|away| away + time),
+        longest_uncovered: least
+            .longest_uncovered
+            .map(|longest| longest.map(|longest| longest + time)),
         ..least
     };
     [

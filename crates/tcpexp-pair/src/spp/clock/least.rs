@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::coverage::Uncovered;
+
 /// The smallest one-way delays, indexed by [`PathDirection::index`](crate::spp::PathDirection::index);
 /// `None` without packets.
 pub type LeastDelays = [Option<LeastDelay>; 2];
@@ -18,6 +20,10 @@ pub struct LeastDelay {
     /// The smallest delay of the packets that no possible clock step falsifies; `None` without such
     /// packets.
     pub away_from_steps: Option<TimeDelta>,
+    /// The largest delays of the packets before and after those that the clocks are estimated from;
+    /// `None` without such packets.
+    #[serde(default)]
+    pub longest_uncovered: [Option<TimeDelta>; 2],
 }
 
 impl LeastDelay {
@@ -27,6 +33,7 @@ impl LeastDelay {
             delay,
             times,
             away_from_steps: None,
+            longest_uncovered: [None; 2],
         }
     }
 
@@ -36,8 +43,13 @@ impl LeastDelay {
     pub(crate) fn add(
         least: &mut Option<Self>,
         packet: Self,
+        uncovered: Option<Uncovered>,
         is_beside_step: impl Fn([Timestamp; 2]) -> bool,
     ) {
+        if let Some(uncovered) = uncovered {
+            Self::add_uncovered(least, packet, uncovered);
+            return;
+        }
         // Most packets are slower than others before them.
         if let Some(least) = least
             && packet.delay > least.delay
@@ -54,6 +66,23 @@ impl LeastDelay {
         };
         *least = lesser(*least, Some(packet));
     }
+
+    /// Adds a packet at a time at which no packet shows the clocks: an unknown step may falsify its delay.
+    #[inline(never)]
+    fn add_uncovered(least: &mut Option<Self>, mut packet: Self, uncovered: Uncovered) {
+        packet.longest_uncovered[uncovered as usize] = Some(packet.delay);
+        *least = lesser(*least, Some(packet));
+    }
+
+    /// Largest error of the delays before and after the packets that the clocks are estimated from because of an
+    /// unknown clock step there: it shows in the delays as their spread, unless a queue grows or shrinks at the
+    /// same time by its size.
+    pub(super) fn uncovered_errors(&self) -> [TimeDelta; 2] {
+        self.longest_uncovered.map(|longest| {
+            let most = longest.map(|longest| longest.max(self.away_from_steps.unwrap_or(longest)));
+            most.map_or(TimeDelta::ZERO, |most| most - self.delay)
+        })
+    }
 }
 
 /// Returns the smaller of two delays, or the one that is known.
@@ -64,6 +93,9 @@ pub(crate) fn lesser(a: Option<LeastDelay>, b: Option<LeastDelay>) -> Option<Lea
             let away = [a, b].map(|least| least.away_from_steps);
             Some(LeastDelay {
                 away_from_steps: away.into_iter().flatten().min(),
+                // `None` is less than any delay.
+                longest_uncovered: [0, 1]
+                    .map(|end: usize| a.longest_uncovered[end].max(b.longest_uncovered[end])),
                 ..a.min(b)
             })
         }

@@ -2,6 +2,7 @@
 
 mod alike;
 mod along;
+mod coverage;
 mod delay;
 mod delay_bounds;
 mod delays;
@@ -19,6 +20,7 @@ mod walk;
 mod wander;
 
 pub use along::{JointClocks, PathClocks, PointTimeline};
+pub(crate) use coverage::Coverage;
 pub(crate) use delay_bounds::{DelayBounds, DelayErrors};
 pub(crate) use least::lesser;
 pub use least::{LeastDelay, LeastDelays};

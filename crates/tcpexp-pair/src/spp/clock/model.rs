@@ -7,9 +7,10 @@
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{Skew, TimeDelta, Timestamp};
 
+use super::coverage::Coverage;
 use super::delays::Delays;
 use super::jump::{Jump, SMALLEST_NS};
-use super::least::LeastDelays;
+use super::least::{LeastDelay, LeastDelays};
 use super::offset::{DelayError, Offset};
 use super::seams::{placed_steps, seams, unstepping};
 use super::skew::SkewEstimate;
@@ -187,7 +188,14 @@ impl ClockModel {
         if least == [None; 2] || self.is_one_clock {
             return self.clone();
         }
-        let delays = least.map(|least| least.map(|least| least.delay));
+        // The clocks may have been set before an uncovered packet: its delay is no bound for the other times.
+        let coverage = self.coverage();
+        let bound = |least: LeastDelay| {
+            let covered = coverage.excluded(least.times).is_none();
+            let away = least.away_from_steps.filter(|_| !covered);
+            away.unwrap_or(least.delay)
+        };
+        let delays = least.map(|least| least.map(bound));
         let offset = self.offset.settled(delays, &self.delay_error, symmetric);
         let mut settled = self.clone();
         let dst = &mut settled.readers[Point::Dst.index()];
@@ -270,6 +278,15 @@ impl ClockModel {
         self.wander.beside(times) > TimeDelta::ZERO
     }
 
+    /// The times at which packets show the clocks.
+    pub(crate) fn coverage(&self) -> Coverage {
+        if self.is_one_clock {
+            return Coverage::ALWAYS;
+        }
+        let (first, last) = self.covered;
+        Coverage::between(first, last)
+    }
+
     /// What the clocks may have done besides the model.
     pub(super) fn wander(&self) -> &Wander {
         &self.wander
@@ -341,9 +358,9 @@ mod tests {
     use tcpexp_units::Timestamp;
 
     use super::*;
+    use crate::spp::clock::DelayBounds;
     use crate::spp::clock::offset::fewest_mistaken;
     use crate::spp::clock::seams::seen_at;
-    use crate::spp::clock::{DelayBounds, LeastDelay};
     use crate::spp::crossing::PathDirection;
 
     /// Clocks with nanosecond resolution.

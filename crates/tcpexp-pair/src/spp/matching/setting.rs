@@ -8,7 +8,7 @@ use super::spacing::Spacing;
 use super::strays::Strays;
 use super::stream::{LatestOwds, Repetition, Stream, UsualOwds};
 use crate::spp::alignment::{Alignment, Ends, Field, Recurrences, SpacedOwds, address_number};
-use crate::spp::clock::{ClockModel, DISORDER};
+use crate::spp::clock::{ClockModel, Coverage, DISORDER};
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Found, PairedFlow, whole};
 use crate::spp::point::Point;
@@ -23,6 +23,8 @@ const LITTLE: TimeDelta = TimeDelta::from_micros(100);
 #[derive(Debug)]
 pub(in crate::spp) struct Setting {
     pub(in crate::spp) clock: ClockModel,
+    /// The times at which packets show the clocks.
+    pub(in crate::spp) coverage: Coverage,
     /// How much earlier than its departure a packet may seem to arrive because of coarse clocks.
     coarseness: TimeDelta,
     /// How much earlier than its departure a packet may seem to arrive on the timeline. The
@@ -98,6 +100,7 @@ impl Setting {
             DISORDER + coarseness + TimeDelta::from_nanos(apart.as_nanos() / 2) + drift + unsure;
         Self {
             clock: alignment.clock.clone(),
+            coverage: alignment.clock.coverage(),
             coarseness,
             slack,
             smallest_owd: smallest_owd - coarseness - unsure,

@@ -243,7 +243,10 @@ impl Shard {
                 event.sighting.at - departure.at,
                 path_direction.by_point(departure.at, event.sighting.at),
             );
-            LeastDelay::add(least, delay, |times| setting.clock.is_beside_step(times));
+            let uncovered = setting.coverage.excluded(delay.times);
+            LeastDelay::add(least, delay, uncovered, |times| {
+                setting.clock.is_beside_step(times)
+            });
             if !self.with_samples {
                 continue;
             }

@@ -33,7 +33,7 @@ use sections::change_of_floors;
 
 /// Movement of base delays that links and hosts without load cause. The description of the column
 /// `rtt_error_ns` states this value.
-const IDLE_NS: i64 = 20_000;
+pub(super) const IDLE_NS: i64 = 20_000;
 /// The clocks may have moved further than the base delays show, by the shown movement divided by this:
 /// the few packets of a bin seldom meet the extremes of a drifting clock with empty queues. A choice without a
 /// derivation.
