@@ -41,6 +41,7 @@ pub(crate) fn gather<T: Default + Send>(
     let known = FirstPass {
         missed,
         unusable,
+        contradicted: totals.totals.contradicted,
         ..FirstPass::default()
     };
     let (gathered, infos, _) = pass(src, dst, alignment, known, &add)?;

@@ -108,5 +108,6 @@ pub fn measure_along<E: Send>(
         misses: first.misses(),
         hides_traffic: first.hides_traffic(),
     };
+    let alignment = alignment.contradicted_at(first.contradicted);
     run(src, dst, alignment, basis, options, sink)
 }

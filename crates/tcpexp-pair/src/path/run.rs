@@ -1,7 +1,7 @@
 //! The two passes over both captures.
 
 use serde::{Deserialize, Serialize};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::PathSummary;
 use super::books::{Basis, Books, PathBatch};
@@ -26,6 +26,9 @@ pub struct FirstPass {
     pub unpaired: [u64; 2],
     /// Number of packets found at both points.
     pub matched: u64,
+    /// Times on the timeline between which packets seem to arrive before they leave.
+    #[serde(default)]
+    pub contradicted: Option<(Timestamp, Timestamp)>,
 }
 
 /// Unrecognised traffic changes an estimate of the bottleneck's rate by its share. If more than one
@@ -41,6 +44,7 @@ impl FirstPass {
             unusable: [0; 2],
             unpaired: totals.unpaired.map(|unpaired| unpaired.packets),
             matched,
+            contradicted: totals.contradicted,
         }
     }
 
@@ -138,6 +142,7 @@ pub fn measure<E: Send>(
         misses: first.misses(),
         hides_traffic: first.hides_traffic(),
     };
+    let alignment = alignment.contradicted_at(first.contradicted);
     run(src, dst, alignment, basis, options, sink)
 }
 

@@ -102,6 +102,9 @@ pub struct Alignment {
     /// Smallest sampled one-way delay, by [`PathDirection::index`].
     pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
     pub(in crate::spp) doubles: [bool; 2],
+    /// Times between which packets seem to arrive before they leave.
+    #[serde(default)]
+    pub(in crate::spp) contradicted: Option<(Timestamp, Timestamp)>,
     /// Flows with recurring datagrams, by [`Point::index`].
     pub(in crate::spp) recurrences: [Recurrences; 2],
     /// Delays on the timeline of recurring datagrams that their spacing distinguishes.
@@ -192,8 +195,19 @@ impl Alignment {
             clock,
             sides,
             doubles: [src.doubles(), dst.doubles()],
+            contradicted: None,
             recurrences: [src.repeats.found, dst.repeats.found],
         })
+    }
+
+    /// Adds the times of packets that seem to arrive before they leave: between these times, a clock was set, and
+    /// the clock model lacks the step.
+    #[must_use]
+    pub(crate) fn contradicted_at(self, times: Option<(Timestamp, Timestamp)>) -> Self {
+        Self {
+            contradicted: times,
+            ..self
+        }
     }
 
     /// Refuses captures in which no packet can be recognised, since all sampled packets take longer

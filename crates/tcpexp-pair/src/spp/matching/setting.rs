@@ -46,6 +46,8 @@ pub(in crate::spp) struct Setting {
     pub(in crate::spp) doubles: [bool; 2],
     /// True if the capture is known to miss packets, by [`Point::index`](Point::index).
     pub(in crate::spp) misses: [bool; 2],
+    /// Times between which packets seem to arrive before they leave.
+    contradicted: Option<(Timestamp, Timestamp)>,
     /// Flows with recurring datagrams, by [`Point::index`](crate::spp::Point::index).
     recurrences: [Recurrences; 2],
     /// Delays of recurring datagrams that their spacing distinguishes.
@@ -112,6 +114,7 @@ impl Setting {
                 max_owd[path_direction].max(at_end.unwrap_or(longest).min(longest))
             }),
             doubles: alignment.doubles,
+            contradicted: alignment.contradicted,
             misses: [false; 2],
             weighs: false,
             recurrences: alignment.recurrences.clone(),
@@ -147,6 +150,15 @@ impl Setting {
         let longest = self.max_owd_at_end[path_direction.index()];
         let is_covered = first + off <= at && at + longest + spread(longest) + off <= last;
         !is_covered && !self.proven[path_direction.index()].is_some_and(is_proven)
+    }
+
+    /// True if packets seem to arrive before they leave around the time `at`. Until the clocks are known again, a
+    /// packet that seems to be missing may have another time.
+    pub(in crate::spp) fn is_contradicted(&self, at: Timestamp) -> bool {
+        self.contradicted.is_some_and(|(first, last)| {
+            let longest = self.max_owd_at_end.into_iter().max().unwrap_or_default();
+            first - longest - self.slack <= at && at <= last + longest + self.slack
+        })
     }
 
     /// True if a packet with this mark digest arrived in a flow that only the downstream capture has

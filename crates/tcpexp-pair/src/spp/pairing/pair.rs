@@ -285,6 +285,10 @@ impl Pair {
         let each = ranges.iter_mut().zip(&mut self.counts).zip(self.departed);
         for ((ranges, counts), departed) in each {
             ranges.expire(horizon, |settled, departure, digest| {
+                let settled = Settled {
+                    ambiguous: settled.ambiguous || setting.is_contradicted(departure.at),
+                    ..settled
+                };
                 let outside = setting.may_be_outside(departure.path_direction, departure.at);
                 let absence = absence(
                     self.evidence.as_deref(),

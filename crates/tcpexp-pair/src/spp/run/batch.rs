@@ -1,6 +1,6 @@
 //! Options and results of the measurement loop.
 
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::spp::clock::{Clocks, LeastDelays};
 use crate::spp::linking::{PairedFlow, Unpaired};
@@ -75,4 +75,7 @@ pub struct Totals {
     /// Number of packets that the upstream capture missed while it was running, by
     /// [`Point::index`](crate::spp::Point::index).
     pub unseen: [u64; 2],
+    /// Times on the timeline between which packets seem to arrive before they leave: there, a clock was set, and
+    /// the clock model lacks the step. `None` without such packets.
+    pub contradicted: Option<(Timestamp, Timestamp)>,
 }

@@ -274,6 +274,9 @@ impl Run {
             for (unseen, yielded) in self.totals.unseen.iter_mut().zip(yielded.unseen) {
                 *unseen += yielded;
             }
+            for at in yielded.contradicted.into_iter().flat_map(<[_; 2]>::from) {
+                widen(&mut self.totals.contradicted, at);
+            }
             let least_delays = self.totals.least_delays.iter_mut();
             for (least, yielded) in least_delays.zip(yielded.least_delays) {
                 *least = lesser(*least, yielded);

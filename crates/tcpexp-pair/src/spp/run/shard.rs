@@ -36,6 +36,9 @@ pub(in crate::spp) struct Shard {
     pub(super) in_flight: [InFlight; 2],
     recent: [Recent; 2],
     remembered: [Remembered; 2],
+    /// Arrivals that the upstream capture seems to have missed, and that no other packet resembles, by
+    /// [`PathDirection::index`].
+    pub(super) unseen: [Remembered; 2],
     /// Time up to which arrivals have been processed.
     settled: Option<Timestamp>,
     pub(super) swept: Timestamp,
@@ -338,6 +341,9 @@ impl Shard {
                 let fate = fate_without_departure(event, pair, before, setting);
                 let unseen = &mut self.yields.unseen[event.path_direction.upstream().index()];
                 count_without_departure(event, pair, packets, fate, unseen);
+                if fate == Fate::Unseen && is_unique {
+                    self.unseen[path_direction].add(identity, sighting.at);
+                }
                 fate
             }
         };

@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 use super::pairs::SHARDS;
 use super::shard::Shard;
 use crate::spp::crossing::PathDirection;
-use crate::spp::matching::{Departure, Expired, PacketOutcome, Ranges, Setting};
+use crate::spp::matching::{Departure, Expired, PacketOutcome, Ranges, Setting, widen};
 use crate::spp::pairing::Pair;
 use tcpexp_flow::FlowId;
 use tcpexp_units::Timestamp;
@@ -32,6 +32,9 @@ impl Shard {
         } = self;
         let mut misses = [false; 2];
         let mut add = |pair: &Pair, departure: &Departure| {
+            if setting.is_contradicted(departure.at) {
+                return;
+            }
             let downstream = departure.path_direction.upstream().opposite();
             misses[downstream.index()] |= pair.proves_miss(departure, setting);
         };
@@ -159,11 +162,26 @@ impl Shard {
             pairs,
             in_flight,
             outcomes,
+            unseen,
+            yields,
             ..
         } = self;
         let reported_before = outcomes.as_ref().map_or(0, Vec::len);
         for path_direction in PathDirection::BOTH {
-            in_flight[path_direction.index()].expire(horizon, |expired| {
+            let unseen = &unseen[path_direction.index()];
+            in_flight[path_direction.index()].expire(horizon, |mut expired| {
+                // An arrival before its departure contradicts the clocks.
+                let early = unseen.time_of((expired.flow, expired.digest));
+                let left = expired.departure.at;
+                let is_early = |arrived: &Timestamp| {
+                    (left - setting.horizon..left).contains(arrived) && !expired.ambiguous
+                };
+                if let Some(arrived) = early.filter(is_early) {
+                    expired.ambiguous = true;
+                    for at in [arrived, left] {
+                        widen(&mut yields.contradicted, at);
+                    }
+                }
                 if let Some(pair) = pairs.get(expired.flow) {
                     settle(pair, path_direction, &expired, setting, outcomes.as_mut());
                 }
@@ -194,7 +212,9 @@ fn settle(
         ..
     } = *expired;
     let stream = &pair.streams[departure.direction.index()];
-    let ambiguous = ambiguous || !setting.is_unambiguous(path_direction, stream);
+    let ambiguous = ambiguous
+        || !setting.is_unambiguous(path_direction, stream)
+        || setting.is_contradicted(departure.at);
     let has_strayed = setting.has_strayed(path_direction, digest);
     pair.settle_missing(
         &departure,

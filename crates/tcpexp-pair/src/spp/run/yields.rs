@@ -23,6 +23,8 @@ pub(in crate::spp) struct Yield {
     /// Number of packets that arrived but were not captured upstream, by [`Point::index`] of the
     /// upstream point.
     pub(in crate::spp) unseen: [u64; 2],
+    /// First and last time of packets that seem to arrive before they leave.
+    pub(in crate::spp) contradicted: Option<(Timestamp, Timestamp)>,
     /// Smallest one-way delays.
     pub(in crate::spp) least_delays: LeastDelays,
 }

@@ -1,5 +1,6 @@
 //! Tests of identical packets and their outcomes.
 
+mod early;
 mod ends;
 mod gaps;
 mod many_flows;
