@@ -126,6 +126,17 @@ impl Sub for Timestamp {
     }
 }
 
+impl Timestamp {
+    /// Time since `earlier`, such as from a packet to its answer.
+    ///
+    /// `None` if `earlier` is the later one: the clock was set back in between, and shows no time.
+    #[inline]
+    #[must_use]
+    pub fn checked_since(self, earlier: Self) -> Option<TimeDelta> {
+        (earlier <= self).then(|| self - earlier)
+    }
+}
+
 impl Add<TimeDelta> for Timestamp {
     type Output = Self;
     #[inline]
@@ -203,6 +214,12 @@ mod tests {
             let (a, b) = (Timestamp::from_nanos(a.into()), Timestamp::from_nanos(b.into()));
             prop_assert_eq!(a + (b - a), b);
             prop_assert_eq!(b - (b - a), a);
+        }
+
+        #[test]
+        fn time_since_a_later_time_is_unknown(a in any::<i64>(), b in any::<i64>()) {
+            let (a, b) = (Timestamp::from_nanos(a), Timestamp::from_nanos(b));
+            prop_assert_eq!(a.checked_since(b), Some(a - b).filter(|span| *span >= TimeDelta::ZERO));
         }
 
         #[test]

@@ -45,11 +45,10 @@ impl Handshake {
             }
             (Direction::Reverse, true) => {
                 let is_first = !std::mem::replace(&mut self.has_syn[1], true);
-                // A clock that was set back in between shows no time.
                 // A SYN without ACK answers nothing (simultaneous open, RFC 9293, section 3.5).
                 let is_answer = is_first && flags.ack();
-                let far = self.syn_at.filter(|&syn_at| is_answer && syn_at <= at);
-                let far = far.map(|syn_at| at - syn_at);
+                let far = self.syn_at.filter(|_| is_answer);
+                let far = far.and_then(|syn_at| at.checked_since(syn_at));
                 self.syn_ack = is_answer.then_some((at, segment.end()));
                 self.offers[1] = segment.syn;
                 self.ecn.observe(flags);
@@ -60,11 +59,11 @@ impl Handshake {
                 self.ecn.observe(flags);
                 // A segment with data, or an ACK of more than the SYN-ACK, may follow an ACK that the
                 // capture missed, after any time.
-                let near = self.syn_ack.filter(|&(syn_ack_at, end)| {
+                let near = self.syn_ack.filter(|&(_, end)| {
                     let is_answer = segment.ack.is_some_and(|ack| ack <= end);
-                    is_answer && !segment.is_numbered() && syn_ack_at <= at
+                    is_answer && !segment.is_numbered()
                 });
-                let near = near.map(|(syn_ack_at, _)| at - syn_ack_at);
+                let near = near.and_then(|(syn_ack_at, _)| at.checked_since(syn_ack_at));
                 // The two parts sum to the whole round trip wherever the capture is.
                 self.elapsed = self.elapsed.zip(near).map(|(far, near)| far + near);
                 self.is_over = true;

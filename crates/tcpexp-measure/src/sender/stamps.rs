@@ -58,9 +58,9 @@ impl Echoes {
             if is_after(stamp, echo) {
                 break;
             }
-            // A clock that was set back in between shows no time.
-            if stamp == echo && sent <= at {
-                let span = at - sent;
+            if stamp == echo
+                && let Some(span) = at.checked_since(sent)
+            {
                 self.least = Some(self.least.map_or(span, |least| least.min(span)));
             }
             self.drop_oldest();

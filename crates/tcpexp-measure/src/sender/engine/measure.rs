@@ -1,6 +1,6 @@
 //! Measurements from each ACK: round-trip time, delivery rate, and the model of BBR.
 
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::Timestamp;
 
 use super::stream::{Start, Stream};
 use super::{Engine, Order};
@@ -50,7 +50,7 @@ impl Engine<'_> {
             _ => None,
         };
         let rtt = match syn.or_else(|| progress.timed()) {
-            Some(sent) => Some(acked.at - sent),
+            Some(sent) => acked.at.checked_since(sent),
             // A timestamp shows which copy of retransmitted data the ACK answers
             // (`tcp_ack_update_rtt`).
             None if progress.cumulative > 0 => {
@@ -72,11 +72,11 @@ impl Engine<'_> {
             },
         };
         // Away from the sender, the handshake shows a part of the round-trip time.
-        if let (Some(model), Some(sent), Order::Seen) = (&mut self.model, syn, self.subject.order) {
-            model.open(acked.at, acked.at - sent);
+        if let (Some(model), Some(_), Some(rtt), Order::Seen) =
+            (&mut self.model, syn, rtt, self.subject.order)
+        {
+            model.open(acked.at, rtt);
         }
-        // A clock that was set back in between shows no time.
-        let rtt = rtt.filter(|rtt| *rtt >= TimeDelta::ZERO);
         if let Some(rtt) = rtt {
             self.timer.sample(rtt, acked.ack, before.nxt);
             self.untimed.missing.sample();

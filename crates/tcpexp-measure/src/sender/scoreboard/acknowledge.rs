@@ -151,7 +151,9 @@ impl Scoreboard {
     }
 
     fn arrived(&mut self, at: Timestamp, segment: &Segment) {
-        let rtt = at - segment.sent;
+        let Some(rtt) = at.checked_since(segment.sent) else {
+            return;
+        };
         if segment.again {
             // Too early for the retransmission: the ACK is for the original.
             if self.least_rtt.is_none_or(|least| rtt < least) {

@@ -78,9 +78,10 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// The round-trip time that an ACK shows; `None` if the segment was retransmitted.
+    /// The round-trip time that an ACK shows; `None` if the segment was retransmitted, or if the clock was set
+    /// back in between.
     fn rtt(&self, at: Timestamp) -> Option<TimeDelta> {
-        (!self.again).then(|| at - self.sent)
+        at.checked_since(self.sent).filter(|_| !self.again)
     }
 }
 
@@ -405,6 +406,22 @@ mod tests {
     fn sacked(board: &Scoreboard) -> Vec<(StreamOffset, bool)> {
         let segments = board.segments.iter();
         segments.map(|s| (s.start, s.sacked)).collect()
+    }
+
+    #[test]
+    fn clock_set_back_between_a_segment_and_its_ack_gives_no_round_trip_time() {
+        let at = |millis: i64| Timestamp::from_nanos(millis * 1_000_000);
+        let mut board = Scoreboard::default();
+        board.append(at(1_000), None, (offset(0), offset(3)), SMSS);
+        let none = std::iter::empty;
+        let before = board.acknowledge(at(1_040), offset(1), none());
+        // The clock has been set back by 500 ms.
+        let block = [(offset(2), offset(3))];
+        let selective = board.acknowledge(at(541), offset(1), block.into_iter());
+        let cumulative = board.acknowledge(at(542), offset(3), none());
+        let rtts = [before, selective, cumulative].map(|progress| progress.latest_rtt());
+        assert_eq!(rtts, [Some(TimeDelta::from_millis(40)), None, None]);
+        assert_eq!(board.least_rtt(), Some(TimeDelta::from_millis(40)));
     }
 
     proptest! {

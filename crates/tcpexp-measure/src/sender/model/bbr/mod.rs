@@ -263,6 +263,8 @@ impl Bbr {
         sample: Option<RateSample>,
         samples: &mut RateSampler,
     ) {
+        // Behind a clock that was set back, the window would last longer by the size of the step.
+        self.least_rtt_at = self.least_rtt_at.min(now.at);
         let is_expired = now.at - self.least_rtt_at > LEAST_RTT_WINDOW;
         let rtt = now.latest.and_then(|(_, rtt)| rtt);
         if let Some(rtt) = rtt
