@@ -56,9 +56,11 @@ impl Flight {
         }
     }
 
-    /// Adds a packet; `None` if it was sent again, so that an answer may belong to either copy.
+    /// Adds a packet; `None` if it was sent again, so that an answer may belong to either copy, or if the clock
+    /// was set back in between.
     fn with(self, at: Timestamp) -> Option<Self> {
-        (at - self.last <= FLIGHT_GAP).then_some(Self { last: at, ..self })
+        // The capture may swap two packets.
+        ((at - self.last).abs() <= FLIGHT_GAP).then_some(Self { last: at, ..self })
     }
 }
 
@@ -94,7 +96,7 @@ impl Handshake {
                 }
             }
             State::Answered(asked, answered) if long.dcid == answered.scid => {
-                samples = Some(self.complete(&asked, &answered, seen));
+                samples = self.complete(&asked, &answered, seen);
                 State::Over(asked.direction)
             }
             State::Answered(..) => self.state,
@@ -167,20 +169,28 @@ impl Handshake {
         }
     }
 
-    fn complete(&mut self, asked: &Flight, answered: &Flight, seen: &Seen) -> [QuicSample; 2] {
-        self.rtt = (asked.last <= seen.at).then(|| seen.at - asked.last);
-        let of = |direction, from: Timestamp, to: Timestamp| QuicSample {
-            at: to,
-            direction,
-            rtt: to - from,
-            error: None,
-            is_handshake: true,
+    /// The round trips to both ends; `None` if the clock was set back within one of them, because the other end's
+    /// may be wrong by a smaller step as well.
+    fn complete(
+        &mut self,
+        asked: &Flight,
+        answered: &Flight,
+        seen: &Seen,
+    ) -> Option<[QuicSample; 2]> {
+        let of = |direction, from: Timestamp, to: Timestamp| {
+            Some(QuicSample {
+                at: to,
+                direction,
+                rtt: to.checked_since(from)?,
+                error: None,
+                is_handshake: true,
+            })
         };
-        [
-            // The server answers a complete `ClientHello`, the client any Initial packet.
-            of(asked.direction, asked.last, answered.first),
-            of(answered.direction, answered.first, seen.at),
-        ]
+        // The server answers a complete `ClientHello`, the client any Initial packet.
+        let to_server = of(asked.direction, asked.last, answered.first)?;
+        let to_client = of(answered.direction, answered.first, seen.at)?;
+        self.rtt = Some(to_server.rtt + to_client.rtt);
+        Some([to_server, to_client])
     }
 }
 

@@ -16,8 +16,8 @@
 //! lost beyond the capture reaches the end with the next packet, at most the gap after it later. The
 //! maximum error of a sample is the sum of both gaps.
 
-use tcpexp_flow::{Direction, Seen};
-use tcpexp_units::Timestamp;
+use tcpexp_flow::{Direction, MAX_ANSWER_DELAY, Seen};
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::QuicSample;
 
@@ -35,6 +35,9 @@ const MOST_EVIDENCE: f64 = 2.0 * ENOUGH_EVIDENCE;
 /// Largest maximum error of a sample that is kept, as a divisor of the sample. A quarter is what
 /// measurements of the spin bit count as accurate (Kunze et al., "Does It Spin?", IMC 2023).
 const ERROR_DIVISOR: i64 = 4;
+/// Longest time by which a capture may record two packets in the wrong order, where the directions pass
+/// different queues of an interface. A packet that is earlier by more shows that the clock was set back.
+const MAX_SWAP: TimeDelta = MAX_ANSWER_DELAY;
 /// Packets of each direction without a change after which the bit counts as constant. Two packets per
 /// round trip and direction are the fewest that a busy connection sends (an ACK for every second packet,
 /// RFC 9000, section 13.2.2), so this number of packets takes several round trips.
@@ -71,6 +74,8 @@ pub(super) struct Spin {
     ways: [Way; 2],
     /// Direction of the latest change.
     latest: Option<Direction>,
+    /// Time of the latest packet.
+    latest_at: Option<Timestamp>,
     changes: u64,
 }
 
@@ -79,7 +84,8 @@ pub(super) struct Spin {
 struct Way {
     value: bool,
     packets: u64,
-    last: Timestamp,
+    /// Time of the latest packet; `None` if the clock was set back since.
+    last: Option<Timestamp>,
     /// Time of the latest change, and the time of the first packet after it.
     change: Option<(Timestamp, Option<Timestamp>)>,
     /// Packets in turn, and how many of these changed the bit.
@@ -93,9 +99,13 @@ impl Spin {
     pub(super) fn observe(&mut self, spin: bool, seen: &Seen) -> Option<QuicSample> {
         let (direction, at) = (seen.direction, seen.at);
         let is_turn = self.latest != Some(direction);
+        let latest_at = self.latest_at.replace(at);
+        if latest_at.is_some_and(|latest_at| latest_at - at > MAX_SWAP) {
+            self.forget_times();
+        }
         let way = &mut self.ways[direction.index()];
         way.packets += 1;
-        let before = std::mem::replace(&mut way.last, at);
+        let before = way.last.replace(at);
         if way.packets == 1 {
             way.value = spin;
             return None;
@@ -115,12 +125,27 @@ impl Spin {
         self.sample(direction.opposite(), before, at)
     }
 
+    /// Forgets all times, because the clock was set back by an unknown time.
+    #[cold]
+    fn forget_times(&mut self) {
+        for way in &mut self.ways {
+            way.last = None;
+            way.change = None;
+        }
+    }
+
     /// The round trip from the latest change of `direction` to its answer at `at`; the answering end
     /// sent its previous packet at `before`.
-    fn sample(&self, direction: Direction, before: Timestamp, at: Timestamp) -> Option<QuicSample> {
+    fn sample(
+        &self,
+        direction: Direction,
+        before: Option<Timestamp>,
+        at: Timestamp,
+    ) -> Option<QuicSample> {
         let (change, after) = self.ways[direction.index()].change?;
-        let rtt = at - change;
-        let error = (at - before) + (after? - change);
+        let rtt = at.checked_since(change)?;
+        // Swapped packets show no gap.
+        let error = at.checked_since(before?)? + after?.checked_since(change)?;
         let is_kept = error.as_nanos().checked_mul(ERROR_DIVISOR)? <= rtt.as_nanos();
         (is_kept && self.has_evidence()).then_some(QuicSample {
             at,

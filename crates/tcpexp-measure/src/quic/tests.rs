@@ -5,6 +5,7 @@ use std::fmt::Write;
 use insta::assert_snapshot;
 use tcpexp_testkit::Prng;
 use tcpexp_testkit::scripted::Scripted;
+use tcpexp_units::TimeDelta;
 use tcpexp_wire::QuicVersion;
 
 use crate::flows::{Connection, ConnectionSummary};
@@ -101,6 +102,24 @@ fn handshake_packet_sent_twice_gives_no_round_trip() {
     ] {
         assert!(samples(twice).is_empty(), "{twice}");
         assert!(about(twice).contains("handshake none"), "{twice}");
+    }
+}
+
+#[test]
+fn clock_set_back_within_a_handshake_gives_no_round_trip() {
+    for set_back in [
+        // Between the client's packet and the answer.
+        "5.000 > quic initial random cccc 1200\n0.020 < quic initial cccc ssss 1200
+         0.030 > quic initial ssss cccc 1200",
+        // Before the client's answer, by less than the whole round trip.
+        "5.000 > quic initial random cccc 1200\n5.020 < quic initial cccc ssss 1200
+         5.015 > quic initial ssss cccc 1200",
+        // Within the client's first flight.
+        "5.000 > quic initial random cccc 1200\n0.000 > quic initial random cccc 1200
+         0.020 < quic initial cccc ssss 1200\n0.030 > quic initial ssss cccc 1200",
+    ] {
+        assert!(samples(set_back).is_empty(), "{set_back}");
+        assert!(about(set_back).contains("handshake none"), "{set_back}");
     }
 }
 
@@ -226,17 +245,22 @@ impl Ends {
         let spins = samples.iter().filter(|sample| sample.error.is_some());
         let mut counts = [0, 0];
         for sample in spins {
-            // The capture is 20 ms from the responder and 30 ms from the initiator.
-            let truth_us = 2 * DELAYS_US[sample.direction.opposite().index()];
-            let (rtt_us, error_us) = (
-                sample.rtt.as_nanos() / 1_000,
-                sample.error.unwrap().as_nanos() / 1_000,
-            );
             counts[0] += 1;
-            counts[1] += u32::from((rtt_us - error_us..=rtt_us).contains(&truth_us));
+            counts[1] += u32::from(is_true(sample));
         }
         format!("{spin}: {} samples, {} true", counts[0], counts[1])
     }
+}
+
+/// True if the round trip of the simulated path is within the bound of a sample.
+fn is_true(sample: &SingleRttSample) -> bool {
+    // The capture is 20 ms from the responder and 30 ms from the initiator.
+    let truth_us = 2 * DELAYS_US[sample.direction.opposite().index()];
+    let (rtt_us, error_us) = (
+        sample.rtt.as_nanos() / 1_000,
+        sample.error.unwrap().as_nanos() / 1_000,
+    );
+    (rtt_us - error_us..=rtt_us).contains(&truth_us)
 }
 
 #[test]
@@ -249,6 +273,44 @@ fn spin_bit_of_busy_ends_gives_round_trips_within_their_bounds() {
     assert_snapshot!(busy.measured(), @"spinning: 58 samples, 58 true");
     // With every 31st packet late by 2 ms, one change itself is late: the delay differs within its gap.
     assert_snapshot!(Ends { late_every: 31, ..busy }.measured(), @"spinning: 58 samples, 57 true");
+}
+
+#[test]
+fn clock_set_back_between_two_changes_of_the_spin_bit_gives_no_round_trip() {
+    let busy = Ends {
+        bits: [Bit::Spins; 2],
+        gaps_us: [2_000, 1_000],
+        late_every: i64::MAX,
+    };
+    for back_us in [20_000, 45_000, 2_000_000] {
+        for from_us in (2_000_000..2_100_000).step_by(7_000) {
+            let mut counts = [0, 0];
+            let script = set_back(&busy.script(), from_us, back_us);
+            for sample in samples(&script).iter().filter(|s| s.error.is_some()) {
+                counts[0] += 1;
+                counts[1] += u32::from(is_true(sample));
+            }
+            assert_eq!(counts, [57, 57], "{back_us} from {from_us}");
+        }
+    }
+}
+
+/// The script with all times from `from_us` on earlier by `back_us`.
+fn set_back(script: &str, from_us: i64, back_us: i64) -> String {
+    let mut moved = String::new();
+    for line in script
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
+        let (at, packet) = line.split_once(' ').unwrap();
+        let mut us = TimeDelta::from_seconds_f64(at.parse().unwrap()).as_nanos() / 1_000;
+        if us >= from_us {
+            us -= back_us;
+        }
+        writeln!(moved, "{}.{:06} {packet}", us / 1_000_000, us % 1_000_000).unwrap();
+    }
+    moved
 }
 
 #[test]
