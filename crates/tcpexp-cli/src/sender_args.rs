@@ -113,8 +113,10 @@ pub(crate) enum PositionArg {
 pub(crate) enum ProfileArg {
     /// Linux 4.0 or later
     Linux,
-    /// Linux before 3.13
+    /// Linux 2.6.39 to 3.12
     OldLinux,
+    /// Linux before 2.6.39
+    EarlyLinux,
     /// FreeBSD
     #[value(name = "freebsd")]
     FreeBsd,
@@ -132,6 +134,7 @@ impl SenderArgs {
             profile: match self.profile {
                 ProfileArg::Linux => Profile::Linux,
                 ProfileArg::OldLinux => Profile::OldLinux,
+                ProfileArg::EarlyLinux => Profile::EarlyLinux,
                 ProfileArg::FreeBsd => Profile::FreeBsd,
             },
         }

@@ -48,6 +48,7 @@ mod engine;
 mod event;
 mod event_id;
 mod fates;
+mod freebsd_rto;
 mod front;
 mod handshake;
 mod hindsight;

@@ -61,7 +61,7 @@ class SenderOptions(TypedDict, total=False):
 
     position: Literal["sender", "receiver", "between"]
     """Position of the capture relative to the data's sender. Default: detected."""
-    profile: Literal["linux", "old-linux", "freebsd"]
+    profile: Literal["linux", "old-linux", "early-linux", "freebsd"]
     """Operating system of the sender. Default: Linux 4.0 or later."""
 
 
@@ -76,7 +76,7 @@ class ReadSenderOptions(ReadOptions, SenderOptions, total=False):
 class PairsOptions(ReadOptions, total=False):
     """How many pairs of captures are analysed. `tcpexp.analyze` explains each."""
 
-    profile: Literal["linux", "old-linux", "freebsd"]
+    profile: Literal["linux", "old-linux", "early-linux", "freebsd"]
     param: Mapping[str, str | float | bool]
     bin: Span
     rate: str | int

@@ -122,6 +122,7 @@ impl<'a> Engine<'a> {
             board: Scoreboard::default(),
             window: Window::new(
                 profile,
+                subject.side.smss_bytes,
                 subject.side.is_bursty,
                 subject.order == Order::Seen,
             ),

@@ -86,13 +86,19 @@ enum Beginning {
 }
 
 impl Window {
-    pub(super) fn new(profile: Profile, is_bursty: bool, shows_answers: bool) -> Self {
+    pub(super) fn new(
+        profile: Profile,
+        smss_bytes: u32,
+        is_bursty: bool,
+        shows_answers: bool,
+    ) -> Self {
+        let initial = profile.initial_window_segments(smss_bytes);
         Self {
             profile,
-            cwnd: profile.initial_window_segments(),
+            cwnd: initial,
             ssthresh: None,
-            initial: profile.initial_window_segments(),
-            least: (!shows_answers).then(|| profile.initial_window_segments()),
+            initial,
+            least: (!shows_answers).then_some(initial),
             increase: Increase::default(),
             usage: Usage::default(),
             judged: VecDeque::with_capacity(JUDGED + 1),
