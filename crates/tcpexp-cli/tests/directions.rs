@@ -41,6 +41,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "tcpexp-units",
             "tcpexp-wire",
             "tcpexp-flow",
+            "tcpexp-metrics",
             "tcpexp-pair",
             "tcpexp-measure",
         ],

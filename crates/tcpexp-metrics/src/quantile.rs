@@ -90,6 +90,20 @@ impl Percentile {
     }
 }
 
+/// Percentile of ascending whole numbers, rounded to the nearest, halves up; `None` without values.
+pub fn whole_percentile(sorted: &[i64], percent: u8) -> Option<i64> {
+    let position = Percentile::of(percent, sorted.len() as u64)?;
+    let below = usize::try_from(position.rank - 1).ok()?;
+    let low = *sorted.get(below)?;
+    Some(position.between(low, *sorted.get(below + 1).unwrap_or(&low)))
+}
+
+/// Median of whole numbers in any order, rounded to the nearest, halves up; `None` without values.
+pub fn whole_median(mut values: Vec<i64>) -> Option<i64> {
+    values.sort_unstable();
+    whole_percentile(&values, 50)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -162,9 +176,7 @@ mod tests {
         ) {
             values.sort_unstable();
             let floats: Vec<f64> = values.iter().map(|value| *value as f64).collect();
-            let position = Percentile::of(percent, values.len() as u64).unwrap();
-            let place = usize::try_from(position.rank - 1).unwrap();
-            let whole = position.between(values[place], *values.get(place + 1).unwrap_or(&values[place]));
+            let whole = whole_percentile(&values, percent).unwrap();
             let float = quantile(&floats, f64::from(percent) / 100.0).unwrap();
             prop_assert!((whole as f64 - float).abs() <= 0.5 + 1e-6, "{whole} {float}");
         }

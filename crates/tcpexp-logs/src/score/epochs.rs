@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use tcpexp_measure::sender::Phase;
+use tcpexp_metrics::quantile::whole_median;
 use tcpexp_units::TimeDelta;
 
 use super::errors::{ErrorSum, Errors};
@@ -96,8 +97,8 @@ impl EpochScore {
             }
         }
         score.end_known = ended.len() as u64;
-        score.began_error_median = median(began);
-        score.ended_error_median = median(ended);
+        score.began_error_median = median(&began);
+        score.ended_error_median = median(&ended);
         [score.ssthresh, score.ssthresh_after_timeout] = ssthresh.map(|sum| sum.finish());
         score
     }
@@ -159,9 +160,9 @@ fn pairs(
     pairs
 }
 
-fn median(mut spans: Vec<TimeDelta>) -> Option<TimeDelta> {
-    spans.sort_unstable();
-    spans.get(spans.len() / 2).copied()
+fn median(spans: &[TimeDelta]) -> Option<TimeDelta> {
+    let nanos = spans.iter().map(|span| span.as_nanos()).collect();
+    whole_median(nanos).map(TimeDelta::from_nanos)
 }
 
 fn share(part: u64, whole: u64) -> Option<f64> {
@@ -210,7 +211,12 @@ mod tests {
         let score = score(&found, &truth);
         assert_eq!((score.truth, score.found, score.matched), (3, 4, 2));
         assert_eq!((score.kind_known, score.kind_right), (2, 1));
-        assert_eq!(score.ended_error_median, Some(TimeDelta::from_millis(3)));
+        // Of 1 and 10 ms, and of 1 and 3 ms, the means.
+        assert_eq!(
+            score.began_error_median,
+            Some(TimeDelta::from_micros(5_500))
+        );
+        assert_eq!(score.ended_error_median, Some(TimeDelta::from_millis(2)));
         assert_eq!((score.ssthresh.matched, score.ssthresh.truth), (2, 2));
         assert_eq!(score.ssthresh.mean, Some(0.125));
         assert_eq!(

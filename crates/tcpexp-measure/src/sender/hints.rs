@@ -1,6 +1,6 @@
 //! Hints at a sender's congestion control, from the changes of its window.
 
-use tcpexp_metrics::quantile::Percentile;
+use tcpexp_metrics::quantile::whole_median;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::control::{CongestionFamily, REDUCTION_RULES};
@@ -117,9 +117,9 @@ impl Hints {
         }
     }
 
-    pub(super) fn hint(mut self, is_paced: bool) -> CongestionHint {
+    pub(super) fn hint(self, is_paced: bool) -> CongestionHint {
         let reductions = self.factors.len();
-        let reduction_percent = median(&mut self.factors);
+        let reduction_percent = median(&self.factors);
         let growth = self.growth * 1_000;
         CongestionHint {
             family: self.family(is_paced, reductions, reduction_percent),
@@ -127,7 +127,7 @@ impl Hints {
             reductions: u32::try_from(reductions).unwrap_or(u32::MAX),
             lossless_reductions: self.lossless,
             growth_milli_segments: (self.rounds > 0).then(|| growth / i64::from(self.rounds)),
-            half_time_percent: median(&mut self.halves),
+            half_time_percent: median(&self.halves),
         }
     }
 
@@ -157,11 +157,7 @@ impl Hints {
 }
 
 /// Median of whole percentages, rounded to the nearest, halves up.
-fn median(values: &mut [u32]) -> Option<u32> {
-    values.sort_unstable();
-    let middle = Percentile::of(50, values.len() as u64)?;
-    let below = usize::try_from(middle.rank - 1).ok()?;
-    let low = i64::from(*values.get(below)?);
-    let high = values.get(below + 1).map_or(low, |high| i64::from(*high));
-    u32::try_from(middle.between(low, high)).ok()
+fn median(values: &[u32]) -> Option<u32> {
+    let values = values.iter().copied().map(i64::from).collect();
+    u32::try_from(whole_median(values)?).ok()
 }

@@ -5,6 +5,7 @@
 //! Other transfers scored them; see the guide.
 
 use tcpexp_flow::{Direction, FlowId};
+use tcpexp_metrics::quantile::whole_median;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause::LimitCause;
@@ -14,7 +15,7 @@ use super::losses::{Loss, apart, goodputs, spread_percent};
 use super::opening::Opening;
 use super::queue::Queue;
 use super::rounds::Round;
-use super::rtt_growth::{median, rtt_growth_percent};
+use super::rtt_growth::rtt_growth_percent;
 use crate::Position;
 use crate::sender::LostPackets;
 
@@ -195,14 +196,18 @@ fn judge(mut limits: Limits) -> Verdict {
     };
     let goodputs = goodputs(most);
     let is_resolved = unresolved_by_tick.is_none();
-    let queue_delay = median(filled.iter().map(|round| round.srtt - base_rtt).collect());
+    let queue_delays = filled
+        .iter()
+        .map(|round| (round.srtt - base_rtt).as_nanos());
+    let queue_delay = whole_median(queue_delays.collect()).map(TimeDelta::from_nanos);
+    let goodput = whole_median(goodputs.clone()).and_then(|bps| u64::try_from(bps).ok());
     let evidence = Evidence {
         base_rtt: limits.base_rtt.filter(|_| is_resolved),
         queue_delay: queue_delay.filter(|_| is_resolved),
         rtt_growth_percent: rtt_growth_percent(&filled),
         losses_with_queue: with_queue.len() as u64,
         losses_without_queue: without_queue.len() as u64,
-        goodput_between_losses_bps: median(goodputs.clone()),
+        goodput_between_losses_bps: goodput,
         goodput_spread_percent: spread_percent(goodputs),
         timeouts: limits.timeouts,
         retransmitted: limits.retransmitted,

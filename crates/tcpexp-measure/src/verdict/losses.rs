@@ -1,6 +1,7 @@
 //! Losses of a sender, and the goodput between them.
 
 use tcpexp_flow::StreamOffset;
+use tcpexp_metrics::quantile::whole_percentile;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Away from the sender, losses belong to one recovery if they are less than this number of round
@@ -37,26 +38,25 @@ pub(super) fn apart(losses: &[Loss]) -> Vec<Loss> {
 }
 
 /// The goodputs between losses, in bits per second.
-pub(super) fn goodputs(losses: &[Loss]) -> Vec<u64> {
+pub(super) fn goodputs(losses: &[Loss]) -> Vec<i64> {
     let pairs = losses.windows(2).filter_map(|pair| {
-        let nanos = i128::from((pair[1].at - pair[0].at).as_nanos());
+        // Behind a clock that was set back, the time is unknown.
+        let nanos = i128::from(pair[1].at.checked_since(pair[0].at)?.as_nanos());
         let bits = i128::from(pair[1].una.since(pair[0].una)) * 8_000_000_000;
-        u64::try_from(bits.checked_div(nanos)?).ok()
+        i64::try_from(bits.checked_div(nanos)?).ok()
     });
     pairs.collect()
 }
 
 /// Distance of the quartiles in percent of the median.
-pub(super) fn spread_percent(mut values: Vec<u64>) -> Option<i64> {
+pub(super) fn spread_percent(mut values: Vec<i64>) -> Option<i64> {
     if values.len() + 1 < MIN_LOSSES {
         return None;
     }
     values.sort_unstable();
-    let quarter = values.len() / 4;
-    let (low, high) = (values[quarter], values[values.len() - 1 - quarter]);
-    let middle = i128::from(values[values.len() / 2]);
-    let spread = i128::from(high - low) * 100;
-    i64::try_from(spread / middle.max(1)).ok()
+    let quantile = |percent| whole_percentile(&values, percent).map(i128::from);
+    let spread = (quantile(75)? - quantile(25)?) * 100;
+    i64::try_from(spread / quantile(50)?.max(1)).ok()
 }
 
 #[cfg(test)]
@@ -72,6 +72,13 @@ mod tests {
             srtt: TimeDelta::from_millis(10),
             is_after_silence,
         }
+    }
+
+    #[test]
+    fn quartiles_of_the_goodput_are_interpolated() {
+        // R: quantile(c(10, 20, 40, 50, 60, 80, 90), c(1, 2, 3) / 4) is 30, 50 and 70.
+        let values = vec![90, 10, 80, 20, 60, 40, 50];
+        assert_eq!(spread_percent(values), Some(80));
     }
 
     #[test]

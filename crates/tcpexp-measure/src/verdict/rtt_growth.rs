@@ -1,5 +1,7 @@
 //! How far the round-trip time follows the bytes in flight, which shows whose queue delays them.
 
+use tcpexp_metrics::quantile::whole_median;
+
 use super::rounds::Round;
 
 /// Minimum number of round trips with a queue for deciding whose queue it is: two for each third.
@@ -17,9 +19,13 @@ pub(super) fn rtt_growth_percent(filled: &[Round]) -> Option<i64> {
     rounds.sort_unstable_by_key(|round| (round.pipe_segments, round.srtt));
     let third = rounds.len() / 3;
     let of = |rounds: &[Round]| {
-        let pipe = median(rounds.iter().map(|round| round.pipe_segments).collect())?;
-        let srtt = median(rounds.iter().map(|round| round.srtt).collect())?;
-        Some((i128::from(pipe), i128::from(srtt.as_nanos())))
+        let pipes = rounds.iter().map(|round| i64::from(round.pipe_segments));
+        let srtts = rounds.iter().map(|round| round.srtt.as_nanos());
+        let (pipe, srtt) = (
+            whole_median(pipes.collect())?,
+            whole_median(srtts.collect())?,
+        );
+        Some((i128::from(pipe), i128::from(srtt)))
     };
     let (few, low) = of(&rounds[..third])?;
     let (many, high) = of(&rounds[rounds.len() - third..])?;
@@ -27,9 +33,4 @@ pub(super) fn rtt_growth_percent(filled: &[Round]) -> Option<i64> {
         return None;
     }
     i64::try_from(100 * (high - low) * few / (low * (many - few))).ok()
-}
-
-pub(super) fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
 }
