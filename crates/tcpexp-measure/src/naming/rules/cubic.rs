@@ -77,8 +77,10 @@ impl Cubic {
     /// The Reno-friendly region (section 4.3).
     fn befriend(&mut self, cwnd: u32) {
         let per_segment = (cwnd * FRIENDLY / 8).max(1);
-        self.reno_cwnd += self.acked / per_segment;
-        self.acked %= per_segment;
+        // Linux compares strictly (`while (ca->ack_cnt > delta)`), so a whole multiple grows by one segment less.
+        let segments = self.acked.saturating_sub(1) / per_segment;
+        self.reno_cwnd += segments;
+        self.acked -= segments * per_segment;
         if self.reno_cwnd > cwnd {
             self.every = self.every.min(cwnd / (self.reno_cwnd - cwnd));
         }
@@ -142,6 +144,17 @@ fn cube_root(value: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn friendly_window_grows_only_beyond_a_multiple_of_the_segments_as_in_linux() {
+        let mut cubic = Cubic::default();
+        let grown = [15, 1, 14, 1].map(|acked| {
+            cubic.acked += acked;
+            cubic.befriend(8);
+            (cubic.reno_cwnd, cubic.acked)
+        });
+        assert_eq!(grown, [(0, 15), (1, 1), (1, 15), (2, 1)]);
+    }
 
     #[test]
     fn cube_roots_round_down() {
