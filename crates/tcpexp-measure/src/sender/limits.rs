@@ -32,10 +32,15 @@ pub(super) struct Limits {
 impl Limits {
     /// Adds the time up to `at` to the current state.
     pub(super) fn pass(&mut self, at: Timestamp) {
-        let span = self.since.map_or(TimeDelta::ZERO, |since| at - since);
+        // Time that a clock shows again after it was set back counts once, so no sum exceeds the span of the rows.
+        let Some(span) = self
+            .since
+            .map_or(Some(TimeDelta::ZERO), |since| at.checked_since(since))
+        else {
+            return;
+        };
         self.since = Some(at);
-        // Capture times may run backwards; a negative time must not shorten the sums.
-        if !self.is_busy || span <= TimeDelta::ZERO {
+        if !self.is_busy {
             return;
         }
         self.busy += span;

@@ -274,3 +274,21 @@ fn time_with_data_outstanding_is_busy() {
     assert_eq!(times.busy.as_nanos(), 125_000_000);
     assert_eq!(times.receiver_window.as_nanos(), 0);
 }
+
+#[test]
+fn time_shown_again_by_a_clock_that_was_set_back_is_busy_once() {
+    let text = "
+        0.000 > S 0 mss 1000
+        0.040 < S. 0 ack 1 mss 1000
+        0.040 > . 1 ack 1
+        0.100 > 1:1001(1000)
+        0.100 > 1001:2001(1000)
+        0.140 < ack 1001
+        // The clock is set back by 100 ms.
+        0.050 > 2001:3001(1000)
+        0.080 < ack 2001
+        0.090 > 3001:4001(1000)
+        0.150 < ack 4001
+    ";
+    assert_eq!(summary(text).limited.busy.as_nanos(), 50_000_000);
+}
