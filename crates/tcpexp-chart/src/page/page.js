@@ -10,9 +10,14 @@ places.summary.textContent = page.summary;
 
 let charts = [];
 // The grid changes the widths of charts with the window, and with the number of charts.
-const widths = new ResizeObserver(() => charts.forEach(({ frame, chart }) => {
-  if (chart.width !== frame.clientWidth) chart.setSize({ width: frame.clientWidth, height: HEIGHT });
-}));
+const widths = new ResizeObserver(setWidths);
+// Width of a printed chart, in pixels: that of the text on A4 paper with the margins of browsers. The style
+// sheet scales the chart to other paper.
+const PRINTED = 700;
+let isPrinting = false;
+// No frame changes its size before the page is printed.
+window.addEventListener("beforeprint", () => print(true));
+window.addEventListener("afterprint", () => print(false));
 draw();
 darkness.addEventListener("change", draw);
 
@@ -31,7 +36,20 @@ function draw() {
   const frames = specs.map(({ title }) => element("div", { className: "chart" }, element("h3", {}, title)));
   places.charts.replaceChildren(...frames);
   charts = specs.map(({ drawIn }, index) => ({ frame: frames[index], chart: drawIn(frames[index]) }));
+  setWidths();
   for (const frame of frames) widths.observe(frame);
+}
+
+function print(isStart) {
+  isPrinting = isStart;
+  setWidths();
+}
+
+function setWidths() {
+  for (const { frame, chart } of charts) {
+    const width = isPrinting ? PRINTED : frame.clientWidth;
+    if (chart.width !== width) chart.setSize({ width, height: HEIGHT });
+  }
 }
 
 // What is shown of what: runs, flows, lines.

@@ -10,7 +10,7 @@ function makeTable(place, table) {
   table.columns.forEach((column, index) => {
     const isText = table.rows.some((row) => typeof row.values[index] === "string");
     const sort = element("button", { type: "button", title: column.definition }, hyphenated(column.heading));
-    const title = element("th", { scope: "col", className: classes(isText, column) }, sort);
+    const title = element("th", { scope: "col", className: classes(isText, column), "data-heading": sort.textContent }, sort);
     sort.addEventListener("click", () => {
       const order = title.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
       for (const other of head.children) other.removeAttribute("aria-sort");
