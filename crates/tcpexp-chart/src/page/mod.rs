@@ -57,6 +57,10 @@ pub struct PageParameter {
     pub name: String,
     /// Heading of the parameter: quantity and unit.
     pub heading: String,
+    /// Name of the quantity.
+    pub quantity: String,
+    /// Unit of the values; empty if they have none.
+    pub unit: String,
     /// Values in order.
     pub values: Vec<Value>,
     /// False if all runs have one value, or if it follows from the values of other parameters. Filters
@@ -156,13 +160,17 @@ impl PageParameter {
     /// A parameter whose name ends in its unit: `delay_ms`. It distinguishes runs if it has several values.
     pub fn new(name: &str, values: Vec<Value>) -> Self {
         let quantity = Quantity::of_column(name);
-        let heading = match quantity.own_unit() {
-            unit if unit.is_empty() => quantity.name,
-            unit => format!("{} ({unit})", quantity.name),
+        let unit = quantity.own_unit();
+        let heading = if unit.is_empty() {
+            quantity.name.clone()
+        } else {
+            format!("{} ({unit})", quantity.name)
         };
         Self {
             name: name.to_owned(),
             heading,
+            quantity: quantity.name,
+            unit,
             is_distinguishing: values.len() > 1,
             values,
         }

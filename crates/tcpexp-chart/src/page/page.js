@@ -117,11 +117,17 @@ function stylesOf(flows) {
 
 function shortLabel(run, flow) {
   const varied = page.parameters.filter(({ name, is_distinguishing }) => is_distinguishing && name in run.parameters);
-  const values = varied.map(({ name }) => textOf(run.parameters[name]));
+  const values = varied.map((parameter) => namedValue(parameter, run.parameters[parameter.name]));
   const repeated = page.runs.some((other) => other !== run && other.cell === run.cell && other.cell !== null);
   if (repeated) values.push(`#${run.repetition}`);
   if (run.flows.length > 1 || values.length === 0) values.push(flow.label);
-  return values.join(" ");
+  return values.join(", ");
+}
+
+// The value with the quantity and the unit, as in the names of SVG charts; text stays as it is.
+function namedValue({ quantity, unit }, value) {
+  if (value === null) return `no ${quantity}`;
+  return typeof value === "number" ? [quantity, value, unit].join(" ").trim() : textOf(value);
 }
 
 function labelOf(run, flow) {

@@ -198,7 +198,7 @@ fn lines_end_at_silence_and_a_lone_value_is_a_dot() {
 }
 
 #[test]
-fn legends_have_the_dashes_of_their_lines_and_values_beside_long_names() {
+fn legends_have_quantities_with_units_the_dashes_of_their_lines_and_values_beside_long_names() {
     const REPORTER: &str = "
         window.addEventListener('load', () => setTimeout(() => {
           const series = [...document.querySelectorAll('#charts .chart:first-child .u-legend .u-series')].slice(1);
@@ -206,7 +206,7 @@ fn legends_have_the_dashes_of_their_lines_and_values_beside_long_names() {
           // The last line of the name and the value.
           const bottoms = (one) => ['.u-label', '.u-value'].map((part) => [...one.querySelector(part).getClientRects()].at(-1).bottom);
           const below = series.map(bottoms).filter(([name, value]) => value > name + 2).length;
-          document.body.append(element('pre', { id: 'found' }, JSON.stringify({ dashes, below })));
+          document.body.append(element('pre', { id: 'found' }, JSON.stringify({ name: series[0].querySelector('.u-label').textContent, dashes, below })));
         }, 200));";
     let Some(browser) = browser() else { return };
     let dir = tempfile::tempdir().unwrap();
@@ -225,7 +225,7 @@ fn legends_have_the_dashes_of_their_lines_and_values_beside_long_names() {
     for width in WIDTHS {
         assert_eq!(
             read(browser, dir.path(), &path, width),
-            json!({"dashes": ["solid", "dashed"], "below": 0}),
+            json!({"name": "cubic, rate 2 Mbit/s, 172.16.10.3:40000 &gt; 172.16.11.2:5201", "dashes": ["solid", "dashed"], "below": 0}),
             "{width} pixels"
         );
     }
