@@ -16,7 +16,7 @@ use crate::slots::{Place, SlotAxis, Slots};
 use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
 use crate::tukey::Tukey;
-use crate::{Error, Levels, Quantity, Style, Svg, Theme};
+use crate::{AxisStyle, Error, Levels, Quantity, Style, Svg, Theme};
 
 const OUTLINE: u32 = 2;
 const MEDIAN: u32 = 4;
@@ -63,8 +63,16 @@ pub fn distribution_figure(
     let more = on_log
         .as_ref()
         .map(|log| log.words("value", "vertical", &style.y));
+    let boxes = of_facets.iter().flat_map(Slots::places);
+    let boxes: Vec<Tukey> = boxes.filter_map(|(_, values)| Tukey::of(values)).collect();
+    let mut hidden = String::new();
     let y_range = if let Some(log) = on_log {
-        shown.ends(log.range()?)
+        let quartiles = boxes
+            .iter()
+            .flat_map(|one| [one.lower_quartile, one.median]);
+        let (low, most) = log.range_to(quartiles)?;
+        hidden = hidden_medians(&boxes, low, &style.y);
+        shown.ends((low, most))
     } else {
         let (least, most) = shown.ends((least, most));
         range(least, most)
@@ -93,7 +101,21 @@ pub fn distribution_figure(
         keys: axis.keys(),
         rows: arranged(plots.collect(), style.size),
     }
-    .draw(&style.noting_also(&more.unwrap_or_default()))
+    .draw(&style.noting_also(&(more.unwrap_or_default() + &hidden)))
+}
+
+/// The end of the note on a logarithmic axis: the number of medians below it. A lower end that the user
+/// chose needs no note.
+fn hidden_medians(boxes: &[Tukey], low: f64, style: &AxisStyle) -> String {
+    // A limit that is not above zero is no end of this axis.
+    if style.low.is_some_and(|chosen| chosen > 0.0) {
+        return String::new();
+    }
+    match boxes.iter().filter(|one| one.median < low).count() {
+        0 => String::new(),
+        1 => "; 1 median is below the vertical axis".to_owned(),
+        several => format!("; {several} medians are below the vertical axis"),
+    }
 }
 
 fn boxed(place: Place, values: &[f64], shown: &Shown, theme: Theme) -> Vec<Layer> {
@@ -292,7 +314,23 @@ mod tests {
                 .map(|svg| svg.texts())
                 .map_err(|error| error.to_string())
         };
-        assert_snapshot!(drawn(&frame(vec![0, 0, 2, 3, 4, 100_000])).unwrap(), @" | 10 | 100 | 1000 | 10000 | 100000 |  | value | 2 of 6 values are not above zero: the vertical axis does not show them");
+        assert_snapshot!(drawn(&frame(vec![0, 0, 2, 3, 4, 100_000])).unwrap(), @" | 1 | 10 | 100 | 1000 | 10000 | 100000 |  | value | 2 of 6 values are not above zero: the vertical axis does not show them");
+        // The median is between a value on the axis and one below it.
+        let between = drawn(&frame(vec![0, 2000])).unwrap();
+        assert!(
+            between
+                .ends_with("1 of 2 values is not above zero: the vertical axis does not show it"),
+            "{between}"
+        );
+        let below = drawn(&frame(vec![0, 0, 0, 2000])).unwrap();
+        // A note may continue on the next line.
+        let below = below.replace(" | ", " ");
+        assert!(
+            below.ends_with(
+                "the vertical axis does not show them; 1 median is below the vertical axis"
+            ),
+            "{below}"
+        );
         assert_eq!(
             drawn(&frame(vec![0, 0])).unwrap_err(),
             "no value is above zero, and a logarithmic axis shows no others"

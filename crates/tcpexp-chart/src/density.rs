@@ -37,7 +37,7 @@ impl Density {
         }
         let bins = counted(sorted.values(), (least, most));
         let points = (0..POINTS).map(|place| {
-            let at = least + step * place as f64;
+            let at = (least + step * place as f64).min(most);
             (at, smoothed(&bins, at, bandwidth))
         });
         let points: Vec<(f64, f64)> = points.collect();
@@ -54,11 +54,19 @@ impl Density {
     /// An area on the axis is then a share of the values, as on a linear axis: the density per unit of the
     /// values would show a log-normal distribution as skewed.
     pub fn of_logarithms(values: &[f64]) -> Option<Self> {
-        let positive = values.iter().filter(|value| **value > 0.0);
-        let logarithms: Vec<f64> = positive.map(|value| value.ln()).collect();
+        let finite = |value: &f64| *value > 0.0 && value.is_finite();
+        let positive = || values.iter().copied().filter(finite);
+        let logarithms: Vec<f64> = positive().map(f64::ln).collect();
         let points = Self::of(&logarithms)?.points.into_iter();
+        // Rounding may put the exponential of an end just outside the values, and so outside the axis.
+        let (least, most) = (
+            positive().fold(f64::MAX, f64::min),
+            positive().fold(0.0, f64::max),
+        );
         Some(Self {
-            points: points.map(|(at, share)| (at.exp(), share)).collect(),
+            points: points
+                .map(|(at, share)| (at.exp().clamp(least, most), share))
+                .collect(),
         })
     }
 }
@@ -179,8 +187,19 @@ mod tests {
             let (first, last) = (density.points[0], density.points[density.points.len() - 1]);
             prop_assert!((first.0 - sorted.values()[0]).abs() < 1e-9);
             prop_assert!((last.0 - sorted.values()[values.len() - 1]).abs() < 1e-6);
+            prop_assert!(first.0 >= sorted.values()[0] && last.0 <= sorted.values()[values.len() - 1]);
             prop_assert!(density.points.iter().all(|point| (0.0..=1.0).contains(&point.1)));
             prop_assert!(density.points.iter().any(|point| point.1 > 1.0 - 1e-9));
+        }
+
+        #[test]
+        fn a_density_of_logarithms_ends_within_the_values(
+            values in prop::collection::vec(1e-9..1e9, 1..20)
+        ) {
+            let density = Density::of_logarithms(&values).unwrap();
+            let sorted = Sorted::of(&values);
+            let ends = sorted.values()[0]..=sorted.values()[values.len() - 1];
+            prop_assert!(density.points.iter().all(|point| ends.contains(&point.0)));
         }
     }
 }

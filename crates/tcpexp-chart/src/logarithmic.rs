@@ -45,6 +45,17 @@ impl Logarithmic {
             .ok_or(Error::NoPositive)
     }
 
+    /// The range, extended to the `quartiles`: these may be between a value on the axis and one that is not above
+    /// zero. Quartiles far below the axis do not extend it.
+    pub(crate) fn range_to(
+        &self,
+        quartiles: impl Iterator<Item = f64>,
+    ) -> Result<(f64, f64), Error> {
+        let (low, most) = self.range()?;
+        let near = quartiles.filter(|quartile| *quartile >= low / FAR_BELOW);
+        Ok((near.fold(low, f64::min), most))
+    }
+
     /// The end of the note below the figure: the number of values that the axis of this name does not show. The
     /// `noun` names one of them. A lower end that the user chose needs no note.
     pub(crate) fn words(&self, noun: &str, axis: &str, style: &AxisStyle) -> String {
