@@ -74,11 +74,11 @@ impl ChartKind for SequenceArgs {
             warnings::of_capture(&info, &self.capture);
         }
         let Some(rows) = rows.into_values().max_by_key(|rows| data_bytes(rows)) else {
-            bail!(
-                "no TCP data in {} matches {}",
-                shown::path(&self.capture),
-                shown_names(&self.flow)
-            );
+            bail!(nothing(
+                &shown::path(&self.capture),
+                self.direction,
+                &self.flow
+            ));
         };
         let note = rows.first().map(|row| {
             let (from, to) = match row.direction {
@@ -104,10 +104,43 @@ impl SequenceArgs {
     }
 }
 
+/// Why there is no row.
+fn nothing(capture: &str, direction: Option<DataDirection>, flow: &[FlowName]) -> String {
+    let direction = match direction {
+        None => "",
+        Some(DataDirection::Forward) => " from an initiator to a responder",
+        Some(DataDirection::Reverse) => " from a responder to an initiator",
+    };
+    let data = format!("TCP data{direction}");
+    if flow.is_empty() {
+        return format!("there is no {data} in {capture}");
+    }
+    format!("no {data} in {capture} matches {}", shown_names(flow))
+}
+
 fn data_bytes(rows: &[SequenceRow]) -> i64 {
     let bytes = rows.iter().map(|row| match row.mark {
         SequenceMark::Sent { start, end, .. } => end - start,
         SequenceMark::Acknowledged { .. } | SequenceMark::Selected { .. } => 0,
     });
     bytes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_without_data_names_what_was_asked_for() {
+        let flow = ["7".parse().unwrap()];
+        let reverse = Some(DataDirection::Reverse);
+        assert_eq!(
+            nothing("udp.pcap", None, &[]),
+            "there is no TCP data in udp.pcap"
+        );
+        assert_eq!(
+            nothing("udp.pcap", reverse, &flow),
+            "no TCP data from a responder to an initiator in udp.pcap matches 7"
+        );
+    }
 }
