@@ -146,12 +146,14 @@ fn note(shown: &[Followed], all: usize) -> Option<String> {
     let mut parts: Vec<String> = busiest_of(shown.len(), all).into_iter().collect();
     for followed in shown.iter().filter(|followed| !followed.has_window) {
         let part = match followed.source {
-            Some(CwndSource::Paced) => "no window of a sender that paces below its window",
+            Some(CwndSource::Paced) => {
+                "a sender paces its packets below its window, so its window is unknown"
+            }
             Some(CwndSource::WarmUp) => {
-                "no window of a sender that has not filled its window since the capture began"
+                "a sender has not filled its window since the capture began, so its window is unknown"
             }
             Some(CwndSource::NotSeen) => {
-                "no window where the order of the sender's events is unknown"
+                "the order of a sender's events is unknown, and so is its window"
             }
             _ => continue,
         };
