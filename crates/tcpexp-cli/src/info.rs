@@ -117,7 +117,7 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         line("last", &format!("{} ({} later)", utc(last), last - first));
     }
     line("records", &info.tally.records().to_string());
-    line("used", &format!("{} IP packets", info.tally.used()));
+    line("used", &counted(info.tally.used(), "IP packet"));
     for (reason, count) in info.tally.skipped() {
         line("skipped", &format!("{count} {reason}"));
     }
