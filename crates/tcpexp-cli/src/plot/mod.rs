@@ -9,6 +9,7 @@ mod facet;
 mod fairness;
 mod figure;
 mod heatmap;
+mod no_values;
 mod of_runs;
 mod pool;
 mod run_time;

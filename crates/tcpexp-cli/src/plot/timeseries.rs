@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::anyhow;
 use tcpexp::{Counted, FLOW_COLUMN, SOURCE_COLUMN, Selection};
 use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, rebinned,
@@ -13,6 +14,7 @@ use tcpexp_units::TimeDelta;
 use super::ChartKind;
 use super::data::DataArgs;
 use super::figure::FigureArgs;
+use super::no_values::{NoValues, is_unreadable, is_without_values, without_panels};
 use super::pool::PoolArgs;
 use super::run_time::{SINCE_ORIGIN, count_from_origins, origin};
 use crate::known_names;
@@ -74,11 +76,6 @@ pub(super) struct TimeseriesArgs {
     #[command(flatten)]
     figure: FigureArgs,
 }
-
-/// There is nothing to draw in a panel.
-#[derive(Debug, thiserror::Error)]
-#[error("there are no values for {0}")]
-struct NoValues(String);
 
 /// A panel, and the rows that it comes from.
 struct Drawn {
@@ -275,17 +272,17 @@ impl Source<'_> {
         flows: &mut Flows,
     ) -> anyhow::Result<Vec<Drawn>> {
         let mut drawn = Vec::new();
-        let mut missing = None;
+        let mut missing = Vec::new();
         for kind in kinds {
             match self.panel(kind, flows) {
                 Ok(panel) => drawn.push(panel),
                 Err(error) if are_asked || !is_without_values(&error) => return Err(error),
-                Err(error) => missing = missing.or(Some(error)),
+                Err(error) => missing.push(error),
             }
         }
-        match missing {
-            Some(error) if drawn.is_empty() => Err(error),
-            _ => Ok(drawn),
+        match drawn.is_empty().then(|| without_panels(&missing)).flatten() {
+            Some(why) => Err(anyhow!(why)),
+            None => Ok(drawn),
         }
     }
 
@@ -379,22 +376,4 @@ fn optional_columns() -> Vec<String> {
     let mut columns = PanelKind::optional_columns();
     columns.push(SINCE_ORIGIN.to_owned());
     columns
-}
-
-/// True if a table is damaged, not only without rows or columns of the selection.
-fn is_unreadable(error: &anyhow::Error) -> bool {
-    let error = error.downcast_ref::<tcpexp::Error>();
-    error.is_some_and(|error| !matches!(error, tcpexp::Error::Tables(_)))
-}
-
-/// True if the tables have the columns of a panel, but no values in the selected rows.
-fn is_without_values(error: &anyhow::Error) -> bool {
-    use tcpexp::TablesError::{EmptyTable, NoPooledRows, NoRows, NotAtSender};
-    error.is::<NoValues>()
-        || matches!(
-            error.downcast_ref(),
-            Some(tcpexp::Error::Tables(
-                EmptyTable { .. } | NoRows { .. } | NoPooledRows { .. } | NotAtSender
-            ))
-        )
 }
