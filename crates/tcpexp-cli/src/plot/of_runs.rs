@@ -135,6 +135,7 @@ impl OfRunsArgs {
         let others = numbers.left_out.iter().filter(|one| !known.contains(one));
         args.warn_of_runs(&others.collect::<Vec<_>>());
         rows.note = Some(numbers.note);
+        rows.errors = numbers.errors;
         Ok(Some(OfRuns {
             quantity: quantity(&rows, unit)?,
             rows,

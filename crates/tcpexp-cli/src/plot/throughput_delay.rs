@@ -160,5 +160,6 @@ fn of_bins(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(Stri
         &["time", FLOW_COLUMN, "direction"],
     )?;
     rows.frame = delays_of_bins(&bins, &delays.frame)?;
+    rows.errors = delays.errors;
     Ok((BIN_DELAY.to_owned(), rows))
 }

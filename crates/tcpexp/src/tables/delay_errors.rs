@@ -1,13 +1,35 @@
-//! The maximum errors of one-way and queueing delays, for the notes of charts.
+//! The maximum errors of one-way and queueing delays and of round-trip times, for the notes of charts.
 
 use tcpexp_table::{Frame, Series};
 use tcpexp_units::TimeDelta;
 
+use super::Selection;
+use super::queues::QUEUE;
 use crate::TablesError;
 
 /// The note states the largest error of all delays and of this percentage of them: a few packets near the ends of
 /// the captures have much larger errors. The errors in the table `flows` leave out up to 5 % for the same reason.
 const USUAL_PERCENT: usize = 95;
+/// A chart states an error other than that of the clocks' offset if it exceeds this percentage of the median: a
+/// smaller error is narrower than a line of a chart whose axis starts at zero.
+const NOTED_PERCENT: i128 = 5;
+
+/// True if the note of a chart states this error of delays with this median.
+pub fn is_noted_error(error: TimeDelta, median: TimeDelta) -> bool {
+    let [error, median] = [error, median].map(|span| i128::from(span.as_nanos()).abs());
+    error * 100 > median * NOTED_PERCENT
+}
+
+/// What a delay without a bound of its error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WithoutBound {
+    /// It contains an unknown offset of the clocks, and no chart draws it.
+    Arbitrary,
+    /// The offset cancels, and the clocks may have moved by an unknown time.
+    Doubtful,
+    /// One clock measured it: its error is not that of clocks.
+    OfOneClock,
+}
 
 /// Delays with a column of their maximum error.
 struct Delays {
@@ -16,40 +38,52 @@ struct Delays {
     /// The column of the error, in nanoseconds; null if it has no bound.
     error: &'static str,
     noun: &'static str,
-    /// True if a delay without a bound of its error contains an unknown offset of the clocks. In a queueing delay,
-    /// the offset cancels.
-    contains_offset: bool,
+    without_bound: WithoutBound,
 }
 
-const DELAYS: [Delays; 3] = [
+const DELAYS: [Delays; 4] = [
     Delays {
         start: "owd_",
         error: "owd_error_ns",
         noun: "one-way delay",
-        contains_offset: true,
+        without_bound: WithoutBound::Arbitrary,
     },
     Delays {
         start: "one_way_delay_",
         error: "one_way_delay_error_ns",
         noun: "one-way delay",
-        contains_offset: true,
+        without_bound: WithoutBound::Arbitrary,
     },
     Delays {
         start: "queueing_delay_",
         error: "queueing_delay_error_ns",
         noun: "queueing delay",
-        contains_offset: false,
+        without_bound: WithoutBound::Doubtful,
+    },
+    Delays {
+        start: "rtt_",
+        error: "rtt_error_ns",
+        noun: "round-trip time",
+        without_bound: WithoutBound::OfOneClock,
     },
 ];
+/// End of the names of columns in the unit of the errors; `rtt_samples` is no delay.
+const UNIT: &str = "_ns";
+
+/// Ends of the names of columns with delays; those of `tcpexp compare` are in milliseconds.
+const ENDINGS: [&str; 2] = [UNIT, "_ms"];
 
 impl Delays {
     fn of(column: &str) -> Option<&'static Self> {
-        let is_it = |delays: &&Self| column.starts_with(delays.start) && column != delays.error;
+        let is_it = |delays: &&Self| {
+            column.starts_with(delays.start) && column.ends_with(UNIT) && column != delays.error
+        };
         DELAYS.iter().find(is_it)
     }
 
     /// Words on the `errors` of the delays that count, ascending, and on the `unknown` ones without a bound.
-    fn words(&self, errors: &[i64], unknown: usize) -> Vec<String> {
+    /// `median` is that of the delays that count.
+    fn words(&self, errors: &[i64], median: i64, unknown: usize) -> Vec<String> {
         let noun = self.noun;
         // Nearest-rank percentile.
         let usual = errors.get(
@@ -57,7 +91,11 @@ impl Delays {
                 .div_ceil(100)
                 .saturating_sub(1),
         );
-        let ends = usual.zip(errors.last()).filter(|_| self.contains_offset);
+        let is_noted = |(usual, _): &(&i64, &i64)| {
+            let [usual, median] = [**usual, median].map(TimeDelta::from_nanos);
+            self.without_bound == WithoutBound::Arbitrary || is_noted_error(usual, median)
+        };
+        let ends = usual.zip(errors.last()).filter(is_noted);
         let largest = ends.map(|(usual, largest)| {
             match (rounded_up(*usual), rounded_up(*largest)) {
                 (usual, largest) if usual == largest => {
@@ -68,16 +106,39 @@ impl Delays {
                 ),
             }
         });
-        let unknown = match (self.contains_offset, unknown) {
-            (_, 0) => None,
-            (true, 1) => Some(format!("1 {noun} is left out: its error has no bound")),
-            (true, _) => Some(format!(
+        let unknown = match (self.without_bound, unknown) {
+            (WithoutBound::OfOneClock, _) | (_, 0) => None,
+            (WithoutBound::Arbitrary, 1) => {
+                Some(format!("1 {noun} is left out: its error has no bound"))
+            }
+            (WithoutBound::Arbitrary, _) => Some(format!(
                 "{unknown} {noun}s are left out: their error has no bound"
             )),
-            (false, 1) => Some(format!("the error of 1 {noun} has no bound")),
-            (false, _) => Some(format!("the error of {unknown} {noun}s has no bound")),
+            (WithoutBound::Doubtful, 1) => Some(format!("the error of 1 {noun} has no bound")),
+            (WithoutBound::Doubtful, _) => {
+                Some(format!("the error of {unknown} {noun}s has no bound"))
+            }
         };
         largest.into_iter().chain(unknown).collect()
+    }
+}
+
+impl Selection {
+    /// Describes the errors of the delays that the `column` of another table is computed from: of a bin
+    /// those of its packets, of a number of `tcpexp compare` those of the flows.
+    ///
+    /// `None` for other columns, and if the tables do not have these delays.
+    pub(super) fn errors_elsewhere(&self, table: &str, column: &str) -> Option<String> {
+        let has_unit = ENDINGS.iter().any(|ending| column.ends_with(ending));
+        let is_it = |delays: &&Delays| has_unit && column.starts_with(delays.start);
+        let start = DELAYS.iter().find(is_it)?.start;
+        let (source, column) = if table == QUEUE {
+            ("owd", format!("{start}ns"))
+        } else {
+            ("flows", format!("{start}median_ns"))
+        };
+        let elsewhere = self.clone().table(None);
+        elsewhere.counted(source, &[column], &[], &[]).ok()?.errors
     }
 }
 
@@ -108,7 +169,8 @@ pub(super) fn take_delays(
             with_value.partition(|row| errors.whole(*row).is_some());
         let mut of_known: Vec<i64> = known.iter().filter_map(|row| errors.whole(*row)).collect();
         of_known.sort_unstable();
-        if delays.contains_offset && !unknown.is_empty() {
+        let median = median(numbers, &known);
+        if delays.without_bound == WithoutBound::Arbitrary && !unknown.is_empty() {
             if known.is_empty() {
                 return Err(TablesError::NoOffset {
                     column: column.clone(),
@@ -118,13 +180,24 @@ pub(super) fn take_delays(
             let known = without(numbers, &unknown);
             rows.set(column, known);
         }
-        for part in delays.words(&of_known, unknown.len()) {
+        for part in delays.words(&of_known, median, unknown.len()) {
             if !words.contains(&part) {
                 words.push(part);
             }
         }
     }
     Ok((!words.is_empty()).then(|| words.join("; ")))
+}
+
+/// The median of the numbers in these rows, without its fraction; 0 without rows.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "delays in nanoseconds are far from the ends of i64"
+)]
+fn median(numbers: &Series, rows: &[usize]) -> i64 {
+    let mut numbers: Vec<f64> = rows.iter().filter_map(|row| numbers.number(*row)).collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    tcpexp_metrics::quantile::quantile(&numbers, 0.5).map_or(0, |median| median as i64)
 }
 
 /// The numbers with null in some rows.
@@ -196,10 +269,48 @@ mod tests {
 
     #[test]
     fn queueing_delays_without_a_bound_remain_and_are_in_the_note() {
-        let (values, note) = drawn("queueing_delay", OWD).unwrap();
-        assert_eq!(values, [Some(0), Some(40), None, Some(9)]);
+        let (values, note) = drawn("queueing_delay", &OWD.replace(",9,", ",900,")).unwrap();
+        assert_eq!(values, [Some(0), Some(40), None, Some(900)]);
         let note = note.unwrap();
         assert_eq!(note, "the error of 1 queueing delay has no bound");
+    }
+
+    #[test]
+    fn the_note_states_errors_of_queueing_delays_and_rtts_above_5_percent_of_their_median() {
+        for (column, noun) in [
+            ("queueing_delay", "queueing delay"),
+            ("rtt", "round-trip time"),
+        ] {
+            let note = |error_ns: i64| {
+                let rows = format!("60000000,{error_ns}\n").repeat(20);
+                let table = format!("{column}_ns,{column}_error_ns\n{rows}1000,90000000\n");
+                drawn(column, &table).unwrap().1
+            };
+            let stated =
+                format!("95 % of the {noun}s are off by up to 3.01 ms, all by up to 90.00 ms");
+            assert_eq!(note(3_001_000), Some(stated));
+            assert_eq!(note(3_000_000), None);
+        }
+    }
+
+    #[test]
+    fn round_trip_times_of_one_clock_have_no_error_of_clocks() {
+        let (values, note) = drawn("rtt", "rtt_ns,rtt_error_ns\n7,\n").unwrap();
+        assert_eq!((values, note), (vec![Some(7)], None));
+    }
+
+    #[test]
+    fn bins_of_queueing_delays_have_the_errors_of_their_packets() {
+        let queue = "time_ns,queueing_delay_max_ns\n0,40\n";
+        let (_dir, tables) = folder(&[("queue", queue), ("owd", OWD)]);
+        let column = ["queueing_delay_max_ns".to_owned()];
+        let rows = Selection::of(tables).counted("queue", &column, &[], &[]);
+        assert_eq!(
+            rows.unwrap().errors.as_deref(),
+            Some(
+                "queueing delays are off by up to 1 ns; the error of 1 queueing delay has no bound"
+            )
+        );
     }
 
     #[test]

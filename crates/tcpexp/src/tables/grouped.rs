@@ -28,6 +28,8 @@ pub struct Grouped {
     /// Description of the pooled flows and directions if rows are pooled, or of the measurement point
     /// whose rows are read.
     pub note: Option<String>,
+    /// Description of the errors of delays and round-trip times; `None` for other columns.
+    pub errors: Option<String>,
     /// True if the rows are those of the flows and directions that a pooled figure counts.
     pub is_pooled: bool,
     /// The parameters in which runs of one group differ.
@@ -99,7 +101,8 @@ impl Grouped {
             .collect();
         let differing = (!names.is_empty())
             .then(|| format!("runs that differ in {} are pooled", listed(&names)));
-        let parts = [self.note.clone(), differing].into_iter().flatten();
+        let parts = [self.note.clone(), self.errors.clone(), differing];
+        let parts = parts.into_iter().flatten();
         parts.reduce(|note, differing| format!("{note}; {differing}"))
     }
 

@@ -32,7 +32,7 @@ pub struct Counted {
     /// Description of the flows and directions that count, or of the measurement point whose rows are
     /// read; `None` if all rows count.
     pub note: Option<String>,
-    /// Description of the errors of one-way and queueing delays; `None` for other columns.
+    /// Description of the errors of delays and round-trip times; `None` for other columns.
     pub errors: Option<String>,
     /// True if the rows are those of the flows and directions that a pooled figure counts.
     pub is_pooled: bool,
@@ -55,8 +55,13 @@ impl Selection {
         optional.extend(error_columns(required));
         let (mut frame, point) = self.read_at_point(table, required, &optional)?;
         let pooled = self.pool_rows(groups, &mut frame)?;
+        let errors = take_delays(&mut frame, required)?;
+        let elsewhere = || {
+            let mut columns = required.iter().filter(|_| table == queues::QUEUE);
+            columns.find_map(|column| self.errors_elsewhere(table, column))
+        };
         Ok(Counted {
-            errors: take_delays(&mut frame, required)?,
+            errors: errors.or_else(elsewhere),
             frame,
             is_pooled: pooled.is_some(),
             note: pooled.or_else(|| point.map(|point| format!("only rows with {point}"))),
@@ -113,16 +118,14 @@ impl Selection {
         // Without a rule, the directions of all rows count.
         let grouped = of_groups.iter().flatten().any(|column| column == DIRECTION);
         let directions = || directions_of(&counted.frame).filter(|_| !grouped);
-        let note = counted.note.or_else(directions).into_iter();
-        let note = note
-            .chain(counted.errors)
-            .reduce(|note, errors| format!("{note}; {errors}"));
+        let note = counted.note.or_else(directions);
         Ok(Grouped {
             frame: counted.frame,
             table,
             column,
             groups: of_groups,
             note,
+            errors: counted.errors,
             is_pooled: counted.is_pooled,
             differing,
         })

@@ -16,6 +16,7 @@ mod selection;
 mod totals;
 mod words;
 
+pub use delay_errors::is_noted_error;
 pub use grouped::Grouped;
 pub use groups::{Counted, UsualGroups};
 pub use run_numbers::RunNumbers;

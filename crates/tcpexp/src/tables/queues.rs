@@ -9,7 +9,7 @@ use super::SOURCE_COLUMN;
 use super::words::listed;
 
 /// Table of the queueing disciplines of routers.
-const QUEUE: &str = "queue";
+pub(super) const QUEUE: &str = "queue";
 const INTERFACE: &str = "interface";
 const LOG: &str = "log";
 /// Columns by which a user chooses disciplines.

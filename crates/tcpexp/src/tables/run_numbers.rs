@@ -30,6 +30,8 @@ pub struct RunNumbers {
     pub rows: Selection,
     /// Description of the flows that count, for the note under the chart.
     pub note: String,
+    /// Description of the errors of round-trip times; `None` for other numbers.
+    pub errors: Option<String>,
     /// Complete runs without numbers, each with the reason.
     pub left_out: Vec<(String, String)>,
 }
@@ -83,6 +85,7 @@ impl Selection {
         Ok(Some(RunNumbers {
             rows,
             note,
+            errors: self.errors_elsewhere(TABLE, &measure.name()),
             left_out,
         }))
     }
