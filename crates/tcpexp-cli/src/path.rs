@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::{PathReport, path};
+use tcpexp::{PathReport, is_noted_error, path};
 use tcpexp_chart::queueing_figure;
 use tcpexp_pair::path::{CaptureLoss, PathBatch, PathFlow, PathPacket};
 use tcpexp_pair::spp::{Fate, PairedFlow};
@@ -169,7 +169,7 @@ impl Results {
             report::line(&mut text, "one-way delay", &delay_errors(report));
         }
         let flows = self.flows.map(SideTable::complete).transpose()?;
-        let draw = |chart: Chart| chart.draw(queueing_figure, undrawn_losses(report));
+        let draw = |chart: Chart| chart.draw(queueing_figure, chart_note(report));
         let chart = self.chart.map(draw).transpose()?;
         self.sheet.finish(&text, flows.into_iter().chain(chart))
     }
@@ -188,9 +188,16 @@ fn draw(chart: &mut Chart, packet: &PathPacket) {
     }
 }
 
-/// The note below the chart: losses have no mark if the capture is known to miss packets and may have
-/// missed these. `None` if all losses are certain.
-fn undrawn_losses(report: &PathReport) -> Option<String> {
+/// The note below the chart, on losses and on the errors of delays. `None` if all losses are certain and
+/// the errors are small.
+fn chart_note(report: &PathReport) -> Option<String> {
+    let mut notes = undrawn_losses(report);
+    notes.extend(noted_error(report));
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// Losses have no mark if the capture is known to miss packets and may have missed these.
+fn undrawn_losses(report: &PathReport) -> Vec<String> {
     let losses = CaptureLoss::of(&report.totals);
     let shown = losses.iter().filter(|loss| loss.is_shown());
     let shown: Vec<String> = shown.map(ToString::to_string).collect();
@@ -199,8 +206,23 @@ fn undrawn_losses(report: &PathReport) -> Option<String> {
     let notes = undrawn
         .into_iter()
         .chain(losses.iter().filter_map(CaptureLoss::doubt));
-    let notes: Vec<String> = notes.collect();
-    (!notes.is_empty()).then(|| notes.join("; "))
+    notes.collect()
+}
+
+/// The error of the queueing delays, if it is unknown, or as large as the errors that other charts state.
+fn noted_error(report: &PathReport) -> Option<String> {
+    let totals = &report.totals;
+    let Some(error) = totals.queueing_delay_error() else {
+        return Some(format!(
+            "the error of the queueing delays is unknown, because {}",
+            unbounded(report)
+        ));
+    };
+    let delays = totals.path_directions.iter();
+    let mut medians = delays.filter_map(|way| Some(way.queueing_delay.as_ref()?.median));
+    medians
+        .any(|median| is_noted_error(error, median))
+        .then(|| format!("queueing delays are off by up to {error}"))
 }
 
 /// Describes the errors of the delays.
