@@ -97,6 +97,14 @@ impl Identity {
             && segment.timestamps.map(|(tsval, _)| tsval) == self.tsval
     }
 
+    /// True if the Identification or the `TSval` shows that `segment` is another packet than the last recorded
+    /// segment.
+    pub(crate) fn is_other(&self, segment: &Segment) -> bool {
+        let is_id_other = |(one, other): (u16, u16)| one != 0 && other != 0 && one != other;
+        let tsval = segment.timestamps.map(|(tsval, _)| tsval);
+        segment.seen.ip_id.zip(self.ip_id).is_some_and(is_id_other) || tsval != self.tsval
+    }
+
     /// True if the Identification of `segment` is that of the last recorded segment, and counts up: no other
     /// packet has it until the counter wraps.
     pub(crate) fn is_same_count(&self, segment: &Segment) -> bool {

@@ -200,8 +200,10 @@ impl Classifier {
         // A copy has the same Identification; another segment with the same start has a different one.
         sent.latest.start == segment.start
             && segment.seen.at - sent.latest.at < COPY_DELAY
-            // A SYN is sent again after a second at the earliest (RFC 6298, section 2.1).
-            && (self.identity.is_of(segment) || segment.flags.syn())
+            // A SYN is sent again after a second at the earliest (RFC 6298, section 2.1). But a listener answers each
+            // copy of a SYN with a SYN-ACK of its own, and the copies may arrive together.
+            && (self.identity.is_of(segment)
+                || (segment.flags.syn() && !self.identity.is_other(segment)))
     }
 
     /// True if `segment`, whose bytes were captured before, follows its original sooner than any loss

@@ -48,3 +48,24 @@ fn half_open_recovery_is_no_disorder() {
     assert_eq!(after("70000 ack 101"), expected);
     assert_eq!(after("9101 ack 90101"), expected);
 }
+
+/// The listener answers both copies of a SYN, which reach it together.
+#[test]
+fn syn_acks_that_differ_in_timestamp_or_identification_are_two_packets() {
+    let second = |first: &str, second: &str| {
+        let classes = classes(&format!(
+            "
+            0.0000 > S 0 ts 1 0
+            1.0000 > S 0 ts 1001 0
+            1.0060 < S. 0 ack 1 {first}
+            1.0061 < S. 0 ack 1 {second}
+        "
+        ));
+        classes.lines().last().unwrap_or_default().to_owned()
+    };
+    let retransmission = "1.006 < sent Later by Bytes, Timeout";
+    assert_eq!(second("id 0 ts 900 1", "id 0 ts 1912 1"), retransmission);
+    assert_eq!(second("id 7", "id 8"), retransmission);
+    assert_eq!(second("id 0 ts 900 1", "id 0 ts 900 1"), "1.006 < Copy");
+    assert_eq!(second("id 0", "id 0"), "1.006 < Copy");
+}
