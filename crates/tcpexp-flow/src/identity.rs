@@ -128,10 +128,14 @@ impl Identity {
         self.by_timestamp(segment) == SendOrder::Earlier
     }
 
-    /// True if `segment`, whose bytes were captured before, is the record of the same packet past a
+    /// True if `segment`, whose bytes were captured before, is a record of the same packet past a
     /// router that the capture includes, and the sender's counters do not show a later transmission.
     pub(crate) fn is_past_router(&self, segment: &Segment) -> bool {
-        self.hops.is_past_router(segment.seen.ttl) && !self.is_later(segment)
+        // A packet of several segments (TSO) takes an Identification for each, but its record shows only the
+        // first. A retransmission would have a record before the router, with its own counters.
+        let has_same_stamp = segment.timestamps.is_some()
+            && segment.timestamps.map(|(tsval, _)| tsval) == self.tsval;
+        self.hops.is_past_router(segment.seen.ttl) && (has_same_stamp || !self.is_later(segment))
     }
 
     fn is_counter(&self) -> bool {

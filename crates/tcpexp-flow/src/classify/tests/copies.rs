@@ -125,6 +125,35 @@ fn packets_of_a_router_count_once_if_its_queue_separates_their_records() {
 }
 
 #[test]
+fn segments_into_which_a_router_cuts_a_packet_count_once() {
+    assert_snapshot!(classes("
+        0.000000 > 1:101(100) id 1 ttl 64 ts 10 1
+        0.000010 > 1:101(100) id 1 ttl 63 ts 10 1
+        0.001000 > 101:3101(3000) id 2 ttl 64 ts 11 1
+        0.001003 > 101:1101(1000) id 2 ttl 63 ts 11 1
+        0.001004 > 1101:2101(1000) id 3 ttl 63 ts 11 1
+        0.001005 > 2101:3101(1000) id 4 ttl 63 ts 11 1
+        0.001006 > 3101:5101(2000) id 5 ttl 64 ts 11 1
+        0.001007 > 3101:4101(1000) id 5 ttl 63 ts 11 1
+        0.001008 > 4101:5101(1000) id 6 ttl 63 ts 11 1
+        0.300000 > 101:1101(1000) id 7 ttl 64 ts 310 1
+        0.300010 > 101:1101(1000) id 7 ttl 63 ts 310 1
+    "), @r"
+    0.000 > New
+    0.000 > Copy
+    0.001 > New
+    0.001 > Copy
+    0.001 > Copy
+    0.001 > Copy
+    0.001 > New
+    0.001 > Copy
+    0.001 > Copy
+    0.300 > sent Later by Bytes, Timeout
+    0.300 > Copy
+    ");
+}
+
+#[test]
 fn late_copy_has_the_identification_of_the_latest_packet() {
     let repeated = |id: u32| {
         classes(&format!(
