@@ -178,7 +178,9 @@ impl Undecided {
         self.rest();
         was_reduced.then_some(Reduced {
             cwnd: pipe,
-            ssthresh,
+            // A short silence is either a step of a proportional reduction, whose end shows its threshold, or the
+            // wait for room for several segments, which reduces nothing.
+            ssthresh: is_cut.then_some(ssthresh),
         })
     }
 
@@ -218,8 +220,8 @@ fn is_deferral(cwnd_segments: u32, pipe_segments: u32) -> bool {
 pub(super) struct Reduced {
     /// The window when the sender sends again, in segments.
     pub(super) cwnd: u32,
-    /// The window right after the reduction, in segments.
-    pub(super) ssthresh: u32,
+    /// The window right after a cut, in segments; `None` if the silence was too short for one.
+    pub(super) ssthresh: Option<u32>,
 }
 
 /// The sample of a sender that had nothing to send, without the window if only a fill would have shown it.
@@ -260,10 +262,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_undecided_sample_of_a_sender_that_never_waited_has_no_window() {
+    /// A sample of a sender with a window of ten segments, all in flight.
+    fn sample() -> SenderSample {
         let first = tcpexp_wire::SeqNum(1);
-        let sample = SenderSample {
+        SenderSample {
             at: Timestamp::from_nanos(0),
             record: None,
             flow: tcpexp_flow::FlowId(0),
@@ -287,9 +289,27 @@ mod tests {
             model: None,
             latest_rtt: None,
             latest_marked_packets: 0,
-        };
+        }
+    }
+
+    #[test]
+    fn a_silence_too_short_for_a_cut_shows_no_threshold() {
+        let una = StreamOffset::first(tcpexp_wire::SeqNum(1));
+        for (unanswered, ssthresh) in [(1, None), (CUT - 1, None), (CUT, Some(5))] {
+            let mut undecided = Undecided::default();
+            let mut rows: Vec<SenderRow> = Vec::new();
+            for _ in 0..unanswered {
+                undecided.wait(&sample(), &mut rows);
+            }
+            let reduced = undecided.decide(una, 5, &mut rows).unwrap();
+            assert_eq!((reduced.cwnd, reduced.ssthresh), (5, ssthresh));
+        }
+    }
+
+    #[test]
+    fn an_undecided_sample_of_a_sender_that_never_waited_has_no_window() {
         let mut rows = Vec::new();
-        Undecided::default().resume(&sample, None, &mut rows);
+        Undecided::default().resume(&sample(), None, &mut rows);
         let [SenderRow::Sample(emitted)] = rows.as_slice() else {
             panic!("{rows:?}");
         };

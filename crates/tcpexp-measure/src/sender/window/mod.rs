@@ -270,11 +270,18 @@ impl Window {
 
     /// Sets the window after a reduction without a loss.
     pub(super) fn reduced(&mut self, Reduced { cwnd, ssthresh }: Reduced) {
-        self.forget_origin();
         self.show();
         self.cwnd = cwnd;
         self.set_least(0);
-        self.ssthresh = Some(ssthresh);
+        self.forget_origin();
+        if ssthresh.is_some() || !self.is_bursty {
+            self.ssthresh = ssthresh.or(Some(cwnd));
+        } else if self.ssthresh.is_some() {
+            // A bursty sender may only wait for room for several segments (TSO), and then the former threshold
+            // holds.
+            self.ssthresh = Some(cwnd);
+            self.assumed_ssthresh = self.ssthresh;
+        }
         // The pipes from before the reduction would raise the window of a bursty sender again.
         self.judged
             .iter_mut()
@@ -370,5 +377,23 @@ impl Window {
         self.answered = None;
         self.silence = Silence::default();
         self.rounds.interrupt();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_silence_of_a_bursty_sender_leaves_the_threshold_unknown() {
+        let known = |is_bursty, ssthresh| {
+            let mut window = Window::new(Profile::default(), is_bursty, true);
+            window.settle(45);
+            window.reduced(Reduced { cwnd: 42, ssthresh });
+            window.known_ssthresh()
+        };
+        assert_eq!(known(true, None), None);
+        assert_eq!(known(true, Some(40)), Some(40));
+        assert_eq!(known(false, None), Some(42));
     }
 }
