@@ -205,6 +205,14 @@ impl Recovery {
         self.reduction.shows_window(was_full)
     }
 
+    /// True if the latest window of the recovery is its threshold. No factor in use is below 1/2 (RFC 5681, equation
+    /// 4), so a sender with less in flight at the end had lost more, or had no more data.
+    pub(super) fn shows_threshold(&self) -> bool {
+        let least = self.before.outstanding.min(self.before.cwnd) / 2;
+        let latest = self.reduction.latest();
+        self.shows_window() && latest + 1 >= least && self.reduction.has_caught_up()
+    }
+
     /// The window when an ACK arrives with `pipe` segments in the network; `None` if it is unknown.
     pub(super) fn cwnd(
         &mut self,
@@ -225,5 +233,49 @@ impl Recovery {
             }
             _ => self.reduction.look(pipe, is_closed, has_sack, sees_sent),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_wire::SeqNum;
+
+    use super::*;
+
+    /// A recovery of 20 segments in which the sender answers each of these numbers of deliveries with one segment.
+    fn recovery(deliveries: &[u32]) -> Recovery {
+        let before = Before {
+            cwnd: 20,
+            ssthresh: None,
+            was_filled: true,
+            outstanding: 20,
+            is_known: true,
+        };
+        let start = StreamOffset::first(SeqNum(1));
+        let (began, outstanding) = (Timestamp::from_nanos(0), start..start.plus(20_000));
+        let mut recovery = Recovery::new(0, RecoveryKind::Fast, began, outstanding, before, None);
+        let mut pipe = 19;
+        for delivered in deliveries {
+            pipe -= delivered;
+            recovery.reduction.deliver(*delivered, pipe, false);
+            recovery.reduction.look(pipe, false, false, true);
+            recovery.reduction.send_new(1);
+            pipe += 1;
+            recovery.reduction.look(pipe, false, false, true);
+        }
+        recovery
+    }
+
+    #[test]
+    fn window_of_a_recovery_below_half_of_the_flight_before_is_no_threshold() {
+        // A factor of 1/2, then a segment for each delivery.
+        assert!(recovery(&[2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1]).shows_threshold());
+        assert!(!recovery(&[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]).shows_threshold());
+    }
+
+    #[test]
+    fn window_of_a_sender_that_was_held_back_in_a_recovery_is_no_threshold() {
+        assert!(recovery(&[2, 2, 2]).shows_threshold());
+        assert!(!recovery(&[10, 1, 1]).shows_threshold());
     }
 }

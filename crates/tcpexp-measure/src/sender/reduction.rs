@@ -33,6 +33,10 @@ pub(super) struct Reduction {
     was_silent: bool,
     has_sent_new: bool,
     latest: u32,
+    /// Least pipe of a sender that makes up for its current silence, if it is a long one.
+    owed: u32,
+    /// As before, for earlier silences that the sender has not made up for.
+    missed: u32,
 }
 
 impl Reduction {
@@ -79,6 +83,14 @@ impl Reduction {
         // A closed receiver window breaks the proportion of sent to delivered segments.
         self.is_proportional &= !is_closed;
         let is_limited = is_closed || has_no_data || self.short >= MIN_SHORT;
+        if self.silent > MOST_SILENT {
+            // Factors of 1/2 and more allow one transmission for two deliveries.
+            let before = pipe.saturating_add(self.silent);
+            self.owed = before.saturating_sub(self.silent / 2 + MOST_SILENT);
+        } else {
+            let missed = self.missed.max(std::mem::take(&mut self.owed));
+            self.missed = if pipe < missed { missed } else { 0 };
+        }
         self.latest = if is_short && is_limited {
             self.cwnd
         } else {
@@ -113,6 +125,12 @@ impl Reduction {
     pub(super) fn shows_window(&self, was_full: bool) -> bool {
         let has_filled = self.has_sent_new && self.latest >= self.least_threshold();
         !self.was_silent && (was_full || has_filled)
+    }
+
+    /// True unless the sender fell silent although its window had room, and has sent less than the window
+    /// allowed since.
+    pub(super) fn has_caught_up(&self) -> bool {
+        self.owed == 0 && self.missed == 0
     }
 
     /// True if earlier recoveries or the rate of this reduction show the threshold.
@@ -278,6 +296,22 @@ mod tests {
             reduction.deliver(1, pipe, false);
             reduction.send(1);
             assert_eq!(reduction.look(pipe, false, true, true), Some(pipe));
+        }
+    }
+
+    #[test]
+    fn sender_that_was_silent_in_a_window_with_room_has_not_caught_up_until_it_sends_as_much() {
+        let mut reduction = Reduction::new(40, None);
+        for pipe in (24..40).rev() {
+            reduction.deliver(1, pipe, false);
+            reduction.look(pipe, false, false, true);
+        }
+        assert!(!reduction.has_caught_up());
+        // Half of the 16 deliveries, except for the rounding of an ACK.
+        for (pipe, has_caught_up) in [(28, false), (29, true), (20, true)] {
+            reduction.send_new(4);
+            reduction.look(pipe, false, false, true);
+            assert_eq!(reduction.has_caught_up(), has_caught_up, "{pipe}");
         }
     }
 

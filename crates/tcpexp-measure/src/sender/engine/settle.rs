@@ -95,7 +95,7 @@ impl Engine<'_> {
     /// The threshold that a recovery shows and the flight after it does not, because something other
     /// than the window limited the sender, or because of [`hides_flight`](Self::hides_flight).
     fn hidden_threshold(&mut self, recovery: &Recovery, goes_on: bool) -> Option<Threshold> {
-        let is_last = self.hides_flight(recovery, goes_on) && recovery.shows_window();
+        let is_last = self.hides_flight(recovery, goes_on) && recovery.shows_threshold();
         let last = is_last.then(|| recovery.reduction.latest());
         let seen = recovery.reduction.unreached().or(last)?;
         Some(self.learn(recovery, seen))
@@ -162,6 +162,9 @@ impl Engine<'_> {
         let recovery = ended.recovery;
         if !self.fills_again(&settling, at, pipe) {
             let threshold = self.expected_threshold(&recovery.before);
+            if let Some(threshold) = threshold.filter(|_| settling.is_shown) {
+                self.window.settle_unfilled(threshold);
+            }
             let threshold = threshold.map(Threshold::unseen);
             self.report(&recovery, Some(ended.at), threshold, rows);
             return;
@@ -181,13 +184,18 @@ impl Engine<'_> {
     /// True if the window limits the flight of `pipe` segments after a recovery, so that the flight
     /// shows the threshold.
     fn fills_again(&self, settling: &Settling, at: Timestamp, pipe: u32) -> bool {
+        let recovery = &settling.ended.recovery;
+        let before = recovery.before;
+        let expected = self.expected_threshold(&before);
         if settling.is_shown {
-            return true;
+            // A sender that had reached the expected threshold and keeps less in flight now has no more data: the
+            // end of a recovery sets the window to the threshold (RFC 6937, section 3; `tcp_end_cwnd_reduction`).
+            let expected = expected.filter(|_| self.backoff.is_known());
+            let reached = expected.map(|expected| expected.min(recovery.reduction.latest()));
+            return pipe + 1 >= reached.unwrap_or(0);
         }
         let answers = self.exchange.reply(at) == Reply::AtOnce && !self.exchange.is_drained;
         // The last segment of a write may be a full one. No factor in use is below 1/2.
-        let before = settling.ended.recovery.before;
-        let expected = self.expected_threshold(&before);
         answers && pipe + 1 >= expected.unwrap_or(before.cwnd / 2)
     }
 
