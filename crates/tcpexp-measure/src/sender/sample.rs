@@ -83,7 +83,8 @@ pub enum CwndSource {
     /// since. Or the threshold is unknown, so the growth since the sender last filled its window is unknown.
     Undecided,
     /// Unknown: the capture began mid-connection, and the sender has neither filled nor reduced its window
-    /// since. Or all packets that it shows may hold several segments, so that segments cannot be counted.
+    /// since. Or segments cannot be counted: all packets that it shows may hold several, or a retransmission has
+    /// split a segment, as after a reduction of the path MTU, and no full segment follows.
     WarmUp,
     /// Unknown: the sender paces below its window (BBR), so packets do not show the window.
     Paced,

@@ -8,6 +8,7 @@ mod repair;
 mod sample;
 mod sending;
 mod settle;
+mod shorter;
 mod state;
 mod stream;
 mod unseen;
@@ -76,6 +77,8 @@ pub(super) struct Engine<'a> {
     refused: Option<Range<StreamOffset>>,
     /// End of the data that exceeded the path MTU and is sent again in shorter segments.
     resized: Option<StreamOffset>,
+    /// True if a retransmission has split a segment and no full segment was sent since: the SMSS is unknown.
+    is_split: bool,
     /// Data whose send times are not known.
     untimed: Untimed,
     /// Round-trip time that the latest ACK showed.
@@ -136,6 +139,7 @@ impl<'a> Engine<'a> {
             probed: None,
             refused: None,
             resized: None,
+            is_split: false,
             untimed: Untimed::default(),
             latest_rtt: None,
             latest_marked_packets: 0,

@@ -22,6 +22,7 @@ impl Engine<'_> {
         earlier_copy: Option<EarlierCopy>,
         rows: &mut impl Extend<SenderRow>,
     ) {
+        self.watch_split(sent, rows);
         let is_in = |data: &Range<StreamOffset>| data.start <= sent.start && sent.end <= data.end;
         let cause = if let Some(refused) = self.refused.as_mut().filter(|data| is_in(data)) {
             // What is sent again from here on was sent after the SYN-ACK, so it may be lost.

@@ -93,7 +93,7 @@ impl Engine<'_> {
         let has_phase = !self.state.is_open() || !is_warming_up && is_phase_known;
         // The window in a recovery follows from the pipe, whatever the window before.
         let is_hidden = self.state.is_open() && self.window.is_hidden();
-        let is_counted = self.subject.side.is_smss_known;
+        let is_counted = self.counts_segments();
         let source = match source {
             _ if is_warming_up || !is_counted => CwndSource::WarmUp,
             _ if self.subject.order == Order::NotSeen => CwndSource::NotSeen,
@@ -178,7 +178,7 @@ impl Engine<'_> {
     fn pipe_bytes(&self, now: &AckContext) -> Option<u64> {
         let full = u64::from(now.pipe) * u64::from(self.subject.side.smss_bytes);
         if self.board.has_retransmitted() {
-            return Some(full);
+            return Some(full).filter(|_| !self.is_split);
         }
         let flight = u64::try_from(now.nxt.since(now.una)).ok()?;
         Some(full.min(flight))
@@ -198,8 +198,8 @@ impl Engine<'_> {
         let limit = match (is_closed, is_filled) {
             _ if self.gap.is_open() => None,
             (true, _) => Some(Limit::ReceiverWindow),
-            (false, true) => Some(Limit::CongestionWindow),
-            (false, false) => None,
+            (false, true) if !self.is_split => Some(Limit::CongestionWindow),
+            (false, _) => None,
         };
         self.totals.limits.set(stream.una < stream.nxt, limit);
     }
@@ -237,7 +237,7 @@ impl Engine<'_> {
         let least_rtt = self.board.least_rtt();
         let least_rtt = least_rtt.filter(|rtt| self.subject.shows(*rtt));
         let is_ordered = self.subject.order != Order::NotSeen;
-        let shows_window = is_ordered && !self.subject.side.is_paced;
+        let shows_window = is_ordered && !self.subject.side.is_paced && !self.is_split;
         let is_counted = self.subject.side.is_smss_known;
         SenderSummary {
             flow: self.subject.flow,

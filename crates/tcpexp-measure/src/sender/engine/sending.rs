@@ -71,6 +71,7 @@ impl Engine<'_> {
         let sent_bytes = sent.end.since(sent.start);
         self.exchange.send(sent.at, sent_bytes);
         self.exchange.is_drained = sent_bytes % i64::from(self.subject.side.smss_bytes.max(1)) != 0;
+        self.is_split &= self.exchange.is_drained;
         self.note_limit();
         self.ticks.send(sent.at, sent.stamp);
     }

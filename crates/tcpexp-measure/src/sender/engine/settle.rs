@@ -281,7 +281,7 @@ impl Engine<'_> {
         if self.subject.order == Order::NotSeen {
             return;
         }
-        let is_counted = self.subject.side.is_smss_known;
+        let is_counted = self.counts_segments();
         let threshold = threshold.filter(|_| is_counted);
         let losses = self.losses.as_mut();
         let lost = losses.map(|losses| recovery.lost + losses.recover(recovery.high));

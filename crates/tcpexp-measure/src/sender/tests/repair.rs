@@ -107,10 +107,19 @@ fn smaller_path_mtu_reduces_no_window() {
     retransmitted path_mtu
     retransmitted path_mtu
     retransmitted path_mtu
-    0+2920 pipe 2 cwnd 10 application_limited slow_start
-    1460+1460 pipe 1 cwnd 10 application_limited slow_start
-    2920+1160 pipe 1 cwnd 10 application_limited slow_start
+    0+2920 pipe - cwnd - warm_up slow_start
+    1460+1460 pipe - cwnd - warm_up slow_start
+    2920+1160 pipe - cwnd - warm_up slow_start
     ");
+    // A full segment shows that the path MTU is still the same.
+    let same = text
+        .replace("2921:4081(1160)", "2921:4381(1460)")
+        .replace("ack 4081", "ack 4381");
+    assert!(
+        replay(&same).ends_with("2920+1460 pipe 1 cwnd 10 application_limited slow_start\n"),
+        "{}",
+        replay(&same)
+    );
 }
 
 #[test]
