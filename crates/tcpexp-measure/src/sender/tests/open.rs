@@ -290,3 +290,42 @@ fn timestamp_shows_which_syn_an_ack_answers() {
     let blind = text.replace(" ts ", " // ts ");
     assert_eq!(first(&blind), None);
 }
+
+/// The application writes 600 bytes every 40 ms, and then 1,600. Nagle's algorithm holds each short segment back until
+/// the segments before it are acknowledged.
+#[test]
+fn a_sender_that_nagle_delays_does_not_fill_its_window() {
+    let mut text = HANDSHAKE.to_owned();
+    let mut sent = 1;
+    for number in 0..6 {
+        let at = 41 + 40 * number;
+        writeln!(
+            text,
+            "0.{at:03}010 > {sent}:{}(600) ts {at} 900",
+            sent + 600
+        )
+        .unwrap();
+        sent += 600;
+        writeln!(text, "0.{:03}000 < ack {sent} ts 900 {at}", at + 40).unwrap();
+    }
+    write!(
+        text,
+        "
+        0.281010 > {sent}:{}(600) ts 281 900
+        0.301000 > {}:{}(988) ts 301 900
+        0.321000 < ack {} ts 900 281
+        ",
+        sent + 600,
+        sent + 600,
+        sent + 1_588,
+        sent + 600
+    )
+    .unwrap();
+    let rows = replay(&text);
+    assert!(!rows.contains("filled"), "{rows}");
+    let last = rows.lines().last().unwrap();
+    assert!(
+        last.ends_with("pipe 2 cwnd 10 application_limited slow_start"),
+        "{last}"
+    );
+}

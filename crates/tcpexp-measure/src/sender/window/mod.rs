@@ -261,8 +261,11 @@ impl Window {
     }
 
     fn judge(&mut self, now: &AckContext) {
-        self.judged
-            .push_back((now.reply == Reply::AtOnce && !now.is_closed, now.pipe));
+        // Nagle's algorithm holds a short segment back until earlier data is acknowledged (RFC 9293, section
+        // 3.7.4), so a short answer may follow each ACK of an application that writes little.
+        let is_short = now.is_drained && now.pipe < self.cwnd;
+        let is_filled = now.reply == Reply::AtOnce && !now.is_closed && !is_short;
+        self.judged.push_back((is_filled, now.pipe));
         if self.judged.len() > JUDGED {
             self.judged.pop_front();
         }
