@@ -198,7 +198,7 @@ fn a_directory_is_not_written_to_standard_output() {
     std::fs::create_dir(desk.path("-")).unwrap();
     let output = desk
         .command("flows - -q")
-        .stdin(std::fs::File::open(desk.path("src.pcap")).unwrap())
+        .write_stdin(desk.get("src.pcap"))
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
