@@ -168,8 +168,25 @@ impl From<OsArg> for Os {
     }
 }
 
-fn parse_wait(text: &str) -> Result<Duration, QuantityError> {
-    let time: TimeDelta = text.parse()?;
-    let nanos = u64::try_from(time.as_nanos()).unwrap_or(0);
+fn parse_wait(text: &str) -> Result<Duration, String> {
+    let time: Result<TimeDelta, QuantityError> = text.parse();
+    let time = time.map_err(|error| error.to_string())?;
+    let nanos = u64::try_from(time.as_nanos())
+        .ok()
+        .filter(|nanos| *nanos > 0);
+    let nanos = nanos.ok_or("expected a time greater than 0s")?;
     Ok(Duration::from_nanos(nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_of_no_time_is_refused() {
+        assert_eq!(parse_wait("1.9s"), Ok(Duration::from_millis(1_900)));
+        for none in ["0s", "0ms", "soon"] {
+            assert!(parse_wait(none).is_err(), "{none}");
+        }
+    }
 }

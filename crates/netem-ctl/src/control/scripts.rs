@@ -226,7 +226,19 @@ fn lines(steps: &[Step]) -> String {
     })
 }
 
-/// A time limit in seconds, at least 1.
+/// A time limit in seconds, rounded up: the watchdog never clears the router too early.
 fn whole_seconds(time: Duration) -> String {
-    time.as_secs().max(1).to_string()
+    let part = u64::from(time.subsec_nanos() > 0);
+    time.as_secs().saturating_add(part).max(1).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_limit_is_rounded_up_to_seconds() {
+        let limit = |millis| whole_seconds(Duration::from_millis(millis));
+        assert_eq!([1_000, 1_900, 10, 90_001].map(limit), ["1", "2", "1", "91"]);
+    }
 }
