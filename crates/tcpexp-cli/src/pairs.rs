@@ -49,7 +49,7 @@ pub(crate) fn run(args: &PairsArgs) -> anyhow::Result<()> {
             Some(format!("{}: {reason}", row.file))
         });
         let first = reasons.take(1).collect::<String>();
-        bail!("{src} and {dst} have no pair of captures: {first}");
+        bail!("no pair in {src} and {dst}: {first}");
     }
     let text = pairs_text(&rows);
     sheet.add(rows)?;

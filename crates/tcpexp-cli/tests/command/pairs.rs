@@ -77,7 +77,7 @@ fn each_pair_and_each_file_without_a_partner_is_listed() {
     let last = table.lines().last().unwrap();
     assert_snapshot!(last, @r#",,src,client/alone.txt,5,,,,"not a capture: it starts with 6e 6f 74 65 73 (""notes"")""#);
     assert_snapshot!(table.lines().nth(1).unwrap(), @"1,9,src,client/9.pcap,137846,225,2023-11-14T22:13:20.000020059Z,2023-11-14T22:13:20.999691141Z,");
-    assert_snapshot!(desk.failure("pairs client client"), @"client and client have no pair of captures: client/10.pcap: its name has no word for a point");
+    assert_snapshot!(desk.failure("pairs client client"), @"no pair in client and client: client/10.pcap: its name has no word for a point");
     assert_snapshot!(desk.failure("pairs client nowhere"), @"cannot open nowhere: No such file or directory (os error 2)");
 }
 
