@@ -4,6 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, Mul};
 
 use super::window::{Bin, Window};
+use crate::bounds::Bounds;
 
 /// Largest error of a total that still counts as known, as a share of the total: half the deviation from an
 /// equal share that is tolerated by default ([`Options::delta`](super::Options)). At most two bins are partly
@@ -32,6 +33,33 @@ impl Amount {
             likely: value,
             most: value,
         }
+    }
+
+    /// An amount that is at least `least`, at most `most`, and most likely `likely`.
+    pub(super) const fn between(least: f64, likely: f64, most: f64) -> Self {
+        Self {
+            least,
+            likely,
+            most,
+        }
+    }
+
+    /// The amount of a non-increasing function of this one.
+    pub(super) fn falling(self, of: impl Fn(f64) -> f64) -> Self {
+        Self {
+            least: of(self.most),
+            likely: of(self.likely),
+            most: of(self.least),
+        }
+    }
+
+    /// The likely amount if it is known, and otherwise the bounds of the amount.
+    pub(super) fn bounds(self) -> Bounds {
+        let bounds = Bounds {
+            least: self.least,
+            most: self.most,
+        };
+        self.known().map_or(bounds, Bounds::known)
     }
 
     /// The amount that `of` selects of the bins in `window`. The flows sent their first and last packet at the

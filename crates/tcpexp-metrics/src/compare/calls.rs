@@ -2,11 +2,13 @@
 
 use tcpexp_units::TimeDelta;
 
+use super::amount::Amount;
+use super::fates::Fates;
 use super::group::Group;
 use super::measures::{Measure, Values};
-use super::rates::mean;
-use super::senders::Sender;
+use super::senders::{Fate, Sender};
 use super::window::Window;
+use crate::bounds::Bounds;
 use crate::voice::mean_opinion_score;
 
 /// Depth of the buffer that plays the packets evenly. A packet whose delay exceeds that of the fastest packet
@@ -17,32 +19,37 @@ const PACKET: TimeDelta = TimeDelta::from_millis(20);
 
 pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     let calls = group.senders.iter().filter(|sender| sender.is_call);
-    let scores: Option<Vec<f64>> = calls.map(|call| score(call, group.window)).collect();
-    values.set(Measure::Mos, scores.as_deref().and_then(mean));
+    let scores: Option<Vec<Amount>> = calls.map(|call| score(call, group.window)).collect();
+    values.set_bounds(Measure::Mos, scores.and_then(mean));
+}
+
+/// The mean score; `None` without calls.
+fn mean(scores: Vec<Amount>) -> Option<Bounds> {
+    let of_one = 1.0 / scores.len() as f64;
+    let all = (!scores.is_empty()).then(|| scores.into_iter().sum::<Amount>())?;
+    Some((all * of_one).bounds())
 }
 
 /// The score of one direction of a call; `None` if its delays or losses are unknown.
-fn score(call: &Sender, window: Window) -> Option<f64> {
+fn score(call: &Sender, window: Window) -> Option<Amount> {
     let window = call.active.meet(window);
     let fates = call.fates.as_ref()?.iter();
-    let fates: Vec<_> = fates.filter(|fate| window.holds(fate.at)).collect();
+    let delays = fates.filter(|fate| window.holds(fate.at));
     // The offset between the clocks is in all delays, so it cancels.
-    let fastest = fates.iter().filter_map(|fate| fate.one_way_delay).min()?;
-    let (mut sent, mut lost) = (0_u64, 0_u64);
-    for fate in &fates {
-        let is_late = || {
-            let late = fate.one_way_delay.map(|delay| delay - fastest);
-            late.is_some_and(|late| late > PLAYOUT_BUFFER)
-        };
-        sent += fate.packets;
-        lost += if fate.is_lost || is_late() {
-            fate.packets
-        } else {
-            0
-        };
-    }
+    let fastest = delays.filter_map(|fate| fate.one_way_delay).min()?;
+    let is_late = |fate: &Fate| {
+        let late = fate.one_way_delay.map(|delay| delay - fastest);
+        late.is_some_and(|late| late > PLAYOUT_BUFFER)
+    };
+    let counts = Fates::of(call, window, |fate| fate.is_lost || is_late(fate))?;
+    let lost = Fates {
+        // Packets that the capture missed may have arrived too late.
+        untimed: 0,
+        unknown: counts.untimed + counts.unknown,
+        ..counts
+    };
     let path = call.base_rtt?.as_millis_f64() / 2.0;
     let delay_ms = path + (PLAYOUT_BUFFER + PACKET).as_millis_f64();
-    #[expect(clippy::cast_precision_loss, reason = "counts below 2^52")]
-    Some(mean_opinion_score(delay_ms, lost as f64 / sent as f64))
+    let score = |lost| mean_opinion_score(delay_ms, lost);
+    Some(lost.lost_share()?.falling(score))
 }

@@ -8,6 +8,7 @@ mod calls;
 mod cells;
 mod delays;
 mod expectation;
+mod fates;
 mod group;
 mod marks;
 mod measures;

@@ -1,6 +1,7 @@
 //! Goodput, utilisation, losses and completion times.
 
 use super::amount::Amount;
+use super::fates::Fates;
 use super::group::Group;
 use super::measures::{Measure, Values};
 use super::senders::{Sender, Transfer};
@@ -17,7 +18,7 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     values.set(Measure::Goodput, goodput);
     values.set(Measure::FlowGoodput, flow_goodput_bps(group));
     values.set(Measure::Utilisation, utilisation_of(group));
-    values.set(Measure::LossRatio, loss_ratio(group));
+    values.set_bounds(Measure::LossRatio, loss_ratio(group));
     let rates = ideal_bps(group).zip(goodput);
     let ratio = rates.and_then(|(ideal, goodput)| transfer_time_ratio(ideal, goodput));
     values.set(Measure::TransferTimeRatio, ratio);
@@ -86,21 +87,13 @@ fn utilisation_of(group: &Group<'_>) -> Option<f64> {
     )
 }
 
-fn loss_ratio(group: &Group<'_>) -> Option<f64> {
-    let (mut sent, mut lost) = (0_u64, 0_u64);
+fn loss_ratio(group: &Group<'_>) -> Option<Bounds> {
+    let mut all = Fates::default();
     for sender in &group.senders {
         let window = sender.active.meet(group.window);
-        for fate in sender
-            .fates
-            .as_ref()?
-            .iter()
-            .filter(|fate| window.holds(fate.at))
-        {
-            sent += fate.packets;
-            lost += if fate.is_lost { fate.packets } else { 0 };
-        }
+        all += Fates::of(sender, window, |fate| fate.is_lost)?;
     }
-    (sent > 0).then(|| lost as f64 / sent as f64)
+    all.lost_share().map(Amount::bounds)
 }
 
 /// Payload bytes sent in the window, and those of them that were retransmitted.

@@ -81,6 +81,11 @@ pub struct Sender {
     pub retransmitted: Option<Vec<(Timestamp, u64)>>,
     /// Fates of its packets; `None` if only one end was captured.
     pub fates: Option<Vec<Fate>>,
+    /// Number of packets not among `fates` that arrived, as their acknowledgments show.
+    pub untimed_packets: u64,
+    /// Number of packets not among `fates` with an unknown fate, such as undelivered ones sent just before the
+    /// receiving capture ended.
+    pub unknown_packets: u64,
     /// Send time and round-trip time of its data.
     pub rtts: Vec<(Timestamp, TimeDelta)>,
     /// True if the only capture is not at its host, so that the round-trip times of its data are unknown.

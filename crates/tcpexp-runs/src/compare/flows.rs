@@ -55,6 +55,10 @@ pub(super) struct FlowRow {
     pub(super) has_sender: bool,
     /// True if the dataset has the fates of its packets.
     pub(super) has_path: bool,
+    /// Packets that arrived, but that the capture at the receiver missed.
+    pub(super) missed_packets: u64,
+    /// Packets with an unknown fate.
+    pub(super) unknown_packets: u64,
 }
 
 /// Finds the flow and direction that a row of any table belongs to.
@@ -103,6 +107,10 @@ pub(super) fn read(data: &StoredTables) -> Result<Vec<FlowRow>, CompareError> {
             "unique_bytes",
             "recoveries",
             "path_sent_packets",
+            "path_missed_packets",
+            "path_lost_or_missed_packets",
+            "path_ambiguous_packets",
+            "path_outside_packets",
         ],
     )?;
     let mut mss: HashMap<u32, u32> = HashMap::new();
@@ -139,6 +147,10 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>, until: Timestamp) 
         Direction::Reverse => (responder, initiator),
     };
     let is_tcp = table.column("protocol").is(row, "tcp");
+    // Datasets of earlier versions lack some of the counts.
+    let packets = |column: &str| table.column(column).count(row).unwrap_or(0);
+    let unknown = ["lost_or_missed", "ambiguous", "outside"];
+    let unknown = unknown.map(|fate| packets(&format!("path_{fate}_packets")));
     let has_path = table.column("path_sent_packets").whole(row).is_some();
     let sent_at = table.column("capture").text(row)?.to_owned();
     // A flow without a path is in one capture only, which then is both the first and the last.
@@ -176,6 +188,8 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>, until: Timestamp) 
         ),
         has_sender: table.column("recoveries").whole(row).is_some(),
         has_path,
+        missed_packets: packets("path_missed_packets"),
+        unknown_packets: unknown.iter().sum(),
         sent_at,
     })
 }

@@ -216,6 +216,8 @@ fn idle(name: &str, from: Timestamp, until: Timestamp) -> Sender {
         sent: Vec::new(),
         retransmitted: None,
         fates: None,
+        untimed_packets: 0,
+        unknown_packets: 0,
         rtts: Vec::new(),
         is_captured_elsewhere: false,
         transfers: Vec::new(),

@@ -254,6 +254,7 @@ impl Shown {
         match class.and_then(|class| class.estimate(self.measure)) {
             None => NO_VALUE.to_owned(),
             Some(estimate) => match estimate.known() {
+                None if estimate.least <= 0.0 => NO_VALUE.to_owned(),
                 None => format!(">{}", four_digits(estimate.least * self.factor)),
                 // Infinity stands for a time that a run did not reach (`Bootstrap::estimate`).
                 Some(median) if median.is_infinite() => "never".to_owned(),

@@ -35,6 +35,30 @@ fn a_late_packet_is_lost_to_a_call() {
 }
 
 #[test]
+fn packets_of_unknown_fate_bound_the_score_of_a_call() {
+    let mut call = sender("call", 0, &[]);
+    call.is_call = true;
+    call.base_rtt = Some(TimeDelta::from_millis(40));
+    call.active.until = at(1000);
+    call.fates = Some(vec![Fate {
+        at: at(0),
+        packets: 75,
+        is_lost: false,
+        one_way_delay: Some(TimeDelta::ZERO),
+    }]);
+    // Those that the capture missed may have arrived too late.
+    (call.untimed_packets, call.unknown_packets) = (5, 20);
+    let run = Run {
+        senders: vec![call],
+        ..Run::default()
+    };
+    let measured = measure_run(&run, &Options::default());
+    let [least, most] = [0.25, 0.0].map(|lost| crate::voice::mean_opinion_score(100.0, lost));
+    let bounds = measured[0].values.bounds(Measure::Mos);
+    assert_eq!(bounds, Some(crate::bounds::Bounds { least, most }));
+}
+
+#[test]
 fn a_video_stalls_where_its_next_segment_is_late() {
     let segment = |from: i64, completion: Option<i64>| Transfer {
         at: at(from * 1000),
