@@ -270,10 +270,15 @@ pub fn count_runs(plan: &Path) -> anyhow::Result<usize> {
 
 /// Asks whether to continue with a plan whose cells have changed; without a terminal, refuses.
 fn confirm_changes(dir: &Path, plan: &Plan) -> anyhow::Result<()> {
-    let Some(changes) = plan_changes(dir, plan).filter(|changes| !changes.is_empty()) else {
-        return Ok(());
+    let what = match plan_changes(dir, plan) {
+        Ok(changes) if changes.is_empty() => return Ok(()),
+        Ok(changes) => format!("the plan is not that of {}: {changes}", shown::path(dir)),
+        Err(error) => {
+            let plan = shown::path(&dir.join("plan.toml"));
+            let cause = anyhow::Error::from(error);
+            format!("cannot compare with {plan}: {cause:#}")
+        }
     };
-    let what = format!("the plan is not that of {}: {changes}", shown::path(dir));
     if !std::io::stdin().is_terminal() {
         bail!("{what}; continue with --yes");
     }

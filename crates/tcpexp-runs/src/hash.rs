@@ -1,12 +1,12 @@
 //! FNV-1a with 64 bits: a hash that is stable across platforms and versions.
 
 /// The hash of `bytes`, in hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     format!("{:016x}", fnv(bytes))
 }
 
 /// The hash of `bytes`.
-pub(crate) fn fnv(bytes: &[u8]) -> u64 {
+pub fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })

@@ -5,11 +5,12 @@
 //! `run.json` is therefore a run that ended. [`compare`] computes figures over the runs of each cell.
 //! Datasets of the user's own captures, side by side in a folder, are runs too ([`captured`]).
 //! [`only`] selects cells by their parameters, and [`varied`] finds the parameters that distinguish them.
-//! [`position`] decides whether a capture was taken at the sender of a flow's direction.
+//! [`hash`] names cells. [`position`] decides whether a capture was taken at the sender of a flow's direction.
 
 pub mod captured;
 pub mod compare;
 pub mod folders;
+pub mod hash;
 pub mod only;
 pub mod position;
 pub mod record;

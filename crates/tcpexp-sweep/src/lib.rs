@@ -9,7 +9,6 @@
 
 mod driver;
 mod dry_run;
-mod hash;
 mod site;
 mod whole;
 

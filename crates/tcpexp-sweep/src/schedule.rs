@@ -6,8 +6,8 @@ use tcpexp_runs::only::{Only, OnlyError};
 use tcpexp_units::TimeDelta;
 use thiserror::Error;
 
-use crate::hash;
 use crate::plan::{Cell, Plan};
+use tcpexp_runs::hash;
 
 /// A planned run.
 #[derive(Clone, Copy, Debug)]

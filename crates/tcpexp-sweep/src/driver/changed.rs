@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
+use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::Parameter;
 
-use crate::plan::{Cell, Kind, Plan};
+use crate::plan::{Cell, Kind, Plan, PlanError};
 
 /// The cells of a plan that another version of the plan does not have, and the reverse. Each message
 /// names the first of these cells by their parameters.
@@ -18,14 +19,18 @@ pub struct PlanChanges {
     pub changed: Vec<String>,
     /// Cells of the old plan that the new one does not have. Their runs stay.
     pub orphaned: Vec<String>,
+    /// The seeds of the old and the new plan, if they differ. They draw the order and the start jitter of runs.
+    pub seeds: Option<[u64; 2]>,
 }
 
-/// Compares `plan` with the plan of the runs in `dir`. `None` if there is no plan, or if it cannot be
-/// read any more.
-pub fn plan_changes(dir: &Path, plan: &Plan) -> Option<PlanChanges> {
-    let old = Plan::read(&dir.join("plan.toml")).ok()?;
+/// Compares `plan` with the plan of the runs in `dir`, which has no changes if there are no runs.
+pub fn plan_changes(dir: &Path, plan: &Plan) -> Result<PlanChanges, PlanError> {
+    if !dir.join(RUNS).is_dir() {
+        return Ok(PlanChanges::default());
+    }
+    let old = Plan::read(&dir.join("plan.toml"))?;
     let is_in_lab = plan.kind == Kind::Lab && old.kind != Kind::Lab;
-    let old = if is_in_lab { old.in_lab().ok()? } else { old };
+    let old = if is_in_lab { old.in_lab()? } else { old };
     let hashes = |plan: &Plan| -> BTreeSet<String> {
         plan.cells.iter().map(|cell| cell.hash.clone()).collect()
     };
@@ -37,7 +42,11 @@ pub fn plan_changes(dir: &Path, plan: &Plan) -> Option<PlanChanges> {
         .filter(|cell| !new_hashes.contains(&cell.hash))
         .map(|cell| (parameters(cell), cell))
         .collect();
-    let mut changes = PlanChanges::default();
+    let seeds = [old.run.seed, plan.run.seed];
+    let mut changes = PlanChanges {
+        seeds: (seeds[0] != seeds[1]).then_some(seeds),
+        ..PlanChanges::default()
+    };
     let mut replaced = BTreeSet::new();
     for cell in plan
         .cells
@@ -57,7 +66,7 @@ pub fn plan_changes(dir: &Path, plan: &Plan) -> Option<PlanChanges> {
         .values()
         .filter(|cell| !replaced.contains(&cell.hash));
     changes.orphaned = gone.map(|cell| name(&old, cell)).collect();
-    Some(changes)
+    Ok(changes)
 }
 
 fn parameters(cell: &Cell) -> String {
@@ -80,7 +89,7 @@ fn name(plan: &Plan, cell: &Cell) -> String {
 }
 
 impl PlanChanges {
-    /// True if both plans have the same cells.
+    /// True if both plans have the same cells and the same seed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -99,7 +108,10 @@ impl fmt::Display for PlanChanges {
             let more = if cells.len() > 1 { ", …" } else { "" };
             format!("{} {what}: {first}{more}", cells.len())
         };
-        f.write_str(&kinds.map(kind).collect::<Vec<_>>().join("; "))
+        let seeds = self
+            .seeds
+            .map(|[old, new]| format!("run.seed was {old}, is {new}"));
+        f.write_str(&kinds.map(kind).chain(seeds).collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -112,6 +124,7 @@ mod tests {
 
     fn changes(text: &str) -> PlanChanges {
         let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(RUNS)).unwrap();
         std::fs::write(dir.path().join("plan.toml"), PLAN).unwrap();
         let plan = Plan::parse(Path::new("plan.toml"), text).unwrap();
         plan_changes(dir.path(), &plan).unwrap()
@@ -129,5 +142,27 @@ mod tests {
         let filter = changes(&format!("{PLAN}[capture]\nsnaplen = 120\n"));
         assert_eq!(filter.to_string(), "2 changed: cc=cubic, …");
         assert_eq!(filter.changed.len(), 2);
+    }
+
+    #[test]
+    fn another_start_jitter_changes_cells_and_another_seed_is_reported() {
+        let jitter = changes(&format!("{PLAN}[run]\nstart_jitter = \"2s\"\n"));
+        assert_eq!(jitter.to_string(), "2 changed: cc=cubic, …");
+        let seed = changes(&format!("{PLAN}[run]\nseed = 5\n"));
+        assert!(!seed.is_empty());
+        assert_eq!(seed.to_string(), "run.seed was 1, is 5");
+    }
+
+    #[test]
+    fn runs_whose_plan_cannot_be_read_are_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = Plan::parse(Path::new("plan.toml"), PLAN).unwrap();
+        let found = || plan_changes(dir.path(), &plan);
+        // There is nothing to compare with.
+        assert!(found().unwrap().is_empty());
+        std::fs::create_dir(dir.path().join(RUNS)).unwrap();
+        assert!(found().is_err());
+        std::fs::write(dir.path().join("plan.toml"), "not a plan").unwrap();
+        assert!(found().is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! The cells of a plan: one checked setup each.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use netem_ctl::Os;
@@ -18,7 +19,7 @@ use super::place::{self, Place};
 use super::schema;
 use super::traces::Traces;
 use super::{Change, Host, Kind, Setup, change, testbed, traffic_check};
-use crate::hash;
+use tcpexp_runs::hash;
 
 /// One cell of the grid.
 #[derive(Clone, Debug)]
@@ -161,7 +162,12 @@ fn read_traces(
 /// The hash of a cell.
 fn fingerprint(setup: &Setup, changes: &[Change]) -> String {
     // Structures of strings and numbers always have a JSON text.
-    let text = serde_json::to_string(&(setup, changes)).unwrap_or_default();
+    let mut text = serde_json::to_string(&(setup, changes)).unwrap_or_default();
+    // The jitter moves the start of traffic. Without it, cells keep the hash that earlier versions gave them.
+    let jitter = setup.run.start_jitter.as_nanos();
+    if jitter != 0 {
+        let _ = write!(text, "start_jitter {jitter}");
+    }
     hash::hex(text.as_bytes())
 }
 

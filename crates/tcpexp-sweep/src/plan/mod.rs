@@ -64,9 +64,9 @@ pub use tool::Tool;
 pub(crate) use tool::{FIRST_PORT, Program, ServerPort};
 pub use traffic::Traffic;
 
-use crate::hash;
 use error::Fault;
 use sources::Sources;
+use tcpexp_runs::hash;
 use traces::Traces;
 
 /// All hosts of a role, in `from` and `to` of traffic.
