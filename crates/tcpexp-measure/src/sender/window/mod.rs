@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn a_short_silence_of_a_bursty_sender_leaves_the_threshold_unknown() {
         let known = |is_bursty, ssthresh| {
-            let mut window = Window::new(Profile::default(), is_bursty, true);
+            let mut window = Window::new(Profile::default(), 1448, is_bursty, true);
             window.settle(45);
             window.reduced(Reduced { cwnd: 42, ssthresh });
             window.known_ssthresh()

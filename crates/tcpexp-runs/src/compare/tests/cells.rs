@@ -1,5 +1,7 @@
 //! Cells and their baselines.
 
+use tcpexp_table::compare::ExpectedRow;
+
 use super::super::cells::{baselines, cells, fault};
 use super::*;
 
@@ -144,7 +146,7 @@ fn cells_of_two_plans_are_told_apart_by_what_each_plan_keeps_constant() {
     ");
     let expected = Expected::parse("goodput_bps > 1e6").unwrap();
     let rows = found.check(&[expected], None).unwrap();
-    let names: Vec<String> = rows.iter().map(|row| row.cell_name()).collect();
+    let names: Vec<String> = rows.iter().map(ExpectedRow::cell_name).collect();
     assert_eq!(names, ["rate_mbps=3", "rate_mbps=6"]);
     assert_eq!(found.kernels, 0);
     // A setting that is no parameter differs.
