@@ -192,7 +192,13 @@ fn a_file_is_no_directory_for_outputs() {
 fn a_directory_is_not_written_to_standard_output() {
     let desk = Desk::new();
     for line in ["analyze src.pcap -o -", "split src.pcap --parts 2 -o -"] {
-        assert_snapshot!(desk.misuse(line), @"error: invalid value '-' for '--output <DIR>': standard output is no directory; write ./- for a directory of this name");
+        let refused = desk.misuse(line);
+        assert!(
+            refused.ends_with(
+                "standard output is no directory; write ./- for a directory of this name"
+            ),
+            "{refused}"
+        );
     }
     // A directory of this name does not take the place of standard input.
     std::fs::create_dir(desk.path("-")).unwrap();

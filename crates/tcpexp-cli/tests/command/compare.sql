@@ -157,16 +157,64 @@ SELECT run, class, min(base_ns) / 1e6 AS rtt_base_ms, min(rtt_ns) / 1e6 AS rtt_m
     avg((rtt_ns - base_ns) / base_ns) * 100 AS buffer_delay_percent
 FROM inside GROUP BY run, class;
 
-CREATE VIEW losses AS
-WITH fates AS (
+-- Packets of each sender whose fate is known.
+CREATE VIEW fates AS
+WITH fates_of_flows AS (
     SELECT run, flow_id, direction, epoch_ns(time) AS time_ns, packets, 0 AS lost FROM 'runs/*/data/owd.parquet'
     UNION ALL
     SELECT run, flow_id, direction, epoch_ns(time), packets, packets FROM 'runs/*/data/loss.parquet')
-SELECT l.run, l.class, sum(f.lost) / sum(f.packets) AS loss_ratio
-FROM lanes l JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
-JOIN fates f ON f.run = l.run AND f.flow_id = l.flow_id AND f.direction = l.direction
-    AND f.time_ns >= greatest(s.from_ns, w.from_ns) AND f.time_ns < least(s.until_ns, w.until_ns)
-GROUP BY l.run, l.class;
+SELECT l.run, l.class, l.sender, f.time_ns, f.packets, f.lost
+FROM lanes l JOIN fates_of_flows f ON f.run = l.run AND f.flow_id = l.flow_id AND f.direction = l.direction;
+
+-- Bins of packets at the source, with the number of packets of unknown fate.
+CREATE VIEW sent_bins AS
+WITH sent AS (
+    SELECT l.run, l.class, l.sender, epoch_ns(b.time) AS start_ns,
+        epoch_ns(b.time) + any_value(b.width_ns) AS end_ns, CAST(sum(b.packets) AS BIGINT) AS packets
+    FROM lanes l JOIN 'runs/*/data/throughput.parquet' b
+        ON b.run = l.run AND b.flow_id = l.flow_id AND b.direction = l.direction AND b.capture = 'src'
+    GROUP BY l.run, l.class, l.sender, b.time),
+known_fates AS (
+    SELECT s.run, s.class, s.sender, s.start_ns, CAST(sum(f.packets) AS BIGINT) AS packets
+    FROM sent s JOIN fates f USING (run, class, sender) WHERE f.time_ns >= s.start_ns AND f.time_ns < s.end_ns
+    GROUP BY s.run, s.class, s.sender, s.start_ns)
+SELECT s.*, s.packets - coalesce(k.packets, 0) AS unknown
+FROM sent s LEFT JOIN known_fates k USING (run, class, sender, start_ns);
+
+-- The longest part of the window without such packets, if the bins show all of them.
+CREATE VIEW decided AS
+WITH windows AS (
+    SELECT s.run, s.class, s.sender, greatest(any_value(s.from_ns), any_value(w.from_ns), min(b.start_ns)) AS from_ns,
+        least(any_value(s.until_ns), any_value(w.until_ns), max(b.end_ns)) AS until_ns, sum(b.unknown) AS shown
+    FROM senders s JOIN class_windows w USING (run, class) JOIN sent_bins b USING (run, class, sender)
+    GROUP BY s.run, s.class, s.sender),
+others AS (
+    SELECT l.run, l.class, l.sender, sum(f.path_missed_packets + f.path_lost_or_missed_packets
+        + f.path_ambiguous_packets + f.path_outside_packets) AS packets
+    FROM lanes l JOIN 'runs/*/data/flows.parquet' f USING (run, flow_id, direction)
+    GROUP BY l.run, l.class, l.sender),
+unknown_bins AS (SELECT * FROM sent_bins WHERE unknown <> 0),
+points AS (
+    SELECT run, class, sender, from_ns AS point_ns FROM windows
+    UNION ALL
+    SELECT run, class, sender, end_ns FROM unknown_bins),
+parts AS (
+    SELECT w.run, w.class, w.sender, greatest(p.point_ns, w.from_ns) AS from_ns,
+        least(w.until_ns, coalesce(min(b.start_ns), w.until_ns)) AS until_ns, w.until_ns - w.from_ns AS window_ns
+    FROM windows w JOIN others o USING (run, class, sender) JOIN points p USING (run, class, sender)
+    LEFT JOIN unknown_bins b
+        ON b.run = w.run AND b.class = w.class AND b.sender = w.sender AND b.end_ns > p.point_ns
+    WHERE w.shown = o.packets
+    GROUP BY w.run, w.class, w.sender, p.point_ns, w.from_ns, w.until_ns)
+SELECT run, class, sender, arg_max(from_ns, until_ns - from_ns) AS from_ns,
+    arg_max(until_ns, until_ns - from_ns) AS until_ns
+FROM parts GROUP BY run, class, sender HAVING 2 * max(until_ns - from_ns) >= any_value(window_ns);
+
+CREATE VIEW losses AS
+SELECT d.run, d.class, sum(f.lost) / sum(f.packets) AS loss_ratio
+FROM decided d JOIN fates f USING (run, class, sender)
+WHERE f.time_ns >= d.from_ns AND f.time_ns < d.until_ns
+GROUP BY d.run, d.class;
 
 CREATE VIEW repeats AS
 WITH again AS (

@@ -202,7 +202,7 @@ fn a_chart_without_a_window_states_the_reason() {
     let svg = text(&desk.get("cwnd.svg"));
     assert!(!svg.contains("cwnd, estimated"));
     assert!(
-        svg.contains("no window where the order of the sender"),
+        svg.contains("the order of a sender's events is unknown"),
         "{svg}"
     );
 }

@@ -114,9 +114,9 @@ fn a_folder_of_datasets_is_analysed_again_in_its_place() {
 #[test]
 fn a_dataset_keeps_the_end_of_its_range_if_only_the_start_is_new() {
     let desk = Desk::new();
-    desk.bytes("analyze src.pcap -o set --from 1s --to 4s -q");
-    desk.bytes("analyze set --from 2s -q");
-    desk.bytes("analyze src.pcap -o expected --from 2s --to 4s -q");
+    desk.bytes("analyze src.pcap -o set --from 100ms --to 400ms -q");
+    desk.bytes("analyze set --from 200ms -q");
+    desk.bytes("analyze src.pcap -o expected --from 200ms --to 400ms -q");
     assert_eq!(
         desk.get("set/flows.parquet"),
         desk.get("expected/flows.parquet")

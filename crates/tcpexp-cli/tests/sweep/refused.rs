@@ -40,6 +40,7 @@ fn a_run_whose_record_cannot_be_read_is_not_repeated() {
     bench.write("plan.toml", PLAN);
     let run = bench.path("out/runs/0001-of-a-later-version");
     std::fs::create_dir_all(&run).unwrap();
+    bench.write("out/plan.toml", PLAN);
     let later = r#"{"schema": 1000}"#;
     for (record, why) in [("", "is not a record of a run"), (later, "has schema 1000")] {
         std::fs::write(run.join("run.json"), record).unwrap();

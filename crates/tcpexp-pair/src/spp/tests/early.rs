@@ -5,8 +5,7 @@ use std::fmt::Write;
 
 use tcpexp_units::TimeDelta;
 
-use super::{aligned, captures, measured};
-use crate::spp::{Fate, Options, measure};
+use super::*;
 
 /// Packets with IP IDs of both directions, each 10 ms on its way. The capture at the source ends after 2 s; its
 /// clock is set forward by one second before the last `after` departures.
