@@ -10,7 +10,8 @@ use crate::{CaptureInfo, Error};
 
 /// Fates of the data that passes either capture first, by [`Point::index`].
 ///
-/// Reads both captures twice, and a third time if one of them missed packets. Returns empty fates if
+/// Reads both captures twice, and a third time if one of them missed packets or a clock step is
+/// unknown. Returns empty fates if
 /// the captures have nothing in common; each capture then describes its senders alone.
 pub(crate) fn fates(src: View<'_>, dst: View<'_>) -> Result<[DataFates; 2], Error> {
     match gather(src, dst, collect) {
@@ -34,14 +35,15 @@ pub(crate) fn gather<T: Default + Send>(
     let (gathered, infos, totals) = pass(src, dst, alignment.clone(), assumed, &add)?;
     let missed = totals.totals.unseen;
     let unusable = [0, 1].map(|place: usize| infos[place].unusable());
-    if missed == [0; 2] && unusable == [0; 2] {
+    let contradicted = totals.totals.contradicted;
+    if missed == [0; 2] && unusable == [0; 2] && contradicted.is_none() {
         return Ok((gathered, infos));
     }
-    // A capture that misses packets proves fewer losses.
+    // A capture that misses packets proves fewer losses, and so does an unknown clock step.
     let known = FirstPass {
         missed,
         unusable,
-        contradicted: totals.totals.contradicted,
+        contradicted,
         ..FirstPass::default()
     };
     let (gathered, infos, _) = pass(src, dst, alignment, known, &add)?;

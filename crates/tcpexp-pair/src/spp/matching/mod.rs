@@ -26,7 +26,7 @@ pub(in crate::spp) use evidence::{Absence, Evidence};
 pub(in crate::spp) use exact::{Expired, InFlight};
 pub use outcome::{Fate, PacketOutcome, Passing};
 pub(in crate::spp) use ranges::{Ranges, Settled};
-pub(in crate::spp) use setting::{Setting, widen};
+pub(in crate::spp) use setting::{Setting, widen, widen_each};
 pub(in crate::spp) use spacing::Spacing;
 pub(in crate::spp) use stream::{Stream, UsualOwds};
 pub(in crate::spp) use unexplained::Unexplained;

@@ -47,7 +47,7 @@ pub(in crate::spp) struct Setting {
     /// True if the capture is known to miss packets, by [`Point::index`](Point::index).
     pub(in crate::spp) misses: [bool; 2],
     /// Times between which packets seem to arrive before they leave.
-    contradicted: Option<(Timestamp, Timestamp)>,
+    pub(in crate::spp) contradicted: Option<(Timestamp, Timestamp)>,
     /// Flows with recurring datagrams, by [`Point::index`](crate::spp::Point::index).
     recurrences: [Recurrences; 2],
     /// Delays of recurring datagrams that their spacing distinguishes.
@@ -377,4 +377,16 @@ pub(in crate::spp) fn widen(span: &mut Option<(Timestamp, Timestamp)>, at: Times
     let (first, last) = span.get_or_insert((at, at));
     *first = (*first).min(at);
     *last = (*last).max(at);
+}
+
+/// Extends each of `spans` to include the span in its place in `others`.
+pub(in crate::spp) fn widen_each(
+    spans: &mut [Option<(Timestamp, Timestamp)>; 2],
+    others: [Option<(Timestamp, Timestamp)>; 2],
+) {
+    for (span, other) in spans.iter_mut().zip(others) {
+        for at in other.into_iter().flat_map(<[_; 2]>::from) {
+            widen(span, at);
+        }
+    }
 }

@@ -74,7 +74,11 @@ pub struct Totals {
     pub least_delays: LeastDelays,
     /// Number of packets that the upstream capture missed while it was running, by
     /// [`Point::index`](crate::spp::Point::index).
+    ///
+    /// If a capture seems to have missed packets only at times that `contradicted` covers, this is 0.
     pub unseen: [u64; 2],
+    /// First and last arrival, on the timeline, of the packets that the upstream capture seems to have missed.
+    pub unseen_between: [Option<(Timestamp, Timestamp)>; 2],
     /// Times on the timeline between which packets seem to arrive before they leave: there, a clock was set, and
     /// the clock model lacks the step. `None` without such packets.
     pub contradicted: Option<(Timestamp, Timestamp)>,

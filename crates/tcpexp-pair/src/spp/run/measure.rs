@@ -8,7 +8,7 @@ use super::yields::Yield;
 use crate::spp::alignment::{Alignment, Shifts};
 use crate::spp::clock::lesser;
 use crate::spp::linking::{Event, Found, Linker, Listener, Marker, PairedFlow, Sighting};
-use crate::spp::matching::{PacketOutcome, Setting, widen};
+use crate::spp::matching::{PacketOutcome, Setting, widen, widen_each};
 use crate::spp::point::Point;
 use rayon::prelude::*;
 use tcpexp_flow::FlowId;
@@ -77,6 +77,7 @@ pub fn measure<E: Send>(
         }
     })?;
     run.finish(sink)?;
+    run.forget_contradicted_misses();
     Ok(Totals {
         unpaired: run.linker.unpaired(),
         not_held: run.linker.not_held(),
@@ -182,6 +183,21 @@ impl Run {
         self.setting.misses = misses;
     }
 
+    /// Arrivals around an unknown clock step do not show that a capture misses packets.
+    fn forget_contradicted_misses(&mut self) {
+        let Self {
+            setting, totals, ..
+        } = self;
+        setting.contradicted = totals.contradicted.or(setting.contradicted);
+        for (unseen, between) in totals.unseen.iter_mut().zip(totals.unseen_between) {
+            let is_contradicted =
+                |(first, last)| setting.is_contradicted(first) && setting.is_contradicted(last);
+            if between.is_some_and(is_contradicted) {
+                *unseen = 0;
+            }
+        }
+    }
+
     /// Summarises the remaining flows in batches of some thousand: there may be a million.
     fn finish<E>(&mut self, mut sink: impl FnMut(Batch) -> Result<(), E>) -> Result<(), E> {
         self.learn_misses(Timestamp::MAX);
@@ -274,6 +290,7 @@ impl Run {
             for (unseen, yielded) in self.totals.unseen.iter_mut().zip(yielded.unseen) {
                 *unseen += yielded;
             }
+            widen_each(&mut self.totals.unseen_between, yielded.unseen_between);
             for at in yielded.contradicted.into_iter().flat_map(<[_; 2]>::from) {
                 widen(&mut self.totals.contradicted, at);
             }
@@ -281,11 +298,7 @@ impl Run {
             for (least, yielded) in least_delays.zip(yielded.least_delays) {
                 *least = lesser(*least, yielded);
             }
-            for (proven, yielded) in self.setting.proven.iter_mut().zip(yielded.proven) {
-                for at in yielded.into_iter().flat_map(|(first, last)| [first, last]) {
-                    widen(proven, at);
-                }
-            }
+            widen_each(&mut self.setting.proven, yielded.proven);
         }
         // Each shard's samples are in order, so the sort merges a few long runs. It moves places
         // instead of samples and outcomes, which are several times as large.

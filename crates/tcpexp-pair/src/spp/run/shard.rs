@@ -339,10 +339,14 @@ impl Shard {
                 let oldest = sighting.at - setting.horizon;
                 let before = remembered.time_of(identity).filter(|at| *at >= oldest);
                 let fate = fate_without_departure(event, pair, before, setting);
-                let unseen = &mut self.yields.unseen[event.path_direction.upstream().index()];
+                let upstream = event.path_direction.upstream().index();
+                let unseen = &mut self.yields.unseen[upstream];
                 count_without_departure(event, pair, packets, fate, unseen);
-                if fate == Fate::Unseen && is_unique {
-                    self.unseen[path_direction].add(identity, sighting.at);
+                if fate == Fate::Unseen {
+                    widen(&mut self.yields.unseen_between[upstream], sighting.at);
+                    if is_unique {
+                        self.unseen[path_direction].add(identity, sighting.at);
+                    }
                 }
                 fate
             }

@@ -23,6 +23,8 @@ pub(in crate::spp) struct Yield {
     /// Number of packets that arrived but were not captured upstream, by [`Point::index`] of the
     /// upstream point.
     pub(in crate::spp) unseen: [u64; 2],
+    /// First and last arrival of the packets in `unseen`.
+    pub(in crate::spp) unseen_between: [Option<(Timestamp, Timestamp)>; 2],
     /// First and last time of packets that seem to arrive before they leave.
     pub(in crate::spp) contradicted: Option<(Timestamp, Timestamp)>,
     /// Smallest one-way delays.
