@@ -160,7 +160,7 @@ fn a_dataset_analysed_again_with_other_options_is_not_the_result_of_its_pair() {
     let output = desk.run("analyze --pairs pairs.parquet --task 1 -o parts -q");
     assert_eq!(output.status.code(), Some(1));
     let refused = text(&output.stderr);
-    let why = "was analysed again with other options: remove it to analyse the pair with these";
+    let why = "was analysed again with other options: remove it to analyse the pair with the options given now";
     assert!(refused.contains(why), "{refused}");
 }
 
@@ -170,7 +170,7 @@ fn a_folder_of_parts_given_twice_is_refused() {
     desk.bytes("pairs client server -o pairs.parquet -q");
     desk.bytes("analyze --pairs pairs.parquet -o parts -q");
     let refused = desk.failure("merge --pairs pairs.parquet parts parts -o all");
-    let why = "are one dataset of a pair, given twice";
+    let why = "are copies of one dataset";
     assert!(refused.ends_with(why), "{refused}");
 }
 

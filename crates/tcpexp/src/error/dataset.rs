@@ -145,7 +145,7 @@ pub enum DatasetError {
     },
     /// Two datasets of one pair and the same options.
     #[error(
-        "{} and {} are one dataset of a pair, given twice",
+        "{} and {} are copies of one dataset",
         shown_url(path),
         shown_url(other)
     )]

@@ -66,7 +66,7 @@ pub enum PairsError {
     },
     /// A dataset was analysed again, in place, with options other than those of its name.
     #[error(
-        "{} was analysed again with other options: remove it to analyse the pair with these",
+        "{} was analysed again with other options: remove it to analyse the pair with the options given now",
         shown_url(path)
     )]
     AnalyzedAgain {

@@ -160,9 +160,16 @@ fn unequal(part: &Part, other: &Part) -> DatasetError {
         checksums.collect::<Vec<_>>()
     };
     let (path, other_path) = (part.path.clone(), other.path.clone());
-    let is_same_input = checksums(part) == checksums(other);
-    if !is_same_input || part.manifest.options != other.manifest.options {
-        let what = if is_same_input { "options" } else { "captures" };
+    let (one, another) = (&part.manifest, &other.manifest);
+    let differences = [
+        (checksums(part) != checksums(other), "captures"),
+        (one.options != another.options, "options"),
+        (
+            one.tcpexp_version != another.tcpexp_version,
+            "tcpexp_version",
+        ),
+    ];
+    if let Some((_, what)) = differences.into_iter().find(|(differs, _)| *differs) {
         return DatasetError::ForeignPart {
             path,
             other: other_path,
@@ -233,4 +240,47 @@ pub(super) fn common_options(
         }
     }
     Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The whole dataset of a pair by a version of tcpexp.
+    fn dataset(path: &str, tcpexp_version: &str) -> Part {
+        let manifest = serde_json::json!({
+            "kind": "tcpexp dataset",
+            "schema_version": 1,
+            "tcpexp_version": tcpexp_version,
+            "captures": [],
+            "logs": [],
+            "options": {},
+            "run": {},
+            "origin_ns": 0,
+            "comparison": null,
+            "tables": [],
+            "warnings": [],
+        });
+        Part {
+            path: path.into(),
+            shard: None,
+            manifest: serde_json::from_value(manifest).unwrap(),
+        }
+    }
+
+    #[test]
+    fn datasets_of_one_pair_by_two_versions_are_not_copies() {
+        let refusal = |versions: [&str; 2]| {
+            let [a, b] = versions.map(|version| dataset("pair", version));
+            let refusal = absent("pair", &[a, b]).unwrap_err();
+            refusal.to_string()
+        };
+        let differ = refusal(["1.0.0", "1.1.0"]);
+        assert!(
+            differ.ends_with("they differ in tcpexp_version"),
+            "{differ}"
+        );
+        let copies = refusal(["1.1.0", "1.1.0"]);
+        assert!(copies.ends_with("are copies of one dataset"), "{copies}");
+    }
 }
