@@ -27,7 +27,6 @@ pub struct FirstPass {
     /// Number of packets found at both points.
     pub matched: u64,
     /// Times on the timeline between which packets seem to arrive before they leave.
-    #[serde(default)]
     pub contradicted: Option<(Timestamp, Timestamp)>,
 }
 

@@ -103,7 +103,6 @@ pub struct Alignment {
     pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
     pub(in crate::spp) doubles: [bool; 2],
     /// Times between which packets seem to arrive before they leave.
-    #[serde(default)]
     pub(in crate::spp) contradicted: Option<(Timestamp, Timestamp)>,
     /// Flows with recurring datagrams, by [`Point::index`].
     pub(in crate::spp) recurrences: [Recurrences; 2],

@@ -22,7 +22,6 @@ pub struct LeastDelay {
     pub away_from_steps: Option<TimeDelta>,
     /// The largest delays of the packets before and after those that the clocks are estimated from;
     /// `None` without such packets.
-    #[serde(default)]
     pub longest_uncovered: [Option<TimeDelta>; 2],
 }
 
