@@ -56,20 +56,22 @@ impl Piece {
     }
 
     /// True if the IP ID of an arrival proves that it was cut from this departure, which
-    /// [may show](Self::may_show_id) it: the first packet cut from the departure keeps its IP ID, and the
-    /// others count up from it. A retransmission has an IP ID of its own. An IP ID that all packets keep
-    /// proves nothing: the sender may not number its packets.
+    /// [may show](Self::may_show_id) it: the IP IDs of the packets cut from the departure count up from its
+    /// own, one for each `full_bytes` of payload. A retransmission has an IP ID of its own, which may be a
+    /// little ahead too, but not by this number. An IP ID that all packets keep proves nothing: the sender
+    /// may not number its packets.
     pub(super) fn is_shown_by_id(
         &self,
         start: StreamOffset,
         end: StreamOffset,
         ip_id: u16,
+        full_bytes: u32,
     ) -> bool {
         let has_ids = ip_id != 0 && self.mark.ip_id != 0;
-        let is_first = start == self.start;
         // The IP ID of a merged arrival is that of its first packet.
         let is_within = self.start <= start && end <= self.end;
-        has_ids && is_within && is_first == (ip_id == self.mark.ip_id)
+        let ahead = i64::from(ip_id.wrapping_sub(self.mark.ip_id));
+        has_ids && is_within && start.since(self.start) == ahead * i64::from(full_bytes.max(1))
     }
 
     /// True if an arrival that starts at `start` and shows `ip_id` may hold bytes of this

@@ -210,9 +210,10 @@ impl Ranges {
         usual: &UsualOwds,
     ) -> bool {
         let piece = self.piece(carrier);
+        let full_bytes = path_packet_bytes([&self.departed, &self.arrived]);
         let is_usual = || usual.include(piece.departure.at, sighting.at);
         sighting.mark.is_one_of_a_kind()
-            || piece.is_shown_by_id(start, end, sighting.mark.ip_id)
+            || piece.is_shown_by_id(start, end, sighting.mark.ip_id, full_bytes)
             || (!piece.ambiguous && is_usual())
     }
 

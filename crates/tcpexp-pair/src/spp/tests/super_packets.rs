@@ -232,6 +232,20 @@ fn overtaken_parts_of_a_super_packet_are_found_by_their_ip_ids() {
 }
 
 #[test]
+fn overtaken_part_with_an_ip_id_too_far_ahead_may_be_a_retransmission() {
+    // The IP ID of the third part is 4 ahead instead of 2, which divides its 2000 bytes too.
+    let ids = [1010, 1010, 1011, 1014, 1013];
+    assert_snapshot!(fates_within_connection(&overtaken_super_packet(ids)), @r"
+    delivered 2.0 12.0
+    delivered 0.0 14.0
+    delivered 0.0 14.1
+    ambiguous - 14.2
+    delivered 0.0 14.3
+    ambiguous 0.0 -
+    ");
+}
+
+#[test]
 fn overtaken_parts_of_a_super_packet_without_ip_ids_may_be_retransmissions() {
     let text = overtaken_super_packet([0; 5]);
     assert_snapshot!(fates_within_connection(&text), @r"
