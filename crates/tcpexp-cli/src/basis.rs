@@ -2,7 +2,9 @@
 
 use tcpexp::{CaptureInfo, PathReport, PathSegment, RttReport, SegmentReport};
 use tcpexp_pair::path::{CaptureLoss, PathTotals};
-use tcpexp_pair::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
+use tcpexp_pair::spp::{
+    ClockModel, DirectionCounts, FlowSummary, Identification, Point, RttSample, Totals,
+};
 use tcpexp_units::{TimeDelta, counted};
 
 /// Keeps two words on one line.
@@ -120,6 +122,9 @@ pub(crate) struct Seen {
     /// Forward and reverse.
     pub(crate) matched: [u64; 2],
     pub(crate) ambiguous: u64,
+    /// Packets of `ambiguous` that equal another packet, or that may have passed in another flow or at
+    /// another time.
+    pub(crate) equal: u64,
     /// Packets of `ambiguous` that may be retransmissions, because later packets overtook them.
     pub(crate) overtaken: u64,
     /// Packets of `ambiguous` of which only a fragment can be compared.
@@ -141,13 +146,41 @@ impl Seen {
         self.flows += 1;
         for (matched, counts) in self.matched.iter_mut().zip(&summary.counts) {
             *matched += counts.arrivals_matched;
-            self.ambiguous += counts.ambiguous.max(counts.arrivals_ambiguous);
-            self.overtaken += counts.arrivals_overtaken;
-            self.fragmented += counts.arrivals_fragmented;
+        }
+        for counts in &summary.counts {
+            self.add_ambiguous(counts);
             self.copies += counts.copies + counts.arrivals_copies;
             self.outside += counts.outside + counts.arrivals_outside;
             self.unseen_upstream += counts.unseen_upstream;
             self.absent += counts.not_found();
         }
+    }
+
+    fn add_ambiguous(&mut self, counts: &DirectionCounts) {
+        let overtaken = counts.arrivals_overtaken;
+        let fragmented = counts.arrivals_fragmented;
+        self.ambiguous += counts.ambiguous.max(counts.arrivals_ambiguous);
+        self.overtaken += overtaken;
+        self.fragmented += fragmented;
+        // An overtaken arrival makes the departure that it equals ambiguous. A fragment makes none so.
+        let arrived = counts.arrivals_ambiguous - overtaken - fragmented;
+        self.equal += arrived.max(counts.ambiguous.saturating_sub(overtaken));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragmented_arrivals_do_not_hide_indistinguishable_departures() {
+        let mut seen = Seen::default();
+        seen.add_ambiguous(&DirectionCounts {
+            ambiguous: 5,
+            arrivals_ambiguous: 5,
+            arrivals_fragmented: 5,
+            ..DirectionCounts::default()
+        });
+        assert_eq!((seen.equal, seen.fragmented), (5, 5));
     }
 }

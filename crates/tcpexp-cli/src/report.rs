@@ -324,9 +324,8 @@ fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
         " equal to another one in all of these fields"
     };
     let overtaken = " overtaken by a later packet: each may be a retransmission, so neither delays nor reordering include it";
-    let equal = seen.ambiguous - seen.overtaken - seen.fragmented;
     let reasons = [
-        (equal, "packet", ambiguous),
+        (seen.equal, "packet", ambiguous),
         (seen.overtaken, "packet", overtaken),
         (seen.fragmented, "packet", " fragmented on the path"),
         (seen.copies, "duplicate record", " of a packet"),
