@@ -135,6 +135,7 @@ pub(crate) fn warnings(
     warnings.extend(given_up_warning(report.totals.given_up_early));
     warnings.extend(not_held_warning(report.totals.not_held));
     warnings.extend(report.clock.order_warning().map(str::to_owned));
+    warnings.extend(report.totals.contradiction_warning().map(str::to_owned));
     let missed = report.capture_loss();
     // The usual limit is longer than any delay.
     if !missed.is_empty() && max_owd < spp::Options::default().max_owd {
@@ -317,15 +318,16 @@ fn unbroken(text: &str) -> String {
 
 /// Appends the counts of packets outside any pair, by reason.
 fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
-    let sheds = report.totals.flows_shed != [0, 0];
-    let ambiguous = if sheds {
-        " equal to another one in all of these fields, or in a flow that ended early"
-    } else {
-        " equal to another one in all of these fields"
-    };
+    let mut equal = " equal to another one in all of these fields".to_owned();
+    if report.totals.flows_shed != [0, 0] {
+        equal += ", or in a flow that ended early";
+    }
+    if report.totals.contradicted.is_some() {
+        equal += ", or around an unknown clock step";
+    }
     let overtaken = " overtaken by a later packet: each may be a retransmission, so neither delays nor reordering include it";
     let reasons = [
-        (seen.equal, "packet", ambiguous),
+        (seen.equal, "packet", equal.as_str()),
         (seen.overtaken, "packet", overtaken),
         (seen.fragmented, "packet", " fragmented on the path"),
         (seen.copies, "duplicate record", " of a packet"),

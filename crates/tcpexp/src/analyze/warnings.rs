@@ -30,6 +30,8 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
         warnings.extend(given_up_warning(between.totals.totals.given_up_early));
         warnings.extend(not_held_warning(between.totals.totals.not_held));
         warnings.extend(between.clock.order_warning().map(str::to_owned));
+        let contradiction = between.totals.totals.contradiction_warning();
+        warnings.extend(contradiction.map(str::to_owned));
         warnings.extend(of_capture_loss(&between.totals));
         for step in between.clock.suspected_steps() {
             warnings.push(format!(

@@ -83,3 +83,13 @@ pub struct Totals {
     /// the clock model lacks the step. `None` without such packets.
     pub contradicted: Option<(Timestamp, Timestamp)>,
 }
+
+impl Totals {
+    /// The warning of a clock step that the clock model lacks; `None` if no packet shows one.
+    pub fn contradiction_warning(&self) -> Option<&'static str> {
+        self.contradicted.is_some().then_some(
+            "packets seem to arrive before they leave: a clock was set and the step is unknown, so packets around it \
+             that seem to be lost or missed may have passed both points",
+        )
+    }
+}

@@ -82,6 +82,7 @@ pub fn measure<E: Send>(
         unpaired: run.linker.unpaired(),
         not_held: run.linker.not_held(),
         flows_shed: [src.flows_shed(), dst.flows_shed()],
+        contradicted: run.setting.contradicted,
         ..run.totals
     })
 }

@@ -61,6 +61,8 @@ fn packet_that_seems_to_arrive_before_it_leaves_is_neither_lost_nor_missed() {
     assert!(to - from > TimeDelta::from_millis(900), "{from:?} {to:?}");
     let (fates, totals) = run(&stepped, first.contradicted);
     assert_eq!((fates, totals.unseen), ([0, 0], [0, 0]));
+    assert_eq!(totals.contradicted, first.contradicted);
+    assert!(totals.contradiction_warning().is_some());
 }
 
 #[test]
