@@ -170,7 +170,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         ),
         (
             "path_ambiguous_packets",
-            "Packets of path_sent_packets equal to another packet, or to a retransmission that may have left uncaptured, in every identifying field, so their fate is unknown",
+            "Packets of path_sent_packets equal to another packet, or to a retransmission that may have left uncaptured, in every identifying field, or captured around an unknown clock step, so their fate is unknown",
             |path| path.rare().ambiguous,
         ),
         (

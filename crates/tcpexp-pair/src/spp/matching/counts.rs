@@ -17,7 +17,8 @@ pub struct DirectionCounts {
     pub seen: u64,
     /// Packets of `seen` that were matched downstream.
     pub matched: u64,
-    /// Packets of `seen` that are indistinguishable from another packet; not used.
+    /// Packets of `seen` that are indistinguishable from another packet, or captured around an unknown
+    /// clock step; not used.
     pub ambiguous: u64,
     /// Packets of `seen` that are second captures of one packet.
     pub copies: u64,
@@ -40,7 +41,8 @@ pub struct DirectionCounts {
     pub arrivals_matched: u64,
     /// Packets of `arrived` that are indistinguishable from another packet, such as a retransmission
     /// that left unseen, or that may have left in another flow or with other numbers, because a flow
-    /// table shed a part of this flow or no packet of it was matched before; not used.
+    /// table shed a part of this flow or no packet of it was matched before, or captured around an unknown
+    /// clock step, or first fragments of packets that may have left whole; not used.
     pub arrivals_ambiguous: u64,
     /// Packets of `arrivals_ambiguous` that equal only a departure that later packets overtook. A
     /// retransmission that left unseen is overtaken too.
