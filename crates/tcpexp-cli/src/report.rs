@@ -325,7 +325,7 @@ fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
     if report.totals.contradicted.is_some() {
         equal += ", or around an unknown clock step";
     }
-    let overtaken = " overtaken by a later packet: each may be a retransmission, so neither delays nor reordering include it";
+    let overtaken = " overtaken by a later packet: each may be a retransmission and is excluded from delays and reordering";
     let reasons = [
         (seen.equal, "packet", equal.as_str()),
         (seen.overtaken, "packet", overtaken),
