@@ -79,9 +79,9 @@ pub enum DatasetError {
         /// Cause.
         source: TableMismatch,
     },
-    /// Two datasets have the same name.
+    /// Two datasets would have the same file name.
     #[error(
-        "{} and {} have the same name: their rows would be mixed",
+        "{} and {} would have the same file name in each table",
         shown_url(path),
         shown_url(other)
     )]

@@ -1,4 +1,5 @@
-//! The packets that the clocks are estimated from: those that cannot be mistaken for retransmissions.
+//! Selects the packets that the clocks are estimated from: where there are enough, those that cannot be
+//! retransmissions.
 
 use super::common::in_order;
 use super::progress::{advancing, is_settled};
@@ -12,8 +13,9 @@ use tcpexp_units::Timestamp;
 /// each other's delay, and one more may be a false match.
 const MIN_PROVEN: usize = 4;
 
-/// Maximum number of successive packets of a way without a proven packet among them: in a longer gap, a clock
-/// step would remain unseen. Two bins of eight packets, the shortest stretch that shows a movement of the clocks.
+/// Maximum number of successive packets of a way without a proven packet among them. In a longer gap, a clock
+/// step would remain undetected. Sixteen packets are two bins of eight, the fewest that show a movement of the
+/// clocks.
 const MAX_UNPROVEN: usize = 16;
 
 /// What the packets in both captures prove.
@@ -43,8 +45,9 @@ impl Proof {
             return proof;
         }
         if proof.is_proven {
-            // The clocks may be set in the gap. Retransmissions from before the captures are over, so few of the
-            // other packets are mistaken, and the estimate tolerates a few.
+            // A clock may have been set in the gap. After [`SETTLED_AFTER`], retransmissions of data from before
+            // the captures are over. Few of the remaining packets are false matches, and the estimate tolerates
+            // a few.
             let settled = common.iter().filter(|(a, b)| is_settled(a, b, begins));
             proven.extend(settled.copied());
             in_order(&mut proven);
@@ -65,14 +68,14 @@ impl Proof {
         }
     }
 
-    /// True if proven packets are in all parts of both ways.
+    /// True if enough packets of each way are proven, without a long gap.
     fn is_enough(&self, common: &[(Sketched, Sketched)]) -> bool {
         self.is_proven && !leaves_gap(&crossings(common, &self.sides), &self.learnt_from)
     }
 }
 
-/// True if `proven` lacks more than [`MAX_UNPROVEN`] successive packets of a way of `all`. Both are in the
-/// order of the source capture.
+/// True if more than [`MAX_UNPROVEN`] successive packets of one way in `all` are absent from `proven`. Both are
+/// in the order of the source capture.
 fn leaves_gap(all: &[Crossing], proven: &[Crossing]) -> bool {
     let is_proven = |crossing: &Crossing| {
         let place = crossing.src_place;

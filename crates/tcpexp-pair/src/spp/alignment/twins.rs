@@ -18,11 +18,11 @@ const JUDGED: u64 = 65_536;
 /// a packet.
 const MOST_RECORDS: usize = 8;
 
-/// Smallest number of records of which a few may be those of packets with a single record.
+/// Minimum number of records to judge by shares. In a shorter capture, all packets must have several records.
 const FEWEST_JUDGED: usize = 20;
 
-/// Smallest number of packets in a shorter capture, which all have several records: a path that duplicates
-/// one packet in ten duplicates four in a row with a probability of 10^-4.
+/// Minimum number of packets in such a short capture. A path that duplicates one packet in ten duplicates four
+/// in a row with a probability of 10^-4.
 const FEWEST_REPEATED: usize = 4;
 
 /// Counts the records with payload of each packet: those that soon follow an identical record, or that follow one

@@ -4,8 +4,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::spp::point::Point;
 
-/// The clocks are estimated from a sample of the packets. For this share of its time before and after it, the
-/// packets of a full sample show the clocks too: it has sixteen packets in a time as long.
+/// The coverage extends beyond the first and the last sampled packet by this share of the time between them. A
+/// full sample (16,384 packets) has sixteen packets in that time.
 const BESIDE_SHARE: i64 = 1_024;
 
 /// The times at which packets show the clocks.

@@ -31,8 +31,8 @@ pub(crate) struct DelayErrors {
 /// and the movement of the clocks remain. If a step near the fastest packet may falsify its delay, the
 /// error is at most the difference between this delay and that of the fastest packets elsewhere.
 ///
-/// Before and after the packets that the clocks are estimated from, a step of any size may be unknown. It shows
-/// in the spread of the delays there, which all matched packets show.
+/// Before and after the packets that the clocks are estimated from, a step of any size may be unknown. Its
+/// size is at most the spread of the delays of all matched packets there.
 ///
 /// A step of one clock falsifies the packets of both ways that pass the point of this clock after it.
 /// Seen from the other point, the two ways show the step at different times, because packets are in

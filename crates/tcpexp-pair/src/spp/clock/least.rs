@@ -73,9 +73,9 @@ impl LeastDelay {
         *least = lesser(*least, Some(packet));
     }
 
-    /// Largest error of the delays before and after the packets that the clocks are estimated from because of an
-    /// unknown clock step there: it shows in the delays as their spread, unless a queue grows or shrinks at the
-    /// same time by its size.
+    /// Maximum errors of the delays before and after the packets that the clocks are estimated from. An unknown
+    /// step changes these delays by its size, so their distance from the smallest delay bounds it, unless a
+    /// queue changes by the same time in the opposite direction.
     pub(super) fn uncovered_errors(&self) -> [TimeDelta; 2] {
         self.longest_uncovered.map(|longest| {
             let most = longest.map(|longest| longest.max(self.away_from_steps.unwrap_or(longest)));

@@ -152,8 +152,8 @@ impl Setting {
         !is_covered && !self.proven[path_direction.index()].is_some_and(is_proven)
     }
 
-    /// True if packets seem to arrive before they leave around the time `at`. Until the clocks are known again, a
-    /// packet that seems to be missing may have another time.
+    /// True if `at` is around an unknown clock step: packets seem to arrive before they leave. A packet that
+    /// seems to be missing may have passed at another time.
     pub(in crate::spp) fn is_contradicted(&self, at: Timestamp) -> bool {
         self.contradicted.is_some_and(|(first, last)| {
             let longest = self.max_owd_at_end.into_iter().max().unwrap_or_default();

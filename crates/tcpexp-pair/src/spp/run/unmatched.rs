@@ -30,7 +30,8 @@ pub(super) fn fate_without_departure(
         return Fate::Outside;
     }
     let may_have_other_numbers = pair.is_unrelated() && pair.departed[event.direction.index()] > 0;
-    // It may have left in another flow, whole, or at a time that the clocks contradict, or have been given up.
+    // The packet may have left in another flow, unfragmented, or around an unknown clock step, or it may have
+    // been given up.
     let is_doubtful = mark.is_fragment() || setting.is_contradicted(*at);
     if pair.is_partial || may_have_other_numbers || is_doubtful {
         Fate::Ambiguous
