@@ -274,9 +274,11 @@ fn confirm_changes(dir: &Path, plan: &Plan) -> anyhow::Result<()> {
         Ok(changes) if changes.is_empty() => return Ok(()),
         Ok(changes) => format!("the plan is not that of {}: {changes}", shown::path(dir)),
         Err(error) => {
-            let plan = shown::path(&dir.join("plan.toml"));
             let cause = anyhow::Error::from(error);
-            format!("cannot compare with {plan}: {cause:#}")
+            format!(
+                "cannot compare the plan with that of {}: {cause:#}",
+                shown::path(dir)
+            )
         }
     };
     if !std::io::stdin().is_terminal() {

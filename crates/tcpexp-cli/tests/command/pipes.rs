@@ -149,7 +149,7 @@ fn live_captures_without_common_packets_are_an_error() {
         &script::capture("0.00 > S\n0.04 < S.\n0.05 > ."),
     );
     let failure = desk.failure("rtt src.pcap other.pcap --live");
-    assert_snapshot!(failure, @"no round-trip time between src.pcap and other.pcap: no packet was seen at both points (1803 packets at src, 3 at dst): are these captures of the same traffic, taken at the same time? Traffic whose addresses and sequence numbers both change in between is not recognised");
+    assert_snapshot!(failure, @"no round-trip time between src.pcap and other.pcap: no packet was seen at both points (1803 packets at src, 3 at dst): are these captures of the same traffic, taken at the same time? (traffic whose addresses and sequence numbers both change between the points is not recognised)");
 }
 
 #[test]

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_is_called_after_each_pass_over_two_captures() {
+    fn after_pass_is_called_after_each_pass_over_two_captures() {
         static CALLS: AtomicUsize = AtomicUsize::new(0);
         let folder = tempfile::tempdir().unwrap();
         let capture = script::capture("0.00 > S\n0.04 < S.\n0.05 > .");

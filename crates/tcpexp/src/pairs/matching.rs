@@ -238,7 +238,7 @@ fn matched_by_time(units: [Vec<Unit>; 2]) -> (Vec<[Unit; 2]>, Unmatched) {
             .map(|&other| others[other].name())
             .collect();
         match names[..] {
-            [] => format!("{other} has no capture with its name or its time"),
+            [] => format!("{other} has no capture of the same name or time"),
             [only] => format!(
                 "{only} was taken at the same time as several captures without a name in common"
             ),
@@ -371,7 +371,7 @@ mod tests {
         1 tokyo-1 | dst oslo-b.pcap |
         2 tokyo-2 | src tokyo-2.pcap |
         2 tokyo-2 | dst oslo-a.pcap |
-        - | src tokyo-3.pcap | dst has no capture with its name or its time
+        - | src tokyo-3.pcap | dst has no capture of the same name or time
         ");
     }
 
@@ -387,7 +387,7 @@ mod tests {
         - | src a.pcap | one name for several captures: a.pcap1, a.pcap1.gz
         - | src a.pcap1 | one name for several captures: a.pcap1, a.pcap1.gz
         - | src a.pcap1.gz | one name for several captures: a.pcap1, a.pcap1.gz
-        - | dst a.pcap | no capture at src has this name or was taken at the same time
+        - | dst a.pcap | src has no capture of the same name or time
         ");
     }
 

@@ -35,7 +35,7 @@ pub enum NothingInCommon {
     #[error(
         "no packet was seen at both points ({} at src, {dst} at dst): \
          are these captures of the same traffic, taken at the same time? \
-         Traffic whose addresses and sequence numbers both change in between is not recognised",
+         (traffic whose addresses and sequence numbers both change between the points is not recognised)",
         counted(src, "packet")
     )]
     NoCommonPacket {
