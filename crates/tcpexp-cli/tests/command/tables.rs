@@ -95,7 +95,7 @@ fn a_folder_per_table_opens_as_one_table_in_pandas_polars_and_duckdb() {
     desk.text("analyze sweep -q");
     desk.text("merge --by-table sets sweep -o all -q");
     check(&python, &desk, "all", false, 10);
-    assert_snapshot!(desk.failure("merge --by-table sets sets/a -o all"), @"sets/a and sets/a have the same name: their rows would be mixed");
+    assert_snapshot!(desk.failure("merge --by-table sets sets/a -o all"), @"sets/a and sets/a would have the same file name in each table");
     // A folder with anything else is not replaced.
     desk.put("all/rtt/note.txt", b"mine");
     let refused = desk.failure("merge --by-table sets -o all");
