@@ -73,15 +73,20 @@ impl<M: Meter> Meters<M> {
     pub(super) fn prefetch(&self, slot: Slot) {
         let (page, place) = place(slot);
         // Few meters stay in the cache, and a prefetch only costs time.
-        if self
-            .0
-            .first()
-            .is_some_and(|page| page.meters.len() > MANY_FLOWS / SHARDS)
+        if self.are_many()
             && let Some(page) = self.0.get(page)
             && let Some(meter) = page.meters.get(place)
         {
             prefetch(meter);
         }
+    }
+
+    /// True if the meters do not stay in the cache.
+    #[inline]
+    fn are_many(&self) -> bool {
+        // The first page may be freed already.
+        let first = self.0.first();
+        self.0.len() > 1 || first.is_some_and(|page| page.meters.len() > MANY_FLOWS / SHARDS)
     }
 
     /// Prefetches the heap data of a meter that is in the cache.
@@ -145,5 +150,19 @@ mod tests {
                 .skip(PAGE)
                 .all(|slot| meters.get_mut(slot).is_some())
         );
+    }
+
+    #[test]
+    fn meters_stay_many_after_the_first_page_is_freed() {
+        let mut meters = Meters::default();
+        assert!(!meters.are_many());
+        for slot in slots() {
+            meters.begin(slot, Idle);
+        }
+        assert!(meters.are_many());
+        for slot in slots().take(PAGE) {
+            meters.end(slot, true);
+        }
+        assert!(meters.are_many());
     }
 }
