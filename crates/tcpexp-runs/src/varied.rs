@@ -35,7 +35,8 @@ pub fn varied<'r>(runs: impl IntoIterator<Item = &'r RunRecord>) -> Vec<String> 
     }
     add(&mut names, further);
     let distinct: BTreeSet<_> = cells.iter().map(|cell| values(cell, &names)).collect();
-    if distinct.len() < cells.len() {
+    // A parameter may have this name.
+    if distinct.len() < cells.len() && !names.iter().any(|name| name == CELL) {
         names.push(CELL.to_owned());
     }
     names
@@ -146,6 +147,17 @@ mod tests {
             varied_of(&[("a", reno.clone()), ("b", reno)]),
             ["cc", "cell"]
         );
+    }
+
+    #[test]
+    fn a_parameter_with_the_name_of_the_hash_varies_once() {
+        let cell = json!({"cc": "reno", "cell": 3});
+        let runs = [
+            ("a", cell.clone()),
+            ("b", cell),
+            ("c", json!({"cc": "reno", "cell": 4})),
+        ];
+        assert_eq!(varied_of(&runs), ["cc", "cell"]);
     }
 
     /// The places of `columns`, given by row: each letter is a value.

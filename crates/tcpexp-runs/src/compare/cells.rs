@@ -130,7 +130,7 @@ fn parameters(record: &RunRecord, varied: &[String]) -> RunColumns {
     let column = |name: &String| RunColumn {
         name: match name.as_str() {
             // `compare` has a column of that name.
-            varied::CELL => CELL_HASH.to_owned(),
+            varied::CELL if !record.parameters.contains_key(name) => CELL_HASH.to_owned(),
             _ => name.clone(),
         },
         description: PARAMETER.to_owned(),

@@ -199,3 +199,38 @@ fn a_parameter_has_the_name_of_its_column_too() {
         assert_eq!(found.baselines, [Some(0), Some(0)], "{name}");
     }
 }
+
+#[test]
+fn cells_that_differ_in_a_parameter_of_the_name_cell_are_not_baselines_of_each_other() {
+    let sweep = tempfile::tempdir().unwrap();
+    let grid = [("reno", 3), ("cubic", 3), ("reno", 4), ("cubic", 5)];
+    for (number, (cc, cell)) in grid.into_iter().enumerate() {
+        let parameters = json!({"cc": cc, "cell": cell});
+        let record = record(
+            &number.to_string(),
+            &format!("{cc}{cell}"),
+            &parameters,
+            &["cc"],
+        );
+        write_run(sweep.path(), &record, 500_000);
+    }
+    let mut options = options(0);
+    options.baseline = vec![("cc".to_owned(), "reno".to_owned())];
+    let found = Comparison::of(sweep.path(), &options).unwrap();
+    let names: Vec<_> = found.cells.iter().map(|cell| cell.hash.as_str()).collect();
+    let base = |place: &Option<usize>| place.map(|place| found.cells[place].hash.as_str());
+    let pairs: Vec<_> = names
+        .iter()
+        .copied()
+        .zip(found.baselines.iter().map(base))
+        .collect();
+    assert_eq!(
+        pairs,
+        [
+            ("cubic3", Some("reno3")),
+            ("cubic5", None),
+            ("reno3", Some("reno3")),
+            ("reno4", Some("reno4")),
+        ]
+    );
+}
