@@ -15,7 +15,7 @@ const LONGEST_FLIGHT: TimeDelta = TimeDelta::from_seconds(1);
 /// The times in which missed data may have been in flight before another packet shows the data.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DataGaps {
-    /// Places of the last packet before the data was sent, and of the packet that shows the data, in order.
+    /// Places of the last packet before the data was sent, and of the last packet that shows the data, in order.
     around: Vec<(u64, u64)>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct DataGapSearch {
     sent: u64,
     /// Place and time of the latest ACK.
     acked: Option<(u64, Timestamp)>,
-    /// The places, and the ACK of data that was not captured, if this shows the data.
+    /// The places, and the latest ACK of data that was not captured, if ACKs show the data.
     found: Vec<(u64, u64, Option<StreamOffset>)>,
 }
 
@@ -99,7 +99,13 @@ impl DataGapSearch {
             .acked
             .filter(|(_, acked)| at - *acked >= LONGEST_FLIGHT);
         let from = last_ack.map_or(self.sent, |(acked, _)| acked.max(self.sent));
-        self.found.push((from, place, ack));
+        // Each ACK before the next captured data shows the same missed data.
+        match self.found.last_mut() {
+            Some((same, until, of)) if *same == from && of.is_some() && ack.is_some() => {
+                (*until, *of) = (place, ack);
+            }
+            _ => self.found.push((from, place, ack)),
+        }
     }
 
     pub(super) fn found(&self, unsent: &UnsentAcks) -> DataGaps {
@@ -109,5 +115,32 @@ impl DataGapSearch {
         DataGaps {
             around: found.map(|(from, until, _)| (from, until)).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_wire::SeqNum;
+
+    use super::*;
+
+    #[test]
+    fn acks_of_the_same_missed_data_are_one_gap() {
+        let at = Timestamp::from_nanos;
+        let nxt = StreamOffset::first(SeqNum(0));
+        let missed = nxt.plus(10_000);
+        let mut search = DataGapSearch::default();
+        search.send(1, at(1), 0);
+        for place in 2..100 {
+            search.on_ack_beyond(place, at(2), missed, nxt);
+            search.on_ack(place, at(2));
+        }
+        search.send(100, at(3), 10_000);
+        let gaps = search.found(&UnsentAcks::default());
+        assert_eq!(gaps.around, [(1, 99), (1, 100)]);
+        let mut walk = gaps.walk();
+        let hidden: Vec<u64> = (0..103).filter(|place| walk.hides(*place)).collect();
+        let between: Vec<u64> = (2..100).collect();
+        assert_eq!(hidden, between);
     }
 }
