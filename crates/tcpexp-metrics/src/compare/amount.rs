@@ -95,6 +95,11 @@ impl Amount {
         (error <= MAX_ERROR * self.likely).then_some(self.likely)
     }
 
+    /// The likely amount; `None` if its bounds are more than `tolerance` apart.
+    pub(super) fn known_within(self, tolerance: f64) -> Option<f64> {
+        (self.most - self.least <= tolerance).then_some(self.likely)
+    }
+
     /// The amount as a count; `None` as for [`Amount::known`].
     #[expect(
         clippy::cast_possible_truncation,

@@ -121,3 +121,21 @@ fn sender_captured_elsewhere_leaves_the_round_trip_times_of_its_class_unknown() 
     let values = load(vec![near, far], &options(0));
     check(&values, &none.map(|measure| (measure, None)));
 }
+
+#[test]
+fn packets_of_unknown_fate_change_a_small_loss_ratio_by_half_of_a_thousandth_at_most() {
+    let loss = |unknown_packets| {
+        let mut bulk = sender("bulk", 0, &[8, 8, 8]);
+        bulk.fates = Some(vec![Fate {
+            at: at(0),
+            packets: 3_000,
+            is_lost: false,
+            one_way_delay: None,
+        }]);
+        bulk.unknown_packets = unknown_packets;
+        values(&run(vec![bulk]), 0, "bulk").bounds(Measure::LossRatio)
+    };
+    let bounds = |least, most| Some(crate::bounds::Bounds { least, most });
+    assert_eq!(loss(1), bounds(0.0, 0.0));
+    assert_eq!(loss(2), bounds(0.0, 2.0 / 3_002.0));
+}
