@@ -92,6 +92,8 @@ pub(super) struct Recovery {
     has_retransmitted: bool,
     /// True once the sender retransmits more than the segment whose timer expired.
     pub(super) goes_on_repairing: bool,
+    /// True if the receiver's window was closed at the latest ACK that showed a window.
+    was_closed: bool,
     /// `TSval` of the first retransmission.
     first_stamp: Option<u32>,
     /// Number of lost packets that it has repaired, once it is over.
@@ -140,6 +142,7 @@ impl Recovery {
             unconfirmed: 0,
             has_retransmitted: false,
             goes_on_repairing: false,
+            was_closed: false,
             first_stamp: None,
             lost: LostPackets::default(),
         }
@@ -206,11 +209,13 @@ impl Recovery {
     }
 
     /// True if the latest window of the recovery is its threshold. No factor in use is below 1/2 (RFC 5681, equation
-    /// 4), so a sender with less in flight at the end had lost more, or had no more data.
+    /// 4), so a sender with less in flight at the end had lost more, or had no more data. A closed receiver window
+    /// hides how much more the threshold allows.
     pub(super) fn shows_threshold(&self) -> bool {
         let least = self.before.outstanding.min(self.before.cwnd) / 2;
         let latest = self.reduction.latest();
-        self.shows_window() && latest + 1 >= least && self.reduction.has_caught_up()
+        let is_limiting = !self.was_closed && self.reduction.has_caught_up();
+        self.shows_window() && latest + 1 >= least && is_limiting
     }
 
     /// The window when an ACK arrives with `pipe` segments in the network; `None` if it is unknown.
@@ -231,7 +236,10 @@ impl Recovery {
                 let is_known = self.reduction.has_threshold() || self.shows_window();
                 is_known.then_some(self.reduction.latest())
             }
-            _ => self.reduction.look(pipe, is_closed, has_sack, sees_sent),
+            _ => {
+                self.was_closed = is_closed;
+                self.reduction.look(pipe, is_closed, has_sack, sees_sent)
+            }
         }
     }
 }
@@ -277,5 +285,13 @@ mod tests {
     fn window_of_a_sender_that_was_held_back_in_a_recovery_is_no_threshold() {
         assert!(recovery(&[2, 2, 2]).shows_threshold());
         assert!(!recovery(&[10, 1, 1]).shows_threshold());
+    }
+
+    #[test]
+    fn window_of_a_sender_at_a_closed_receiver_window_is_no_threshold() {
+        let mut recovery = recovery(&[2, 2, 2]);
+        let pipe = recovery.reduction.latest();
+        recovery.cwnd(recovery.low, pipe, true, true, true);
+        assert!(!recovery.shows_threshold());
     }
 }

@@ -33,9 +33,9 @@ pub(super) struct Reduction {
     was_silent: bool,
     has_sent_new: bool,
     latest: u32,
-    /// Least pipe of a sender that makes up for its current silence, if it is a long one.
+    /// Pipe at which the sender has made up for its current silence, in segments; 0 if the silence is short.
     owed: u32,
-    /// As before, for earlier silences that the sender has not made up for.
+    /// The same for earlier long silences; 0 once the sender has made up for them.
     missed: u32,
 }
 
