@@ -13,9 +13,9 @@ use crate::missed_acks::AckWatch;
 use crate::missing_samples::MissingSamples;
 use crate::rto::{LinuxRto, Rfc6298Rto};
 
-/// A capture may miss a quarter of the ACKs. A receiver with more ACKs of later segments echoes the latest
-/// timestamp, contrary to RFC 7323, section 4.3.
-const ACKS_PER_MISSED: u64 = 4;
+/// Samples of other ACKs for each ACK that may follow a missed one. A receiver with more ACKs that echo a later
+/// segment always echoes the latest timestamp, contrary to RFC 7323, section 4.3.
+const SAMPLES_PER_MISSED: u64 = 4;
 
 /// The data of one direction and its answers.
 #[derive(Debug, Default)]
@@ -207,7 +207,7 @@ impl HalfPath {
         self.later_echoes += 1;
         let samples = self.sequence_ack.as_ref();
         let samples = samples.map_or(0, |quantiles| quantiles.count());
-        self.later_echoes <= 1 + samples / ACKS_PER_MISSED
+        self.later_echoes <= 1 + samples / SAMPLES_PER_MISSED
     }
 
     /// Passes packets that the capture missed, before an ACK of this number of segments, if known. If data
