@@ -11,9 +11,9 @@ use tcpexp_units::Timestamp;
 /// section 3.8.6.1).
 const PROBE_BYTES: u32 = 1;
 
-/// Longest time by which a capture may record data before the ACK that the data answers, where the
-/// directions pass different queues of an interface.
-const MAX_SWAP: tcpexp_units::TimeDelta = MAX_ANSWER_DELAY;
+/// Longest time by which a capture may record two packets in the wrong order, such as data before the ACK that it
+/// answers, where the directions pass different queues of an interface.
+pub(crate) const MAX_SWAP: tcpexp_units::TimeDelta = MAX_ANSWER_DELAY;
 
 /// The ACKs that one sender's data shows, beyond the captured ACKs.
 ///

@@ -81,11 +81,11 @@ impl Outstanding {
             newest = sent;
             self.oldest = self.others.pop_front();
         }
-        // A clock that was set back in between shows no time.
         let is_known = nxt.is_none_or(|nxt| !has_missed_data(ack, nxt));
-        (oldest <= at && newest <= at && is_known).then(|| AckRtt {
-            sample: at - oldest,
-            least: at - newest,
+        is_known.then_some(())?;
+        Some(AckRtt {
+            sample: at.checked_since(oldest)?,
+            least: at.checked_since(newest)?,
         })
     }
 }

@@ -16,10 +16,11 @@
 //! lost beyond the capture reaches the end with the next packet, at most the gap after it later. The
 //! maximum error of a sample is the sum of both gaps.
 
-use tcpexp_flow::{Direction, MAX_ANSWER_DELAY, Seen};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_flow::{Direction, Seen};
+use tcpexp_units::Timestamp;
 
 use super::QuicSample;
+use crate::missed_acks::MAX_SWAP;
 
 /// Assumed share of packets out of turn that reordering gives the wrong value.
 const REORDERED_SHARE: f64 = 0.02;
@@ -35,9 +36,6 @@ const MOST_EVIDENCE: f64 = 2.0 * ENOUGH_EVIDENCE;
 /// Largest maximum error of a sample that is kept, as a divisor of the sample. A quarter is what
 /// measurements of the spin bit count as accurate (Kunze et al., "Does It Spin?", IMC 2023).
 const ERROR_DIVISOR: i64 = 4;
-/// Longest time by which a capture may record two packets in the wrong order, where the directions pass
-/// different queues of an interface. A packet that is earlier by more shows that the clock was set back.
-const MAX_SWAP: TimeDelta = MAX_ANSWER_DELAY;
 /// Packets of each direction without a change after which the bit counts as constant. Two packets per
 /// round trip and direction are the fewest that a busy connection sends (an ACK for every second packet,
 /// RFC 9000, section 13.2.2), so this number of packets takes several round trips.
@@ -100,6 +98,7 @@ impl Spin {
         let (direction, at) = (seen.direction, seen.at);
         let is_turn = self.latest != Some(direction);
         let latest_at = self.latest_at.replace(at);
+        // A packet that is earlier by more than a swap shows that the clock was set back.
         if latest_at.is_some_and(|latest_at| latest_at - at > MAX_SWAP) {
             self.forget_times();
         }
