@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tcpexp_measure::sender::{CwndSource, SenderSample};
+use tcpexp_metrics::quantile::whole_median;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::errors::{ErrorSum, Errors};
@@ -159,9 +160,10 @@ fn binned(pairs: &[Pair<'_>]) -> [Compared; 2] {
 
 /// Returns the median of the truth's smoothed round-trip times.
 pub(super) fn median_srtt(pairs: &[Pair<'_>]) -> Option<TimeDelta> {
-    let mut srtts: Vec<TimeDelta> = pairs.iter().filter_map(|pair| pair.truth.srtt).collect();
-    srtts.sort_unstable();
-    srtts.get(srtts.len() / 2).copied()
+    let srtts = pairs
+        .iter()
+        .filter_map(|pair| Some(pair.truth.srtt?.as_nanos()));
+    whole_median(srtts.collect()).map(TimeDelta::from_nanos)
 }
 
 fn number(at: Timestamp, start: Timestamp, width: TimeDelta) -> i64 {

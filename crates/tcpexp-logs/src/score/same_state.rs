@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use tcpexp_units::{TimeDelta, Timestamp};
-
 use tcpexp_measure::sender::SenderSample;
+use tcpexp_metrics::quantile::whole_median;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Rows of one sender, indexed by their sequence numbers on the wire.
 ///
@@ -102,13 +102,16 @@ pub(super) fn lag(
             .or_insert(Some(at));
     }
     let difference = |(place, at): (&(u32, u32), &Option<Timestamp>)| {
-        Some(ours.get(place).copied().flatten()? - ((*at)? + clock_offset))
+        let lag = ours.get(place).copied().flatten()? - ((*at)? + clock_offset);
+        Some(lag.as_nanos())
     };
-    let mut differences: Vec<TimeDelta> = theirs.iter().filter_map(difference).collect();
-    differences.sort_unstable();
-    let median = differences.get(differences.len() / 2).copied();
+    let differences: Vec<i64> = theirs.iter().filter_map(difference).collect();
+    if differences.len() < MIN_IDENTIFIED {
+        return TimeDelta::ZERO;
+    }
+    let median = whole_median(differences).map(TimeDelta::from_nanos);
     median
-        .filter(|lag| differences.len() >= MIN_IDENTIFIED && lag.abs() >= MIN_LAG)
+        .filter(|lag| lag.abs() >= MIN_LAG)
         .unwrap_or_default()
 }
 

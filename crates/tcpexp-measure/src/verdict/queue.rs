@@ -1,5 +1,6 @@
 //! The queue of a path, seen by its delay.
 
+use tcpexp_metrics::quantile::whole_percentile;
 use tcpexp_units::TimeDelta;
 
 use super::rounds::Round;
@@ -47,15 +48,12 @@ impl Queue {
 /// half full queue, since a loss-based window falls after each loss. A pacing sender has a nearly constant
 /// queue after its start, so its median counts.
 fn peak_delay(filled: &[Round], base_rtt: TimeDelta) -> TimeDelta {
-    let mut delays: Vec<TimeDelta> = filled.iter().map(|round| round.srtt - base_rtt).collect();
+    let delays = filled.iter().map(|round| round.srtt - base_rtt);
+    let mut delays: Vec<i64> = delays.map(TimeDelta::as_nanos).collect();
     delays.sort_unstable();
     let paced = filled.iter().filter(|round| round.is_paced).count();
-    let place = if paced * 2 > filled.len() {
-        delays.len() / 2
-    } else {
-        delays.len() * 9 / 10
-    };
-    delays.get(place).copied().unwrap_or(TimeDelta::ZERO)
+    let percent = if paced * 2 > filled.len() { 50 } else { 90 };
+    whole_percentile(&delays, percent).map_or(TimeDelta::ZERO, TimeDelta::from_nanos)
 }
 
 fn least_queue_delay(base_rtt: TimeDelta) -> TimeDelta {
@@ -64,4 +62,29 @@ fn least_queue_delay(base_rtt: TimeDelta) -> TimeDelta {
     percent(QUEUE_PERCENT)
         .max(percent(SHORT_PATH_PERCENT).min(QUEUE_DELAY))
         .max(LEAST_QUEUE_DELAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_units::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn peak_delay_of_two_rounds_lies_between_their_delays() {
+        let peak = |is_paced| {
+            let round = |millis| Round {
+                began: Timestamp::from_nanos(0),
+                span: TimeDelta::ZERO,
+                srtt: TimeDelta::from_millis(millis),
+                pipe_segments: 10,
+                loss: None,
+                is_paced,
+                has_short_segments: false,
+            };
+            peak_delay(&[20, 40].map(round), TimeDelta::from_millis(10))
+        };
+        assert_eq!(peak(true), TimeDelta::from_millis(20));
+        assert_eq!(peak(false), TimeDelta::from_millis(28));
+    }
 }
