@@ -223,7 +223,7 @@ impl Classifier {
         if self.identity.is_stamped_earlier(segment) {
             return !is_acknowledged && self.is_intact() && !self.is_repaired(segment);
         }
-        // A segment after a reduction of the path MTU repeats bytes at once (RFC 8899), but in another
+        // A segment after a reduction of the path MTU repeats bytes at once (RFC 4821), but in another
         // range.
         [sent.latest, sent.before].iter().any(|original| {
             let is_answered = self.acked.is_none_or(|acked| acked.at >= original.at);

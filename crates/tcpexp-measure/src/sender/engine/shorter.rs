@@ -1,4 +1,4 @@
-//! Segments that become shorter because the path MTU becomes smaller (RFC 1191, RFC 8899).
+//! Segments that become shorter because the path MTU becomes smaller (RFC 1191, RFC 4821).
 
 use super::Engine;
 use crate::sender::event::Sent;
