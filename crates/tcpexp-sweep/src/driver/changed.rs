@@ -19,7 +19,8 @@ pub struct PlanChanges {
     pub changed: Vec<String>,
     /// Cells of the old plan that the new one does not have. Their runs stay.
     pub orphaned: Vec<String>,
-    /// The seeds of the old and the new plan, if they differ. They draw the order and the start jitter of runs.
+    /// The seeds of the old and the new plan, if they differ. A seed determines the order of the runs and their
+    /// start jitter.
     pub seeds: Option<[u64; 2]>,
 }
 
