@@ -47,7 +47,7 @@ pub(crate) struct CheckArgs {
     /// Earlier sweep whose values are the baseline
     ///
     /// The baseline of a cell is the cell of the earlier sweep with the same values of all parameters
-    /// that both sweeps have.
+    /// that both sweeps have or that either sweep varies.
     #[arg(long = "baseline", value_name = "DIR")]
     baseline_dir: Option<PathBuf>,
 

@@ -65,9 +65,9 @@ impl Comparison {
     /// A row for each expectation and each cell that it is about. A run with a damaged dataset is an
     /// error.
     ///
-    /// The baseline of a cell is the cell of `baseline` with equal parameters. A value or a
-    /// baseline that does not exist makes the verdict unknown; an expectation about no cell at all is
-    /// an error.
+    /// The baseline of a cell is the cell of `baseline` with the same values of all parameters that both
+    /// sweeps have or that either sweep varies. A value or a baseline that does not exist makes the verdict
+    /// unknown; an expectation about no cell at all is an error.
     pub fn check(
         &self,
         expected: &[Expected],
