@@ -70,9 +70,8 @@ impl SweepColumns {
     /// Returns the columns for all runs of a sweep.
     pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Self {
         let records: Vec<&RunRecord> = records.into_iter().collect();
-        // Runs of one sweep share its plan, so the first record names what varies.
-        let varied = records.first().map_or(&[][..], |record| &record.varied);
-        Self::of(records.iter().map(|record| &record.parameters), varied)
+        let varied = tcpexp_runs::varied::varied(records.iter().copied());
+        Self::of(records.iter().map(|record| &record.parameters), &varied)
     }
 
     /// Returns these columns with the values of one run.
@@ -298,4 +297,34 @@ pub fn columns_beside(run_dir: &Path) -> Result<SweepColumns, Error> {
     Ok(SweepColumns::of_records(
         records.iter().map(|(_, record)| record),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn parameters_that_any_plan_varies_come_first() {
+        let record = |cell: &str, parameters: Value, varied: Value| -> RunRecord {
+            let record = json!({
+                "schema": 1, "run": "r", "cell": cell, "repetition": 1, "seed": 1, "plan_hash": "h",
+                "status": "complete", "parameters": parameters, "varied": varied, "bottleneck": null,
+                "started_ns": 0, "finished_ns": 1,
+            });
+            serde_json::from_value(record).unwrap()
+        };
+        let records = [
+            record("a", json!({"a": 1, "loss": 0, "rate": 1}), json!(["rate"])),
+            record("b", json!({"a": 1, "loss": 1, "rate": 1}), json!(["loss"])),
+        ];
+        let columns = SweepColumns::of_records(&records);
+        let names: Vec<&str> = columns
+            .parameters
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(names, ["rate", "loss", "a"]);
+    }
 }
