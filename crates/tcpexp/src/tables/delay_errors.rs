@@ -1,5 +1,6 @@
 //! The maximum errors of one-way and queueing delays and of round-trip times, for the notes of charts.
 
+use tcpexp_metrics::quantile::whole_median;
 use tcpexp_table::{Frame, Series};
 use tcpexp_units::TimeDelta;
 
@@ -82,8 +83,8 @@ impl Delays {
     }
 
     /// Words on the `errors` of the delays that count, ascending, and on the `unknown` ones without a bound.
-    /// `median` is that of the delays that count.
-    fn words(&self, errors: &[i64], median: i64, unknown: usize) -> Vec<String> {
+    /// `median` is that of the delays that count, if any.
+    fn words(&self, errors: &[i64], median: Option<i64>, unknown: usize) -> Vec<String> {
         let noun = self.noun;
         // Nearest-rank percentile.
         let usual = errors.get(
@@ -92,8 +93,10 @@ impl Delays {
                 .saturating_sub(1),
         );
         let is_noted = |(usual, _): &(&i64, &i64)| {
-            let [usual, median] = [**usual, median].map(TimeDelta::from_nanos);
-            self.without_bound == WithoutBound::Arbitrary || is_noted_error(usual, median)
+            let usual = TimeDelta::from_nanos(**usual);
+            let median = median.map(TimeDelta::from_nanos);
+            self.without_bound == WithoutBound::Arbitrary
+                || median.is_none_or(|median| is_noted_error(usual, median))
         };
         let ends = usual.zip(errors.last()).filter(is_noted);
         let largest = ends.map(|(usual, largest)| {
@@ -169,7 +172,7 @@ pub(super) fn take_delays(
             with_value.partition(|row| errors.whole(*row).is_some());
         let mut of_known: Vec<i64> = known.iter().filter_map(|row| errors.whole(*row)).collect();
         of_known.sort_unstable();
-        let median = median(numbers, &known);
+        let median = whole_median(known.iter().filter_map(|row| numbers.whole(*row)).collect());
         if delays.without_bound == WithoutBound::Arbitrary && !unknown.is_empty() {
             if known.is_empty() {
                 return Err(TablesError::NoOffset {
@@ -187,17 +190,6 @@ pub(super) fn take_delays(
         }
     }
     Ok((!words.is_empty()).then(|| words.join("; ")))
-}
-
-/// The median of the numbers in these rows, without its fraction; 0 without rows.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "delays in nanoseconds are far from the ends of i64"
-)]
-fn median(numbers: &Series, rows: &[usize]) -> i64 {
-    let mut numbers: Vec<f64> = rows.iter().filter_map(|row| numbers.number(*row)).collect();
-    numbers.sort_unstable_by(f64::total_cmp);
-    tcpexp_metrics::quantile::quantile(&numbers, 0.5).map_or(0, |median| median as i64)
 }
 
 /// The numbers with null in some rows.
