@@ -212,6 +212,10 @@ fn undrawn_losses(report: &PathReport) -> Vec<String> {
 /// The error of the queueing delays, if it is unknown, or as large as the errors that other charts state.
 fn noted_error(report: &PathReport) -> Option<String> {
     let totals = &report.totals;
+    let mut ways = totals.path_directions.iter();
+    if ways.all(|way| way.queueing_delay.is_none()) {
+        return None;
+    }
     let Some(error) = totals.queueing_delay_error() else {
         return Some(format!(
             "the error of the queueing delays is unknown, because {}",
