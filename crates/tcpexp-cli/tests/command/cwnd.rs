@@ -202,7 +202,7 @@ fn a_chart_without_a_window_states_the_reason() {
     let svg = text(&desk.get("cwnd.svg"));
     assert!(!svg.contains("cwnd, estimated"));
     assert!(
-        svg.contains("the order of a sender's events is unknown"),
+        svg.contains("the order of a sender&apos;s events is unknown"),
         "{svg}"
     );
 }

@@ -121,6 +121,14 @@ fn a_dataset_keeps_the_end_of_its_range_if_only_the_start_is_new() {
         desk.get("set/flows.parquet"),
         desk.get("expected/flows.parquet")
     );
+}
+
+#[test]
+fn one_clock_replaces_the_symmetric_paths_of_a_dataset() {
+    let desk = Desk::empty();
+    let captures = simulate(&Scenario::default());
+    desk.put("src.pcap", &captures.src);
+    desk.put("dst.pcap", &captures.dst);
     desk.bytes("analyze src.pcap dst.pcap -o pair --symmetric -q");
     desk.bytes("analyze pair --one-clock -q");
     let manifest = text(&desk.get("pair/manifest.json"));

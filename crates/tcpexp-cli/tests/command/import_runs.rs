@@ -135,15 +135,15 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"");
     assert_snapshot!(String::from_utf8_lossy(&run.stdout), @r"
     table                         rows        size
-    flows.parquet                    8    123.9 kB
-    rtt.parquet                 11 654    279.6 kB
-    owd.parquet                 16 106    441.5 kB
-    loss.parquet                   126     24.7 kB
-    throughput.parquet           8 636     77.2 kB
-    sender.parquet               6 010    129.8 kB
-    events.parquet                 142     37.8 kB
-    queue.parquet                1 226     44.0 kB
-    logs.parquet                     0     31.9 kB
+    flows.parquet                    8    123.8 kB
+    rtt.parquet                 11 654    279.2 kB
+    owd.parquet                 16 106    441.2 kB
+    loss.parquet                   126     24.3 kB
+    throughput.parquet           8 636     76.8 kB
+    sender.parquet               6 010    130.3 kB
+    events.parquet                 142     37.4 kB
+    queue.parquet                1 226     43.6 kB
+    logs.parquet                     0     32.8 kB
     readings.parquet                 0      8.7 kB
     all                                     1.2 MB
 
