@@ -1,6 +1,6 @@
 //! The maximum errors of one-way and queueing delays and of round-trip times, for the notes of charts.
 
-use tcpexp_metrics::quantile::whole_median;
+use tcpexp_metrics::quantile::quantile;
 use tcpexp_table::{Frame, Series};
 use tcpexp_units::TimeDelta;
 
@@ -68,23 +68,25 @@ const DELAYS: [Delays; 4] = [
         without_bound: WithoutBound::OfOneClock,
     },
 ];
-/// End of the names of columns in the unit of the errors; `rtt_samples` is no delay.
-const UNIT: &str = "_ns";
+/// Ends of the names of columns with delays, and seconds of the unit; `rtt_samples` is no delay.
+const UNITS: [(&str, f64); 2] = [("_ns", 1e-9), ("_ms", 1e-3)];
 
-/// Ends of the names of columns with delays; those of `tcpexp compare` are in milliseconds.
-const ENDINGS: [&str; 2] = [UNIT, "_ms"];
+/// Seconds of the unit of a column; `None` if it has no delays.
+fn unit_seconds(column: &str) -> Option<f64> {
+    let unit = UNITS.iter().find(|(end, _)| column.ends_with(end));
+    unit.map(|(_, seconds)| *seconds)
+}
 
 impl Delays {
-    fn of(column: &str) -> Option<&'static Self> {
-        let is_it = |delays: &&Self| {
-            column.starts_with(delays.start) && column.ends_with(UNIT) && column != delays.error
-        };
-        DELAYS.iter().find(is_it)
+    /// The delays of a column, and the seconds of its unit.
+    fn of(column: &str) -> Option<(&'static Self, f64)> {
+        let is_it = |delays: &&Self| column.starts_with(delays.start) && column != delays.error;
+        DELAYS.iter().find(is_it).zip(unit_seconds(column))
     }
 
     /// Words on the `errors` of the delays that count, ascending, and on the `unknown` ones without a bound.
     /// `median` is that of the delays that count, if any.
-    fn words(&self, errors: &[i64], median: Option<i64>, unknown: usize) -> Vec<String> {
+    fn words(&self, errors: &[i64], median: Option<TimeDelta>, unknown: usize) -> Vec<String> {
         let noun = self.noun;
         // Nearest-rank percentile.
         let usual = errors.get(
@@ -94,7 +96,6 @@ impl Delays {
         );
         let is_noted = |(usual, _): &(&i64, &i64)| {
             let usual = TimeDelta::from_nanos(**usual);
-            let median = median.map(TimeDelta::from_nanos);
             self.without_bound == WithoutBound::Arbitrary
                 || median.is_none_or(|median| is_noted_error(usual, median))
         };
@@ -132,9 +133,7 @@ impl Selection {
     ///
     /// `None` for other columns, and if the tables do not have these delays.
     pub(super) fn errors_elsewhere(&self, table: &str, column: &str) -> Option<String> {
-        let has_unit = ENDINGS.iter().any(|ending| column.ends_with(ending));
-        let is_it = |delays: &&Delays| has_unit && column.starts_with(delays.start);
-        let start = DELAYS.iter().find(is_it)?.start;
+        let start = Delays::of(column)?.0.start;
         let (source, column) = if table == QUEUE {
             ("owd", format!("{start}ns"))
         } else {
@@ -148,7 +147,7 @@ impl Selection {
 /// The columns with the errors of `columns`.
 pub(super) fn error_columns(columns: &[String]) -> impl Iterator<Item = String> {
     let delays = columns.iter().filter_map(|column| Delays::of(column));
-    delays.map(|delays| delays.error.to_owned())
+    delays.map(|(delays, _)| delays.error.to_owned())
 }
 
 /// Leaves out one-way delays without a bound of their error, whose value is arbitrary, and describes the errors of
@@ -161,7 +160,7 @@ pub(super) fn take_delays(
 ) -> Result<Option<String>, TablesError> {
     let mut words = Vec::new();
     for column in columns {
-        let Some(delays) = Delays::of(column) else {
+        let Some((delays, unit_seconds)) = Delays::of(column) else {
             continue;
         };
         let (Some(numbers), Some(errors)) = (rows.column(column), rows.column(delays.error)) else {
@@ -172,7 +171,13 @@ pub(super) fn take_delays(
             with_value.partition(|row| errors.whole(*row).is_some());
         let mut of_known: Vec<i64> = known.iter().filter_map(|row| errors.whole(*row)).collect();
         of_known.sort_unstable();
-        let median = whole_median(known.iter().filter_map(|row| numbers.whole(*row)).collect());
+        let mut values: Vec<f64> = known
+            .iter()
+            .filter_map(|row| numbers.number(*row))
+            .collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let median = quantile(&values, 0.5);
+        let median = median.map(|median| TimeDelta::from_seconds_f64(median * unit_seconds));
         if delays.without_bound == WithoutBound::Arbitrary && !unknown.is_empty() {
             if known.is_empty() {
                 return Err(TablesError::NoOffset {
@@ -283,6 +288,23 @@ mod tests {
             assert_eq!(note(3_001_000), Some(stated));
             assert_eq!(note(3_000_000), None);
         }
+    }
+
+    #[test]
+    fn delays_in_milliseconds_have_the_errors_of_those_in_nanoseconds() {
+        let rows = "60.0,3001000\n".repeat(20);
+        let note = |column: &str| {
+            let table = format!("{column}_ms,{column}_error_ns\n{rows}");
+            drawn(column, &table).unwrap().1
+        };
+        let off = |noun: &str| Some(format!("{noun}s are off by up to 3.01 ms"));
+        assert_eq!(note("owd"), off("one-way delay"));
+        assert_eq!(note("queueing_delay"), off("queueing delay"));
+        assert_eq!(note("rtt"), off("round-trip time"));
+        // A one-way delay without a bound contains an unknown offset.
+        let error = drawn("owd", "owd_ms,owd_error_ns\n0.5,\n").unwrap_err();
+        let unknown = "owd_ms is unknown: no packet has a bound of its error";
+        assert!(error.to_string().starts_with(unknown), "{error}");
     }
 
     #[test]
