@@ -45,8 +45,8 @@ impl Logarithmic {
             .ok_or(Error::NoPositive)
     }
 
-    /// The range, extended to the `quartiles`: these may be between a value on the axis and one that is not above
-    /// zero. Quartiles far below the axis do not extend it.
+    /// The range, extended to the `quartiles`. An interpolated quartile is below all drawn values if the value
+    /// below it is zero or negative. Quartiles far below the axis do not extend the range.
     pub(crate) fn range_to(
         &self,
         quartiles: impl Iterator<Item = f64>,

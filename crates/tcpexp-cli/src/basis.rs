@@ -127,7 +127,7 @@ pub(crate) struct Seen {
     pub(crate) equal: u64,
     /// Packets of `ambiguous` that may be retransmissions, because later packets overtook them.
     pub(crate) overtaken: u64,
-    /// Packets of `ambiguous` of which only a fragment can be compared.
+    /// Of the `ambiguous` packets, those that the path fragmented: only the first fragment is read.
     pub(crate) fragmented: u64,
     pub(crate) copies: u64,
     pub(crate) outside: u64,

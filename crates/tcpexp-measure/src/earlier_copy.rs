@@ -1,4 +1,4 @@
-//! Detection of ACKs that answer another segment than the one that they seem to answer.
+//! Detection of ACKs that seem to answer one segment and answer another.
 
 /// Greatest distance of the other segment, in ticks of 1 ms, the shortest that RFC 7323, section 5.4, allows: two
 /// minutes, Linux's maximum retransmission timeout. A greater distance shows a middlebox that changes timestamps

@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_summary_without_rare_counts_takes_less_than_600_bytes() {
-        // An analysis keeps the summaries of all flows, of which there may be a million.
+        // An analysis keeps a summary of each flow, and a capture may have a million flows.
         assert!(size_of::<ConnectionSummary>() < 600);
         assert_eq!(RareCounts::of(&Rare::default(), None), RareCounts::NONE);
     }

@@ -249,8 +249,8 @@ pub(super) fn known(cells: &[Cell]) -> String {
     names.join(", ")
 }
 
-/// The parameters because of which cells have no baseline: those in which the cells with the values `wanted`
-/// differ from them. Empty if each cell without a baseline has several.
+/// The parameters in which cells without a baseline differ from the most similar cell with the values `wanted`.
+/// Empty if each of these cells has several possible baselines.
 pub(super) fn without_baseline(
     cells: &[Cell],
     wanted: &[(String, String)],

@@ -10,8 +10,8 @@ impl Engine<'_> {
         self.subject.side.is_smss_known && !self.is_split
     }
 
-    /// Takes note of a retransmission. One that ends within a segment shows that the SMSS is smaller now. The window
-    /// counts segments, so it is unknown until a full segment of the former SMSS shows that the SMSS is the same.
+    /// Processes a retransmission. If it ends within an earlier segment, the SMSS may be smaller now. The window
+    /// counts segments, so it is unknown until a segment of the former SMSS shows that the SMSS has not changed.
     pub(super) fn watch_split(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
         let latest = self.board.missing(sent.start, sent.end).last();
         if !self.is_split && latest.is_some_and(|segment| sent.end < segment.end) {

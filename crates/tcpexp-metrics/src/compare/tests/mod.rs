@@ -246,7 +246,7 @@ fn the_loss_ratio_leaves_out_the_bins_whose_packets_have_unknown_fates() {
         is_lost,
         one_way_delay: None,
     };
-    // Each bin has 100 packets. Those of the last one that were lost are not known.
+    // Each bin has 100 packets. In the last bin, the fate of the lost packets is unknown.
     bulk.fates = Some(vec![
         fate(0, 90, false),
         fate(900, 10, true),
