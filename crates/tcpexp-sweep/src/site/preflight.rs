@@ -6,8 +6,9 @@ use netem_ctl::Os;
 use tcpexp_host::command_line;
 use tcpexp_runs::record::Role;
 
+use super::Named;
 use super::generator::Generator;
-use super::phases::{Named, dir, parameters};
+use super::phases::{dir, parameters};
 use crate::plan::{self, Setup};
 
 /// The functions of the preflight script.
