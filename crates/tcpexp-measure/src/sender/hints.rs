@@ -15,10 +15,6 @@ const MIN_WINDOW: u32 = 8;
 const MIN_STEADY_ROUNDS: u32 = 50;
 /// Minimum number of reductions without loss that hints at a delay-based congestion control.
 const MIN_LOSSLESS: u32 = 4;
-/// Minimum number of round trips between two losses to judge the shape of the growth.
-const MIN_SHAPED_ROUNDS: usize = 8;
-/// Maximum number of round trips stored per epoch; bounds memory.
-const KEPT_ROUNDS: usize = 4_096;
 /// Maximum number of reductions stored per flow; bounds memory.
 const KEPT_REDUCTIONS: usize = 4_096;
 
@@ -33,26 +29,19 @@ pub struct CongestionHint {
     pub reductions: u32,
     /// Number of reductions without a loss or a congestion echo.
     pub lossless_reductions: u32,
-    /// Mean growth per round trip in congestion avoidance with a full window, in thousandths of a
-    /// segment.
-    pub growth_milli_segments: Option<i64>,
-    /// Median share of the growth between two losses that is complete after half of the round
-    /// trips, in percent: 50 for linear growth, such as Reno's; more for growth that slows down,
-    /// such as CUBIC's.
-    pub half_time_percent: Option<u32>,
 }
 
 /// Collects the evidence for a [`CongestionHint`].
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     factors: Vec<u32>,
-    halves: Vec<u32>,
     lossless: u32,
     losses: u32,
     rounds: u32,
     growth: i64,
     steady_rounds: u32,
-    epoch: Vec<u32>,
+    /// The window one round trip ago, in segments; `None` if it was not observable.
+    latest: Option<u32>,
     round_began: Option<Timestamp>,
 }
 
@@ -69,41 +58,29 @@ impl Hints {
             return;
         }
         self.round_began = Some(at);
-        if let Some(before) = self.epoch.last() {
+        if let Some(before) = self.latest.take() {
             // Ignore smaller decreases: super-packets leave some room now and then.
-            if u64::from(cwnd) * 10 <= u64::from(*before) * 9 {
+            if u64::from(cwnd) * 10 <= u64::from(before) * 9 {
                 self.lossless += u32::from(is_free);
-                self.epoch.clear();
                 return;
             }
             self.rounds += 1;
             self.steady_rounds += u32::from(is_free);
-            self.growth += i64::from(cwnd) - i64::from(*before);
+            self.growth += i64::from(cwnd) - i64::from(before);
         }
-        if self.epoch.len() < KEPT_ROUNDS {
-            self.epoch.push(cwnd);
-        }
+        self.latest = Some(cwnd);
     }
 
-    /// Discards the current epoch: the window is not observable for some time.
+    /// Forgets the latest window: the window is not observable for some time.
     pub(super) fn forget(&mut self) {
-        self.epoch.clear();
+        self.latest = None;
         self.round_began = None;
     }
 
-    /// Ends an epoch of growth at a loss.
+    /// Ends the growth at a loss.
     pub(super) fn lose(&mut self) {
         self.steady_rounds = 0;
         self.losses += 1;
-        let rounds = &self.epoch;
-        if rounds.len() >= MIN_SHAPED_ROUNDS
-            && let (Some(&first), Some(&last)) = (rounds.first(), rounds.last())
-            && last >= first + 4
-            && self.halves.len() < KEPT_REDUCTIONS
-        {
-            let half = rounds[rounds.len() / 2].saturating_sub(first);
-            self.halves.push(half * 100 / (last - first));
-        }
         self.forget();
     }
 
@@ -120,14 +97,11 @@ impl Hints {
     pub(super) fn hint(self, is_paced: bool) -> CongestionHint {
         let reductions = self.factors.len();
         let reduction_percent = median(&self.factors);
-        let growth = self.growth * 1_000;
         CongestionHint {
             family: self.family(is_paced, reductions, reduction_percent),
             reduction_percent,
             reductions: u32::try_from(reductions).unwrap_or(u32::MAX),
             lossless_reductions: self.lossless,
-            growth_milli_segments: (self.rounds > 0).then(|| growth / i64::from(self.rounds)),
-            half_time_percent: median(&self.halves),
         }
     }
 
@@ -160,4 +134,20 @@ impl Hints {
 fn median(values: &[u32]) -> Option<u32> {
     let values = values.iter().copied().map(i64::from).collect();
     u32::try_from(whole_median(values)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_stays_after_one_step_is_steady_however_long_the_flow_lasts() {
+        let mut hints = Hints::default();
+        for round in 0..10_000 {
+            let at = Timestamp::from_nanos(round * 100_000_000);
+            let cwnd = if round < 4_600 { 20 } else { 26 };
+            hints.see(at, cwnd, Some(TimeDelta::from_millis(100)), true);
+        }
+        assert_eq!(hints.hint(false).family, Some(CongestionFamily::DelayBased));
+    }
 }
