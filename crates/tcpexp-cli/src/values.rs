@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tcpexp::Clocks;
 use tcpexp_measure::throughput::Origin;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, exact};
 
 /// What `--one-clock` states about the clocks of two captures.
 pub(crate) const fn clocks(one_clock: bool) -> Clocks {
@@ -53,16 +53,15 @@ pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit = unit.trim().to_ascii_lowercase();
-    let zeros = match unit.strip_suffix("/s").unwrap_or(&unit) {
-        "bit" => 0,
-        "kbit" => 3,
-        "mbit" => 6,
-        "gbit" => 9,
-        "tbit" => 12,
+    let scale = match unit.strip_suffix("/s").unwrap_or(&unit) {
+        "bit" => 1,
+        "kbit" => 1_000,
+        "mbit" => 1_000_000,
+        "gbit" => 1_000_000_000,
+        "tbit" => 1_000_000_000_000,
         _ => return Err(wrong()),
     };
-    let bps = scaled(number, zeros).and_then(|bps| u64::try_from(bps).ok());
-    match bps.ok_or_else(wrong)? {
+    match exact(number, scale).ok_or_else(wrong)? {
         0 => Err("expected a rate greater than 0".into()),
         bps => Ok(bps),
     }
@@ -73,25 +72,9 @@ pub(crate) fn parse_origin(text: &str) -> Result<Origin, String> {
     if text == "first" {
         return Ok(Origin::FirstPacket);
     }
-    let nanos = scaled(text, 9).and_then(|nanos| i64::try_from(nanos).ok());
+    let nanos = exact(text, 1_000_000_000).and_then(|nanos| i64::try_from(nanos).ok());
     let at = nanos.map(|nanos| Origin::At(Timestamp::from_nanos(nanos)));
     at.ok_or_else(|| "expected first, or seconds since 1970, such as 1767225609.5".to_owned())
-}
-
-/// Returns a decimal number times a power of ten, if the result is whole: `2.5` with 3 zeros is
-/// 2500.
-fn scaled(number: &str, zeros: usize) -> Option<u128> {
-    // A whole number gets a decimal, so that an empty part is always an error, as in `2.`.
-    let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
-    let is_number = [whole, decimals]
-        .iter()
-        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
-    let decimals = decimals.trim_end_matches('0');
-    // A fraction of the smallest unit is refused, because rounding would change the value.
-    if !is_number || decimals.len() > zeros {
-        return None;
-    }
-    format!("{whole}{decimals:0<zeros$}").parse().ok()
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 
+use crate::number::scaled;
+
 /// Error for a text that is not a valid quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("\"{text}\" is not a {what}: expected {expected}")]
@@ -81,22 +83,6 @@ impl Kind {
 
 fn is_power_of_ten(scale: u64) -> bool {
     10_u64.checked_pow(scale.ilog10()) == Some(scale)
-}
-
-/// Returns a decimal number times `scale` as a fraction: "1.5" times 1000 is 15000 / 10.
-fn scaled(number: &str, scale: u64) -> Option<(u128, u128)> {
-    let (whole, decimals) = match number.split_once('.') {
-        Some((whole, decimals)) if !decimals.is_empty() => (whole, decimals),
-        Some(_) => return None,
-        None => (number, ""),
-    };
-    let decimals = decimals.trim_end_matches('0');
-    if whole.is_empty() || decimals.contains('.') {
-        return None;
-    }
-    let digits: u128 = format!("{whole}{decimals}").parse().ok()?;
-    let parts = 10_u128.checked_pow(u32::try_from(decimals.len()).ok()?)?;
-    Some((digits.checked_mul(u128::from(scale))?, parts))
 }
 
 /// Implements serde as a string for a type with `FromStr` and `Display`.

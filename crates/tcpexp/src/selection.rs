@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tcpexp_capture::Record;
 use tcpexp_flow::FlowShard;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, exact};
 use tcpexp_wire::{Filter, LinkType, Skipped, Tunnels};
 use thiserror::Error;
 
@@ -124,11 +124,11 @@ impl FromStr for Moment {
 }
 
 fn moment(text: &str) -> Option<Moment> {
-    const NANOS: i64 = 1_000_000_000;
+    const NANOS: u64 = 1_000_000_000;
     // March 1973, before any capture of packets. A smaller number is meant as a time after the start
     // and lacks its unit.
-    const EARLIEST: i64 = 100_000_000 * NANOS;
-    const UNITS: [(&str, i64); 7] = [
+    const EARLIEST: i64 = 100_000_000_000_000_000;
+    const UNITS: [(&str, u64); 7] = [
         // Longer units precede the `s` and `m` in which they end.
         ("ns", 1),
         ("us", 1_000),
@@ -149,7 +149,7 @@ fn moment(text: &str) -> Option<Moment> {
         let number = number.strip_suffix(unit)?.trim_end();
         Some(((*unit, *nanos), number))
     })?;
-    let nanos = scaled(number, unit.1)?;
+    let nanos = i64::try_from(exact(number, unit.1)?).ok()?;
     match (unit.0, is_before_end) {
         ("", false) if nanos < EARLIEST => None,
         ("", false) => Some(Moment::At(Timestamp::from_nanos(nanos))),
@@ -157,20 +157,6 @@ fn moment(text: &str) -> Option<Moment> {
         (_, false) => Some(Moment::AfterStart(TimeDelta::from_nanos(nanos))),
         (_, true) => Some(Moment::BeforeEnd(TimeDelta::from_nanos(nanos))),
     }
-}
-
-/// A decimal number of units of `nanos` nanoseconds. Refuses fractions of a nanosecond.
-fn scaled(number: &str, nanos: i64) -> Option<i64> {
-    let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number(whole) || !is_number(decimals) {
-        return None;
-    }
-    let decimals = decimals.trim_end_matches('0');
-    let divisor = 10_i128.checked_pow(u32::try_from(decimals.len()).ok()?)?;
-    let digits: i128 = format!("{whole}{decimals}").parse().ok()?;
-    let product = digits.checked_mul(nanos.into())?;
-    (product % divisor == 0).then(|| i64::try_from(product / divisor).ok())?
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A log of `ping -D`.
 
 use tcpexp_table::dataset::LogSample;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp, truncated};
 
 /// Parses a line with an answer, for example
 /// `[1767225609.778130] 64 bytes from 172.16.11.2: icmp_seq=1 ttl=63 time=40.1 ms`.
@@ -14,9 +14,9 @@ pub(super) fn answer(line: &str) -> Option<LogSample> {
     // Another unit would give a wrong time, so only milliseconds are accepted.
     let is_in_ms = rest.trim_end().ends_with(" ms");
     Some(LogSample::Echo {
-        at: Timestamp::from_nanos(scaled(at, 9)?),
+        at: Timestamp::from_nanos(truncated(at, 9)?),
         number: field("icmp_seq=")?.parse().ok()?,
-        rtt: TimeDelta::from_nanos(scaled(field("time=").filter(|_| is_in_ms)?, 6)?),
+        rtt: TimeDelta::from_nanos(truncated(field("time=").filter(|_| is_in_ms)?, 6)?),
     })
 }
 
@@ -24,23 +24,6 @@ pub(super) fn answer(line: &str) -> Option<LogSample> {
 /// (`-O`). With `-D`, all other lines begin with their time.
 pub(super) fn is_remark(line: &str) -> bool {
     !line.starts_with('[') || line.contains("] no answer yet for icmp_seq=")
-}
-
-/// Returns a decimal number times 10^`zeros`; truncates further decimals.
-fn scaled(text: &str, zeros: usize) -> Option<i64> {
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-    // `parse` alone accepts a sign.
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !is_digits(whole) || !is_digits(decimals) {
-        return None;
-    }
-    // Zeros are appended as text, because a float would round nanoseconds since 1970.
-    let decimals: String = decimals
-        .chars()
-        .chain(std::iter::repeat('0'))
-        .take(zeros)
-        .collect();
-    format!("{whole}{decimals}").parse().ok()
 }
 
 #[cfg(test)]
