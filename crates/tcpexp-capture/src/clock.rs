@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
-const NANOS_PER_SECOND: i128 = 1_000_000_000;
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
 /// Resolution of an interface's timestamps, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,17 @@ impl Resolution {
             0 => Self::PowerOfTen(value),
             _ => Self::PowerOfTwo(value & 0x7f),
         }
+    }
+
+    /// One unit, rounded up to whole nanoseconds: the times that a file can show are at most this far apart.
+    pub fn unit(self) -> TimeDelta {
+        let per_second = match self {
+            Self::PowerOfTen(power) => 10_i64.checked_pow(power.into()),
+            Self::PowerOfTwo(power) => 2_i64.checked_pow(power.into()),
+        };
+        // A unit that does not fit is far below a nanosecond.
+        let nanos = per_second.map_or(1, |units| (NANOS_PER_SECOND - 1) / units + 1);
+        TimeDelta::from_nanos(nanos)
     }
 }
 
@@ -82,7 +93,7 @@ impl Clock {
         Self {
             resolution,
             scale,
-            offset_nanos: i128::from(offset_seconds) * NANOS_PER_SECOND,
+            offset_nanos: i128::from(offset_seconds) * i128::from(NANOS_PER_SECOND),
         }
     }
 
@@ -98,7 +109,7 @@ impl Clock {
         let nanos = match self.scale {
             Scale::Multiply(factor) => units * factor,
             Scale::Divide(divisor) => units / divisor,
-            Scale::Shift(power) => (units * NANOS_PER_SECOND) >> power,
+            Scale::Shift(power) => (units * i128::from(NANOS_PER_SECOND)) >> power,
             Scale::Nothing => 0,
         };
         i64::try_from(nanos + self.offset_nanos)
@@ -164,6 +175,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_unit_of_a_resolution_is_rounded_up_to_nanoseconds() {
+        let unit = |option| Resolution::from_option(option).unit().as_nanos();
+        assert_eq!(
+            [0, 3, 6, 9, 10, 19, 127].map(unit),
+            [1_000_000_000, 1_000_000, 1_000, 1, 1, 1, 1]
+        );
+        let powers_of_two = [
+            TWO,
+            10 + TWO,
+            16 + TWO,
+            20 + TWO,
+            30 + TWO,
+            63 + TWO,
+            127 + TWO,
+        ];
+        assert_eq!(
+            powers_of_two.map(unit),
+            [1_000_000_000, 976_563, 15_259, 954, 1, 1, 1]
+        );
     }
 
     #[test]

@@ -100,7 +100,11 @@ fn survey(view: View<'_>) -> Result<Survey, Error> {
     let mut walk = view.walk()?;
     let mut survey = Survey::default();
     walk.show(usize::MAX, |sighted| survey.observe(sighted));
-    CaptureInfo::of(&walk).require_packets(view.recording())?;
+    let info = CaptureInfo::of(&walk);
+    info.require_packets(view.recording())?;
+    for interface in &info.interfaces {
+        survey.count_in(interface.resolution.unit());
+    }
     Ok(survey)
 }
 

@@ -71,6 +71,9 @@ impl Surveyed {
             ..CaptureInfo::of(&walk)
         };
         info.require_packets(view.recording())?;
+        for interface in &info.interfaces {
+            sample.count_in(interface.resolution.unit());
+        }
         Ok(Self {
             info,
             sample,

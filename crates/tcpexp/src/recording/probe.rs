@@ -74,9 +74,9 @@ impl Recording {
             Compared::new(Tunnels::Closed),
             Compared::new(Tunnels::Entered),
         ];
-        'parts: for part in self.parts() {
+        for part in self.parts() {
             let mut capture = part.capture()?;
-            loop {
+            let is_enough = loop {
                 let record = capture.next_record();
                 let at = record.map(|record| record.at);
                 if let Some(record) = record {
@@ -87,10 +87,10 @@ impl Recording {
                 // Known after the first record, and after the end of a part without records.
                 if let Some(part) = capture.part_head() {
                     head = Some(part.clone());
-                    break 'parts;
+                    break true;
                 }
                 let Some(at) = at else {
-                    break;
+                    break false;
                 };
                 let Ok(at) = at else {
                     continue;
@@ -99,8 +99,15 @@ impl Recording {
                 times.push(at);
                 let is_enough = meter.gaps() >= MIN_TICK_GAPS || times.len() >= MOST_PROBED;
                 if times.len() >= PROBED && is_enough {
-                    break 'parts;
+                    break true;
                 }
+            };
+            // The packets of a described interface may come after these records.
+            for interface in capture.interfaces() {
+                meter.count_in(interface.resolution.unit());
+            }
+            if is_enough {
+                break;
             }
         }
         self.require_store()?;

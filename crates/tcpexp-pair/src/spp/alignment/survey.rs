@@ -1,6 +1,6 @@
 //! First pass over one capture.
 
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Transport;
 
 use super::begins::Begins;
@@ -85,6 +85,11 @@ impl Survey {
         self.repeats.observe(sighted);
         self.by_endpoints.offer(endpoints, sighted);
         self.by_content.offer(content, sighted);
+    }
+
+    /// Adds the unit in which the capture's file counts the times of an interface.
+    pub fn count_in(&mut self, unit: TimeDelta) {
+        self.tick.count_in(unit);
     }
 
     /// True if the capture records each packet twice, as mirror ports may.

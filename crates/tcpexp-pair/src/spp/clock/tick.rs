@@ -20,6 +20,8 @@ const STRETCH: i64 = 1_000;
 /// Smallest stretched tick that is searched for: in a file of whole microseconds, too many times
 /// are multiples of a smaller tick by chance.
 const MIN_STRETCHED: TimeDelta = TimeDelta::from_micros(100);
+/// Most ticks of a known timer in the usual smallest gap of sparse traffic: of more, any gap would be a multiple.
+const MOST_TICKS: i64 = 4;
 /// At least one gap in this many is zero if a clock is too coarse for the traffic.
 const ZERO_GAPS: u64 = 8;
 /// More packets than this per distinct time prove a coarse clock: a kernel takes at least 0.1 µs to
@@ -66,6 +68,8 @@ pub struct TickMeter {
     last: Option<Timestamp>,
     gaps_ns: Vec<i64>,
     zero_gaps: u64,
+    /// The coarsest unit of time in which the file counts.
+    unit: TimeDelta,
 }
 
 impl TickMeter {
@@ -80,6 +84,13 @@ impl TickMeter {
         } else {
             tick.to_string()
         }
+    }
+
+    /// Adds the unit in which the times of an interface are counted. No clock shows more than its file can hold:
+    /// gaps alone do not show units of a power of two, whose times are rounded to nanoseconds, nor units of an
+    /// interface whose packets come late.
+    pub fn count_in(&mut self, unit: TimeDelta) {
+        self.unit = self.unit.max(unit);
     }
 
     /// Adds the time of the capture's next packet.
@@ -113,8 +124,13 @@ impl TickMeter {
         }
     }
 
-    /// Tick of the clock; not smaller than that of the file format as far as the gaps show it.
+    /// Tick of the clock; not smaller than a unit of the file.
     pub fn tick(&self) -> TimeDelta {
+        self.shown_tick().max(self.unit)
+    }
+
+    /// Tick of the clock as far as the gaps show it.
+    fn shown_tick(&self) -> TimeDelta {
         if self.gaps_ns.is_empty() && self.zero_gaps > 0 {
             return Self::UNKNOWN_TICK;
         }
@@ -170,7 +186,7 @@ impl TickMeter {
     /// The interval between packets is rarely the step of a known timer, and pauses are not multiples of it. On a
     /// coarse clock each pause is a multiple of the tick, unless the clock was stepped in it.
     fn is_spacing(&self, tick_ns: i64) -> bool {
-        let is_near = |gap: i64, of: i64| (gap - of).abs() <= of / STRETCH;
+        let is_near = |gap: i64, of: i64| (gap - of).abs() <= of / STRETCH + rounding_ns(of);
         let single = self.gaps_ns.iter().filter(|gap| is_near(**gap, tick_ns));
         if self.is_crowded() || single.count() * 4 < self.gaps_ns.len() * 3 {
             return false;
@@ -210,16 +226,39 @@ impl TickMeter {
         let mut gaps = self.gaps_ns.clone();
         gaps.sort_unstable();
         let odd = gaps.len() / ODD_GAPS;
-        let tick = *gaps.get(odd)?;
-        let is_multiple = |gap: &i64| {
-            let rest = gap % tick;
-            rest.min(tick - rest) <= gap.max(&tick) / STRETCH
-        };
-        let off = gaps.iter().filter(|gap| !is_multiple(gap)).count();
+        let least = *gaps.get(odd)?;
         let is_coarse = self.zero_gaps * ZERO_GAPS > gaps.len() as u64;
-        let is_clear = tick >= MIN_STRETCHED.as_nanos();
-        // Up to `odd` gaps below the tick are no multiples of it, and as many others may not be.
-        (is_coarse && is_clear && off <= 2 * odd).then_some(tick)
+        let is_clear = least >= MIN_STRETCHED.as_nanos();
+        if !is_coarse || !is_clear {
+            return None;
+        }
+        // In sparse traffic, hardly a gap is a single tick, but the timers are known.
+        let timers = TIMERS_NS
+            .into_iter()
+            .filter(|timer| *timer >= MIN_STRETCHED.as_nanos() && is_multiple(least, *timer))
+            .filter(|timer| least / timer <= MOST_TICKS);
+        let is_tick = |tick: &i64| {
+            let off = gaps.iter().filter(|gap| !is_multiple(**gap, *tick)).count();
+            // Up to `odd` gaps below the tick are no multiples of it, and as many others may not be.
+            off <= 2 * odd
+        };
+        std::iter::once(least).chain(timers.rev()).find(is_tick)
+    }
+}
+
+/// True if a gap is a multiple of the tick, but for the rate of the clock and the rounding of its times.
+fn is_multiple(gap_ns: i64, tick_ns: i64) -> bool {
+    let rest = gap_ns % tick_ns;
+    rest.min(tick_ns - rest) <= gap_ns.max(tick_ns) / STRETCH + rounding_ns(tick_ns)
+}
+
+/// Error of a gap between two times of a stretched tick: nearly all files round them to microseconds. Smaller
+/// ticks than the smallest stretched one are exact.
+const fn rounding_ns(tick_ns: i64) -> i64 {
+    if tick_ns < MIN_STRETCHED.as_nanos() {
+        0
+    } else {
+        TICK_OF_CAPTURES.as_nanos()
     }
 }
 
@@ -256,6 +295,35 @@ mod tests {
             let found = tick(|at| floor(at, millis * 1_000_000));
             assert_eq!(found, TimeDelta::from_millis(millis));
         }
+    }
+
+    #[test]
+    fn tick_of_1024_hz_is_found_in_a_file_of_microseconds() {
+        let tick_ns = 976_563;
+        let shown = |at| floor(floor(at, tick_ns), 1_000);
+        let off = (tick(shown) - TimeDelta::from_nanos(tick_ns)).abs();
+        assert!(off <= TICK_OF_CAPTURES, "{off}");
+        // In sparse traffic, most gaps are two ticks or more.
+        let gaps = (0..1_000_i64).map(|turn| {
+            let ticks = |turn: i64| turn * 2 + turn * turn % 7 / 3;
+            let [from, to] = [turn, turn + 1].map(|turn| ticks(turn) * tick_ns / 1_000 * 1_000);
+            to - from
+        });
+        let off = (tick_of_pairs(gaps).unwrap() - TimeDelta::from_nanos(tick_ns)).abs();
+        assert!(off <= TICK_OF_CAPTURES, "{off}");
+    }
+
+    #[test]
+    fn tick_is_at_least_the_unit_of_the_file() {
+        let mut meter = TickMeter::default();
+        for unit in [TimeDelta::from_micros(1), TimeDelta::from_nanos(15_259)] {
+            meter.count_in(unit);
+        }
+        for packet in 0..1_000_i64 {
+            let units = packet * packet % 191 + packet * 200;
+            meter.observe(Timestamp::from_nanos(units * 1_000_000_000 >> 16));
+        }
+        assert_eq!(meter.coarse_tick(), Some(TimeDelta::from_nanos(15_259)));
     }
 
     #[test]
