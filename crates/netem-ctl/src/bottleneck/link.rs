@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tcpexp_units::{BitRate, ByteCount};
+use tcpexp_units::BitRate;
 
 use super::Path;
 
@@ -148,19 +148,21 @@ impl Path {
         })
     }
 
-    /// The mean rate of a slotted link that is always full; `None` if its slots carry any number of
-    /// packets.
+    /// The mean rate of a slotted link that always has full packets to send; `None` if its slots carry any
+    /// number of packets.
     pub(crate) fn slot_rate(&self) -> Option<BitRate> {
         let least = self.slot?;
         let most = self.slot_most.unwrap_or(least);
         // Twice the mean time between slots.
         let sum = u128::try_from((least + most).as_nanos()).ok()?;
-        let packets = self
-            .slot_packets
-            .map(|packets| u64::from(packets) * self.full_frame());
-        let bytes = self.slot_bytes.map(ByteCount::as_bytes);
-        let bytes = packets.into_iter().chain(bytes).min()?;
-        let bps = (u128::from(bytes) * 8 * 2 * 1_000_000_000).checked_div(sum)?;
+        let packets = self.slot_packets.map(u64::from);
+        // The packet that uses up the bytes of a slot leaves in it (`sch_netem.c`, `netem_dequeue`).
+        let by_bytes = self
+            .slot_bytes
+            .map(|bytes| bytes.as_bytes().div_ceil(self.full_frame()));
+        let packets = packets.into_iter().chain(by_bytes).min()?;
+        let bytes = u128::from(packets) * u128::from(self.full_frame());
+        let bps = (bytes * 8 * 2 * 1_000_000_000).checked_div(sum)?;
         Some(BitRate::from_bps(u64::try_from(bps).ok()?))
     }
 
@@ -187,6 +189,8 @@ impl Path {
 
 #[cfg(test)]
 mod tests {
+    use tcpexp_units::ByteCount;
+
     use super::*;
 
     fn bytes(layer: LinkLayer, ip_bytes: u64) -> u64 {
@@ -229,8 +233,8 @@ mod tests {
             slot_bytes: Some(ByteCount::new(15_000)),
             ..Path::default()
         };
-        // 15 kB every 10 ms in the mean.
-        assert_eq!(path.slot_rate(), Some(BitRate::from_bps(12_000_000)));
+        // Ten frames of 1514 bytes every 10 ms in the mean.
+        assert_eq!(path.slot_rate(), Some(BitRate::from_bps(12_112_000)));
         let path = Path {
             slot_packets: Some(5),
             ..path
@@ -250,5 +254,21 @@ mod tests {
             ..path
         };
         assert_eq!(path.slot_rate(), None);
+    }
+
+    #[test]
+    fn the_packet_that_fills_a_slot_leaves_in_it() {
+        let packets = |slot_bytes| {
+            let path = Path {
+                slot: Some("10ms".parse().unwrap()),
+                slot_bytes: Some(ByteCount::new(slot_bytes)),
+                ..Path::default()
+            };
+            path.slot_rate().unwrap().as_bps() / (1_514 * 8 * 100)
+        };
+        assert_eq!(
+            [1, 200, 1_514, 1_515, 1_600, 3_028].map(packets),
+            [1, 1, 1, 2, 2, 2]
+        );
     }
 }
