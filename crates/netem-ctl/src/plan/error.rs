@@ -1,5 +1,6 @@
 //! Errors of plans and changes.
 
+use tcpexp_units::Buffer;
 use thiserror::Error;
 
 use crate::bottleneck::Queue;
@@ -43,6 +44,19 @@ pub enum PlanError {
         value: String,
         /// The accepted values.
         expected: &'static str,
+    },
+    /// The buffer has no room for a full packet.
+    #[error(
+        "{direction}.buffer is {buffer}: expected room for at least one full packet, {full} bytes as the rate counts \
+         them"
+    )]
+    NoPacket {
+        /// The direction.
+        direction: &'static str,
+        /// The buffer.
+        buffer: Buffer,
+        /// The bytes of a full packet that the rate counts.
+        full: u64,
     },
     /// The queues of `sfq` have less room than the buffer.
     #[error(
@@ -89,7 +103,9 @@ impl PlanError {
         match self {
             Self::OneInterface(_) => None,
             Self::Flow { direction, .. } => Some((direction, "flows")),
-            Self::Room { direction, .. } => Some((direction, "buffer")),
+            Self::NoPacket { direction, .. } | Self::Room { direction, .. } => {
+                Some((direction, "buffer"))
+            }
             Self::Needs { direction, key, .. }
             | Self::NotOfQueue { direction, key, .. }
             | Self::Value { direction, key, .. }

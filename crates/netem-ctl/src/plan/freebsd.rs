@@ -274,7 +274,8 @@ impl Draft {
         };
         let size = path
             .buffer
-            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, path.full_frame()))
+            // Pipes count IP packets (`dummynet_io`: `m_pkthdr.len`).
+            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt, path.full_packet()))
             .transpose()?;
         if let Some(size) = size {
             super::red::check(own.direction, path, size.bytes)?;

@@ -8,10 +8,10 @@ use super::PlanError;
 /// The size of a queue, in packets and in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct QueueSize {
-    /// Full packets, of the MTU and an Ethernet header (1514 bytes by default) or of the bytes that they
-    /// take on the link; rounded up.
+    /// Full packets, with the bytes that the rate counts of each: by default 1514 on Linux and 1500 on FreeBSD.
+    /// Rounded up.
     pub packets: u64,
-    /// Bytes, with Ethernet headers or as they are on the link.
+    /// Bytes, as the rate counts them: of Ethernet frames, of IP packets on FreeBSD, or of the link layer.
     pub bytes: u64,
 }
 
@@ -54,9 +54,11 @@ impl QueueSize {
         };
         // Limits in packets and bytes have 32 bits in all queues of Linux and dummynet.
         if size.bytes < full {
-            return Err(wrong(
-                "room for at least one full packet, 1514 bytes on Ethernet with an MTU of 1500",
-            ));
+            return Err(PlanError::NoPacket {
+                direction,
+                buffer,
+                full,
+            });
         }
         if size.bytes > u64::from(u32::MAX) {
             return Err(wrong("less than 4 GB"));
@@ -76,25 +78,33 @@ impl QueueSize {
 #[cfg(test)]
 mod tests {
     use crate::bottleneck::Bottleneck;
-    use crate::plan::{Step, plan};
+    use crate::plan::{Plan, PlanError, Step, plan};
     use crate::router::{Os, Router};
+
+    fn planned(os: Os, text: &str, mtu: Option<u32>) -> Result<Plan, PlanError> {
+        let bottleneck = Bottleneck::from_toml(text).unwrap().with_mtu(mtu);
+        let router = Router {
+            os,
+            left: "r0".parse().unwrap(),
+            right: "r1".parse().unwrap(),
+        };
+        plan(&bottleneck, &router)
+    }
+
+    /// The command that contains a text.
+    fn line(os: Os, text: &str, mtu: Option<u32>, part: &str) -> String {
+        let plan = planned(os, text, mtu).unwrap();
+        let mut lines = plan.apply.iter().map(Step::line);
+        lines.find(|line| line.contains(part)).unwrap()
+    }
 
     #[test]
     fn queue_in_packets_holds_its_time_or_bytes_in_full_packets_of_the_mtu() {
-        let step = |os, mtu, queue: &str, part: &str| {
+        let linux = |mtu, queue: &str, part: &str| {
             let text =
                 format!("[forward]\nrate = '2mbit'\ndelay = '20ms'\nbuffer = '200ms'\n{queue}");
-            let bottleneck = Bottleneck::from_toml(&text).unwrap().with_mtu(mtu);
-            let router = Router {
-                os,
-                left: "r0".parse().unwrap(),
-                right: "r1".parse().unwrap(),
-            };
-            let plan = plan(&bottleneck, &router).unwrap();
-            let mut lines = plan.apply.iter().map(Step::line);
-            lines.find(|line| line.contains(part)).unwrap()
+            line(Os::Linux, &text, mtu, part)
         };
-        let linux = |mtu, queue, part| step(Os::Linux, mtu, queue, part);
         // 200 ms at 2 Mbit/s are 50000 bytes: 33.03 frames of 1514 bytes, or 84.7 of 590.
         for (queue, kind) in [
             ("", " pfifo "),
@@ -124,7 +134,42 @@ mod tests {
         let cells = linux(Some(576), "linklayer = 'ipoa-vcmux'", "pfifo");
         // An IP packet of 576 bytes and 8 of the link takes 13 cells of 53 bytes: 689.
         assert!(cells.ends_with("limit 73"), "{cells}");
-        let pipe = step(Os::FreeBsd, Some(576), "", "bw 2000000bit/s");
-        assert!(pipe.contains("queue 85 "), "{pipe}");
+    }
+
+    #[test]
+    fn queue_of_dummynet_holds_its_time_in_ip_packets() {
+        let line = |mtu, queue: &str, part: &str| {
+            let text = format!("[forward]\nrate = '100mbit'\nbuffer = '100ms'\n{queue}");
+            line(Os::FreeBsd, &text, mtu, part)
+        };
+        // 100 ms at 100 Mbit/s are 1250000 bytes: 833.3 packets of 1500 bytes, or 2170.1 of 576.
+        for (mtu, packets) in [(None, 834), (Some(576), 2_171)] {
+            let pipe = line(mtu, "", " bw ");
+            assert!(pipe.contains(&format!(" queue {packets} ")), "{pipe}");
+            let codel = line(mtu, "queue = 'codel'", " bw ");
+            assert!(codel.contains(&format!(" queue {packets} ")), "{codel}");
+            let scheduler = line(mtu, "queue = 'fq_codel'", " type fq_codel ");
+            assert!(
+                scheduler.contains(&format!(" limit {packets} ")),
+                "{scheduler}"
+            );
+        }
+    }
+
+    #[test]
+    fn buffer_below_a_full_packet_is_refused_with_the_bytes_that_the_rate_counts() {
+        let refusal = |os, keys: &str| {
+            let text = format!("[forward]\nrate = '10mbit'\nbuffer = '1499B'\n{keys}");
+            planned(os, &text, None).unwrap_err().to_string()
+        };
+        let full = |bytes| {
+            format!(
+                "forward.buffer is 1.499kB: expected room for at least one full packet, {bytes} bytes as the rate \
+                 counts them"
+            )
+        };
+        assert_eq!(refusal(Os::Linux, ""), full(1_514));
+        assert_eq!(refusal(Os::Linux, "linklayer = 'atm'"), full(32 * 53));
+        assert_eq!(refusal(Os::FreeBsd, ""), full(1_500));
     }
 }

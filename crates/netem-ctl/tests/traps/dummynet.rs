@@ -30,7 +30,7 @@ fn dummynet_limits_are_raised_above_their_defaults() {
     let plan = plan(&Bottleneck::from_toml(deep).unwrap(), &router(Os::FreeBsd)).unwrap();
     let lines = lines(&plan.apply);
     assert!(lines.contains(&"sysctl net.inet.ip.dummynet.pipe_slot_limit=50000".into()));
-    assert!(lines.contains(&"sysctl net.inet.ip.dummynet.pipe_byte_limit=75700000".into()));
+    assert!(lines.contains(&"sysctl net.inet.ip.dummynet.pipe_byte_limit=75000000".into()));
 }
 
 #[test]

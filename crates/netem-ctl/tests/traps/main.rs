@@ -342,7 +342,7 @@ fn keys_without_their_required_keys_are_refused() {
         ),
         (
             "[forward]\nrate = '10mbit'\nbuffer = '100B'",
-            "forward.buffer is 100B: expected room for at least one full packet, 1514 bytes on Ethernet with an MTU of 1500",
+            "forward.buffer is 100B: expected room for at least one full packet, 1514 bytes as the rate counts them",
         ),
         (
             "[forward]\nrate = '10mbit'\nbuffer = '9p'\ntarget = '5ms'",
