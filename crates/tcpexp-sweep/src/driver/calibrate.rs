@@ -11,7 +11,7 @@ use super::context::Run;
 use super::crew::PATIENCE;
 use super::error::Trouble;
 use super::files::pause;
-use super::load_times::{LOAD_BYTES, LoadTimes};
+use super::load_times::{self, LOAD_BYTES, LOAD_FRAME, LoadTimes};
 use crate::plan::{Calibrate, Setup};
 use crate::site::{self, Counters};
 
@@ -25,8 +25,6 @@ pub(super) enum Verdict {
 
 /// Bytes of a ping: 56 of data and the headers of ICMP (8) and IPv6 (40); 20 less with IPv4.
 const PING_BYTES: u64 = 104;
-/// Bytes of the Ethernet frame of a packet of the load.
-const LOAD_FRAME: u64 = LOAD_BYTES + 14;
 /// UDP payload of the load, which fits an MTU of 1500: the default of iperf 2.
 const LOAD_PAYLOAD: u64 = 1_470;
 /// Bytes by which the header of IPv6 exceeds that of IPv4.
@@ -130,18 +128,13 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
     ))
 }
 
-/// The rate that the load can reach.
+/// The rate that the load can reach. `load` measures only a path with a rate, so it is not 0.
 fn planned_bps(setup: &Setup) -> f64 {
-    let path = setup.path.resolved();
-    // A policer before the queue passes no more than its own rate.
-    let rates = [path.forward.rate, path.forward.police];
-    let planned = rates.into_iter().flatten().min();
-    planned.map_or(0.0, |rate| rate.as_bps() as f64)
+    load_times::planned_bps(setup).unwrap_or_default()
 }
 
 /// Percentage by which a rate is above the planned one.
 fn off_percent(setup: &Setup, rate_bps: f64) -> f64 {
-    // `load` measures only a path with a rate, so the planned one is not 0.
     (rate_bps / planned_bps(setup) - 1.0) * 100.0
 }
 

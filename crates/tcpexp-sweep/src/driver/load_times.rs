@@ -7,6 +7,8 @@ use crate::plan::{self, Setup};
 
 /// Bytes of a packet of the load: its payload and the headers of UDP (8) and IPv4 (20).
 pub(super) const LOAD_BYTES: u64 = 1_498;
+/// Bytes of the Ethernet frame of a packet of the load.
+pub(super) const LOAD_FRAME: u64 = LOAD_BYTES + 14;
 /// Number of load packets that the measurement needs: one packet more or less is 0.5 % of the rate.
 const LOAD_PACKETS: u64 = 200;
 /// Waits before the rate is measured again, if the load has not reached it: a lost SYN of the load's
@@ -32,11 +34,9 @@ pub(super) struct LoadTimes {
 impl LoadTimes {
     /// The times for a setup; `None` if its path has no rate.
     pub(super) fn of(setup: &Setup) -> Option<Self> {
-        let path = setup.path.resolved();
-        let load_bits = path.forward.link_bytes(LOAD_BYTES) * 8;
-        let rate_bps = path.forward.rate?.as_bps();
+        let load_bits = setup.path.forward.link_bytes(LOAD_BYTES) * 8;
         let packets =
-            Duration::try_from_secs_f64((LOAD_PACKETS * load_bits) as f64 / rate_bps as f64);
+            Duration::try_from_secs_f64((LOAD_PACKETS * load_bits) as f64 / planned_bps(setup)?);
         let queue = plan::queue_time(setup).map_or(Duration::from_secs(1), positive);
         Some(Self {
             // iperf3 negotiates for some round trips before it sends.
@@ -67,6 +67,19 @@ impl LoadTimes {
     }
 }
 
+/// The rate that the load can reach, in the bytes that the bottleneck counts; `None` if the path has no rate.
+pub(super) fn planned_bps(setup: &Setup) -> Option<f64> {
+    let path = &setup.path.forward;
+    let rate_bps = path.rate?.as_bps() as f64;
+    // A policer before the queue passes no more than its own rate. It counts Ethernet frames, and the
+    // bottleneck may count the bytes of a link layer.
+    let bytes_per_byte = path.link_bytes(LOAD_BYTES) as f64 / LOAD_FRAME as f64;
+    let passed_bps = path
+        .police
+        .map(|rate| rate.as_bps() as f64 * bytes_per_byte);
+    Some(passed_bps.map_or(rate_bps, |passed_bps| rate_bps.min(passed_bps)))
+}
+
 /// Time of the calibration's load if its first measurement reaches the rate.
 pub(super) fn shortest(setup: &Setup) -> Duration {
     let times = LoadTimes::of(setup).filter(|_| setup.is_loaded());
@@ -86,12 +99,43 @@ mod tests {
     use super::*;
     use crate::plan::Plan;
 
-    fn times(path: &str) -> LoadTimes {
+    fn setup(path: &str) -> Setup {
         let text = format!(
             "kind = \"lab\"\n[path.forward]\n{path}\n[[traffic]]\nname = \"a\"\ntool = \"iperf3\"\nduration = \"1s\"\n"
         );
         let plan = Plan::parse(Path::new("plan.toml"), &text).unwrap();
-        LoadTimes::of(&plan.cells[0].setup).unwrap()
+        plan.cells[0].setup.clone()
+    }
+
+    fn times(path: &str) -> LoadTimes {
+        LoadTimes::of(&setup(path)).unwrap()
+    }
+
+    #[test]
+    fn load_reaches_the_rate_of_a_policer_in_the_bytes_of_the_link() {
+        let planned_mbps = |path: &str| {
+            let policed = format!("{path}\nbuffer = \"100p\"\npolice_burst = \"64kB\"");
+            planned_bps(&setup(&policed)).unwrap() / 1e6
+        };
+        let is_near = |path: &str, mbps: f64| {
+            let planned = planned_mbps(path);
+            assert!((planned - mbps).abs() < 1e-9, "{path}: {planned}");
+        };
+        is_near("rate = \"10mbit\"\npolice = \"5mbit\"", 5.0);
+        // A frame of 1512 bytes takes 33 cells of 53 bytes.
+        let cells = "linklayer = \"pppoe-llcsnap\"\npolice = \"5mbit\"";
+        is_near(
+            &format!("rate = \"10mbit\"\n{cells}"),
+            5.0 * 33.0 * 53.0 / 1_512.0,
+        );
+        is_near(&format!("rate = \"5.5mbit\"\n{cells}"), 5.5);
+    }
+
+    #[test]
+    fn slow_policer_is_measured_for_two_hundred_packets() {
+        let policer = "police = \"8kbit\"\npolice_burst = \"64kB\"";
+        let times = times(&format!("rate = \"10mbit\"\nbuffer = \"10p\"\n{policer}"));
+        assert!(times.measure > Duration::from_secs(290));
     }
 
     #[test]
