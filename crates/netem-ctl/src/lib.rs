@@ -32,7 +32,7 @@ pub use control::{
 };
 pub use plan::{
     ChangeError, Check, DELAY_DEVICES, Mismatch, Must, Number, OptionFact, OptionValue, Plan,
-    PlanError, QdiscFact, QueueSize, Step, clear, plan,
+    PlanError, QdiscFact, QueueSize, Step, clear, plan, plan_in_path,
 };
 pub use router::{Interface, InterfaceError, Os, Router};
 pub use runner::{

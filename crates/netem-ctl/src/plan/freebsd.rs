@@ -101,8 +101,11 @@ pub(crate) fn check(direction: &'static str, path: &Path) -> Result<(), PlanErro
     Ok(())
 }
 
-pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, PlanError> {
-    let rtt = bottleneck.base_rtt();
+pub(crate) fn plan(
+    bottleneck: Bottleneck,
+    router: &Router,
+    base_rtt: TimeDelta,
+) -> Result<Plan, PlanError> {
     let mut queues = [None, None];
     let mut draft = Draft::default();
     let paths = [
@@ -113,7 +116,7 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
         draft.delay(own, path, leaves);
     }
     for (size, (own, (path, leaves))) in queues.iter_mut().zip(DIRECTIONS.iter().zip(paths)) {
-        *size = draft.rate(own, path, leaves, rtt)?;
+        *size = draft.rate(own, path, leaves, base_rtt)?;
     }
     draft.settings(&queues);
     // ipfw runs and prints rules by number, so the comparison needs the same order.

@@ -18,6 +18,7 @@ mod validate;
 
 use serde::Serialize;
 use tcpexp_host::command_line;
+use tcpexp_units::{Buffer, ByteCount, TimeDelta};
 
 use crate::bottleneck::Bottleneck;
 use crate::router::{Os, Router};
@@ -79,14 +80,28 @@ pub(crate) struct Object {
 
 /// Computes the commands for a bottleneck on a router.
 pub fn plan(bottleneck: &Bottleneck, router: &Router) -> Result<Plan, PlanError> {
+    plan_in_path(bottleneck, router, bottleneck.base_rtt())
+}
+
+/// Computes the commands for a bottleneck on one router of a path with the base round-trip time `base_rtt`,
+/// which a buffer in BDP multiplies.
+pub fn plan_in_path(
+    bottleneck: &Bottleneck,
+    router: &Router,
+    base_rtt: TimeDelta,
+) -> Result<Plan, PlanError> {
     // The defaults come first, so that the checks see the mirrored delay and flows of the reverse
     // path.
     let bottleneck = bottleneck.resolved();
     validate::check(&bottleneck, router)?;
-    match router.os {
-        Os::Linux => linux::plan(bottleneck, router),
-        Os::FreeBsd => freebsd::plan(bottleneck, router),
+    let mut plan = match router.os {
+        Os::Linux => linux::plan(bottleneck, router, base_rtt)?,
+        Os::FreeBsd => freebsd::plan(bottleneck, router, base_rtt)?,
+    };
+    if base_rtt != plan.bottleneck.base_rtt() {
+        plan.state_buffers();
     }
+    Ok(plan)
 }
 
 /// Computes the commands that clear any bottleneck from a router.
@@ -103,6 +118,16 @@ pub(crate) fn clear_freebsd() -> Vec<Step> {
 }
 
 impl Plan {
+    /// Replaces buffers in BDP by their bytes: the router keeps the description without the rest of the path.
+    fn state_buffers(&mut self) {
+        let Bottleneck { forward, reverse } = &mut self.bottleneck;
+        for (path, size) in [forward, reverse].into_iter().zip(&self.queues) {
+            if let (Some(Buffer::Bdp { .. }), Some(size)) = (path.buffer, size) {
+                path.buffer = Some(Buffer::Bytes(ByteCount::new(size.bytes)));
+            }
+        }
+    }
+
     /// True if a link follows a trace.
     pub fn has_trace(&self) -> bool {
         self.restart_traces().next().is_some()

@@ -78,7 +78,7 @@ impl QueueSize {
 #[cfg(test)]
 mod tests {
     use crate::bottleneck::Bottleneck;
-    use crate::plan::{Plan, PlanError, Step, plan};
+    use crate::plan::{Plan, PlanError, Step, plan, plan_in_path};
     use crate::router::{Os, Router};
 
     fn planned(os: Os, text: &str, mtu: Option<u32>) -> Result<Plan, PlanError> {
@@ -134,6 +134,22 @@ mod tests {
         let cells = linux(Some(576), "linklayer = 'ipoa-vcmux'", "pfifo");
         // An IP packet of 576 bytes and 8 of the link takes 13 cells of 53 bytes: 689.
         assert!(cells.ends_with("limit 73"), "{cells}");
+    }
+
+    #[test]
+    fn buffer_in_bdp_of_a_longer_path_is_kept_in_bytes() {
+        let text = "[forward]\nrate = '10mbit'\ndelay = '10ms'\nbuffer = '1bdp'";
+        let bottleneck = Bottleneck::from_toml(text).unwrap();
+        for os in [Os::Linux, Os::FreeBsd] {
+            let alone = planned(os, text, None).unwrap();
+            assert_eq!(alone.queues[0].unwrap().bytes, 25_000);
+            assert_eq!(alone.bottleneck.forward.buffer, bottleneck.forward.buffer);
+            let base_rtt = "100ms".parse().unwrap();
+            let part = plan_in_path(&bottleneck, &alone.router, base_rtt).unwrap();
+            assert_eq!(part.queues[0].unwrap().bytes, 125_000);
+            // What the router keeps gives the same plan.
+            assert_eq!(plan(&part.bottleneck, &part.router).unwrap(), part);
+        }
     }
 
     #[test]

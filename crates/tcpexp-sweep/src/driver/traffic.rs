@@ -67,13 +67,12 @@ impl Run<'_> {
         }
         let (router, host) = self.router()?;
         let router = router.to_owned();
-        let mut before = plan::path_plan(&self.cell.setup, &self.cell.setup.path, host)
-            .map_err(Trouble::Path)?;
+        let setup = &self.cell.setup;
+        let mut before = plan::path_plan(setup, &setup.path, host).map_err(Trouble::Path)?;
         let t0_ns = t0_ns + offset(&router);
         let mut scripts = Vec::new();
         for change in &self.cell.changes {
-            let after =
-                plan::path_plan(&self.cell.setup, &change.path, host).map_err(Trouble::Path)?;
+            let after = plan::changed_plan(setup, &change.path, host).map_err(Trouble::Path)?;
             let at = Timestamp::from_nanos(t0_ns + change.at.as_nanos());
             let script = netem_ctl::change_script(&before, &after, self.around.owner, Some(at));
             scripts.push(script.map_err(|error| Trouble::Path(error.into()))?);
@@ -104,7 +103,7 @@ impl Run<'_> {
         let Some(last) = last else { return Ok(()) };
         let (router, host) = self.router()?;
         let path = &self.cell.changes[last].path;
-        let path = plan::path_plan(&self.cell.setup, path, host).map_err(Trouble::Path)?;
+        let path = plan::changed_plan(&self.cell.setup, path, host).map_err(Trouble::Path)?;
         let owner = self.around.owner;
         let wrong = self.crew.control(router, "read back", owner, |control| {
             control.mismatches(&path)

@@ -56,7 +56,7 @@ pub(crate) use host_kernel::kernel_of;
 pub use kernel::Kernel;
 pub(crate) use log::COLUMNS;
 pub use log::{CommandLog, Separator};
-pub(crate) use path::{change_steps, lines, path_plan, queue_time, router};
+pub(crate) use path::{change_steps, changed_plan, lines, path_plan, queue_time, router};
 pub use reference::reference;
 pub use schema::schema;
 pub use settings::{Calibrate, Capture, Lab, Loggers, OnFailure, Prepare, RunSettings};
@@ -272,13 +272,19 @@ impl Setup {
     /// Round-trip time between the first source and the first sink with empty queues, for packets whose ports
     /// have no delay of their own.
     pub fn base_rtt(&self) -> TimeDelta {
+        self.base_rtt_with(&self.path)
+    }
+
+    /// [`base_rtt`](Self::base_rtt) with another path at the first router.
+    pub(crate) fn base_rtt_with(&self, first: &Bottleneck) -> TimeDelta {
         let address = |role| self.first(role).and_then(|(_, host)| host.address);
         let ends = address(Role::Source).zip(address(Role::Sink));
         let of = |path: &Bottleneck| match ends {
             Some((source, sink)) => path.base_rtt_between(source, sink),
             None => path.base_rtt(),
         };
-        self.paths().map(|(_, _, path)| of(path)).sum()
+        let further = self.paths().skip(1).map(|(_, _, path)| path);
+        std::iter::once(first).chain(further).map(of).sum()
     }
 
     /// Longest round-trip time of any flow with empty queues.

@@ -9,10 +9,30 @@ use super::host::Host;
 /// Why a router cannot emulate a path.
 pub(crate) type PathError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The commands of a router for one path, whose full packets have the MTU of the hosts.
+/// The commands of a router for its path. Full packets have the MTU of the hosts, and buffers in BDP are of the
+/// base round-trip time over all routers.
 pub(crate) fn path_plan(setup: &Setup, path: &Bottleneck, host: &Host) -> Result<Plan, PathError> {
+    planned(setup, path, host, setup.base_rtt())
+}
+
+/// The commands of the first router for a path that takes the place of `setup.path`. A changed delay changes a
+/// buffer in BDP too.
+pub(crate) fn changed_plan(
+    setup: &Setup,
+    path: &Bottleneck,
+    host: &Host,
+) -> Result<Plan, PathError> {
+    planned(setup, path, host, setup.base_rtt_with(path))
+}
+
+fn planned(
+    setup: &Setup,
+    path: &Bottleneck,
+    host: &Host,
+    base_rtt: TimeDelta,
+) -> Result<Plan, PathError> {
     let path = path.clone().with_mtu(setup.prepare.mtu);
-    Ok(netem_ctl::plan(&path, &router(host)?)?)
+    Ok(netem_ctl::plan_in_path(&path, &router(host)?, base_rtt)?)
 }
 
 /// The direction and the key that have the fault, if the error is about one key.
@@ -31,14 +51,14 @@ pub(crate) fn router(host: &Host) -> Result<Router, PathError> {
     })
 }
 
-/// The commands that turn one path into another in place.
+/// The commands that turn one path of the first router into another in place.
 pub(crate) fn change_steps(
     setup: &Setup,
     before: &Bottleneck,
     after: &Bottleneck,
     router: &Host,
 ) -> Result<Vec<Step>, PathError> {
-    let plan = |path| path_plan(setup, path, router);
+    let plan = |path| changed_plan(setup, path, router);
     Ok(plan(before)?.change_to(&plan(after)?)?)
 }
 

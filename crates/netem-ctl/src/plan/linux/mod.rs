@@ -29,10 +29,13 @@ struct Draft {
     links: Vec<LinkFile>,
 }
 
-pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, PlanError> {
+pub(crate) fn plan(
+    bottleneck: Bottleneck,
+    router: &Router,
+    base_rtt: TimeDelta,
+) -> Result<Plan, PlanError> {
     let mut draft = Draft::default();
     let mut queues = [None, None];
-    let rtt = bottleneck.base_rtt();
     // Offloads are off before any queue counts packets.
     draft.offloads(router);
     // The plan deletes and adds, because `tc qdisc replace` fails for an `htb` that exists.
@@ -48,7 +51,7 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
         draft.policer(own, path, leaves);
     }
     for (size, (own, path, _, leaves)) in queues.iter_mut().zip(&directions) {
-        *size = draft.rate(own, path, leaves, rtt)?;
+        *size = draft.rate(own, path, leaves, base_rtt)?;
     }
     Ok(Plan {
         router: router.clone(),

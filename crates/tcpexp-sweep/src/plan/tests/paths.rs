@@ -89,6 +89,44 @@ fn routers_in_a_row_have_paths_of_their_own() {
     assert_snapshot!(refusal(&format!("{PLAN}{hop}")), @"plan.toml:15: hops.rtr2: expected no hops: there is one router, whose path is path");
 }
 
+/// Two routers: the first with a queue of one BDP and a delay, the second with the same queue and 40 ms.
+fn two_queues_in_bdp(delay: &str, more: &str) -> String {
+    let queue = "rate = \"10mbit\"\nbuffer = \"1bdp\"\n";
+    let traffic = "[[traffic]]\nname = \"bulk\"\ntool = \"iperf3\"\nduration = \"9s\"\n";
+    format!(
+        "kind = \"lab\"\nlab.routers = 2\n[path.forward]\n{queue}{delay}\n[hops.rtr2.forward]\n{queue}delay = \
+         \"40ms\"\n{traffic}{more}"
+    )
+}
+
+fn queue_bytes(plan: &Result<netem_ctl::Plan, path::PathError>) -> u64 {
+    plan.as_ref().unwrap().queues[0].unwrap().bytes
+}
+
+#[test]
+fn buffer_in_bdp_is_of_the_base_rtt_over_all_routers() {
+    let bytes = |delay: &str| -> Vec<u64> {
+        let plan = plan(&two_queues_in_bdp(delay, ""));
+        let setup = &plan.cells[0].setup;
+        let paths = setup.paths();
+        let plans = paths.map(|(_, host, path)| path_plan(setup, path, host));
+        plans.map(|plan| queue_bytes(&plan)).collect()
+    };
+    // 10 Mbit/s · 100 ms, and 80 ms if only the second router delays.
+    assert_eq!(bytes("delay = \"10ms\""), [125_000, 125_000]);
+    assert_eq!(bytes(""), [100_000, 100_000]);
+}
+
+#[test]
+fn buffer_in_bdp_changes_with_the_delay_of_its_router() {
+    let change = "[[change]]\nat = \"3s\"\ndelay = \"20ms\"\n";
+    let plan = plan(&two_queues_in_bdp("delay = \"10ms\"", change));
+    let Cell { setup, changes, .. } = &plan.cells[0];
+    let (_, router) = setup.first(Role::Router).unwrap();
+    let changed = changed_plan(setup, &changes[0].path, router);
+    assert_eq!(queue_bytes(&changed), 150_000);
+}
+
 #[test]
 fn queue_of_a_cell_has_full_packets_of_its_mtu() {
     let path = "rate = \"2mbit\"\nbuffer = \"200ms\"\n";
