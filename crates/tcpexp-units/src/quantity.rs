@@ -102,7 +102,8 @@ pub(crate) const SPAN: Kind = Kind {
 
 pub(crate) const BUFFER: Kind = Kind {
     what: "buffer",
-    expected: "packets \"90p\", bytes \"64kB\" or \"64KiB\", time \"100ms\" or \"0.5bdp\"",
+    expected: "packets \"90p\", bytes \"64kB\" or \"64KiB\", time \"100ms\", or \"0.5bdp\": this multiple of the rate \
+               times the base RTT of the path",
     units: &[("p", 1_000)],
 };
 

@@ -74,7 +74,7 @@ pub struct Path {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<i32>,
     /// Rate of a policer, which drops the packets above it and queues none. It comes before the queue
-    /// and counts Ethernet frames as `rate` does. Linux only.
+    /// and counts Ethernet frames, also where `linklayer` makes `rate` count the bytes of the link. Linux only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<BitRate>>")]
     pub police: Option<BitRate>,
@@ -110,7 +110,7 @@ pub struct Path {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<TimeDelta>>")]
     pub delay: Option<TimeDelta>,
-    /// Largest deviation of the delay to either side.
+    /// Largest deviation of the delay to either side if uniform; the standard deviation if `normal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<TimeDelta>>")]
     pub jitter: Option<TimeDelta>,

@@ -106,8 +106,8 @@ fn a_burst_whose_time_tc_cannot_pass_on_is_refused() {
     );
     assert_eq!(
         with("100gbit", "1514B").unwrap_err(),
-        "forward.police_burst is 1.514kB: expected at least the bytes of 107 us at the rate of the policer, or of a \
-         whole number of microseconds: tc cuts the time"
+        "forward.police_burst is 1.514kB: expected at least what the policer passes in 107 us, because tc cuts the \
+         burst to whole microseconds"
     );
     assert_eq!(with("8kbit", "274kB"), Ok(()));
     assert_eq!(with("10gbit", "125kB"), Ok(()));

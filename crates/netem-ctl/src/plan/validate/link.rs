@@ -58,7 +58,7 @@ fn check_burst(direction: &'static str, rate: BitRate, burst: ByteCount) -> Resu
         .saturating_sub(rate.bytes_in(passed).as_bytes());
     if lost.saturating_mul(BURST_ERROR) > burst.as_bytes() {
         return refused(
-            "at least the bytes of 107 us at the rate of the policer, or of a whole number of microseconds: tc cuts the time",
+            "at least what the policer passes in 107 us, because tc cuts the burst to whole microseconds",
         );
     }
     Ok(())
