@@ -198,7 +198,7 @@ impl Run<'_> {
             );
         }
         let cell = self.cell;
-        for (index, (name, host, path)) in cell.setup.paths().enumerate() {
+        for (index, (name, host, _)) in cell.setup.paths().enumerate() {
             let (Some(before), Some(after)) = (before.get(name), after.get(name)) else {
                 continue;
             };
@@ -213,9 +213,8 @@ impl Run<'_> {
                     counted(unshaped, "packet") + " bypassed the rate of the bottleneck",
                 );
             }
-            let path = path.resolved();
             // Emulated losses are drops of the delay stage too.
-            let is_lossless = path.forward.loss.is_none() && path.reverse.loss.is_none();
+            let is_lossless = !cell.emulates_loss(index);
             let delayed = after
                 .drops(before)
                 .into_iter()

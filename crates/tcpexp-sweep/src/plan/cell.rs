@@ -36,6 +36,21 @@ pub struct Cell {
     pub(super) point: Vec<usize>,
 }
 
+impl Cell {
+    /// True if the path of a router loses packets by itself, from the start or after a change. `router` is its
+    /// index in [`Setup::paths`].
+    pub(crate) fn emulates_loss(&self, router: usize) -> bool {
+        let before = self.setup.paths().nth(router).map(|(.., path)| path);
+        // Changes are those of the first router's path.
+        let changes = self.changes.iter().filter(|_| router == 0);
+        let after = changes.map(|change| &change.path);
+        before
+            .into_iter()
+            .chain(after)
+            .any(|path| path.forward.loss.is_some() || path.reverse.loss.is_some())
+    }
+}
+
 /// All cells of a plan and what the matrix sets in each, in the order of the grid. `kind` overrides the kind of
 /// the hosts.
 pub(super) fn all<'a>(

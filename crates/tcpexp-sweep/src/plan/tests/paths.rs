@@ -89,6 +89,22 @@ fn routers_in_a_row_have_paths_of_their_own() {
     assert_snapshot!(refusal(&format!("{PLAN}{hop}")), @"plan.toml:15: hops.rtr2: expected no hops: there is one router, whose path is path");
 }
 
+#[test]
+fn a_loss_that_begins_with_a_change_is_emulated() {
+    let hop = "[hops.rtr2.forward]\ndelay = \"5ms\"\n";
+    let routers = PLAN.replace("kind = \"lab\"\n", "kind = \"lab\"\nlab.routers = 2\n");
+    let lossy = |more: &str| {
+        let plan = plan(&format!("{routers}{more}"));
+        [0, 1].map(|router| plan.cells[0].emulates_loss(router))
+    };
+    let change = |key: &str| format!("[[change]]\nat = \"2s\"\n{key}\n");
+    assert_eq!(lossy(hop), [false, false]);
+    assert_eq!(lossy(&(hop.to_owned() + "loss = \"1%\"\n")), [false, true]);
+    assert_eq!(lossy(&change("rate = \"5mbit\"")), [false, false]);
+    assert_eq!(lossy(&change("loss = \"3%\"")), [true, false]);
+    assert_eq!(lossy(&change("reverse.loss = \"3%\"")), [true, false]);
+}
+
 /// Two routers: the first with a queue of one BDP and a delay, the second with the same queue and 40 ms.
 fn two_queues_in_bdp(delay: &str, more: &str) -> String {
     let queue = "rate = \"10mbit\"\nbuffer = \"1bdp\"\n";
