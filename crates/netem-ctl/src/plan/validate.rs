@@ -297,6 +297,10 @@ fn check_flow(
             "identifies no packets: expected source, destination or a port",
         ));
     }
+    // Port 0 is reserved (RFC 6335, section 6), so no flow has it.
+    if [flow.source_port, flow.destination_port].contains(&Some(0)) {
+        return Err(wrong("expected ports from 1 to 65535"));
+    }
     if families.first() != families.last() {
         return Err(wrong("source and destination are of different IP versions"));
     }
@@ -314,4 +318,31 @@ fn check_flow(
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bottleneck::Bottleneck;
+    use crate::plan::plan;
+    use crate::router::{Os, Router};
+
+    #[test]
+    fn port_0_of_a_flow_is_refused() {
+        let router = Router {
+            os: Os::Linux,
+            left: "r0".parse().unwrap(),
+            right: "r1".parse().unwrap(),
+        };
+        let with = |key: &str, port: u16| {
+            let text = format!("[[forward.flows]]\n{key} = {port}\ndelay = '5ms'");
+            plan(&Bottleneck::from_toml(&text).unwrap(), &router)
+        };
+        for key in ["source_port", "destination_port"] {
+            assert_eq!(
+                with(key, 0).unwrap_err().to_string(),
+                "forward.flows[0]: expected ports from 1 to 65535"
+            );
+            assert!(with(key, 1).is_ok());
+        }
+    }
 }

@@ -11,6 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::error::Fault;
+use super::flow_check;
 use super::host_kernel;
 use super::kernel::Kernel;
 use super::matrix::{self, CellText};
@@ -142,6 +143,7 @@ fn one(
             Fault::new(span, message)
         })?;
     }
+    flow_check::check(&setup, &changes, &table, root)?;
     check_path(&setup, &changes, &table, (root, span_of_changes))?;
     let mut parameters = parameters::of(&setup);
     for (axis, label) in &text.labels {

@@ -8,6 +8,7 @@ mod commands;
 mod dscp;
 mod error;
 mod expect;
+mod flow_check;
 mod hidden;
 mod host;
 mod host_kernel;
