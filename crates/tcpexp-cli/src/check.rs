@@ -14,12 +14,10 @@ use tcpexp_units::counted;
 use crate::caller::caller;
 use crate::measure_args::MeasureArgs;
 use crate::output::Output;
+use crate::planned::{PLAN, missing, planned_runs};
 use crate::shared_args::{OutputArgs, StoreArgs, wrong_usage};
 use crate::sheet::Sheet;
 use crate::{fetched, report};
-
-/// The copy of the plan in the directory of a sweep.
-const PLAN: &str = "plan.toml";
 
 /// Check the results of a sweep against expectations
 ///
@@ -28,7 +26,8 @@ const PLAN: &str = "plan.toml";
 /// the unit of the measure, or a share of the value of the same cell in an earlier sweep:
 /// `goodput_bps >= 0.95 * baseline`. The value that is checked is the median over the cell's runs.
 ///
-/// The exit code is 1 if a value does not meet its expectation or is unknown.
+/// The exit code is 1 if a value does not meet its expectation or is unknown. The value of a planned cell without
+/// a run is unknown.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp check results\n\
@@ -72,7 +71,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
         given => given.to_vec(),
     };
     let options = args.measures.options(Vec::new());
-    let comparison = Comparison::of(&dir, &options)?;
+    let comparison =
+        Comparison::of(&dir, &options)?.with_planned(&planned_runs(&dir), &options.only);
     let baseline = args.baseline_dir.as_deref();
     let baseline = baseline
         .map(|dir| anyhow::Ok(Comparison::of(&fetched::local(dir)?, &options)?))
@@ -88,6 +88,9 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
         text.push('\n');
         let counts = format!("{met} met, {not_met} not met, {unknown} unknown");
         report::line(&mut text, "verdicts", &counts);
+        if let Some(runs) = missing(&comparison.not_run) {
+            report::line(&mut text, "runs", &runs);
+        }
     }
     sheet.add(rows)?;
     sheet.finish(&text, junit)?;

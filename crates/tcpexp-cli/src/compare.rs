@@ -10,6 +10,7 @@ use tcpexp_table::compare::{CompareText, compare_columns, compare_run_columns, c
 use tcpexp_units::{TimeDelta, counted};
 
 use crate::measure_args::MeasureArgs;
+use crate::planned::{missing, planned_runs};
 use crate::shared_args::{OutputArgs, StoreArgs};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
@@ -64,7 +65,9 @@ pub(crate) struct CompareArgs {
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let options = args.measures.options(args.baseline.clone());
-    let comparison = Comparison::of(&fetched::local(&args.dir)?, &options)?;
+    let dir = fetched::local(&args.dir)?;
+    let comparison =
+        Comparison::of(&dir, &options)?.with_planned(&planned_runs(&dir), &options.only);
     let parameters = comparison.parameters();
     let mut sheet = Sheet::create(&args.output, compare_columns(&parameters))?;
     let side = args.runs.as_deref().map(|path| {
@@ -120,7 +123,10 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
         let what = "the runs have different kernels (kernels in run.json)";
         report::line(&mut text, &cells, what);
     }
-    if !comparison.unfinished.is_empty() {
+    // Planned runs that have not ended include those that were cut short.
+    if let Some(runs) = missing(&comparison.not_run) {
+        report::line(&mut text, "runs", &runs);
+    } else if !comparison.unfinished.is_empty() {
         let runs = comparison.unfinished.len();
         let what = format!("{runs} without run.json: unfinished");
         report::line(&mut text, "runs", &what);

@@ -45,6 +45,7 @@ mod path;
 mod path_args;
 mod picture;
 mod places;
+mod planned;
 mod plot;
 mod points;
 mod program;

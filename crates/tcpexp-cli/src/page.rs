@@ -4,9 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use tcpexp_runs::compare::not_run;
 use tcpexp_runs::only::Only;
 
 use crate::output::Output;
+use crate::planned::{missing, planned_runs};
 use crate::shared_args::{StoreArgs, check_extension};
 use crate::{fetched, shown};
 
@@ -40,7 +42,16 @@ pub(crate) struct ReportArgs {
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     check_extension(&args.output, &[".html", ".htm"])?;
     let only = args.only.clone().unwrap_or_default();
-    let page = tcpexp::report(&fetched::local(&args.dir)?, &only)?;
+    let dir = fetched::local(&args.dir)?;
+    let mut page = tcpexp::report(&dir, &only)?;
+    // A run without a cell was cut short.
+    let ended = page
+        .runs
+        .iter()
+        .filter_map(|run| Some((run.name.as_str(), run.cell.as_deref()?)));
+    if let Some(runs) = missing(&not_run(&planned_runs(&dir), ended, &only)) {
+        page.summary = format!("{} {runs}.", page.summary);
+    }
     let html = page.html().context("cannot write the data of the page")?;
     let place = (args.output.as_os_str() != "-").then_some(args.output.as_path());
     let mut output = Output::create(place)?;

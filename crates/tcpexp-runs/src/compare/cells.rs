@@ -134,18 +134,23 @@ fn parameters(record: &RunRecord, varied: &[String]) -> RunColumns {
             _ => name.clone(),
         },
         description: PARAMETER.to_owned(),
-        value: match varied::value_of(record, name) {
-            None => RunValue::Text(None),
-            Some(Parameter::Flag(flag)) => RunValue::Flag(Some(flag)),
-            Some(Parameter::Count(count)) => RunValue::Count(Some(count)),
-            Some(Parameter::Number(number)) => RunValue::Number(Some(number)),
-            Some(Parameter::Text(text)) => RunValue::Text(Some(text)),
-        },
+        value: value_of_column(varied::value_of(record, name)),
     };
     RunColumns::new(
         varied.iter().chain(others).map(column).collect(),
         is_compare_column,
     )
+}
+
+/// The value of a parameter in its column.
+pub(super) fn value_of_column(parameter: Option<Parameter>) -> RunValue {
+    match parameter {
+        None => RunValue::Text(None),
+        Some(Parameter::Flag(flag)) => RunValue::Flag(Some(flag)),
+        Some(Parameter::Count(count)) => RunValue::Count(Some(count)),
+        Some(Parameter::Number(number)) => RunValue::Number(Some(number)),
+        Some(Parameter::Text(text)) => RunValue::Text(Some(text)),
+    }
 }
 
 impl Cell {

@@ -67,7 +67,7 @@ impl Comparison {
     ///
     /// The baseline of a cell is the cell of `baseline` with the same values of all parameters that both
     /// sweeps have or that either sweep varies. A value or a baseline that does not exist makes the verdict
-    /// unknown; an expectation about no cell at all is an error.
+    /// unknown, as that on a planned cell that has not been run; an expectation about no cell at all is an error.
     pub fn check(
         &self,
         expected: &[Expected],
@@ -104,6 +104,8 @@ impl Comparison {
                     bound: one.expectation.bound(base),
                 });
             }
+            let empty = self.empty_cells(one);
+            rows.extend(empty.map(|run| self.row_of_empty(one, run)));
         }
         Ok(rows)
     }
@@ -114,7 +116,7 @@ impl Comparison {
             let expectation = one.expectation.to_string();
             Err(ExpectError::Nothing { expectation, why })
         };
-        if self.cells_of(one).next().is_none() {
+        if self.cells_of(one).next().is_none() && self.empty_cells(one).next().is_none() {
             let parameters = known(&self.cells);
             return nothing(format!(
                 "no cell has {}; the parameters are {parameters}",

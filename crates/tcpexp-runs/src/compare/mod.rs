@@ -12,6 +12,7 @@ mod expected;
 mod flows;
 mod gaps;
 mod marks;
+mod planned;
 mod rows;
 mod samples;
 mod series;
@@ -38,6 +39,7 @@ use crate::record::{FILE_NAME, RecordError, RunRecord, Status};
 pub use self::cells::{CELL_HASH, Cell, Fault};
 pub use self::expected::{ExpectError, Expected};
 pub use self::gaps::Gap;
+pub use self::planned::{PlannedRun, not_run};
 
 /// The tool whose logs hold round-trip times and whose traffic is excluded from all sums.
 const PING: &str = "ping";
@@ -87,6 +89,9 @@ pub struct Comparison {
     pub kernels: usize,
     /// Directories of runs that never ended, which have no record.
     pub unfinished: Vec<PathBuf>,
+    /// Planned runs that have not ended, in the order of the plan; empty without a plan
+    /// ([`with_planned`](Self::with_planned)).
+    pub not_run: Vec<PlannedRun>,
     /// The options used for each run.
     pub options: Options,
 }
@@ -217,6 +222,7 @@ impl Comparison {
             kernels,
             classes,
             unfinished,
+            not_run: Vec::new(),
             options: options.measure,
         })
     }

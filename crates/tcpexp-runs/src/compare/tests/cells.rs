@@ -128,6 +128,52 @@ fn a_cell_over_another_bottleneck_is_no_baseline() {
 }
 
 #[test]
+fn planned_cells_without_a_run_have_an_unknown_verdict() {
+    let sweep = tempfile::tempdir().unwrap();
+    let parameters = |cc: &str| json!({"cc": cc, "rate_mbps": 3.0});
+    write_run(
+        sweep.path(),
+        &record("0001-r01", "c1", &parameters("cubic"), &["cc"]),
+        500_000,
+    );
+    let planned = |(run, cell, cc): (&str, &str, &str)| PlannedRun {
+        run: run.to_owned(),
+        cell: cell.to_owned(),
+        parameters: serde_json::from_value(parameters(cc)).unwrap(),
+    };
+    let runs = [
+        ("0001-r01", "c1", "cubic"),
+        ("0002-r01", "c2", "reno"),
+        ("0001-r02", "c1", "cubic"),
+        ("0002-r02", "c2", "reno"),
+    ];
+    let expected = Expected::parse("goodput_bps > 1").unwrap();
+    let checked = |runs: &[(&str, &str, &str)], only: &str| {
+        let only = only.parse().unwrap_or_default();
+        let found = Comparison::of(sweep.path(), &options(0)).unwrap();
+        let runs: Vec<PlannedRun> = runs.iter().copied().map(planned).collect();
+        let found = found.with_planned(&runs, &only);
+        let rows = found.check(std::slice::from_ref(&expected), None).unwrap();
+        let row = |row: &ExpectedRow| {
+            format!(
+                "{} {}: {}",
+                row.verdict().name(),
+                row.cell_name(),
+                row.found()
+            )
+        };
+        let missing: Vec<String> = found.not_run.into_iter().map(|run| run.run).collect();
+        let rows: Vec<String> = rows.iter().map(row).collect();
+        format!("{}; without {}", rows.join(", "), missing.join(" "))
+    };
+    assert_snapshot!(checked(&runs, ""), @"met cc=cubic: 4 000 000, unknown cc=reno: no value; not run yet; without 0002-r01 0001-r02 0002-r02");
+    assert_snapshot!(checked(&runs, "cc=cubic"), @"met cc=cubic: 4 000 000; without 0001-r02");
+    assert_snapshot!(checked(&runs[..1], ""), @"met cc=cubic: 4 000 000; without ");
+    // The run is not of this plan.
+    assert_snapshot!(checked(&runs[1..2], ""), @"met cc=cubic: 4 000 000; without ");
+}
+
+#[test]
 fn cells_of_two_plans_are_told_apart_by_what_each_plan_keeps_constant() {
     let sweep = tempfile::tempdir().unwrap();
     let run = |number: u32, cell: &str, rate: f64| {
