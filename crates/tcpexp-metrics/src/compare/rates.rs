@@ -38,23 +38,33 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
 }
 
 impl Group<'_> {
-    /// Combined goodput of `senders`; `None` without bins, or for a window without time.
+    /// Combined goodput of `senders` over a window; `None` without bins, or for a window without time.
+    ///
+    /// A sender that is active for a part of the window counts with this share of its own goodput.
     pub(super) fn goodput_bps(&self, senders: &[&Sender], window: Window) -> Option<Amount> {
-        let reported = |sender: &&Sender| {
+        // A tool counts each byte, but its bins are interpolated.
+        let reported = |sender: &Sender| {
             let goodput = sender.reported_goodput_bps?;
             (sender.active.meet(window) == sender.active).then_some(goodput)
         };
-        // A tool counts each byte, but its bins are interpolated.
-        let all: Option<Vec<f64>> = senders.iter().map(reported).collect();
-        if let Some(all) = all.filter(|all| !all.is_empty()) {
-            return Some(Amount::exact(all.iter().sum()));
+        if let [only] = senders
+            && only.active == window
+            && let Some(goodput) = reported(only)
+        {
+            return Some(Amount::exact(goodput));
         }
-        self.grid?;
         let seconds = window.seconds()?;
-        let arrived = senders
-            .iter()
-            .map(|sender| sender.arrived_in(window, |bin| bin.goodput_bytes));
-        Some(arrived.sum::<Amount>() * (8.0 / seconds))
+        let of = |sender: &&Sender| {
+            if let Some(goodput) = reported(sender) {
+                let share = sender.active.seconds().unwrap_or(0.0) / seconds;
+                return Some(Amount::exact(goodput * share));
+            }
+            self.grid?;
+            Some(sender.arrived_in(window, |bin| bin.goodput_bytes) * (8.0 / seconds))
+        };
+        let all: Option<Vec<Amount>> = senders.iter().map(of).collect();
+        let all = all.filter(|all| !all.is_empty() || self.grid.is_some())?;
+        Some(all.into_iter().sum())
     }
 }
 

@@ -139,3 +139,22 @@ fn packets_of_unknown_fate_change_a_small_loss_ratio_by_half_of_a_thousandth_at_
     assert_eq!(loss(1), bounds(0.0, 0.0));
     assert_eq!(loss(2), bounds(0.0, 2.0 / 3_002.0));
 }
+
+#[test]
+fn reported_goodputs_of_senders_count_by_their_time_in_the_window() {
+    let goodput = |from: i64, mbps: &[u64], reported: f64| Sender {
+        reported_goodput_bps: Some(reported * MBIT as f64),
+        ..sender("bulk", from, mbps)
+    };
+    let values = load(
+        vec![goodput(0, &[10; 10], 10.0), goodput(5, &[10; 5], 10.0)],
+        &options(0),
+    );
+    check(
+        &values,
+        &[
+            (Measure::Goodput, Some(15.0 * MBIT as f64)),
+            (Measure::FlowGoodput, Some(10.0 * MBIT as f64)),
+        ],
+    );
+}
