@@ -7,7 +7,7 @@ use tcpexp_logs::import::SeriesSample;
 use tcpexp_metrics::quantile::percentiles;
 
 use crate::cells::{NO_VALUE, columns, count, four_digits};
-use crate::columns::Columns;
+use crate::columns::{Builder, Columns};
 use crate::run_columns::RunColumns;
 
 /// The columns of `tcpexp import flent`.
@@ -26,6 +26,7 @@ fn series_columns_of(run: &RunColumns) -> Columns<SeriesSample> {
         "The value, as the tool reports it: interpolated by the tool to common times of all series.",
         run,
     )
+    .done()
 }
 
 /// True if the series of a run have a column of this name, which no parameter of the run may have.
@@ -40,13 +41,15 @@ pub fn run_sample_columns(run: &RunColumns) -> Columns<SeriesSample> {
         "The value, as the program that measures it printed it.",
         run,
     )
+    .maybe_span("duration_ns", "Time before time over which the value is a mean, in nanoseconds. Null if the file states none.", |row| row.duration)
+    .done()
     .of_run(run)
 }
 
 /// Column of the name of the test, which is also a parameter of a run.
 const TEST: &str = "test";
 
-fn columns_named(table: &'static str, value: &str, run: &RunColumns) -> Columns<SeriesSample> {
+fn columns_named(table: &'static str, value: &str, run: &RunColumns) -> Builder<SeriesSample> {
     let columns = Columns::named(table);
     let columns = if run.columns().iter().any(|column| column.name == TEST) {
         columns
@@ -61,7 +64,6 @@ fn columns_named(table: &'static str, value: &str, run: &RunColumns) -> Columns<
         .float("value", value, |row| row.value)
         .maybe_name("unit", "Unit of the value, as the file states it. Null if it does not.", |row| row.unit.as_deref())
         .maybe_float("tool_mean", "Mean over the whole test, as the program that measures the series reports it. Null if it does not.", |row| row.tool_mean)
-        .done()
 }
 
 /// Summarises each series: the samples of its tool, or its values if it has none. The mean is the tool's

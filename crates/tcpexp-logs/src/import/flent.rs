@@ -53,6 +53,7 @@ pub(super) fn read<E: From<Error>>(
             at: Timestamp::default(),
             elapsed: TimeDelta::ZERO,
             value: 0.0,
+            duration: None,
             unit: described["UNITS"].as_str().map(Arc::from),
             tool_mean: described["MEAN_VALUE"].as_f64(),
         };
@@ -127,6 +128,7 @@ fn tool_samples(
             at,
             elapsed: start.map_or(TimeDelta::ZERO, |start| at - start),
             value,
+            duration: span(&entry["dur"]),
             ..row.clone()
         })
     };
@@ -308,14 +310,16 @@ mod tests {
             Ok::<_, Error>(())
         });
         report.unwrap();
-        let shown = samples
-            .iter()
-            .map(|one| format!("{} {} {}", one.series, one.elapsed, one.value));
+        let shown = samples.iter().map(|one| {
+            let over = one.duration.map(|duration| format!(" over {duration}"));
+            let over = over.unwrap_or_default();
+            format!("{} {} {}{over}", one.series, one.elapsed, one.value)
+        });
         shown.collect()
     }
 
     #[test]
-    fn samples_have_the_unit_of_their_series() {
+    fn samples_have_the_unit_of_their_series_and_their_duration() {
         let text = r#"{"version": 3, "metadata": {"T0": "1970-01-01T00:00:10Z"}, "x_values": [0],
             "results": {"HTTP latency": [4], "Ping (ms) UDP BE": [2], "Ping (ms) ICMP": [3],
                 "TCP upload": [1], "TCP upload::tcp_cwnd": [10], "TCP upload sum": [1]},
@@ -327,8 +331,8 @@ mod tests {
         insta::assert_snapshot!(samples_of(text).join("\n"), @r"
         HTTP latency 500.000 ms 4
         Ping (ms) ICMP 1.000 s 3
-        Ping (ms) UDP BE 1.000 s 2
-        TCP upload 2.500 s 1
+        Ping (ms) UDP BE 1.000 s 2 over 200.000 ms
+        TCP upload 2.500 s 1 over 200.000 ms
         TCP upload::tcp_cwnd 2.000 s 10
         ");
         let newer = samples_of(&text.replace("\"version\": 3", "\"version\": 4"));

@@ -176,6 +176,8 @@ pub struct SeriesSample {
     pub elapsed: TimeDelta,
     /// The value.
     pub value: f64,
+    /// Time before `at` over which the value is a mean; `None` if the file states none.
+    pub duration: Option<TimeDelta>,
     /// Unit of the value, as the file states it.
     pub unit: Option<Arc<str>>,
     /// Mean of the series over the whole test, as its tool reports it; `None` if it reports none.

@@ -53,6 +53,14 @@ impl Amount {
         }
     }
 
+    /// The same amount if any number more may be inside the window.
+    pub(super) const fn without_end(self) -> Self {
+        Self {
+            most: f64::INFINITY,
+            ..self
+        }
+    }
+
     /// The likely amount if it is known, and otherwise the bounds of the amount.
     pub(super) fn bounds(self) -> Bounds {
         let bounds = Bounds {

@@ -72,6 +72,10 @@ pub struct Sender {
     pub base_rtt: Option<TimeDelta>,
     /// Its data at the receiving capture.
     pub arrived: Vec<Bin>,
+    /// Parts of its activity without bins in which any number of bytes may have arrived.
+    pub unknown: Vec<Window>,
+    /// Longest time over which `arrived` is a mean, if this time exceeds a bin; zero if bins count packets.
+    pub resolution: TimeDelta,
     /// Goodput during its whole activity in bits per second, as its tool reports it; `None` to compute it
     /// from `arrived`.
     pub reported_goodput_bps: Option<f64>,
@@ -163,7 +167,22 @@ impl Completion {
 impl Sender {
     /// What `of` selects of its data that arrived in a window.
     pub(super) fn arrived_in(&self, window: Window, of: impl Fn(&Bin) -> u64) -> Amount {
-        Amount::within(&self.arrived, self.seen, window, of)
+        let amount = Amount::within(&self.arrived, self.seen, window, of);
+        if self.is_unknown_in(window) {
+            amount.without_end()
+        } else {
+            amount
+        }
+    }
+
+    /// True if the bins show how much arrived in each part of `width` of a window.
+    pub(super) fn resolves(&self, window: Window, width: TimeDelta) -> bool {
+        self.resolution <= width && !self.is_unknown_in(window)
+    }
+
+    fn is_unknown_in(&self, window: Window) -> bool {
+        let parts = self.unknown.iter().map(|part| part.meet(window));
+        parts.into_iter().any(|part| part.from < part.until)
     }
 }
 

@@ -36,9 +36,10 @@ fn among(group: &Group<'_>, senders: &[&Sender], values: &mut Values) -> Option<
         .map(|sender| sender.arrived.as_slice())
         .collect();
     let cut = |window| {
-        rates(&series, grid, window, group.options.window, |bin| {
-            bin.goodput_bytes
-        })
+        let width = group.options.window;
+        let is_resolved = |sender: &&Sender| sender.resolves(window, width);
+        senders.iter().all(is_resolved).then_some(())?;
+        rates(&series, grid, window, width, |bin| bin.goodput_bytes)
     };
     // Convergence starts when the last sender joins, so the warm-up does not apply.
     let (delta, settling) = (group.options.delta, group.options.settling());

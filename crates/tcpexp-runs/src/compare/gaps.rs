@@ -16,13 +16,16 @@ pub enum Gap {
     Windows,
     /// All rates of a run of Flent: the unit of a series is missing or not known.
     Units,
+    /// Rates of a run of Flent: a series has no value for a part of its time.
+    Values,
 }
 
 impl Gap {
     /// All gaps, the most serious first.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Rtt,
         Self::Units,
+        Self::Values,
         Self::Rates,
         Self::Sharing,
         Self::Windows,
@@ -39,6 +42,9 @@ impl Gap {
                 "jain, max_min_ratio, epsilon, rtt_unfairness_exponent and share_ratio are null: the bins are too wide for the time in which all senders send (analyze --bin)"
             }
             Self::Units => "rates are null: the unit of a series of rates is missing or unknown",
+            Self::Values => {
+                "some rates are null: a series of rates has no value for a part of its time"
+            }
             Self::Windows => {
                 "jain_window_*, convergence_s and rate_response_s are null: --window is shorter than a bin"
             }
@@ -98,7 +104,7 @@ impl Gap {
             Self::Rates => is_rate || is_count,
             Self::Sharing => is_share,
             Self::Windows => is_over_time,
-            Self::Units => is_rate || is_share || is_over_time,
+            Self::Units | Self::Values => is_rate || is_share || is_over_time,
         }
     }
 
@@ -121,14 +127,22 @@ impl Gap {
             class.values.value(Measure::Jain).is_none()
                 && send_together(run, class.class.as_deref(), start)
         };
-        let mut bins = with_bins().flat_map(|sender| &sender.arrived);
+        let mut unknown = with_bins().flat_map(|sender| &sender.unknown);
+        let has_unknown = unknown.any(|part| part.until > start);
+        let is_coarse = |sender: &Sender| {
+            let mut bins = sender.arrived.iter();
+            sender.resolution > options.window || bins.any(|bin| bin.width > options.window)
+        };
         let is_there = |gap: &Self| match gap {
             Self::Rtt => run.senders.iter().any(|one| one.is_captured_elsewhere),
+            Self::Values => has_unknown,
+            // Narrower bins would not help.
+            Self::Rates | Self::Sharing if has_unknown => false,
             Self::Rates => classes.iter().any(has_no_rate),
             Self::Sharing => classes.iter().any(has_no_shares),
             // Senders without a unit are not in the run.
             Self::Units => false,
-            Self::Windows => bins.any(|bin| bin.width > options.window),
+            Self::Windows => with_bins().any(is_coarse),
         };
         Self::ALL.into_iter().filter(is_there).collect()
     }

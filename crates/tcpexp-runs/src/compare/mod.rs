@@ -14,6 +14,7 @@ mod gaps;
 mod marks;
 mod planned;
 mod rows;
+mod sampled;
 mod samples;
 mod series;
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tcpexp_metrics::compare::{Bin, Run, Sender, Window};
+use tcpexp_metrics::compare::{Run, Sender, Window};
 use tcpexp_table::dataset::StoredTables;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::CompareError;
 use super::columns::Columns;
+use super::sampled::Arrived;
 
 /// Names of the tables.
 pub(super) const SERIES: &str = "series";
@@ -29,6 +30,8 @@ struct Series {
     tool_mean: Option<f64>,
     /// Time and value.
     values: Vec<(Timestamp, f64)>,
+    /// Times over which the values are means; fewer than the values if the tool does not state each.
+    durations: Vec<TimeDelta>,
 }
 
 /// A run that consists of series.
@@ -44,7 +47,7 @@ pub(super) struct SeriesRun {
 /// A series of a rate is a sender that always has data to send, and a series of round-trip times is a probe.
 /// Series that Flent computes from others are left out. The goodput of a sender over the whole test is the
 /// tool's own; parts of it come from Flent's interpolated series, as do round-trip times of a file without
-/// samples.
+/// samples. If the samples state their durations, the parts come from the samples.
 ///
 /// The rates of all series are left out if one has an unknown unit: a sum without it would be too small.
 pub(super) fn read(data: &StoredTables) -> Result<Option<SeriesRun>, CompareError> {
@@ -54,10 +57,10 @@ pub(super) fn read(data: &StoredTables) -> Result<Option<SeriesRun>, CompareErro
     let samples = of_table(data, SAMPLES)?;
     let series = of_table(data, SERIES)?;
     let times = series.values().flat_map(|one| &one.values);
-    let Some(origin) = times.map(|(at, _)| *at).min() else {
+    let Some(first) = times.map(|(at, _)| *at).min() else {
         return Ok(Some(SeriesRun::default()));
     };
-    let width = step(&series);
+    let (width, grid) = (step(&series), first);
     let has_unknown_rates = series.iter().any(|(name, one)| is_unknown_rate(name, one));
     let mut senders = Vec::new();
     for (name, reported) in &series {
@@ -71,11 +74,13 @@ pub(super) fn read(data: &StoredTables) -> Result<Option<SeriesRun>, CompareErro
         } else if has_unknown_rates {
             // The round-trip times of the run remain.
         } else if let Some(unit) = reported.unit.as_deref().and_then(bits_per_second) {
-            senders.extend(sender(name, reported, unit, width));
+            let arrived = Arrived::of_samples(&samples.values, &samples.durations, (grid, width));
+            senders.extend(sender(name, reported, arrived, unit, width));
         }
     }
+    let starts = senders.iter().map(|sender| sender.active.from);
     let run = Run {
-        origin,
+        origin: starts.fold(first, Timestamp::min),
         senders,
         ..Run::default()
     };
@@ -106,9 +111,16 @@ pub fn is_computed(name: &str) -> bool {
 }
 
 fn of_table(data: &StoredTables, table: &str) -> Result<BTreeMap<String, Series>, CompareError> {
-    let columns = ["series", "time", "value", "unit", "tool_mean"];
+    let columns = [
+        "series",
+        "time",
+        "value",
+        "unit",
+        "tool_mean",
+        "duration_ns",
+    ];
     let table = Columns::read(data, table, &columns)?;
-    let [name, at, value, unit, mean] = columns.map(|name| table.column(name));
+    let [name, at, value, unit, mean, duration] = columns.map(|name| table.column(name));
     let mut all: BTreeMap<String, Series> = BTreeMap::new();
     for row in 0..table.rows() {
         if let (Some(name), Some(at), Some(value)) =
@@ -118,6 +130,7 @@ fn of_table(data: &StoredTables, table: &str) -> Result<BTreeMap<String, Series>
             one.unit = unit.text(row).map(str::to_owned);
             one.tool_mean = mean.number(row);
             one.values.push((at, value));
+            one.durations.extend(duration.span(row));
         }
     }
     Ok(all)
@@ -152,31 +165,27 @@ fn class(name: &str) -> Arc<str> {
         .into()
 }
 
-fn sender(name: &str, reported: &Series, unit_bps: f64, width: TimeDelta) -> Option<Sender> {
-    let (first, last) = (reported.values.first()?.0, reported.values.last()?.0);
-    let bin = |(start, value): &(Timestamp, f64)| {
-        let bytes = value * unit_bps * width.as_seconds_f64() / 8.0;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a rate is not negative, and what is too large saturates"
-        )]
-        let bytes = bytes.round() as u64;
-        Bin {
-            start: *start,
-            width,
-            covered: width,
-            link_bytes: bytes,
-            goodput_bytes: bytes,
-            packets: 0,
-            ce_packets: None,
-        }
+fn sender(
+    name: &str,
+    reported: &Series,
+    of_samples: Option<Arrived>,
+    unit_bps: f64,
+    width: TimeDelta,
+) -> Option<Sender> {
+    let arrived = match of_samples {
+        Some(arrived) => arrived,
+        None => Arrived::of_values(&reported.values, width)?,
     };
+    let Window { from, until } = arrived.active;
+    let resolution = arrived.longest;
     Some(Sender {
         is_bulk: true,
-        arrived: reported.values.iter().map(bin).collect(),
+        arrived: arrived.bins(width, unit_bps / 8.0),
+        seen: Some(arrived.active),
+        unknown: arrived.unknown,
+        resolution,
         reported_goodput_bps: reported.tool_mean.map(|mean| mean * unit_bps),
-        ..idle(name, first, last + width)
+        ..idle(name, from, until)
     })
 }
 
@@ -212,6 +221,8 @@ fn idle(name: &str, from: Timestamp, until: Timestamp) -> Sender {
         segment: None,
         base_rtt: None,
         arrived: Vec::new(),
+        unknown: Vec::new(),
+        resolution: TimeDelta::ZERO,
         reported_goodput_bps: None,
         sent: Vec::new(),
         retransmitted: None,

@@ -140,6 +140,59 @@ fn packets_of_unknown_fate_change_a_small_loss_ratio_by_half_of_a_thousandth_at_
     assert_eq!(loss(2), bounds(0.0, 2.0 / 3_002.0));
 }
 
+/// A sender whose tool reports a goodput, with a second of unknown data in its activity.
+fn reported(from: i64, mbps: &[u64], unknown: i64, goodput_mbps: Option<f64>) -> Sender {
+    let mut sender = sender("bulk", from, mbps);
+    let bin = at(unknown * 1000);
+    sender.arrived.retain(|one| one.start != bin);
+    Sender {
+        unknown: vec![seconds(unknown, unknown + 1)],
+        reported_goodput_bps: goodput_mbps.map(|mbps| mbps * MBIT as f64),
+        ..sender
+    }
+}
+
+#[test]
+fn a_time_with_unknown_data_leaves_the_rates_of_its_windows_unknown() {
+    let values = |goodput| {
+        let pair = vec![sender("bulk", 0, &[8; 8]), reported(0, &[8; 8], 3, goodput)];
+        load(pair, &options(0))
+    };
+    let none = [
+        Measure::Goodput,
+        Measure::FlowGoodput,
+        Measure::Jain,
+        Measure::MaxMinRatio,
+        Measure::JainWindowMin,
+        Measure::Convergence,
+    ];
+    check(&values(None), &none.map(|measure| (measure, None)));
+    // The tool counted the bytes, but not where they are.
+    check(
+        &values(Some(8.0)),
+        &[
+            (Measure::Goodput, Some(16.0 * MBIT as f64)),
+            (Measure::MaxMinRatio, Some(1.0)),
+            (Measure::JainWindowMin, None),
+        ],
+    );
+}
+
+#[test]
+fn values_that_are_means_over_more_than_a_window_give_no_shares_over_time() {
+    let mut pair = vec![sender("bulk", 0, &[8; 8]), sender("bulk", 0, &[8; 8])];
+    pair[1].resolution = TimeDelta::from_millis(1100);
+    let values = load(pair, &options(0));
+    check(
+        &values,
+        &[
+            (Measure::JainWindowMin, None),
+            (Measure::Convergence, None),
+            (Measure::Jain, Some(1.0)),
+        ],
+    );
+}
+
 #[test]
 fn reported_goodputs_of_senders_count_by_their_time_in_the_window() {
     let goodput = |from: i64, mbps: &[u64], reported: f64| Sender {

@@ -55,6 +55,8 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
         }),
         base_rtt: Some(TimeDelta::from_millis(40)),
         arrived: bins(from, mbps),
+        unknown: Vec::new(),
+        resolution: TimeDelta::ZERO,
         reported_goodput_bps: None,
         sent: bins(from, mbps),
         retransmitted: Some(Vec::new()),

@@ -209,3 +209,30 @@ fn series_of_flent_in_an_unknown_unit_leaves_no_rate_of_its_run() {
         assert_eq!(flent([unit, known]), (None, vec![Gap::Units]), "{unit:?}");
     }
 }
+
+#[test]
+fn series_of_flent_without_a_value_for_a_part_of_its_time_has_no_goodput_but_that_of_its_tool() {
+    let compared = |mean: Option<f64>| {
+        let sweep = tempfile::tempdir().unwrap();
+        let run = write_record(sweep.path(), &cubic("0001"));
+        let places = (0..50).filter(|place| !(15..35).contains(place));
+        let rows: Vec<_> = places
+            .map(|place| {
+                json!({
+                    "series": "TCP upload", "time": ms(place * 200), "value": 10.0, "unit": "Mbits/s",
+                    "tool_mean": mean,
+                })
+            })
+            .collect();
+        write_series(&run, &rows);
+        let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+        let all = comparison.classes.iter().find(|row| row.class.is_none());
+        let goodput = all.and_then(|row| row.estimate(Measure::Goodput));
+        (
+            goodput.map(|estimate| estimate.median),
+            comparison.runs[0].gaps.clone(),
+        )
+    };
+    assert_eq!(compared(None), (None, vec![Gap::Values]));
+    assert_eq!(compared(Some(9.0)), (Some(9e6), vec![Gap::Values]));
+}
