@@ -70,6 +70,11 @@ impl ExpectedRow {
 
     /// The value in words, with its interval and its bound if that comes from a baseline.
     pub fn found(&self) -> String {
+        self.unbroken().replace(NO_BREAK, " ")
+    }
+
+    /// The same, with [`NO_BREAK`] between the groups of a number's digits.
+    fn unbroken(&self) -> String {
         let found = match self.estimate {
             None => {
                 let left_out = self.cell.left_out.as_ref();
@@ -98,6 +103,9 @@ impl ExpectedRow {
     }
 }
 
+/// A space inside a number, which ends no line.
+const NO_BREAK: &str = "\u{a0}";
+
 /// Values from here on are shown as whole numbers.
 const WHOLE: f64 = 1e4;
 
@@ -125,7 +133,7 @@ fn number(value: f64) -> String {
         reason = "at least `WHOLE`; a value beyond 2^64 saturates"
     )]
     let whole = value.round() as u64;
-    count(whole, usize::MAX)
+    count(whole, usize::MAX).replace(' ', NO_BREAK)
 }
 
 /// The columns of `tcpexp check`, after the columns of the cells' `parameters`.
@@ -167,15 +175,18 @@ pub fn expected_text(rows: &[ExpectedRow], width: usize) -> String {
             ));
         }
         let first = format!("  {:<7}", row.verdict().name());
-        let rest = format!("{}: {}", row.cell_name(), row.found());
+        let rest = format!("{}: {}", row.cell_name(), row.unbroken());
         let parts = std::iter::once(first).chain(rest.split(' ').map(str::to_owned));
         lines.extend(wrapped(&parts.collect::<Vec<_>>(), width));
     }
-    lines.join("\n") + "\n"
+    (lines.join("\n") + "\n").replace(NO_BREAK, " ")
 }
 
 #[cfg(test)]
 mod tests {
+    use tcpexp_metrics::compare::Options;
+    use tcpexp_metrics::repetition::Bootstrap;
+
     use super::*;
 
     #[test]
@@ -192,5 +203,32 @@ mod tests {
         assert_eq!(shown(4.17, 24.62), "between 4.170 and 24.62");
         assert_eq!(shown(4.17, f64::INFINITY), "at least 4.170");
         assert_eq!(shown(f64::INFINITY, f64::INFINITY), "never");
+    }
+
+    #[test]
+    fn no_line_ends_inside_a_number() {
+        let cell = ComparedCell {
+            hash: "ab".to_owned(),
+            parameters: RunColumns::default(),
+            varied: 0,
+            baseline: None,
+            runs: [1, 0, 0],
+            left_out: None,
+            options: Options::default(),
+        };
+        let row = ExpectedRow {
+            cell: Arc::new(cell),
+            class: None,
+            expectation: "goodput_bps >= 0.95*baseline".parse().unwrap(),
+            estimate: Bootstrap::default().estimate(&[9_400_000.0]),
+            gap: None,
+            bound: Some(9_500_000.0),
+        };
+        assert_eq!(row.found(), "9 400 000, bound 9 500 000");
+        for width in 20..60 {
+            let text = expected_text(std::slice::from_ref(&row), width);
+            let has = |number| text.lines().any(|line| line.contains(number));
+            assert!(has("9 400 000") && has("9 500 000"), "{text}");
+        }
     }
 }
