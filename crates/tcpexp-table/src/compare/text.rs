@@ -51,7 +51,7 @@ pub fn compare_text(rows: &[CompareRow], options: CompareText) -> String {
     let left_out = left_out(&rows, width);
     if let Some(measure) = options.order {
         rows.sort_by(|a, b| {
-            let [a, b] = [a, b].map(|row| Some(row.class.as_ref()?.estimate(measure)?.median));
+            let [a, b] = [a, b].map(|row| rank(row, measure));
             b.partial_cmp(&a).unwrap_or(Ordering::Equal)
         });
     }
@@ -105,6 +105,14 @@ pub fn compare_text(rows: &[CompareRow], options: CompareText) -> String {
     }
     lines.extend(left_out);
     lines.join("\n") + "\n"
+}
+
+/// The rank of a row in an order: the largest comes first. Medians that are known, or were never reached, rank above
+/// those with only a lower bound, which may be of any size above it.
+fn rank(row: &CompareRow, measure: Measure) -> Option<(bool, f64)> {
+    let estimate = row.class.as_ref()?.estimate(measure)?;
+    let known = estimate.known().map(|median| (true, median));
+    known.or(Some((false, estimate.least)))
 }
 
 /// The rows to show: a cell with a single class has no row for all classes together.

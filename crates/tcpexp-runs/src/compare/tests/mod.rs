@@ -1,5 +1,6 @@
 mod cells;
 mod gaps;
+mod text;
 mod written;
 
 use insta::assert_snapshot;
