@@ -20,7 +20,7 @@ pub fn compare_columns(parameters: &RunColumns) -> Columns<CompareRow> {
         Columns::named("compare").text("cell", CELL, |row: &CompareRow| row.cell.hash.clone());
     let columns = of_cell(columns, parameters, |row| &row.cell)
         .maybe_text("class", CLASS, |row| Some(row.class.as_ref()?.class.as_deref().unwrap_or(ALL_CLASSES).to_owned()))
-        .count("runs", "Valid runs of the cell; each number is a median over the valid runs that have it.", |row| row.cell.runs[0])
+        .count("runs", "Valid runs of the cell that have the class; each number is a median over those of them that have it.", CompareRow::runs)
         .count("invalid_runs", "Runs whose path or capture differed from the plan, or whose dataset is missing or damaged; excluded from all numbers.", |row| row.cell.runs[1])
         .count("failed_runs", "Runs that ended early; excluded from all numbers.", |row| row.cell.runs[2])
         .maybe_text("left_out", "Excluded runs of the cell with the reasons. Null if none is excluded.", |row| row.cell.left_out.clone())

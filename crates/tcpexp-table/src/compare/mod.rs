@@ -40,6 +40,13 @@ pub struct CompareRow {
     pub class: Option<CellClass>,
 }
 
+impl CompareRow {
+    /// Number of the cell's valid runs that have the class.
+    pub(crate) fn runs(&self) -> u64 {
+        self.class.as_ref().map_or(0, |class| class.runs)
+    }
+}
+
 /// The fields that all rows of a cell share.
 #[derive(Clone, Debug)]
 pub struct ComparedCell {

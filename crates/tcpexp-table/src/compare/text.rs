@@ -1,6 +1,7 @@
 //! A comparison as text for a terminal.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tcpexp_metrics::compare::{CellClass, Measure};
@@ -39,8 +40,9 @@ const FIXED: usize = 2;
 /// Width of a number, with the space before it.
 const NUMBER: usize = 7;
 
-/// Formats one line per cell and class: the parameters that vary, and medians over runs. A median that is
-/// known only to be at least 1.200 shows as `>1.200`, and a time that most runs did not reach as `never`.
+/// Formats one line per cell and class: the parameters that vary, and medians over the runs that have the class. A
+/// median that is known only to be at least 1.200 shows as `>1.200`, and a time that most runs did not reach as
+/// `never`. Lines below the table name the medians over fewer runs.
 ///
 /// A cell with a single class has no line for all classes together. Parameters that need too much
 /// room get lines of their own. Numbers that do not fit are omitted, those of the highest rank
@@ -102,6 +104,13 @@ pub fn compare_text(rows: &[CompareRow], options: CompareText) -> String {
     }
     if hidden > 0 {
         lines.push(format!("and {hidden} more"));
+    }
+    for (row, label) in rows.iter().zip(&labels) {
+        let named = &label[..label.len() - 1];
+        if let Some(line) = of_fewer_runs(row, named, &numbers) {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            lines.extend(wrapped(&words, width));
+        }
     }
     lines.extend(left_out);
     lines.join("\n") + "\n"
@@ -179,7 +188,7 @@ fn label(row: &CompareRow) -> Vec<String> {
         .as_ref()
         .map(|class| class.class.as_deref().unwrap_or(ALL_CLASSES).to_owned());
     let all: u64 = row.cell.runs.iter().sum();
-    let runs = match row.cell.runs[0] {
+    let runs = match row.runs() {
         counted if counted == all => counted.to_string(),
         counted => format!("{counted}/{all}"),
     };
@@ -270,6 +279,25 @@ impl Shown {
             },
         }
     }
+}
+
+/// The numbers of a row that fewer runs have than the column `runs` states: `bulk: RTT ms, p95 over 1 of 3 runs`.
+fn of_fewer_runs(row: &CompareRow, names: &[String], numbers: &[Shown]) -> Option<String> {
+    let class = row.class.as_ref()?;
+    let mut fewer: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for shown in numbers {
+        let estimate = class.estimate(shown.measure);
+        let runs = estimate.map(|estimate| estimate.runs);
+        if let Some(runs) = runs.filter(|runs| (*runs as u64) < class.runs) {
+            fewer.entry(runs).or_default().push(&shown.head);
+        }
+    }
+    let parts = fewer.iter().map(|(runs, heads)| {
+        let heads = heads.join(", ");
+        format!("{heads} over {runs} of {} runs", class.runs)
+    });
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| format!("{}: {}", names.join(" "), parts.join("; ")))
 }
 
 /// The runs that do not count: one line per affected cell.

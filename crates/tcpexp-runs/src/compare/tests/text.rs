@@ -43,3 +43,31 @@ fn a_median_with_a_lower_bound_only_ranks_below_known_ones() {
     and 2 more
     ");
 }
+
+#[test]
+fn a_median_over_fewer_runs_than_its_row_is_named() {
+    let sweep = tempfile::tempdir().unwrap();
+    for run in ["0001", "0002", "0003"] {
+        write_run(sweep.path(), &cubic(run), 500_000);
+    }
+    let rtt = |run: &str| {
+        let data = sweep.path().join(RUNS).join(run).join(DATASET);
+        data.join("rtt.parquet")
+    };
+    std::fs::remove_file(rtt("0001")).unwrap();
+    std::fs::remove_file(rtt("0003")).unwrap();
+    // A class of one run.
+    let mut other = cubic("0002");
+    let mut probe = other["traffic"][0].clone();
+    (probe["name"], probe["class"]) = (json!("probe"), json!("probe"));
+    probe["tool"] = json!("ping");
+    other["traffic"].as_array_mut().unwrap().push(probe);
+    write_record(sweep.path(), &other);
+    let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+    assert_snapshot!(text(&comparison, false), @r"
+    cc    class runs Mbit/s util % RTT ms    p95 loss % retx %
+    cubic bulk  3     4.000  53.20  60.00  78.00  13.30  15.79
+    cubic probe 1/3       -      -      -      -      -      -
+    cubic bulk: RTT ms, p95 over 1 of 3 runs
+    ");
+}
