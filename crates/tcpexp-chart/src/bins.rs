@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use tcpexp_table::{Cell, Frame, Series};
 
 use crate::Error;
-use crate::group::numbers;
+use crate::numbers::numbers;
 use crate::quantile::Sorted;
 
 /// The column with the median round-trip time of a bin.

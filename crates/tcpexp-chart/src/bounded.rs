@@ -5,7 +5,7 @@ use tcpexp_metrics::compare::Measure;
 use tcpexp_table::{Frame, Series};
 
 use crate::Error;
-use crate::group::numbers;
+use crate::numbers::numbers;
 
 /// Names of the columns with the smallest and the largest possible value of a measure, in the measure's unit;
 /// `None` if `column` is no measure.
@@ -13,8 +13,7 @@ use crate::group::numbers;
 /// A measure is null in a row that knows it only within bounds, and in a row that did not reach it, whose
 /// bounds are infinite.
 pub fn bound_columns(column: &str) -> Option<[String; 2]> {
-    let measure = Measure::named(column)?;
-    Some(["_least", "_most"].map(|infix| measure.name_with(infix)))
+    Some(Measure::named(column)?.bound_names())
 }
 
 /// A column with the columns of its bounds.

@@ -7,6 +7,7 @@ use crate::clip::Point;
 use crate::density::Density;
 use crate::facet::{Facet, arranged};
 use crate::layer::Layer;
+use crate::left_out::LeftOut;
 use crate::logarithmic::Logarithmic;
 use crate::plot::Plot;
 use crate::quantile::joined;
@@ -46,6 +47,7 @@ pub fn distribution_figure(
     style: &Style,
 ) -> Result<Svg, Error> {
     let axis = SlotAxis { slots, colours };
+    let left_out = LeftOut::of(frame, y)?;
     let facets = Facet::all(frame, facets, [slots, colours]);
     let of_facets: Result<Vec<Slots<'_>>, Error> = facets
         .iter()
@@ -101,7 +103,7 @@ pub fn distribution_figure(
         keys: axis.keys(),
         rows: arranged(plots.collect(), style.size),
     }
-    .draw(&style.noting_also(&(more.unwrap_or_default() + &hidden)))
+    .draw(&style.noting_also(&(left_out.words(&shown) + &more.unwrap_or_default() + &hidden)))
 }
 
 /// The end of the note on a logarithmic axis: the number of medians below it. A lower end that the user

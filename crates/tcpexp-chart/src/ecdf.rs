@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::axis::{AxisSpec, range};
 use crate::facet::arranged;
 use crate::layer::Layer;
+use crate::left_out::LeftOut;
 use crate::legend::Key;
 use crate::lines::staircase;
 use crate::logarithmic::Logarithmic;
@@ -35,8 +36,10 @@ pub fn ecdf_figure(
     let more = on_log
         .as_ref()
         .map(|log| log.words("value", "horizontal", &style.x));
-    let mut style = style.noting_also(&more.unwrap_or_default());
     let shown = quantity.shown(least, most);
+    let left_out: LeftOut = panels.iter().map(|panel| panel.left_out).sum();
+    let more = left_out.words(&shown) + &more.unwrap_or_default();
+    let mut style = style.noting_also(&more);
     // A logarithmic axis starts at the smallest value and ends at the largest.
     let x_range = if let Some(log) = on_log {
         shown.ends(log.range()?)
@@ -162,6 +165,7 @@ mod tests {
         let panel = |title: &str| GroupPanel {
             title: Some(title.to_owned()),
             groups: vec![group("", [1e6, 2e6])],
+            ..GroupPanel::default()
         };
         let rtt = Quantity::of_column("rtt_ns");
         let figure = ecdf_figure(&rtt, &[panel("a"), panel("b")], &SIZE.into()).unwrap();

@@ -3,7 +3,7 @@
 use tcpexp_table::{Cell, Frame, Series, queue_rows};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::group::numbers;
+use crate::numbers::numbers;
 use crate::{Error, Levels};
 
 /// Columns that identify the flow and direction of a row.

@@ -3,6 +3,8 @@
 use tcpexp_table::Frame;
 
 use crate::facet::Facet;
+use crate::left_out::LeftOut;
+use crate::numbers::numbers;
 use crate::{Error, Levels};
 
 /// A named group of values.
@@ -21,13 +23,15 @@ pub struct GroupPanel {
     pub title: Option<String>,
     /// The groups of all panels, with the values of this panel.
     pub groups: Vec<Group>,
+    /// Values of this panel that are not known.
+    pub left_out: LeftOut,
 }
 
 impl From<Vec<Group>> for GroupPanel {
     fn from(groups: Vec<Group>) -> Self {
         Self {
-            title: None,
             groups,
+            ..Self::default()
         }
     }
 }
@@ -40,6 +44,7 @@ impl GroupPanel {
             let [by] = &facet.groups;
             Ok(Self {
                 groups: Group::of(&facet.rows, y, by)?,
+                left_out: LeftOut::of(&facet.rows, y)?,
                 title: facet.title,
             })
         });
@@ -72,19 +77,4 @@ impl Group {
         }
         Ok(groups)
     }
-}
-
-/// The column of this name, which must be numeric.
-pub fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a tcpexp_table::Series, Error> {
-    let column = frame.column(name).ok_or_else(|| Error::NoColumn {
-        column: name.to_owned(),
-    })?;
-    let has_text =
-        (0..column.len()).any(|row| matches!(column.cell(row), tcpexp_table::Cell::Text(_)));
-    if has_text {
-        return Err(Error::NoNumbers {
-            column: name.to_owned(),
-        });
-    }
-    Ok(column)
 }

@@ -7,8 +7,8 @@ use tcpexp_units::TimeDelta;
 
 use crate::Error;
 use crate::flow_line::{TIMES, flow_columns};
-use crate::group::numbers;
 use crate::levels::Levels;
+use crate::numbers::numbers;
 
 /// The columns with the time that a rate is of, in order of preference.
 const COVERED: [&str; 2] = ["covered_ns", "width_ns"];

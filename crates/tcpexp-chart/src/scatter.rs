@@ -8,10 +8,11 @@ use crate::axis::{AxisSpec, range};
 use crate::clip::Point;
 use crate::ellipse::Scatter;
 use crate::facet::{Facet, arranged};
-use crate::group::numbers;
 use crate::layer::Layer;
+use crate::left_out::LeftOut;
 use crate::legend::Key;
 use crate::logarithmic::Logarithmic;
+use crate::numbers::numbers;
 use crate::plot::Plot;
 use crate::scene::Scene;
 use crate::stroke::{Marker, Stroke};
@@ -48,6 +49,7 @@ pub fn scatter_figure(
         ends_with(&points, &around).ok_or(Error::Nothing)
     };
     let mut more = String::new();
+    let left_out = [LeftOut::of(frame, x)?, LeftOut::of(frame, y)?];
     let mut axis_ends = |part: fn(&Point) -> f64, axis: &str, style: &AxisStyle| {
         let values = of_facets.iter().flatten().flatten().map(part);
         match Logarithmic::on(style, values) {
@@ -63,6 +65,8 @@ pub fn scatter_figure(
     let y_ends = axis_ends(|point| point.1, "vertical", &style.y)?;
     let x_shown = x_quantity.shown(x_ends.0, x_ends.1);
     let y_shown = y_quantity.shown(y_ends.0, y_ends.1);
+    let words = [left_out[0].words(&x_shown), left_out[1].words(&y_shown)];
+    more = words.concat() + &more;
     let ends = |(least, most): (f64, f64), log: bool| {
         if log {
             // On a logarithmic axis equal margins are equal factors.

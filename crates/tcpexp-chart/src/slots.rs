@@ -3,8 +3,8 @@
 use tcpexp_table::Frame;
 
 use crate::axis::AxisSpec;
-use crate::group::numbers;
 use crate::legend::Key;
+use crate::numbers::numbers;
 use crate::theme::Ink;
 use crate::{AxisStyle, Error, Levels};
 

@@ -15,6 +15,7 @@ use arrow::json::ReaderBuilder as JsonReader;
 use arrow::json::reader::infer_json_schema_from_seekable;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use tcpexp_metrics::compare::Measure;
 
 use crate::frame::{Frame, Series};
 use crate::schema::{SCHEMA_NAME, check_schema};
@@ -214,7 +215,7 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series, Error> {
             if signed.null_count() == array.null_count() {
                 Ok(whole(&signed))
             } else {
-                Ok(real(&to(&T::Float64)?))
+                Ok(real(&to(&T::Float64)?, false))
             }
         }
         // Other programs write times in other units; frames have nanoseconds.
@@ -226,7 +227,9 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series, Error> {
             let nanos = to(&T::Duration(TimeUnit::Nanosecond))?;
             Ok(whole(&cast(&nanos, &T::Int64).map_err(Error::unread)?))
         }
-        T::Float16 | T::Float32 | T::Float64 | T::Decimal128(..) => Ok(real(&to(&T::Float64)?)),
+        T::Float16 | T::Float32 | T::Float64 | T::Decimal128(..) => {
+            Ok(real(&to(&T::Float64)?, may_be_infinite(name)))
+        }
         T::Boolean | T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Dictionary(..) | T::Null => {
             let texts = to(&T::Utf8)?;
             let texts = texts.as_string::<i32>();
@@ -257,14 +260,19 @@ fn whole(array: &ArrayRef) -> Series {
     Series::Whole(array.as_primitive::<Int64Type>().iter().collect())
 }
 
-/// Non-finite values become null.
-fn real(array: &ArrayRef) -> Series {
+/// True for the columns of a comparison in which infinity stands for a goal that was never reached.
+fn may_be_infinite(name: &str) -> bool {
+    let with_bounds = Measure::ALL.into_iter().filter(|one| one.has_bounds());
+    with_bounds
+        .flat_map(Measure::bound_names)
+        .any(|bound| bound == name)
+}
+
+/// Non-finite values become null, but infinite ones stay if the column may have them.
+fn real(array: &ArrayRef, may_be_infinite: bool) -> Series {
+    let is_number = |number: &f64| number.is_finite() || may_be_infinite && number.is_infinite();
     let numbers = array.as_primitive::<Float64Type>().iter();
-    Series::Real(
-        numbers
-            .map(|number| number.filter(|n| n.is_finite()))
-            .collect(),
-    )
+    Series::Real(numbers.map(|number| number.filter(is_number)).collect())
 }
 
 #[cfg(test)]
@@ -410,5 +418,16 @@ mod tests {
             );
         }
         assert!(TableFile::open(file(b"PAR1 and no more")).is_err());
+    }
+
+    #[test]
+    fn only_bounds_of_a_measure_may_be_infinite() {
+        let names = ["completion_median_most_s", "completion_median_s", "rtt_ms"];
+        for name in names {
+            let infinite: ArrayRef = Arc::new(Float64Array::from(vec![f64::INFINITY, f64::NAN]));
+            let found = series(name, &infinite).unwrap();
+            let expected = (name == names[0]).then_some(f64::INFINITY);
+            assert_eq!([found.number(0), found.number(1)], [expected, None]);
+        }
     }
 }

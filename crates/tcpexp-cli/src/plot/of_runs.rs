@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Context;
 use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
-use tcpexp_chart::{
-    Levels, PARTS_OF_A_RUN, Quantity, RUN_COLUMNS, SENDERS, Statistic, bound_columns,
-};
+use tcpexp_chart::{Levels, PARTS_OF_A_RUN, Quantity, RUN_COLUMNS, SENDERS, Statistic};
 use tcpexp_metrics::compare::{Measure, Options};
 use tcpexp_units::TimeDelta;
 
@@ -120,10 +118,7 @@ impl OfRunsArgs {
         let Some(numbers) = data.run_numbers(&columns, measure, options)? else {
             return Ok(None);
         };
-        let bounds = bound_columns(&measure.name());
-        let bounds = bounds.iter().flatten().map(String::as_str);
-        let optional = RUN_COLUMNS.into_iter().chain([SENDERS]).chain(bounds);
-        let optional: Vec<&str> = optional.collect();
+        let optional: Vec<&str> = RUN_COLUMNS.into_iter().chain([SENDERS]).collect();
         // The rows of a run lack the columns of its flows, by which a filter or a group may ask.
         let Ok(mut rows) = numbers
             .rows

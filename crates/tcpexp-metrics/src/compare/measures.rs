@@ -124,6 +124,8 @@ impl Values {
     }
 
     pub(super) fn set_bounds(&mut self, measure: Measure, value: Option<Bounds>) {
+        let is_number = value.is_none_or(|value| value.is_known() && value.least.is_finite());
+        debug_assert!(is_number || measure.has_bounds(), "{measure:?}: {value:?}");
         self.0[measure as usize] = value;
     }
 
@@ -198,6 +200,22 @@ impl Measure {
         matches!(self, M::Convergence | M::RateResponse | M::RttResponse)
     }
 
+    /// True if a run may have bounds of the measure without its value, or an infinite value.
+    pub const fn has_bounds(self) -> bool {
+        self.is_time_to_reach()
+            || matches!(
+                self,
+                M::LossRatio
+                    | M::CompletionHarm
+                    | M::CompletionMedian
+                    | M::CompletionP95
+                    | M::LoadTime
+                    | M::SlowdownMedian
+                    | M::SlowdownP95
+                    | M::Mos
+            )
+    }
+
     /// True if the measure compares the senders of a run with each other, so that a single sender has none.
     pub const fn compares_senders(self) -> bool {
         matches!(
@@ -241,6 +259,11 @@ impl Measure {
             Some(unit) => format!("{}{infix}_{unit}", self.stem()),
             None => format!("{}{infix}", self.stem()),
         }
+    }
+
+    /// Returns the names of the columns with the smallest and the largest possible value of this measure.
+    pub fn bound_names(self) -> [String; 2] {
+        ["_least", "_most"].map(|infix| self.name_with(infix))
     }
 
     /// Returns the definition, with its source.

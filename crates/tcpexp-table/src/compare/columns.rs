@@ -1,5 +1,6 @@
 //! Column definitions of the comparison tables.
 
+use tcpexp_metrics::Bounds;
 use tcpexp_metrics::compare::{ClassRun, Measure};
 use tcpexp_metrics::repetition::Estimate;
 
@@ -105,8 +106,45 @@ pub(super) fn of_cell<R: 'static>(
 }
 
 type End = fn(Estimate) -> Option<f64>;
+type OfBounds = fn(Bounds) -> f64;
 
-/// Adds the median over runs and the bounds of its interval.
+/// Adds the smallest and the largest possible value of a number that is null because it is not known, or because it is
+/// infinite. A reader could not tell such a row from one without a value.
+fn bounds<R: 'static>(
+    columns: Builder<R>,
+    measure: Measure,
+    of: impl Fn(&R) -> Option<Bounds> + Copy + Send + Sync + 'static,
+) -> Builder<R> {
+    if !measure.has_bounds() {
+        return columns;
+    }
+    let name = measure.name();
+    let is_finite = matches!(
+        measure,
+        Measure::LossRatio | Measure::CompletionHarm | Measure::Mos
+    );
+    let infinite = ["the goal was never reached", "it has no upper limit"].map(|when| {
+        if is_finite {
+            String::new()
+        } else {
+            format!("; infinite if {when}")
+        }
+    });
+    let ends: [(&str, &str, OfBounds); 2] = [
+        ("_least", "Smallest", |bounds| bounds.least),
+        ("_most", "Largest", |bounds| bounds.most),
+    ];
+    ends.into_iter().zip(infinite).fold(columns, |columns, ((infix, which, end), infinite)| {
+        let about = format!("{which} possible value of {name} in a row where {name} is null because it is not known{infinite}. Null otherwise.");
+        columns.maybe_float(&measure.name_with(infix), &about, move |row| {
+            let bounds = of(row)?;
+            let is_in_column = bounds.value().is_some_and(f64::is_finite);
+            (!is_in_column).then(|| end(bounds))
+        })
+    })
+}
+
+/// Adds the median over runs, its bounds and the ends of its interval.
 fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareRow> {
     let name = measure.name();
     let estimate = move |row: &CompareRow| row.class.as_ref()?.estimate(measure);
@@ -121,6 +159,10 @@ fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareR
     };
     let about = format!("Median over runs. {}{null}", measure.definition());
     let columns = columns.maybe_float(&name, &about, move |row| finite(estimate(row)?.median));
+    let columns = bounds(columns, measure, move |row| {
+        let Estimate { least, most, .. } = estimate(row)?;
+        Some(Bounds { least, most })
+    });
     let columns = ends.into_iter().fold(columns, |columns, (infix, which, end)| {
         let about = format!("{which} end of the 95 % interval of {name}, by bootstrap over runs. Null for fewer than two runs, and if the value was not reached.");
         columns.maybe_float(&measure.name_with(infix), &about, move |row| {
@@ -138,7 +180,7 @@ fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareR
     )
 }
 
-/// Adds the value of a single run.
+/// Adds the value of a single run and its bounds.
 fn value(columns: Builder<CompareRunRow>, measure: Measure) -> Builder<CompareRunRow> {
     let null = if measure.is_time_to_reach() {
         " Null if the run ended earlier or has no value."
@@ -147,15 +189,22 @@ fn value(columns: Builder<CompareRunRow>, measure: Measure) -> Builder<CompareRu
     };
     let about = format!("{}{null}", measure.definition());
     let value = move |class: &ClassRun| class.values.value(measure).and_then(finite);
-    columns.maybe_float(&measure.name(), &about, move |row| {
+    let columns = columns.maybe_float(&measure.name(), &about, move |row| {
         value(row.class.as_ref()?)
+    });
+    bounds(columns, measure, move |row: &CompareRunRow| {
+        row.class.as_ref()?.values.bounds(measure)
     })
 }
 
 /// The columns that a reader looks at first: class, number of runs, and the measures of the text
-/// table.
+/// table with their lower bounds.
 pub fn main_compare_columns() -> Vec<String> {
-    let measures = MAIN.map(Measure::name);
+    let with_least = |measure: Measure| {
+        let least = measure.has_bounds().then(|| measure.name_with("_least"));
+        std::iter::once(measure.name()).chain(least)
+    };
+    let measures = MAIN.into_iter().flat_map(with_least);
     let first = ["class", "runs"].map(str::to_owned);
     first.into_iter().chain(measures).collect()
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use tcpexp_chart::bound_columns;
 use tcpexp_table::compare::ALL_CLASSES;
-use tcpexp_table::{Cell, Frame};
+use tcpexp_table::{Cell, Frame, Series};
 
 use super::SOURCE_COLUMN;
 
@@ -23,8 +24,13 @@ pub(super) fn without_all_classes(rows: &Frame, column: &str) -> Frame {
     };
     let is_all = |row: usize| text(CLASS, row) == Some(ALL_CLASSES);
     let cell = |row: usize| (text(SOURCE_COLUMN, row), text(CELL, row), text("run", row));
-    let numbers = rows.column(column);
-    let has_value = |row: &usize| numbers.is_some_and(|numbers| numbers.number(*row).is_some());
+    // A row whose value is not known has bounds of it.
+    let bounds = bound_columns(column).into_iter().flatten();
+    let columns: Vec<&Series> = std::iter::once(column.to_owned())
+        .chain(bounds)
+        .filter_map(|name| rows.column(&name))
+        .collect();
+    let has_value = |row: &usize| columns.iter().any(|column| column.number(*row).is_some());
     let of_class = (0..rows.rows()).filter(|row| !is_all(*row) && text(CLASS, *row).is_some());
     let with_value: BTreeSet<_> = of_class.filter(has_value).map(cell).collect();
     let keep: Vec<bool> = (0..rows.rows())
@@ -79,5 +85,21 @@ mod tests {
         assert_eq!(drawn("goodput", "class", None).len(), 4);
         let all = drawn("goodput", "cc", Some("class=all"));
         assert_eq!(all, [Some(900), Some(70)]);
+    }
+
+    #[test]
+    fn a_class_with_a_bound_only_counts_in_place_of_all_classes() {
+        const RUNS: &str = "run,cell,class,completion_median_s,completion_median_least_s,completion_median_most_s\n\
+            r1,a,all,,4,inf\nr1,a,web,,4,inf\nr2,a,all,3,,\nr2,a,web,3,,\n";
+        let (_dir, tables) = folder(&[("runs", RUNS)]);
+        let selection = Selection::of(tables);
+        let rows = selection
+            .grouped("completion_median", &[], &[], &[])
+            .unwrap();
+        let bound = rows.frame.column("completion_median_most_s").unwrap();
+        let bounds: Vec<_> = (0..rows.frame.rows())
+            .map(|row| bound.number(row))
+            .collect();
+        assert_eq!(bounds, [Some(f64::INFINITY), None]);
     }
 }

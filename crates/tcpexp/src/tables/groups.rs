@@ -1,5 +1,6 @@
 //! The rows of a column to draw, and the columns that group them.
 
+use tcpexp_chart::bound_columns;
 use tcpexp_table::{Cell, Frame, QUEUE_KEYS};
 
 use super::arrived::{arrived_columns, take_arrived};
@@ -102,7 +103,15 @@ impl Selection {
         }
         let mut required = vec![column.clone()];
         required.extend(of_groups.iter().flatten().cloned());
-        let counted = self.counted_values(&table, &required, optional, &asked)?;
+        // A row whose number is not known has bounds of it.
+        let bounds: Vec<String> = required
+            .iter()
+            .filter_map(|column| bound_columns(column))
+            .flatten()
+            .collect();
+        let bounds = bounds.iter().map(String::as_str);
+        let optional: Vec<&str> = optional.iter().copied().chain(bounds).collect();
+        let counted = self.counted_values(&table, &required, &optional, &asked)?;
         if self.varied_in(&table).next().is_some() {
             for columns in usually_grouped(&mut of_groups, groups) {
                 *columns = self.distinguishing(&table, &counted.frame, &used)?;

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use tcpexp_chart::{SENDERS, bound_columns};
-use tcpexp_metrics::Bounds;
+use tcpexp_chart::SENDERS;
 use tcpexp_metrics::compare::{Measure, Options};
 use tcpexp_metrics::pooling::{BULK, MIN_SHARE, PooledDirection, PooledFlows, Pooling};
 use tcpexp_runs::compare::{CompareOptions, Comparison, LOAD};
 use tcpexp_runs::record::Status;
-use tcpexp_table::compare::{ALL_CLASSES, CompareRunRow, compare_run_columns};
+use tcpexp_table::compare::{ALL_CLASSES, compare_run_columns};
 use tcpexp_table::{Cell, Frame, Series};
 
 use super::apart::told_apart;
@@ -41,8 +40,7 @@ impl Selection {
     /// the class that counts in each run.
     ///
     /// `None` if a path is a single table, or if the selection or the pooling asks for flows that no class
-    /// has. `columns` are those of the groups. The rows also have the bounds of `measure`
-    /// ([`bound_columns`]).
+    /// has. `columns` are those of the groups.
     pub fn run_numbers(
         &self,
         columns: &[String],
@@ -58,7 +56,7 @@ impl Selection {
             return Ok(None);
         };
         let comparisons = comparisons(folders, options)?;
-        let (frame, left_out) = rows_of_runs(&comparisons, measure)?;
+        let (frame, left_out) = rows_of_runs(&comparisons)?;
         let filtered = self.filters.iter().map(|filter| &filter.column);
         let mut named = filtered.chain(columns);
         // A requested rule stays where a filter names a class.
@@ -120,7 +118,6 @@ fn comparisons(
 /// different folders have different names.
 fn rows_of_runs(
     comparisons: &[(&PathBuf, Comparison)],
-    measure: Measure,
 ) -> Result<(Frame, Vec<(String, String)>), Error> {
     let place = |folder: &PathBuf, run: &str| (folder.clone(), run.to_owned());
     let runs = comparisons
@@ -141,7 +138,7 @@ fn rows_of_runs(
             path: (*folder).clone(),
             source,
         };
-        let mut own = of_comparison(comparison, measure, name).map_err(unreadable)?;
+        let mut own = of_comparison(comparison, name).map_err(unreadable)?;
         for column in comparison.parameters().columns() {
             frame.agree_on_text(&mut own, &column.name);
         }
@@ -150,23 +147,15 @@ fn rows_of_runs(
     Ok((frame, left_out))
 }
 
-/// A row per run and class, with the bounds of a measure, and with the names of datasets for the class and for
+/// A row per run and class, with the names of datasets for the class and for
 /// the run, which has `name`.
 fn of_comparison(
     comparison: &Comparison,
-    measure: Measure,
     name: impl Fn(&str) -> String,
 ) -> Result<Frame, tcpexp_table::Error> {
     let columns = compare_run_columns(&comparison.parameters());
     let rows = comparison.run_rows();
     let mut frame = Frame::of_batch(&columns.batch(&rows)?)?;
-    // The table has null where a value is known only within bounds, and where a run did not reach it.
-    if let Some([least, most]) = bound_columns(&measure.name()) {
-        let bounds = |row: &CompareRunRow| row.class.as_ref()?.values.bounds(measure);
-        let bound = |of: fn(Bounds) -> f64| rows.iter().map(|row| bounds(row).map(of)).collect();
-        frame.add(least, Series::Real(bound(|bounds| bounds.least)));
-        frame.add(most, Series::Real(bound(|bounds| bounds.most)));
-    }
     if let Some(runs) = frame.column("run") {
         let names = (0..frame.rows()).map(|row| match runs.cell(row) {
             Cell::Text(run) => Some(name(run)),
