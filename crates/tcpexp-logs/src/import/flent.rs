@@ -12,7 +12,8 @@ use serde_json::Value;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::error::{Error, Report, Unusable};
-use super::iperf3::{failure, span};
+use super::iperf3::failure;
+use super::iperf3_streams::span;
 use super::rows::{Batch, SeriesSample, TestInfo};
 
 /// First version of the format whose samples have the unit of their series.

@@ -68,6 +68,12 @@ impl Flows {
         stream
     }
 
+    /// A new connection between `ends`, whatever connections they had before.
+    pub(super) fn another(&mut self, ends: (SocketAddr, SocketAddr), batch: &mut Batch) -> FlowId {
+        let slot = self.begin(Some(ends), batch);
+        self.streams[slot][Direction::Forward.index()].flow
+    }
+
     /// The only sender of a log without endpoints.
     pub(super) fn unnamed(&mut self, batch: &mut Batch) -> &mut Stream {
         let slot = match self.unnamed {

@@ -3,34 +3,22 @@
 //! `--json` is one document and is read whole; `--json-stream` has one event per line. Each stream
 //! of each interval is a row.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io::{self, BufRead};
-use std::net::{IpAddr, SocketAddr};
 
 use serde_json::{Deserializer, Value};
-use tcpexp_flow::{Direction, FlowId, Protocol};
-use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::error::{Error, Report, Unusable};
 use super::flows::Flows;
-use super::rows::{Batch, IntervalSample};
-
-/// The start of a test.
-#[derive(Debug, Default)]
-struct Test {
-    /// Start in whole seconds, the only absolute time in the output of iperf3.
-    start: Option<Timestamp>,
-    /// Time at the start that iperf3 leaves out (`-O`); the times of later intervals count from its end.
-    omitted: TimeDelta,
-    streams: HashMap<u64, FlowId>,
-}
+use super::iperf3_streams::Test;
+use super::rows::Batch;
 
 /// Reads all intervals and passes them to `sink`.
 pub(super) fn read<E: From<Error>>(
     log: impl BufRead,
     mut sink: impl FnMut(Batch) -> Result<(), E>,
 ) -> Result<Report, E> {
-    let (mut test, mut flows, mut report) = (Test::default(), Flows::default(), Report::default());
+    let (mut tests, mut report) = (Tests::default(), Report::default());
     let mut failure_text = None;
     for value in Deserializer::from_reader(log).into_iter::<Value>() {
         let value = match value {
@@ -45,7 +33,7 @@ pub(super) fn read<E: From<Error>>(
         };
         // One batch per event keeps the memory for a stream of events constant.
         let mut batch = Batch::default();
-        document(&value, &mut test, &mut flows, &mut batch, &mut report)?;
+        tests.document(&value, &mut batch, &mut report)?;
         failure_text = failure_text.or_else(|| failure_of(&value));
         if !batch.is_empty() {
             sink(batch)?;
@@ -85,158 +73,57 @@ pub(super) fn failure(source: serde_json::Error) -> Error {
     }
 }
 
-/// A whole test, or one event of a stream.
-fn document(
-    value: &Value,
-    test: &mut Test,
-    flows: &mut Flows,
-    batch: &mut Batch,
-    report: &mut Report,
-) -> Result<(), Error> {
-    match (value["event"].as_str(), &value["data"]) {
-        (Some("start"), start) => test.begin(start, flows, batch)?,
-        (Some("interval"), interval) => test.interval(interval, batch, report),
-        // Other events, such as `end`, have totals of the test and no intervals.
-        (Some(_), _) => {}
-        (None, _) => {
-            test.begin(&value["start"], flows, batch)?;
-            for interval in value["intervals"].as_array().into_iter().flatten() {
-                test.interval(interval, batch, report);
-            }
-        }
-    }
-    Ok(())
+/// The tests of a log.
+#[derive(Default)]
+struct Tests {
+    current: Test,
+    flows: Flows,
+    /// Identities of the tests so far.
+    begun: HashSet<String>,
 }
 
-/// The protocol of a test (`Ptcp`, `Pudp` and `Psctp` of iperf3).
-fn protocol(start: &Value) -> Result<Protocol, Error> {
-    match start["test_start"]["protocol"].as_str() {
-        // A log without a start has no connections.
-        Some("TCP") | None => Ok(Protocol::Tcp),
-        Some("UDP") => Ok(Protocol::Udp),
-        Some("SCTP") => Ok(Protocol::Other(SCTP)),
-        Some(name) => Err(Error::Protocol {
-            name: name.to_owned(),
-        }),
-    }
-}
-
-impl Test {
-    fn begin(&mut self, start: &Value, flows: &mut Flows, batch: &mut Batch) -> Result<(), Error> {
-        let protocol = protocol(start)?;
-        let seconds = start["timestamp"]["timesecs"].as_i64();
-        self.start =
-            seconds.map(|seconds| Timestamp::from_nanos(0) + TimeDelta::from_seconds(seconds));
-        batch.coarse_start = self.start;
-        let omitted = start["test_start"]["omit"].as_i64().unwrap_or(0);
-        self.omitted = TimeDelta::from_seconds(omitted.clamp(0, LONGEST_SECONDS));
-        for connected in start["connected"].as_array().into_iter().flatten() {
-            let end = |host: &str, port: &str| {
-                let address: IpAddr = connected[host].as_str()?.parse().ok()?;
-                let port = u16::try_from(connected[port].as_u64()?).ok()?;
-                Some(SocketAddr::new(address.to_canonical(), port))
-            };
-            let ends = end("local_host", "local_port").zip(end("remote_host", "remote_port"));
-            // A connection without readable ends is left out; its intervals then count as unusable.
-            if let (Some(ends), Some(socket)) = (ends, connected["socket"].as_u64()) {
-                let flow = flows.sender(ends, None, batch).flow;
-                self.streams.insert(socket, flow);
+impl Tests {
+    /// Reads a whole test, or one event of a stream.
+    fn document(
+        &mut self,
+        value: &Value,
+        batch: &mut Batch,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        match (value["event"].as_str(), &value["data"]) {
+            (Some("start"), start) => {
+                self.begun.extend(identity(start));
+                self.current.begin(start, &mut self.flows, batch)?;
             }
-        }
-        // A test has one protocol, so it is that of each flow that its start introduced.
-        for flow in &mut batch.flows {
-            flow.protocol = protocol;
+            (Some("interval"), interval) => self.current.interval(interval, batch, report),
+            // Other events, such as `end`, have totals of the test and no intervals.
+            (Some(_), _) => {}
+            (None, _) => {
+                let start = &value["start"];
+                // `--json-stream-full-output` prints the document of a test after its events.
+                let is_known = identity(start).is_some_and(|test| !self.begun.insert(test));
+                if is_known {
+                    return Ok(());
+                }
+                self.current.begin(start, &mut self.flows, batch)?;
+                for interval in value["intervals"].as_array().into_iter().flatten() {
+                    self.current.interval(interval, batch, report);
+                }
+            }
         }
         Ok(())
     }
-
-    fn interval(&self, interval: &Value, batch: &mut Batch, report: &mut Report) {
-        for stream in interval["streams"].as_array().into_iter().flatten() {
-            report.lines += 1;
-            match self.sample(stream) {
-                Ok(sample) => {
-                    report.used += 1;
-                    batch.intervals.push(sample);
-                }
-                Err(reason) => report.refuse(reason, &stream.to_string()),
-            }
-        }
-    }
-
-    fn sample(&self, stream: &Value) -> Result<IntervalSample, Unusable> {
-        let socket = stream["socket"]
-            .as_u64()
-            .ok_or(Unusable::Missing("socket"))?;
-        let flow = *self
-            .streams
-            .get(&socket)
-            .ok_or(Unusable::Missing("connection of the socket"))?;
-        let start = span(&stream["start"]).ok_or(Unusable::Missing("start"))?;
-        let end = span(&stream["end"]).ok_or(Unusable::Missing("end"))?;
-        let length = end - start;
-        // The interval across the end of the omitted time has times of two counts.
-        let stated = span(&stream["seconds"]).unwrap_or(length);
-        if (stated - length).abs() > TOLERANCE {
-            return Err(Unusable::Unreadable("start or end"));
-        }
-        let is_omitted = stream["omitted"].as_bool().unwrap_or(false);
-        let before = if is_omitted {
-            TimeDelta::ZERO
-        } else {
-            self.omitted
-        };
-        let bytes = stream["bytes"].as_u64();
-        let micros = |name: &str| {
-            let micros = stream[name].as_i64().filter(|micros| *micros > 0);
-            micros.map(TimeDelta::from_micros)
-        };
-        let sends = stream["sender"].as_bool().unwrap_or(true);
-        Ok(IntervalSample {
-            start: self.start.unwrap_or_default() + before + start,
-            length,
-            flow,
-            direction: if sends {
-                Direction::Forward
-            } else {
-                Direction::Reverse
-            },
-            bytes,
-            goodput_bps: bytes.and_then(|bytes| rate_bps(bytes, length)),
-            retransmitted_segments: stream["retransmits"].as_u64(),
-            cwnd_bytes: stream["snd_cwnd"].as_u64(),
-            srtt: micros("rtt"),
-            rttvar: micros("rttvar"),
-            omitted: is_omitted,
-        })
-    }
 }
 
-/// Number of SCTP in the IP header, as IANA assigns it.
-const SCTP: u8 = 132;
-/// Longest test of iperf3 (`MAX_TIME` in its `iperf.h`).
-const LONGEST_SECONDS: i64 = 86_400;
-/// Greatest difference between the length of an interval and its `seconds`, which iperf3 prints as a number
-/// of single precision.
-const TOLERANCE: TimeDelta = TimeDelta::from_millis(10);
-
-/// Seconds with a fraction, in the microseconds that iperf3 measures.
-pub(super) fn span(seconds: &Value) -> Option<TimeDelta> {
-    // iperf3 measures whole microseconds: rounding removes the error of the binary fraction.
-    let micros = (seconds.as_f64()? * 1e6).round();
-    // No test lasts thirty years.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "within range as just checked"
-    )]
-    (0.0..1e15)
-        .contains(&micros)
-        .then(|| TimeDelta::from_micros(micros as i64))
-}
-
-fn rate_bps(bytes: u64, length: TimeDelta) -> Option<u64> {
-    // A negative or empty interval has no rate. In 64 bits, bytes times 8e9 overflows above 2.3 GB.
-    let nanos = u128::try_from(length.as_nanos()).ok()?;
-    u64::try_from((u128::from(bytes) * 8_000_000_000).checked_div(nanos)?).ok()
+/// What distinguishes the start of a test from those of all others, as one end logs it; `None` if nothing does.
+fn identity(start: &Value) -> Option<String> {
+    // The client makes a random cookie for each test. Both ends log it, with their own views of the streams.
+    let cookie = start["cookie"].as_str();
+    let has_time = start["timestamp"]["timesecs"].is_number();
+    match cookie {
+        Some(cookie) => Some(format!("{cookie} {}", start["connected"])),
+        None => has_time.then(|| start.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -365,5 +252,32 @@ mod tests {
         let log =
             format!(r#"{{"start": {START}, "intervals": [{FIRST}], "error": "interrupted"}}"#);
         assert_eq!(read(Format::Iperf3, &log).1.used, 1);
+    }
+
+    #[test]
+    fn document_after_the_events_of_its_test_adds_nothing() {
+        for start in [
+            START.to_owned(),
+            START.replacen('{', "{\"cookie\": \"abc\", ", 1),
+        ] {
+            let log = format!(
+                r#"{{"event": "start", "data": {start}}}
+                {{"event": "interval", "data": {FIRST}}}
+                {{"start": {start}, "intervals": [{FIRST}], "end": {{}}}}"#
+            );
+            let (batch, report) = read(Format::Iperf3, &log);
+            assert_eq!((batch.flows.len(), batch.intervals.len()), (1, 1));
+            assert_eq!((report.lines, report.used), (1, 1));
+        }
+    }
+
+    #[test]
+    fn tests_on_the_same_ports_are_flows_of_their_own() {
+        let first = format!(r#"{{"start": {START}, "intervals": [{FIRST}]}}"#);
+        let later = first.replace("1767225609", "1767229209");
+        let (batch, _) = read(Format::Iperf3, &(first + &later));
+        assert_eq!(batch.flows.len(), 2);
+        let flows: Vec<u32> = batch.intervals.iter().map(|row| row.flow.0).collect();
+        assert_eq!(flows, [0, 1]);
     }
 }

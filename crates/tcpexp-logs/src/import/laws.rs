@@ -23,7 +23,7 @@ const LOGS: [&str; 8] = [
      i,1.5,10.0.0.1,4,10.0.0.2,5,14480,28960,0,65535,65535,7,7,4,1448,40125,1,996,230000,33304,208,66608,0,14480,0,12345,1",
     "Timestamp,CID,LocalAddress,LocalPort,RemAddress,RemPort,CurCwnd,CurMSS,SmoothedRTT,SndNxt,SndUna
      1.25,7,10.0.0.1,4,10.0.0.2,5,14480,1448,41,3000,1000",
-    r#"{"start": {"connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 4, "remote_host": "10.0.0.2", "remote_port": 5}]}, "intervals": [{"streams": [{"socket": 5, "start": 0, "end": 1.000058, "bytes": 1250000, "rtt": 60021}]}]}"#,
+    r#"{"start": {"connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 4, "remote_host": "10.0.0.2", "remote_port": 5}]}, "intervals": [{"streams": [{"socket": 5, "start": 0, "end": 1.000058, "bytes": 1250000, "rtt": 60021, "sender": true}]}]}"#,
 ];
 
 /// The outcome of `log`; asserts that all lines are accounted for.

@@ -34,6 +34,7 @@ mod flent;
 mod flows;
 mod header;
 mod iperf3;
+mod iperf3_streams;
 mod lines;
 mod offsets;
 mod probe_columns;

@@ -38,7 +38,7 @@ fn first_row(capture: &str, second: u64, streams: &[u16]) -> (i64, Manifest) {
     let socket = streams[0];
     let log = format!(
         r#"{{"start": {{"connected": [{connected}], "timestamp": {{"timesecs": {second}}}, "test_start": {{"protocol": "TCP"}}}},
-        "intervals": [{{"streams": [{{"socket": {socket}, "start": 0, "end": 1, "bytes": 7}}]}}]}}"#
+        "intervals": [{{"streams": [{{"socket": {socket}, "start": 0, "end": 1, "bytes": 7, "sender": true}}]}}]}}"#
     );
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("first.json");
