@@ -202,5 +202,8 @@ fn remarks(lines: &Report) -> String {
         let what = format!("line {}: {}", first.line, first.begins.trim());
         report::line(&mut text, "first of them", &what);
     }
+    for gap in lines.gaps() {
+        report::line(&mut text, "incomplete", &gap);
+    }
     text
 }

@@ -26,6 +26,9 @@ pub(crate) fn of_capture(info: &CaptureInfo, path: &Path) {
 /// Prints the warnings about a log whose counts of lines no table shows.
 pub(crate) fn of_log(report: &LogReport, name: &str) {
     of_compression(report, name);
+    for gap in report.lines.gaps() {
+        failure::print_line(&format!("warning: {name}: {gap}"));
+    }
     let reasons = report.lines.reasons.iter();
     // The last line of a log that was still being written is cut off.
     let unusable = reasons.filter(|(reason, _)| **reason != Unusable::CutOff);

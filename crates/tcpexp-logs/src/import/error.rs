@@ -131,12 +131,21 @@ pub struct Report {
     pub reasons: BTreeMap<Unusable, u64>,
     /// The first unusable line.
     pub first_unusable: Option<FirstUnusable>,
+    /// The first error that iperf3 reports in a log with intervals; a test that failed has no later ones.
+    pub failure: Option<String>,
 }
 
 impl Report {
     /// Number of unusable lines.
     pub fn unusable(&self) -> u64 {
         self.reasons.values().sum()
+    }
+
+    /// Sentences on what the log lacks besides the unusable lines.
+    pub fn gaps(&self) -> Vec<String> {
+        let failure = self.failure.as_ref();
+        let failure = failure.map(|error| format!("iperf3 reports an error: {error}"));
+        failure.into_iter().collect()
     }
 
     pub(super) fn refuse(&mut self, reason: Unusable, begins: &str) {

@@ -19,7 +19,6 @@ pub(super) fn read<E: From<Error>>(
     mut sink: impl FnMut(Batch) -> Result<(), E>,
 ) -> Result<Report, E> {
     let (mut tests, mut report) = (Tests::default(), Report::default());
-    let mut failure_text = None;
     for value in Deserializer::from_reader(log).into_iter::<Value>() {
         let value = match value {
             Ok(value) => value,
@@ -34,12 +33,12 @@ pub(super) fn read<E: From<Error>>(
         // One batch per event keeps the memory for a stream of events constant.
         let mut batch = Batch::default();
         tests.document(&value, &mut batch, &mut report)?;
-        failure_text = failure_text.or_else(|| failure_of(&value));
+        report.failure = report.failure.take().or_else(|| failure_of(&value));
         if !batch.is_empty() {
             sink(batch)?;
         }
     }
-    match failure_text {
+    match report.failure {
         // A test that failed later has intervals, which are used.
         Some(message) if report.used == 0 => Err(Error::TestFailed { message }.into()),
         _ => Ok(report),
@@ -251,7 +250,9 @@ mod tests {
         }
         let log =
             format!(r#"{{"start": {START}, "intervals": [{FIRST}], "error": "interrupted"}}"#);
-        assert_eq!(read(Format::Iperf3, &log).1.used, 1);
+        let report = read(Format::Iperf3, &log).1;
+        assert_eq!(report.used, 1);
+        assert_eq!(report.failure.as_deref(), Some("interrupted"));
     }
 
     #[test]

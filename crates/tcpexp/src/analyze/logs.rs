@@ -259,8 +259,11 @@ impl<'a> Logs<'a> {
         input.not_used = reasons
             .map(|(reason, count)| (reason.to_string(), *count))
             .collect();
+        let name = &log.name;
+        let gaps = report.lines.gaps();
+        let gaps = gaps.into_iter().map(|gap| format!("{name}: {gap}"));
+        self.outcome.warnings.extend(gaps);
         if report.breaks_off {
-            let name = &log.name;
             let warning = format!("{name}: compressed data ends early; earlier data was used");
             self.outcome.warnings.push(warning);
         }
