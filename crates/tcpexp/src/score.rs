@@ -111,6 +111,7 @@ pub fn logged_senders(paths: &[PathBuf], format: Option<Format>) -> Result<Truth
             whole.state_changes.extend(batch.state_changes);
             whole.retransmits.extend(batch.retransmits);
             whole.counters.extend(batch.counters);
+            whole.lost_events += batch.lost_events;
             Ok::<(), Error>(())
         })?;
         batches.push(whole);

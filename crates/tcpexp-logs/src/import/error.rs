@@ -75,6 +75,9 @@ pub enum Unusable {
     /// A field is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
+    /// The time has no fraction: the trace has a clock such as `counter` or `x86-tsc`, which counts ticks.
+    #[error("a time in ticks instead of seconds")]
+    Ticks,
     /// A field is malformed.
     #[error("{0} cannot be read")]
     Unreadable(&'static str),
@@ -131,8 +134,10 @@ pub struct Report {
     pub reasons: BTreeMap<Unusable, u64>,
     /// The first unusable line.
     pub first_unusable: Option<FirstUnusable>,
-    /// The first error that iperf3 reports in a log with intervals; a test that failed has no later ones.
+    /// The first error that iperf3 reports in a log that also has intervals.
     pub failure: Option<String>,
+    /// Events that the kernel lost before it could write them to the log, at least.
+    pub lost_events: u64,
 }
 
 impl Report {
@@ -145,7 +150,13 @@ impl Report {
     pub fn gaps(&self) -> Vec<String> {
         let failure = self.failure.as_ref();
         let failure = failure.map(|error| format!("iperf3 reports an error: {error}"));
-        failure.into_iter().collect()
+        let lost = (self.lost_events > 0).then(|| {
+            let lost = counted(self.lost_events, "event");
+            format!(
+                "the kernel lost at least {lost} of this trace: counts of retransmissions and of state changes are too low"
+            )
+        });
+        failure.into_iter().chain(lost).collect()
     }
 
     pub(super) fn refuse(&mut self, reason: Unusable, begins: &str) {

@@ -84,6 +84,13 @@ impl Flows {
         &mut self.streams[slot][Direction::Forward.index()]
     }
 
+    /// Makes the state of all senders unknown.
+    pub(super) fn forget_states(&mut self) {
+        for stream in self.streams.as_flattened_mut() {
+            stream.state = None;
+        }
+    }
+
     fn begin(&mut self, ends: Option<(SocketAddr, SocketAddr)>, batch: &mut Batch) -> usize {
         let slot = self.streams.len();
         // A log of 2^32 connections would not fit into memory either.

@@ -16,6 +16,7 @@ pub(super) fn read(format: Format, log: &str) -> (Batch, Report) {
         all.retransmits.extend(batch.retransmits);
         all.counters.extend(batch.counters);
         all.intervals.extend(batch.intervals);
+        all.lost_events += batch.lost_events;
         Ok::<_, Error>(())
     })
     .unwrap();

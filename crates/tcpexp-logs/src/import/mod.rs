@@ -40,6 +40,7 @@ mod offsets;
 mod probe_columns;
 mod probe_events;
 mod probe_log;
+mod probe_losses;
 mod rows;
 mod run;
 mod siftr;

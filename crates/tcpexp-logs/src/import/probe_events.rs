@@ -94,6 +94,10 @@ impl<'a> Event<'a> {
     }
 
     fn at(&self) -> Result<Timestamp, Unusable> {
+        // Clocks of a trace that count time have a fraction, in any unit of their last digit.
+        if !self.at.contains('.') {
+            return Err(Unusable::Ticks);
+        }
         Ok(Field::new("time", self.at).time()? - self.ahead)
     }
 
@@ -280,7 +284,8 @@ mod tests {
             x-1 [0] . 1.1: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 ssthresh=9 snd_wnd=9 srtt=0
             x-1 [0] . 1.2: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=wrong snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0
             x-1 [0] . 1.3: sched_switch: prev_comm=x
-            CPU:1 [LOST 27 EVENTS]
+            something else
+            x-1 [0] . 29012: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0
         "));
         let first = report.first_unusable.clone().unwrap();
         assert_eq!(
@@ -296,6 +301,7 @@ mod tests {
         1: not a line of this format
         1: an event of another kind
         1: snd_cwnd is missing
+        1: a time in ticks instead of seconds
         1: snd_una cannot be read
         ");
     }

@@ -6,7 +6,7 @@ use super::error::{LineUse, Unusable};
 use super::flows::Flows;
 use super::header::Header;
 use super::rows::Batch;
-use super::{probe_columns, probe_events};
+use super::{probe_columns, probe_events, probe_losses};
 
 /// Context that earlier lines give for later ones.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,11 @@ impl ProbeLog {
             return Ok(LineUse::PassedOver);
         } else if probe_events::has_event(text) {
             probe_events::line(text, self.ahead, flows, batch)?;
+        } else if let Some(lost) = probe_losses::lost(text) {
+            batch.lost_events += lost;
+            // A change of state may be among them.
+            flows.forget_states();
+            return Ok(LineUse::PassedOver);
         } else {
             probe_columns::proc_line(text, flows, batch)?;
         }

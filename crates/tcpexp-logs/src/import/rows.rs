@@ -33,6 +33,9 @@ pub struct Batch {
     /// Start of a test whose log has no other absolute time, in whole seconds: the test starts up to a second
     /// and some round trips later, and the times of [`intervals`](Self::intervals) with it.
     pub coarse_start: Option<Timestamp>,
+    /// Events that the kernel lost before it could write them to the log, at least. Rows of the log may be
+    /// missing, on any flow.
+    pub lost_events: u64,
 }
 
 /// A test of a test tool.
@@ -185,9 +188,9 @@ pub struct SeriesSample {
 }
 
 impl Batch {
-    /// True if the batch has no rows.
+    /// True if the batch has no rows and states nothing about the log.
     pub const fn is_empty(&self) -> bool {
-        self.flows.is_empty() && !self.has_rows()
+        self.flows.is_empty() && !self.has_rows() && self.lost_events == 0
     }
 
     /// True if the batch has rows other than flows.

@@ -14,7 +14,7 @@ use super::siftr::Siftr;
 use super::ss::Ss;
 use super::tcp_info::{self, TcpInfo};
 use super::web10g::{self, Web10g};
-use super::{flent, iperf3, probe_columns};
+use super::{flent, iperf3, probe_columns, probe_losses};
 
 /// Lines per batch.
 const BATCH_LINES: u64 = 4_096;
@@ -135,11 +135,13 @@ pub fn import<E: From<Error>>(
     let log = lines::without_mark(log).map_err(|source| Error::Read { line: 0, source })?;
     // A used line need not give a row: `ss` prints endpoints and their details on separate lines.
     let mut gave_rows = false;
+    let mut lost_events = 0;
     let counted = |batch: Batch| {
         gave_rows |= batch.has_rows();
+        lost_events += batch.lost_events;
         sink(batch)
     };
-    let report = match format {
+    let mut report = match format {
         Format::TcpProbe => by_line(Parser::TcpProbe(ProbeLog::default()), log, counted),
         Format::TcpInfo => by_line(Parser::TcpInfo(TcpInfo::default()), log, counted),
         Format::Ss => by_line(Parser::Ss(Ss::default()), log, counted),
@@ -148,6 +150,7 @@ pub fn import<E: From<Error>>(
         Format::Iperf3 => iperf3::read(log, counted),
         Format::Flent => flent::read(log, counted),
     }?;
+    report.lost_events = lost_events;
     if gave_rows {
         return Ok(report);
     }
@@ -215,6 +218,9 @@ impl Parser {
         // may be a comment too.
         let is_comment = text.starts_with('#') && !Header::is_one(text, self.columns());
         if text.trim_start().is_empty() || is_comment {
+            if matches!(self, Self::TcpProbe(_)) {
+                batch.lost_events += probe_losses::overwritten(text).unwrap_or(0);
+            }
             return Ok(LineUse::PassedOver);
         }
         match self {

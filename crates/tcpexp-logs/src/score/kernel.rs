@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_measure::sender::{Phase, SenderSample};
 use tcpexp_units::Timestamp;
 
+use super::logged_epochs::{from_states, threshold_after};
 use super::named::NamedRecord;
-use super::record::{Epoch, SenderRecord, Totals};
-use crate::import::{Batch, CongestionState, ImportedFlow, StateChange};
+use super::record::{SenderRecord, Totals};
+use crate::import::{Batch, ImportedFlow, StateChange};
 
 /// Returns the record of each sender in the logs of one host. Each log is one batch that holds all
 /// of its rows.
@@ -19,6 +19,9 @@ use crate::import::{Batch, CongestionState, ImportedFlow, StateChange};
 /// stays the same through one (BBR, small windows). The threshold after an epoch is the first one
 /// known after its end, or else the last one within it. Where no totals are logged, retransmission
 /// events are counted.
+///
+/// Where the kernel lost events of a log, the epochs of its senders are not complete, and the number of
+/// its retransmission events is no total.
 ///
 /// Connections that use the same ports one after another are senders of their own. Each log names
 /// them in the same order.
@@ -56,6 +59,8 @@ struct LoggedSender {
     record: SenderRecord,
     states: Vec<StateChange>,
     retransmits: Vec<Timestamp>,
+    /// True if the states and retransmissions may lack events.
+    lacks_events: bool,
 }
 
 impl Senders {
@@ -101,6 +106,16 @@ impl Senders {
             let sender = self.sender(name(row.flow, row.direction));
             sender.retransmits.push(row.at);
         }
+        if log.lost_events > 0 {
+            for flow in &log.flows {
+                for direction in Direction::BOTH {
+                    let place = self.places.get(&name(flow.flow, direction));
+                    if let Some(place) = place {
+                        self.senders[*place].lacks_events = true;
+                    }
+                }
+            }
+        }
     }
 
     fn sender(&mut self, name: Name) -> &mut LoggedSender {
@@ -110,6 +125,7 @@ impl Senders {
                 record: SenderRecord::default(),
                 states: Vec::new(),
                 retransmits: Vec::new(),
+                lacks_events: false,
             });
             self.senders.len() - 1
         });
@@ -140,6 +156,7 @@ impl LoggedSender {
         }
         self.record.totals.append(&mut other.record.totals);
         self.retransmits.append(&mut other.retransmits);
+        self.lacks_events |= other.lacks_events;
     }
 
     fn finish(mut self) -> NamedRecord {
@@ -147,10 +164,10 @@ impl LoggedSender {
         self.record.samples.sort_by_key(|row| row.at);
         self.states.sort_by_key(|change| change.at);
         self.record.totals.sort_by_key(|totals| totals.at);
-        if self.record.totals.is_empty() {
+        if self.record.totals.is_empty() && !self.lacks_events {
             self.record.totals = counted(&mut self.retransmits);
         }
-        self.record.epochs_complete = !self.states.is_empty();
+        self.record.epochs_complete = !(self.states.is_empty() || self.lacks_events);
         let samples = &self.record.samples;
         let mut epochs = from_states(&self.states);
         for number in 0..epochs.len() {
@@ -181,66 +198,10 @@ fn counted(retransmits: &mut [Timestamp]) -> Vec<Totals> {
         .collect()
 }
 
-/// Turns each stay in a window-reducing state into an epoch; a repeated entry for the same state
-/// continues the epoch.
-///
-/// Disorder ends an epoch: a sender that goes from a recovery to Disorder has undone the reduction,
-/// and its next recovery is a new reduction, even at the same ACK. This occurs where duplicate ACKs
-/// are the only sign of losses.
-fn from_states(states: &[StateChange]) -> Vec<Epoch> {
-    let mut epochs: Vec<Epoch> = Vec::new();
-    let mut current = None;
-    for change in states {
-        if current == Some(change.state) {
-            continue;
-        }
-        current = Some(change.state);
-        if let Some(epoch) = epochs.last_mut() {
-            // A later change, such as from Disorder to Open, does not move the end of the epoch.
-            epoch.ended = epoch.ended.or(Some(change.at));
-        }
-        if change.state.is_reducing() {
-            epochs.push(Epoch {
-                began: change.at,
-                ended: None,
-                kind: kind(change.state),
-                ssthresh_segments: None,
-            });
-        }
-    }
-    epochs
-}
-
-const fn kind(state: CongestionState) -> Option<Phase> {
-    match state {
-        CongestionState::Open | CongestionState::Disorder => None,
-        CongestionState::WindowReduction => Some(Phase::WindowReduction),
-        CongestionState::Recovery => Some(Phase::FastRecovery),
-        CongestionState::Loss => Some(Phase::LossRecovery),
-    }
-}
-
-fn threshold_after(samples: &[SenderSample], epoch: &Epoch, next: Option<Epoch>) -> Option<u32> {
-    // A row of `tcp_probe` precedes the processing of its ACK, so the row at the start of an epoch
-    // still has the old threshold.
-    let begin = samples.partition_point(|row| row.at <= epoch.began);
-    let end = next.map_or(samples.len(), |next| {
-        samples.partition_point(|row| row.at <= next.began)
-    });
-    let rows = samples.get(begin..end)?;
-    let behind = epoch.ended.map_or(rows.len(), |ended| {
-        rows.partition_point(|row| row.at <= ended)
-    });
-    let (within, behind) = rows.split_at(behind);
-    behind
-        .iter()
-        .chain(within.iter().rev())
-        .find_map(|row| row.ssthresh_segments)
-}
-
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
+    use tcpexp_measure::sender::Phase;
 
     use super::*;
     use crate::import::{Error, Format, import};
@@ -323,6 +284,19 @@ mod tests {
         loss_recovery at 7 to None, threshold Some(7)
         3 samples, Some(1) again
         ");
+    }
+
+    #[test]
+    fn lost_events_leave_epochs_incomplete_and_retransmissions_unknown() {
+        let log = |lost: &str| {
+            let retransmit = event(2, "tcp_retransmit_skb", "");
+            let log = [set(2, 3), retransmit, lost.to_owned(), probe(5, 2, 14, 14)];
+            kernel_records(&[batch(Format::TcpProbe, &log.concat())]).remove(0)
+        };
+        let (whole, lossy) = (log(""), log("CPU:0 [LOST 9 EVENTS]\n"));
+        assert!(whole.record.epochs_complete && !lossy.record.epochs_complete);
+        let known = |named: &NamedRecord| named.record.totals.len();
+        assert_eq!((known(&whole), known(&lossy)), (1, 0));
     }
 
     #[test]

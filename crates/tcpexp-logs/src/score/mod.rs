@@ -29,6 +29,7 @@ mod cwnd;
 mod epochs;
 mod errors;
 mod kernel;
+mod logged_epochs;
 mod losses;
 mod named;
 mod reconstructed;

@@ -47,6 +47,7 @@ pub fn tabled_records(
             .samples
             .iter()
             .any(|sample| sample.cwnd_source != CwndSource::Measured);
+        record.epochs_complete &= is_reconstructed || !loses_state(&record.samples);
         if is_reconstructed {
             // `at_acks` gets no retransmissions and counts 0, but their number is unknown.
             let unknown = |totals| Totals {
@@ -58,6 +59,15 @@ pub fn tabled_records(
         }
     }
     records
+}
+
+/// True if a kernel's rows have no phase after an epoch. In a whole trace the state, and with it the phase, is
+/// known from the first epoch on; where the kernel lost events, it is unknown up to the next change.
+fn loses_state(samples: &[SenderSample]) -> bool {
+    let mut from_first_epoch = samples
+        .iter()
+        .skip_while(|sample| sample.recovery_epoch.is_none());
+    from_first_epoch.any(|sample| sample.phase.is_none())
 }
 
 /// Returns the changes of state that the epoch numbers imply; empty if no row has an epoch number.
@@ -161,6 +171,21 @@ mod tests {
         fast_recovery 600 Some(640)
         ");
         assert!(records[0].record.totals.is_empty());
+    }
+
+    #[test]
+    fn epochs_of_rows_that_lose_the_state_are_incomplete() {
+        let is_complete = |rows| tabled_records(rows)[0].record.epochs_complete;
+        // The kernel states a phase in each row.
+        let whole = rows(Measured).into_iter().map(|(ends, mut sample)| {
+            sample.phase = sample.phase.or(Some(Phase::CongestionAvoidance));
+            (ends, sample)
+        });
+        let whole: Vec<_> = whole.collect();
+        assert!(is_complete(whole.clone()));
+        let mut lossy = whole;
+        lossy[3].1.phase = None;
+        assert!(!is_complete(lossy));
     }
 
     #[test]
