@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::{CwndOptions, LabelledSenderRow, Truth, cwnd, logged_senders};
+use tcpexp::{CwndOptions, LabelledSenderRow, Truth, cwnd};
 use tcpexp_logs::score::{Options, Reconstructed, score_all};
 use tcpexp_measure::naming::Namer;
 use tcpexp_measure::sender::SenderRow;
@@ -15,12 +15,12 @@ use tcpexp_table::{
 
 use crate::cwnd_chart::CwndChart;
 use crate::progress::Progress;
-use crate::sender_args::{CwndArgs, LogFormat};
+use crate::sender_args::CwndArgs;
 use crate::shared_args::{SelectArgs, shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::warnings;
-use crate::{failure, fetched, shown};
+use crate::{failure, fetched, shown, truth};
 
 pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     if let Some(dst) = &args.dst {
@@ -35,10 +35,10 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     }
     let mut results = Results::create(args)?;
     // Reads the log first, to report its errors before the long measurement.
-    let truth = args.truth.as_ref().map(|path| {
-        let format = args.truth_format.map(LogFormat::of_import);
-        anyhow::Ok(logged_senders(&[fetched::local(path)?], format)?)
-    });
+    let truth = args
+        .truth
+        .as_ref()
+        .map(|path| truth::read(&[fetched::local(path)?], args.truth_format));
     let truth = truth.transpose()?;
     let src = args.reading.open(&args.src)?;
     let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));

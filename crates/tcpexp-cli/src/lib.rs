@@ -76,6 +76,7 @@ mod sweep_progress;
 mod task_args;
 mod temporary;
 mod throughput;
+mod truth;
 mod values;
 mod warnings;
 mod why;

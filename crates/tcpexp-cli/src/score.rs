@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use tcpexp::{
-    CwndOptions, logged_drops, logged_senders, loss_score, reconstructed_senders, sender_table,
-    tabled_senders,
+    CwndOptions, logged_drops, loss_score, reconstructed_senders, sender_table, tabled_senders,
 };
+use tcpexp_flow::MAX_FLOWS;
 use tcpexp_logs::score::{NamedRecord, Options, SenderScore, score_all};
 use tcpexp_table::{
     ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
@@ -15,11 +15,10 @@ use tcpexp_table::{
 
 use crate::progress::Progress;
 use crate::score_pairs::{Found, LoggedPath, Pair, found};
-use crate::sender_args::{LogFormat, PositionArg, ScoreArgs};
+use crate::sender_args::{PositionArg, ProfileArg, ScoreArgs};
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
-use crate::{failure, fetched};
-use crate::{places, warnings};
+use crate::{failure, fetched, places, shown, truth, warnings};
 
 /// Number of passes over a source capture to find the losses on the path.
 const LOSS_PASSES: u64 = 3;
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for pair in pairs {
         let reconstructed = reconstructed(args, &pair)?;
-        let truth = logged_senders(&pair.truth, args.truth_format.map(LogFormat::of_import))?;
+        let truth = truth::read(&pair.truth, args.truth_format)?;
         warnings::of_truth(&truth);
         // The default clock offset of 0 assumes one clock for the capture and the log.
         let scores = score_all(&reconstructed, &truth.senders, Options::default());
@@ -132,6 +131,12 @@ fn reconstructed(args: &ScoreArgs, pair: &Pair) -> anyhow::Result<Vec<NamedRecor
     if path.as_os_str() != "-"
         && let Some(rows) = sender_table(path)?
     {
+        if let Some(option) = option_of_captures(args) {
+            return Err(wrong_usage(&format!(
+                "{option} is for captures, and {} is a table",
+                shown::path(&fetched::as_given(path))
+            )));
+        }
         return Ok(tabled_senders(&rows));
     }
     let recording = args.reading.open(path)?;
@@ -144,6 +149,22 @@ fn reconstructed(args: &ScoreArgs, pair: &Pair) -> anyhow::Result<Vec<NamedRecor
     drop(progress);
     warnings::of_capture(&info, path);
     Ok(senders)
+}
+
+/// An option that changes the reconstruction from a capture, which a table already has.
+fn option_of_captures(args: &ScoreArgs) -> Option<&'static str> {
+    let (reading, sender) = (&args.reading, &args.sender);
+    let options = [
+        (reading.inner, "--inner"),
+        (reading.filter.is_some(), "--filter"),
+        (reading.from.is_some(), "--from"),
+        (reading.to.is_some(), "--to"),
+        (reading.max_flows != MAX_FLOWS, "--max-flows"),
+        (sender.position.is_some(), "--position"),
+        (sender.profile != ProfileArg::Linux, "--profile"),
+    ];
+    let given = options.into_iter().find(|(is_given, _)| *is_given);
+    given.map(|(_, name)| name)
 }
 
 fn rows(pair: &Pair, scores: &[SenderScore]) -> Vec<ScoredRow> {

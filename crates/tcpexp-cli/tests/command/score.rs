@@ -103,6 +103,34 @@ fn tables_yield_the_scores_of_captures_and_logs() {
 }
 
 #[test]
+fn options_without_effect_on_a_table_are_refused() {
+    let desk = desk();
+    desk.bytes("cwnd src.pcap -q -o ours.csv");
+    desk.bytes("import tcp_probe probe.csv -q -o theirs.csv");
+    let misuses = [
+        "score ours.csv theirs.csv --from 5s",
+        "score ours.csv theirs.csv --to 6s",
+        "score ours.csv theirs.csv --inner",
+        "score ours.csv theirs.csv --max-flows 7",
+        "score ours.csv theirs.csv --position receiver",
+        "score ours.csv theirs.csv --profile freebsd",
+        "score src.pcap theirs.csv --truth-format ss",
+        "cwnd src.pcap --truth theirs.csv --truth-format ss",
+    ]
+    .map(|line| desk.misuse(line));
+    assert_snapshot!(misuses.join("\n"), @r"
+    error: --from is for captures, and ours.csv is a table
+    error: --to is for captures, and ours.csv is a table
+    error: --inner is for captures, and ours.csv is a table
+    error: --max-flows is for captures, and ours.csv is a table
+    error: --position is for captures, and ours.csv is a table
+    error: --profile is for captures, and ours.csv is a table
+    error: --truth-format is for logs, and theirs.csv is a table
+    error: --truth-format is for logs, and theirs.csv is a table
+    ");
+}
+
+#[test]
 fn each_folder_and_pair_is_a_line_of_the_table() {
     let desk = desk();
     for name in ["one", "two/inside"] {
