@@ -17,7 +17,7 @@ use crate::sender_args::{ImportArgs, ImportFormat};
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
-use crate::{fetched, import_runs, report, warnings};
+use crate::{failure, fetched, import_runs, report, warnings};
 
 pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let format = match args.log_format {
@@ -34,6 +34,13 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<()> {
 
 /// Imports a log with sender state.
 fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
+    let counts_only = matches!(format, Format::Ss | Format::Siftr | Format::Web10g);
+    if args.events.is_some() && counts_only {
+        return Err(wrong_usage(&format!(
+            "a log of {} contains no events",
+            format.name()
+        )));
+    }
     let mut results = Senders {
         labels: Labels::default(),
         sheet: Sheet::create(&args.output, sender_columns())?,
@@ -47,6 +54,12 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     let name = fetched::in_text(&log.name().display().to_string());
     let report = log.read(format, |batch| results.take(batch))?;
     warn(args, &results.sheet, &report, &name);
+    if args.events.is_some() && format == Format::TcpInfo {
+        failure::print_line(&format!(
+            "warning: {name}: this log counts retransmissions without their times: the table of events has changes \
+             of the congestion state only"
+        ));
+    }
     let text = results.table.into_text(args.limit, FLOW_TABLE_WIDTH);
     let events = results.events.map(SideTable::complete).transpose()?;
     let text = with_remarks(args, text, &report.lines);

@@ -152,7 +152,8 @@ impl SenderArgs {
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp import tcp_probe trace.txt -o kernel.parquet\n\
-\x20 tcpexp import ss ss.txt --events events.csv\n\
+\x20 tcpexp import tcp_probe trace.txt --events events.csv\n\
+\x20 tcpexp import ss ss.txt -o ss.csv\n\
 \x20 tcpexp import teacup experiments -o results\n\
 \x20 tcpexp import flent batch -o results")]
 pub(crate) struct ImportArgs {
@@ -165,6 +166,8 @@ pub(crate) struct ImportArgs {
     pub(crate) log: PathBuf,
 
     /// Write a table with one row per retransmission and per change of the congestion state
+    ///
+    /// Traces of `tcp_probe` have both, and logs of tcpinfo the changes of the state. Other logs have neither.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
 

@@ -116,6 +116,11 @@ fn intervals_of_iperf3_have_their_own_table() {
 #[test]
 fn a_log_of_another_format_is_refused_by_name() {
     let desk = desk();
+    for format in ["ss", "siftr", "web10g"] {
+        let message = desk.misuse(&format!("import {format} trace.txt --events events.csv"));
+        let without = format!("a log of {format} contains no events");
+        assert!(message.contains(&without), "{message}");
+    }
     desk.put("empty", b"");
     desk.put("letter", b"Dear colleague,\nattached is the trace.\n");
     desk.put("garbage", &[0xFE, 0xDC, 0x00, 0x0A, 0x1F].repeat(500));
@@ -163,10 +168,12 @@ fn unusable_lines_are_counted_by_reason() {
     desk.put("trace.txt", log.as_bytes());
     let table = desk.text("import tcp_probe trace.txt");
     assert_snapshot!(table.split_once("\n\n").unwrap().1, @r"
-    lines           11 read, 7 used, 2 skipped (headers, comments)
-    not used        1: not a line of this format
-                    1: snd_una is missing
-    first of them   line 10: CPU:1 [LOST 27 EVENTS]
+    lines           11 read, 7 used, 3 skipped (headers, comments)
+    not used        1: snd_una is missing
+    first of them   line 11: x-1 [000] 11.0: tcp_probe: src=10.0.0.1:40000
+                    dest=10.0.0.2:5201 snd_nxt=0x1
+    incomplete      the kernel lost at least 27 events of this trace: counts of
+                    retransmissions and of state changes are too low
     ");
 }
 

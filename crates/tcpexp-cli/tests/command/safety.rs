@@ -24,7 +24,7 @@ fn an_output_that_is_an_input_or_another_output_is_refused() {
         ),
         ("flows src.pcap -o data/rtt.parquet", dataset),
         ("plot ecdf data --x rtt_ms -o data/rtt.svg", dataset),
-        ("import ss src.pcap -o x.csv --events x.csv", twice),
+        ("import tcpinfo src.pcap -o x.csv --events x.csv", twice),
         ("analyze src.pcap --log ss=dst.pcap -o dst.pcap", input),
     ] {
         let message = desk.misuse(line);
