@@ -60,8 +60,10 @@ impl Ss {
                 (pending.ok_or(Unusable::Missing("endpoints"))?, &tokens[..])
             }
             None => {
-                // It may have been the time of the next lines.
-                self.at = None;
+                // It may have been the time of the next lines, in a form that is not known.
+                if !(text.starts_with([' ', '\t']) || is_socket(&tokens)) {
+                    self.at = None;
+                }
                 return Err(Unusable::OtherLayout);
             }
         };
@@ -97,11 +99,24 @@ fn head(tokens: &[&str]) -> Option<((SocketAddr, SocketAddr), usize)> {
     })
 }
 
-/// `address%interface:port`, with an IPv6 address in brackets or, in old releases, bare.
+/// True if the line has the layout of a socket: sizes of queues before two names with ports, which need not be
+/// addresses. No form of a time has it.
+fn is_socket(tokens: &[&str]) -> bool {
+    [2, 3].into_iter().any(|place| {
+        let Some([received, sent, local, remote]) = tokens.get(place - 2..place + 2) else {
+            return false;
+        };
+        let is_number = |token: &str| token.bytes().all(|byte| byte.is_ascii_digit());
+        is_number(received) && is_number(sent) && local.contains(':') && remote.contains(':')
+    })
+}
+
+/// `address%interface:port`, with an IPv6 address in brackets, which end before the interface, or, in old
+/// releases, bare.
 fn endpoint(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.rsplit_once(':')?;
-    let address = address.trim_start_matches('[').trim_end_matches(']');
     let address = address.split('%').next()?;
+    let address = address.trim_start_matches('[').trim_end_matches(']');
     let address: IpAddr = address.parse().ok()?;
     Some(SocketAddr::new(address.to_canonical(), port.parse().ok()?))
 }
@@ -257,8 +272,8 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
-    use crate::import::Format;
     use crate::import::log::{lines, read, rows_of};
+    use crate::import::{Error, Format, import};
 
     const LINE: &str = "ESTAB 0 456736 10.9.0.1:35908 10.9.0.2:5001 timer:(on,144ms,0) skmem:(r0,rb131072,t0,tb681984,f3168,w488352,o0,bl0,d0) ts sack reno wscale:10,10 rto:272 rtt:70.774/0.078 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:60 ssthresh:37 bytes_sent:2673008 send 9820556bps lastrcv:2144 pacing_rate 11784536bps delivered:1709 busy:2144ms rwnd_limited:12ms(6.8%) unacked:61 retrans:1/78 lost:1 sacked:2 minrtt:41.38 snd_wnd:944128";
 
@@ -296,6 +311,34 @@ mod tests {
         1795246987000000000 0 forward: smss 1428 pipe 0 cwnd 10 cwnd_bytes 14280 srtt 3.500 ms rto 204.000 ms
         1795246987000000000 1 forward: pipe 0 cwnd 9 ssthresh 7 srtt 3.000 ms rto 3.000 s
         ");
+    }
+
+    #[test]
+    fn the_interface_of_an_ipv6_socket_is_no_part_of_its_address() {
+        let log = "
+            8
+            ESTAB 0 0 [fe80::1]%eth0:22 [fe80::2]:9 rtt:1/1 cwnd:1
+            ESTAB 0 0 [fe80::3%eth0]:22 [fe80::2]:9 rtt:1/1 cwnd:2
+        ";
+        assert_snapshot!(rows_of(Format::Ss, log), @r"
+        flow 0: [fe80::1]:22 to [fe80::2]:9
+        flow 1: [fe80::3]:22 to [fe80::2]:9
+        8000000000 0 forward: pipe 0 cwnd 1 srtt 1.000 ms rto 3.000 s
+        8000000000 1 forward: pipe 0 cwnd 2 srtt 1.000 ms rto 3.000 s
+        ");
+    }
+
+    #[test]
+    fn only_a_line_that_may_be_a_time_ends_the_time_before() {
+        let times = |between: &str| {
+            let log = format!("8\n{between}\n1 0 10.0.0.1:2 10.0.0.2:9 rtt:1/1 cwnd:1\n");
+            import(Format::Ss, log.as_bytes(), |_| Ok::<_, Error>(())).is_ok()
+        };
+        assert!(times("ESTAB 0 0 unknown:22 name:9"));
+        assert!(times("0 0 unknown:22 name:9"));
+        assert!(times("\t something new"));
+        assert!(!times("Thu Jan  1 00:00:09 UTC 1970"));
+        assert!(!times("1970-01-01T00:00:09Z"));
     }
 
     #[test]
