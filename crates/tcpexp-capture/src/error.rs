@@ -135,7 +135,7 @@ pub enum Foreign {
 
 impl Foreign {
     /// Recognises the format by the first bytes.
-    pub(crate) fn sniff(start: &[u8]) -> Option<Self> {
+    pub fn sniff(start: &[u8]) -> Option<Self> {
         const MAGICS: [(&[u8], Foreign); 13] = [
             (b"snoop\0\0\0", Foreign::Snoop),
             (b"btsnoop\0", Foreign::BtSnoop),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tcpexp_capture::decompressed;
+use tcpexp_capture::{Foreign, decompressed};
 use tcpexp_logs::import::{self, Batch, Format, Report, import};
 
 use crate::Error;
@@ -49,7 +49,10 @@ impl LogFile {
         Self::new(path.to_owned(), BufReader::new(file))
     }
 
-    fn new(name: PathBuf, input: impl BufRead + Send + 'static) -> Result<Self, Error> {
+    fn new(name: PathBuf, mut input: impl BufRead + Send + 'static) -> Result<Self, Error> {
+        if let Err(source) = refuse_foreign(&mut input) {
+            return Err(Error::Open { path: name, source });
+        }
         // `reader` hides the type that notices the end, so both share the flag.
         let breaks_off = Arc::new(AtomicBool::new(false));
         match decompressed(input) {
@@ -140,6 +143,17 @@ impl LogFile {
             }
             .into()),
         }
+    }
+}
+
+/// Refuses data in a compression that is not supported, and which would look like a damaged log.
+fn refuse_foreign(input: &mut impl BufRead) -> io::Result<()> {
+    match Foreign::sniff(input.fill_buf()?) {
+        Some(foreign @ (Foreign::Xz | Foreign::Bzip2 | Foreign::Zip)) => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("{} is not supported; {}", foreign.name(), foreign.hint()),
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -249,6 +263,20 @@ mod tests {
         let mut lines = UntilItBreaksOff::new(input, Arc::clone(&breaks_off));
         lines.read_to_string(&mut text).unwrap();
         (text, breaks_off.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn a_log_in_a_compression_that_is_not_supported_is_refused_by_its_name() {
+        for (start, name) in [
+            (&b"BZh91AY&SY"[..], "bzip2 compression"),
+            (b"\xfd7zXZ\0\0\x04", "xz compression"),
+            (b"PK\x03\x04\x14", "a zip archive"),
+        ] {
+            let refused = refuse_foreign(&mut &*start).unwrap_err();
+            let expected = format!("{name} is not supported; ");
+            assert!(refused.to_string().starts_with(&expected), "{refused}");
+        }
+        assert!(refuse_foreign(&mut &b"BZ"[..]).is_ok());
     }
 
     #[test]

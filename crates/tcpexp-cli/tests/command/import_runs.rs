@@ -95,8 +95,10 @@ fn each_data_file_of_flent_is_a_run_and_missing_values_are_reported() {
     );
     let other = flent(4, "kernel:5.10", 9.0, &unread).replace("[20, 40, 60]", "[20, \"40\", 60]");
     desk.put("batch/a.flent.gz", &gzip(other.as_bytes()));
+    desk.put("batch/b.flent.bz2", b"BZh91AY&SY");
     let run = desk.run("import flent batch -o out");
     assert_snapshot!(String::from_utf8_lossy(&run.stderr), @r"
+    tcpexp: warning: b: cannot open batch/b.flent.bz2: bzip2 compression is not supported; decompress it first: bzip2 -dc FILE | ...
     tcpexp: warning: a-2: 1 value not used: a tool's sample cannot be read
     tcpexp: warning: a-2: 1 value not used: value cannot be read
     ");

@@ -14,6 +14,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::error::{Error, Report, Unusable};
 use super::iperf3::failure;
 use super::iperf3_streams::span;
+use super::python_json;
 use super::rows::{Batch, SeriesSample, TestInfo};
 
 /// First version of the format whose samples have the unit of their series.
@@ -26,10 +27,14 @@ const MAX_FIRST_SAMPLE_S: f64 = 60.0;
 /// Reads all values and passes them to `sink`: first the test, then one batch per series in the order of
 /// their names.
 pub(super) fn read<E: From<Error>>(
-    log: impl BufRead,
+    mut log: impl BufRead,
     mut sink: impl FnMut(Batch) -> Result<(), E>,
 ) -> Result<Report, E> {
-    let file: Value = serde_json::from_reader(log).map_err(failure)?;
+    let mut bytes = Vec::new();
+    log.read_to_end(&mut bytes)
+        .map_err(|source| Error::Read { line: 0, source })?;
+    let file = python_json::parse(&bytes).map_err(failure)?;
+    drop(bytes);
     let mut report = Report::default();
     let metadata = &file["metadata"];
     let info = info(&file);
@@ -98,7 +103,6 @@ fn sample(
     let time = time.ok_or(Unusable::Missing("time of a value"))?;
     let value = match value.ok_or(Unusable::Missing("value of a time"))? {
         Value::Null => return Ok(None),
-        // NaN and infinities are not JSON, but Flent writes them.
         value => value.as_f64().ok_or(Unusable::Unreadable("value"))?,
     };
     let elapsed = span(time).ok_or(Unusable::Unreadable("time"))?;
@@ -302,6 +306,14 @@ mod tests {
         let (samples, _) = read_all(&local.replace("\"t\"", "\"x\""));
         assert_eq!(samples[1].at, Timestamp::from_nanos(200_000_000));
         assert_eq!(samples[1].elapsed, TimeDelta::from_millis(200));
+    }
+
+    #[test]
+    fn values_that_are_no_numbers_are_missing() {
+        let (samples, report) = read_all(&FILE.replace("9.5, 10]", "NaN, 10]"));
+        let report = report.unwrap();
+        assert_eq!((report.used, report.passed_over), (4, 2));
+        assert_eq!(samples.len(), 4);
     }
 
     fn samples_of(text: &str) -> Vec<String> {

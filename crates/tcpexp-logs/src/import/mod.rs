@@ -41,6 +41,7 @@ mod probe_columns;
 mod probe_events;
 mod probe_log;
 mod probe_losses;
+mod python_json;
 mod rows;
 mod run;
 mod siftr;

@@ -15,8 +15,16 @@ use crate::analyze::{Parameters, SweepColumns};
 use crate::error::chain;
 use crate::{Error, LogFile};
 
-/// Ends of the names of data files.
-const ENDS: [&str; 2] = [".flent.gz", ".flent"];
+/// Ends of the names of data files. Early versions of Flent wrote the last four.
+const ENDS: [&str; 7] = [
+    ".flent.gz",
+    ".flent.bz2",
+    ".flent",
+    ".flnt.gz",
+    ".flnt.bz2",
+    ".flnt",
+    ".json.gz",
+];
 /// The word of a title that counts repetitions in Flent's batches.
 const REPETITION: &str = "rep";
 
