@@ -130,7 +130,7 @@ impl<'a> Engine<'a> {
                 subject.order == Order::Seen,
             ),
             timer: profile.timer(),
-            exchange: Exchange::new(subject.order),
+            exchange: Exchange::new(subject.order, subject.side.is_bursty),
             ticks: Ticks::new(subject.side.tick),
             backoff: Backoff::default(),
             undecided: Undecided::default(),

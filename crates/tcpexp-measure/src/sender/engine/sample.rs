@@ -209,7 +209,11 @@ impl Engine<'_> {
     pub(super) fn is_held_by_receiver(&self, stream: &Stream) -> bool {
         let smss_bytes = self.subject.side.smss_bytes;
         if self.state.is_open() {
-            stream.is_closed_for(self.exchange.awaited_bytes(smss_bytes))
+            let cwnd_bytes = i64::from(self.window.cwnd) * i64::from(smss_bytes);
+            let window_bytes = stream.window_bytes.map_or(cwnd_bytes, |window_bytes| {
+                cwnd_bytes.min(i64::try_from(window_bytes).unwrap_or(i64::MAX))
+            });
+            stream.is_closed_for(self.exchange.awaited_bytes(smss_bytes, window_bytes))
         } else {
             stream.is_closed(smss_bytes)
         }

@@ -11,6 +11,9 @@ const REPLAYED_ANSWER: TimeDelta = TimeDelta::from_millis(3);
 
 /// A sender sends what fits once the room holds a super-packet of this size (`GSO_LEGACY_MAX_SIZE`).
 const MOST_AWAITED_BYTES: i64 = 1 << 16;
+/// A sender sends what fits once the room is this part of the smaller of its two windows
+/// (`tcp_tso_win_divisor`).
+const AWAITED_PART: i64 = 3;
 
 /// Source of the order of events at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,8 +157,11 @@ pub(super) struct Exchange {
     pub(super) is_drained: bool,
     /// True if a tail loss probe of new data was sent since the latest ACK.
     pub(super) has_probed_anew: bool,
-    /// Bytes that the sender sent at once in its latest answer to an ACK.
+    /// Bytes that the sender sent at once in its latest answer to an ACK: its longest packet if the capture
+    /// shows super-packets, else all of them, because they may be parts of a super-packet.
     burst_bytes: i64,
+    /// True if the capture shows the sender's super-packets.
+    shows_bursts: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -167,9 +173,11 @@ struct LatestAck {
 }
 
 impl Exchange {
-    pub(super) fn new(order: Order) -> Self {
+    pub(super) fn new(order: Order, is_bursty: bool) -> Self {
         Self {
             order,
+            // Elsewhere, longer packets are those that the capturing host has merged.
+            shows_bursts: is_bursty && order == Order::Seen,
             sent: None,
             acked: None,
             reply: Reply::Nothing,
@@ -197,19 +205,25 @@ impl Exchange {
             };
         }
         if self.reply == Reply::AtOnce {
-            self.burst_bytes += bytes;
+            self.burst_bytes = if self.shows_bursts {
+                self.burst_bytes.max(bytes)
+            } else {
+                self.burst_bytes + bytes
+            };
         }
         self.sent = Some(at);
     }
 
     /// Bytes for which a sender with more data waits: a segment of `smss_bytes`, or as many segments as
-    /// it sends at once (`tcp_tso_should_defer`).
-    pub(super) fn awaited_bytes(&self, smss_bytes: u32) -> i64 {
+    /// it sends at once (`tcp_tso_should_defer`). `window_bytes` is the smaller of the receiver's and the
+    /// congestion window.
+    pub(super) fn awaited_bytes(&self, smss_bytes: u32, window_bytes: i64) -> i64 {
         let smss_bytes = i64::from(smss_bytes);
         if self.is_drained {
             return smss_bytes;
         }
-        self.burst_bytes.min(MOST_AWAITED_BYTES).max(smss_bytes)
+        let most = MOST_AWAITED_BYTES.min(window_bytes / AWAITED_PART);
+        self.burst_bytes.min(most).max(smss_bytes)
     }
 
     pub(super) fn on_ack(&mut self, acked: &Acked) {

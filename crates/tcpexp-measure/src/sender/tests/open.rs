@@ -224,14 +224,12 @@ fn slow_start_goes_on_while_each_round_trip_doubles_the_window() {
     );
 }
 
-/// The sender answers each ACK of two segments with two segments. Ten in flight leave room for less than
-/// two in the receiver's window.
-#[test]
-fn window_without_room_for_as_much_as_the_sender_sends_at_once_limits_it() {
-    let mut text = String::from(
+/// The sender answers each ACK of `segments` segments with as many at once, ten in flight.
+fn answered_at_once(window_bytes: u32, segments: u32) -> String {
+    let mut text = format!(
         "
         0.000 > S 0 mss 1000 sackok wscale 0
-        0.040 < S. 0 ack 1 win 11900 mss 1000 sackok wscale 0
+        0.040 < S. 0 ack 1 win {window_bytes} mss 1000 sackok wscale 0
         0.040 > . 1 ack 1
         ",
     );
@@ -239,18 +237,27 @@ fn window_without_room_for_as_much_as_the_sender_sends_at_once_limits_it() {
         let (from, to) = (1 + number * 1_000, 1 + (number + 1) * 1_000);
         format!("0.{at:06} > {from}:{to}(1000) ack 1\n")
     };
-    let answer =
-        |at: u32, pair: u32| format!("0.{at:06} < . 1 ack {} win 11900\n", 1 + 2_000 * pair);
+    let ack = |at: u32, acked: u32| {
+        let ack = 1 + 1_000 * acked;
+        format!("0.{at:06} < . 1 ack {ack} win {window_bytes}\n")
+    };
     for number in 0..10 {
         text += &segment(50_000 + number, number);
     }
-    for ack in 1..=8 {
-        let at = 90_000 + 8_000 * ack;
-        text += &answer(at, ack);
-        text += &segment(at + 10, 8 + 2 * ack);
-        text += &segment(at + 11, 9 + 2 * ack);
+    for answer in 1..=8 {
+        let at = 90_000 + 8_000 * answer;
+        text += &ack(at, segments * answer);
+        for number in 0..segments {
+            text += &segment(at + 10 + number, 10 + segments * (answer - 1) + number);
+        }
     }
-    assert_snapshot!(replay(&text), @r"
+    text
+}
+
+/// Ten segments in flight leave room for less than two in the receiver's window.
+#[test]
+fn window_without_room_for_as_much_as_the_sender_sends_at_once_limits_it() {
+    assert_snapshot!(replay(&answered_at_once(11_900, 2)), @r"
     0+10000 pipe 10 cwnd 10 application_limited slow_start
     2000+10000 pipe 10 cwnd 12 receiver_limited slow_start
     4000+10000 pipe 10 cwnd 14 receiver_limited slow_start
@@ -260,6 +267,13 @@ fn window_without_room_for_as_much_as_the_sender_sends_at_once_limits_it() {
     12000+10000 pipe 10 cwnd 20 receiver_limited slow_start
     14000+10000 pipe 10 cwnd 20 receiver_limited slow_start
     ");
+}
+
+/// Ten segments in flight leave room for nine in the receiver's window.
+#[test]
+fn window_with_room_for_a_third_of_it_does_not_limit_the_sender() {
+    let rows = replay(&answered_at_once(19_000, 10));
+    assert!(!rows.contains("receiver_limited"), "{rows}");
 }
 
 #[test]
