@@ -31,6 +31,8 @@ pub(super) struct Reduction {
     silent: u32,
     /// True if the latest ACK found the sender silent for longer than its window allows.
     was_silent: bool,
+    /// True if the latest ACK found room in the window that the sender did not use.
+    leaves_room: bool,
     has_sent_new: bool,
     latest: u32,
     /// Pipe at which the sender has made up for its current silence, in segments; 0 if the silence is short.
@@ -98,6 +100,7 @@ impl Reduction {
         };
         let has_stopped = self.silent > 0 && !self.has_sent_new && pipe < self.least_threshold();
         self.was_silent = self.silent > MOST_SILENT || has_stopped || has_unspent;
+        self.leaves_room = self.was_silent || pipe < self.latest;
         // Without a threshold, the pipe of a sender that the receiver's window or the application
         // holds back does not show the window.
         (!self.was_silent || self.threshold.is_some()).then_some(self.latest)
@@ -116,6 +119,11 @@ impl Reduction {
         let room = self.least_threshold().saturating_sub(pipe);
         let owed = self.delivered.saturating_sub(self.sent);
         owed.min(room) > MOST_SILENT
+    }
+
+    /// True if the window limits the sender: the latest ACK found it filled.
+    pub(super) fn is_filled(&self) -> bool {
+        !self.leaves_room
     }
 
     /// True if the sender sent all that its window allowed: until the latest ACK, it answered the
@@ -149,9 +157,13 @@ impl Reduction {
         if delivered == 0 {
             return;
         }
+        // A sender that sends nothing for longer than its window demands shows no proportion.
+        let is_answering = self.silent <= MOST_SILENT && self.has_caught_up();
         self.delivered += delivered;
         self.silent += delivered;
-        self.read_threshold(pipe);
+        if is_answering {
+            self.read_threshold(pipe);
+        }
         // The rule needs the threshold; until then, the pipe is a lower bound of the window.
         let Some(threshold) = self.threshold else {
             self.cwnd = pipe;
@@ -172,16 +184,18 @@ impl Reduction {
         self.cwnd = pipe + allowed.max(u32::from(self.sent == 0));
     }
 
-    /// During the proportional part `sent / delivered = ssthresh / prior_cwnd` (RFC 6937, section 3).
+    /// During the proportional part `sent / delivered = ssthresh / prior_cwnd` (RFC 6937, section 3). A sender
+    /// below the lowest factor in use, 1/2, has no data to send.
     fn read_threshold(&mut self, pipe: u32) {
         if !self.is_proportional || self.delivered < MIN_DELIVERED {
             return;
         }
         let threshold = scaled(self.prior, (self.sent, self.delivered));
-        if pipe > threshold {
+        let is_proportional = self.sent + MOST_SILENT >= self.delivered / 2;
+        if is_proportional && pipe > threshold {
             self.threshold = Some(threshold);
         } else {
-            // At the threshold, PRR-SSRB takes over and ends the proportion.
+            // At the threshold, PRR-SSRB takes over and ends the proportion, as a lack of data does.
             self.is_proportional = false;
         }
     }
@@ -277,6 +291,32 @@ mod tests {
         assert_eq!(windows(None), [None; 3]);
         // RFC 6937, section 3: at the last delivery, the pipe of 33 and prr_delivered - prr_out = 12.
         assert_eq!(windows(Some(70)), [Some(45); 3]);
+    }
+
+    #[test]
+    fn sender_that_repairs_its_losses_and_has_no_more_data_shows_no_threshold() {
+        let mut reduction = Reduction::new(188, None);
+        reduction.send(1);
+        for pipe in (60..160).rev() {
+            reduction.deliver(1, pipe, false);
+            // A repair now and then.
+            if pipe % 16 == 0 {
+                reduction.send(1);
+            }
+            reduction.look(pipe, false, true, true);
+        }
+        assert!(!reduction.has_threshold());
+        assert!(!reduction.is_filled());
+    }
+
+    #[test]
+    fn window_with_room_that_a_known_threshold_shows_does_not_limit_the_sender() {
+        let mut reduction = Reduction::new(PRIOR, Some(PRIOR - 1));
+        for pipe in (0..PRIOR).rev() {
+            reduction.deliver(1, pipe, true);
+            reduction.look(pipe, false, true, true);
+        }
+        assert!(!reduction.is_filled());
     }
 
     #[test]

@@ -113,6 +113,10 @@ impl Engine<'_> {
             _ if is_replayed && is_hidden && !self.gap.hides_window() => {
                 limit(now, CwndSource::Undecided)
             }
+            // The window leaves room, and a recovery does not show whether the sender has more data.
+            CwndSource::Recovery if cwnd.is_some_and(|cwnd| now.pipe < cwnd) => {
+                limit(now, CwndSource::Undecided)
+            }
             source => limit(now, source),
         };
         let source = if is_undecided {
@@ -194,7 +198,10 @@ impl Engine<'_> {
             return;
         };
         let is_closed = self.is_held_by_receiver(&stream);
-        let is_filled = self.window.is_filled || !self.state.is_open();
+        let is_filled = match self.state.recovery() {
+            Some(recovery) => recovery.reduction.is_filled(),
+            None => self.window.is_filled,
+        };
         let limit = match (is_closed, is_filled) {
             _ if self.gap.is_open() => None,
             (true, _) => Some(Limit::ReceiverWindow),
