@@ -27,6 +27,15 @@ impl Engine<'_> {
             rows.extend([SenderRow::Sample(sample)]);
             return;
         }
+        if self.is_unsettled(now) {
+            self.undecided.give_up(rows);
+            let sample = self.sample(now, None, CwndSource::Undecided);
+            rows.extend([SenderRow::Sample(SenderSample {
+                ssthresh_segments: None,
+                ..sample
+            })]);
+            return;
+        }
         match self.window.open(now) {
             CwndEstimate::Undecided => {
                 let sample = self.silent_sample(now);

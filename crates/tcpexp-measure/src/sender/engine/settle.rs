@@ -6,7 +6,7 @@ use super::state::{Ended, Settling, State};
 use super::{Engine, Order};
 use crate::sender::recovery::{Before, Recovery, RecoveryEpoch, RecoveryKind};
 use crate::sender::row::SenderRow;
-use crate::sender::window::Reply;
+use crate::sender::window::{AckContext, Reply};
 
 /// The threshold of a completed recovery, in segments.
 #[derive(Clone, Copy, Debug)]
@@ -148,6 +148,16 @@ impl Engine<'_> {
             self.state = State::Open;
             self.close(State::Settling(settling), rows);
         }
+    }
+
+    /// True if the sender has not filled its window since the recovery that just ended, so that the pipe is not the
+    /// window: the ACK that ended the recovery may cover most of the data in flight.
+    pub(super) fn is_unsettled(&self, now: &AckContext) -> bool {
+        let State::Settling(settling) = &self.state else {
+            return false;
+        };
+        // The ACK takes a segment out of the network before the sender answers it.
+        settling.is_shown && now.pipe + 1 < settling.ended.recovery.reduction.latest()
     }
 
     fn settle(&mut self, settling: Settling, at: Timestamp, rows: &mut impl Extend<SenderRow>) {

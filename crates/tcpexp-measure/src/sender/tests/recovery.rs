@@ -61,6 +61,25 @@ fn sack_starts_a_recovery_that_reduces_the_window() {
 }
 
 #[test]
+fn acks_right_after_a_recovery_show_no_window_before_the_sender_answers() {
+    // The first of two ACKs that arrive together covers nearly all data in flight.
+    let text = full_window_lossy("")
+        .replace("0.125000 < ack 9881", "0.125000 < ack 12845")
+        .replace(
+            "0.125010 > 13833:14821(988) ts 125 984",
+            "0.125001 < ack 13833 ts 984 84",
+        );
+    let shown = replay(&text);
+    assert_snapshot!(shown.lines().rev().nth(1).unwrap(), @"12844+988 pipe 1 cwnd - undecided congestion_avoidance");
+    let samples = rows(&text, SenderOptions::default());
+    let last = samples.iter().rev().find_map(|row| match row {
+        SenderRow::Sample(sample) => Some(sample.ssthresh_segments),
+        _ => None,
+    });
+    assert_eq!(last, Some(None));
+}
+
+#[test]
 fn data_after_a_silence_does_not_set_the_earlier_threshold() {
     let text = format!(
         "{HANDSHAKE}
