@@ -169,14 +169,16 @@ impl Undecided {
                 sample.limit = Some(Limit::CongestionWindow);
             }
             if was_reduced && is_cut {
-                // The cut sets the threshold to the window that it leaves.
-                sample.ssthresh_segments = Some(ssthresh);
+                // A cut sets the threshold to the window that it leaves, and a wait for room in the send buffer
+                // does not.
+                sample.ssthresh_segments = None;
                 sample.phase = sample.phase.map(|_| Phase::CongestionAvoidance);
             }
             rows.extend([SenderRow::Sample(sample)]);
         }
         self.rest();
         was_reduced.then_some(Reduced {
+            before,
             cwnd: pipe,
             // A short silence is either a step of a proportional reduction, whose end shows its threshold, or the
             // wait for room for several segments, which reduces nothing.
@@ -218,6 +220,8 @@ fn is_deferral(cwnd_segments: u32, pipe_segments: u32) -> bool {
 /// A reduction of the window without a loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reduced {
+    /// The window before, in segments.
+    pub(super) before: u32,
     /// The window when the sender sends again, in segments.
     pub(super) cwnd: u32,
     /// The window right after a cut, in segments; `None` if the silence was too short for one.

@@ -51,7 +51,7 @@ impl Engine<'_> {
                 if source == CwndSource::Filled
                     && let Some(reduced) = self.undecided.decide(now.una, now.pipe, rows)
                 {
-                    self.window.reduced(reduced);
+                    self.window.reduced(reduced, now.una, now.nxt);
                 }
                 self.undecided.give_up(rows);
                 self.watch(now, cwnd, source);

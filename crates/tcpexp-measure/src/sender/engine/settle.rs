@@ -263,7 +263,7 @@ impl Engine<'_> {
             State::Settling(Settling { ended, .. }) => {
                 (ended, self.expected_threshold(&ended.recovery.before))
             }
-            State::Regrowing(ended) => (ended, self.window.ssthresh),
+            State::Regrowing(ended) => (ended, self.window.known_ssthresh()),
         };
         let threshold = threshold.map(Threshold::unseen);
         self.report(&ended.recovery, Some(ended.at), threshold, rows);

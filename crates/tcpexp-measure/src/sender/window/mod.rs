@@ -1,12 +1,15 @@
 //! The congestion window: observed where the sender fills it, replayed where it does not.
 
 mod context;
+mod doubt;
 mod hidden;
 mod replay;
 mod round;
 mod silence;
 
 use std::collections::VecDeque;
+
+use tcpexp_flow::StreamOffset;
 
 use super::increase::Increase;
 use super::profile::Profile;
@@ -15,6 +18,7 @@ use super::reduction::MIN_THRESHOLD;
 use super::sample::CwndSource;
 use super::undecided::Reduced;
 pub(super) use context::{AckContext, Reply};
+use doubt::Doubt;
 use replay::Usage;
 use round::{Growth, Rounds};
 use silence::Silence;
@@ -64,6 +68,8 @@ pub(super) struct Window {
     start: Beginning,
     /// The replay's threshold while the real one is unknown, because it was set before the capture began.
     assumed_ssthresh: Option<u32>,
+    /// `None` unless the latest reduction had no loss and a round trip has not passed since.
+    doubt: Option<Doubt>,
     /// The threshold, if it is only the window at which a round trip showed the end of slow start.
     noticed_ssthresh: Option<u32>,
     /// True if nothing has shown the window since a reduction of unknown size.
@@ -109,6 +115,7 @@ impl Window {
             is_filled: false,
             start: Beginning::Seen,
             assumed_ssthresh: None,
+            doubt: None,
             noticed_ssthresh: None,
             is_hidden: false,
             unsure: 0,
@@ -203,6 +210,7 @@ impl Window {
         } else {
             now.pipe
         };
+        self.resolve_doubt(now.una);
         self.notice_slow_start_end(now);
         if self.ssthresh.is_some_and(|ssthresh| self.cwnd >= ssthresh) {
             self.increase.reach(self.cwnd);
@@ -271,18 +279,22 @@ impl Window {
         }
     }
 
-    /// Sets the window after a reduction without a loss.
-    pub(super) fn reduced(&mut self, Reduced { cwnd, ssthresh }: Reduced) {
+    /// Sets the window after a reduction without a loss, with `una..nxt` outstanding. Its threshold is uncertain.
+    pub(super) fn reduced(&mut self, reduced: Reduced, una: StreamOffset, nxt: StreamOffset) {
+        let Reduced {
+            before,
+            cwnd,
+            ssthresh,
+        } = reduced;
+        let doubt = self.doubt(before, una, nxt);
         self.show();
         self.cwnd = cwnd;
         self.set_least(0);
         self.forget_origin();
-        if ssthresh.is_some() || !self.is_bursty {
+        self.doubt = Some(doubt);
+        // A bursty sender in slow start may only wait for room for several segments (TSO).
+        if ssthresh.is_some() || !self.is_bursty || self.ssthresh.is_some() {
             self.ssthresh = ssthresh.or(Some(cwnd));
-        } else if self.ssthresh.is_some() {
-            // A bursty sender may only wait for room for several segments (TSO), and then the former threshold
-            // holds.
-            self.ssthresh = Some(cwnd);
             self.assumed_ssthresh = self.ssthresh;
         }
         // The pipes from before the reduction would raise the window of a bursty sender again.
@@ -320,6 +332,7 @@ impl Window {
 
     /// The threshold has another origin from now on.
     fn forget_origin(&mut self) {
+        self.doubt = None;
         self.assumed_ssthresh = None;
         self.noticed_ssthresh = None;
     }
@@ -380,23 +393,5 @@ impl Window {
         self.answered = None;
         self.silence = Silence::default();
         self.rounds.interrupt();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_silence_of_a_bursty_sender_leaves_the_threshold_unknown() {
-        let known = |is_bursty, ssthresh| {
-            let mut window = Window::new(Profile::default(), 1448, is_bursty, true);
-            window.settle(45);
-            window.reduced(Reduced { cwnd: 42, ssthresh });
-            window.known_ssthresh()
-        };
-        assert_eq!(known(true, None), None);
-        assert_eq!(known(true, Some(40)), Some(40));
-        assert_eq!(known(false, None), Some(42));
     }
 }
