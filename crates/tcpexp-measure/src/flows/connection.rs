@@ -7,7 +7,7 @@ use super::ending::Closing;
 use super::half::Half;
 use super::handshake::Handshake;
 use super::summary::{ConnectionSummary, DirectionSummary, Known, QuicConnection};
-use crate::mss::{DEFAULT_MSS, LONGEST_SINGLE_BYTES, TIMESTAMPS_BYTES};
+use crate::mss::{DEFAULT_MSS, LONGEST_SINGLE_BYTES, TIMESTAMPS_BYTES, applied_mss};
 use crate::quic::{QuicObserver, QuicSummary};
 use crate::{Meter, Vantage};
 
@@ -191,7 +191,7 @@ fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segm
         // the sender's own interface, which its own option shows (RFC 6691).
         let mss = |direction: Direction| {
             let offer = handshake.offers[direction.index()];
-            offer.and_then(|offer| offer.mss).map(u32::from)
+            applied_mss(offer.and_then(|offer| offer.mss))
         };
         let [own, other] = [direction, direction.opposite()].map(mss);
         // Senders may ignore the default for a receiver without the option.

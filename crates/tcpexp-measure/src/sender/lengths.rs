@@ -107,8 +107,31 @@ impl Lengths {
         match longer.max() {
             Some(longer) if offers.other == Some(longer) => Smss::known(longer),
             Some(_) if !self.holds(usual) => self.of_data(most),
-            _ => Smss::known(self.allowed(usual)),
+            _ => self.lone_multiple(usual, most).map_or_else(
+                || Smss::known(self.allowed(usual)),
+                |length| Smss {
+                    bytes: length,
+                    is_known: offers.other == Some(length),
+                },
+            ),
         }
+    }
+
+    /// The only common length, if it is a multiple of the usual segment length that the receiver allows in one
+    /// segment. Packets of one length do not show whether each holds several segments, or a single one of a sender
+    /// that its own option does not limit. Segments of Ethernet are usual enough.
+    fn lone_multiple(&self, usual: u32, most: u32) -> Option<u32> {
+        if ETHERNET_SMSS_BYTES.contains(&usual) {
+            return None;
+        }
+        let longest = self.up_to(most).max()?;
+        let is_multiple = longest > usual && longest.is_multiple_of(usual);
+        // The ends of writes are shorter than a segment.
+        let is_lone = self.longest() == Some(longest)
+            && self
+                .common()
+                .all(|(length, _)| length == longest || length < usual);
+        (is_multiple && is_lone).then_some(longest)
     }
 
     /// The SMSS of a sender that does not exceed what the handshake allows.
@@ -319,6 +342,24 @@ mod tests {
             (1_460, true)
         );
         assert_eq!(offered(Some([Some(1_460), None]), &[(536, 9)]), (536, true));
+    }
+
+    #[test]
+    fn packets_of_one_length_are_segments_only_if_the_receiver_allows_exactly_as_long_ones() {
+        let of = |own: u32, other: Option<u32>, payloads: &[(u32, u32)]| {
+            offered(Some([Some(own), other]), payloads)
+        };
+        assert_eq!(
+            of(724, Some(1_448), &[(1_448, 90), (600, 10)]),
+            (1_448, true)
+        );
+        assert!(!of(700, Some(1_448), &[(1_400, 100)]).1);
+        assert!(!of(1_448, None, &[(1_072, 100)]).1);
+        // Several multiples are super-packets.
+        let merged = [(1_400, 50), (2_800, 50)];
+        assert_eq!(of(700, Some(1_448), &merged), (700, true));
+        let merged = [(700, 20), (1_400, 80)];
+        assert_eq!(of(700, Some(1_448), &merged), (700, true));
     }
 
     #[test]

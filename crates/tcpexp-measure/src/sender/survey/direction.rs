@@ -4,7 +4,7 @@ use tcpexp_flow::{Class, Classifier, PathTimes, Segment, SendOrder, StreamOffset
 use tcpexp_units::TimeDelta;
 
 use crate::Position;
-use crate::mss::{DEFAULT_MSS, TIMESTAMPS_BYTES};
+use crate::mss::{DEFAULT_MSS, TIMESTAMPS_BYTES, applied_mss};
 use crate::sender::ack_gaps::AckGapSearch;
 use crate::sender::data_gaps::{DataGapSearch, DataGaps};
 use crate::sender::drain::Drains;
@@ -19,10 +19,6 @@ use crate::sender::side::Side;
 use crate::sender::stamps::{Echoes, ReceivedAcks, TickSearch};
 use crate::sender::unseen::Unseen;
 use crate::sender::unsent_acks::UnsentAckSearch;
-
-/// Smallest sender maximum segment size. Linux sends segments of at least 48 bytes (`TCP_MIN_SND_MSS`),
-/// and the options of a segment take at most 40 bytes.
-const MIN_SMSS_BYTES: u32 = 8;
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.
@@ -215,12 +211,11 @@ impl SideSurvey {
         let offers = both.map(|(own, other)| {
             let has_timestamps = timestamps == Some(true);
             let options = if has_timestamps { TIMESTAMPS_BYTES } else { 0 };
-            // A host may offer any MSS, also one below the length of the option.
-            let payload = |mss: u16| u32::from(mss).saturating_sub(options).max(MIN_SMSS_BYTES);
+            let payload = |mss: u32| mss.saturating_sub(options);
             Offers {
-                own: own.mss.map(payload),
-                other: other.mss.map(payload),
-                default: payload(DEFAULT_MSS),
+                own: applied_mss(own.mss).map(payload),
+                other: applied_mss(other.mss).map(payload),
+                default: payload(DEFAULT_MSS.into()),
             }
         });
         let smss = lengths.smss(offers);

@@ -105,20 +105,20 @@ fn packets_missed_by_the_capture_count_as_sent() {
 fn an_ack_of_more_segments_than_any_window_has_is_invalid() {
     let rows = replay(
         "
-        0.000000 > S mss 20 sackok
-        0.040000 < S. mss 20 sackok
-        0.041000 > 1:21(20)
-        0.041001 > 21:41(20)
-        0.041002 > 41:61(20)
-        0.041003 > 61:81(20)
-        0.081000 < ack 41
-        0.082000 < ack 50000001
-        0.083000 < ack 81
+        0.000000 > S mss 48 sackok
+        0.040000 < S. mss 48 sackok
+        0.041000 > 1:49(48)
+        0.041001 > 49:97(48)
+        0.041002 > 97:145(48)
+        0.041003 > 145:193(48)
+        0.081000 < ack 97
+        0.082000 < ack 60000001
+        0.083000 < ack 193
     ",
     );
     assert_snapshot!(rows, @r"
-    0+80 pipe 4 cwnd 10 application_limited slow_start
-    40+40 pipe 2 cwnd 10 application_limited slow_start
+    0+192 pipe 4 cwnd 10 application_limited slow_start
+    96+96 pipe 2 cwnd 10 application_limited slow_start
     ");
 }
 
