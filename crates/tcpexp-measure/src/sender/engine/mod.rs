@@ -68,6 +68,8 @@ pub(super) struct Engine<'a> {
     backoff: Backoff,
     undecided: Undecided,
     gap: AckGap,
+    /// True if the receiver's window held the sender back when the latest ACK arrived.
+    was_held: bool,
     totals: Totals,
     /// `snd_nxt` at the last retransmission as a tail loss probe, until an ACK shows whether the probe
     /// repaired a loss (`tlp_high_seq`).
@@ -135,6 +137,7 @@ impl<'a> Engine<'a> {
             backoff: Backoff::default(),
             undecided: Undecided::default(),
             gap: AckGap::default(),
+            was_held: false,
             totals: Totals::default(),
             probed: None,
             refused: None,

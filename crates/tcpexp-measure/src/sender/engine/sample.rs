@@ -1,6 +1,6 @@
 //! Samples and the summary of a sender's state.
 
-use super::stream::Stream;
+use super::stream::{Room, Stream};
 use super::{Engine, Order};
 use crate::sender::event::Acked;
 use crate::sender::hints::CongestionHint;
@@ -45,6 +45,12 @@ impl Engine<'_> {
                 let sample = self.silent_sample(now);
                 let pipe = (now.reply == Reply::AtOnce).then_some(now.pipe);
                 self.undecided.resume(&sample, pipe, rows);
+            }
+            CwndEstimate::Sure(_, CwndSource::ReceiverLimited) if now.is_doubtful => {
+                self.undecided.give_up(rows);
+                self.totals.hints.forget();
+                let sample = self.sample(now, None, CwndSource::Undecided);
+                rows.extend([SenderRow::Sample(sample)]);
             }
             CwndEstimate::Sure(cwnd, source) => {
                 // A window filled again shows whether the sender reduced it during its silence.
@@ -206,37 +212,45 @@ impl Engine<'_> {
         let Some(stream) = self.stream else {
             return;
         };
-        let is_closed = self.is_held_by_receiver(&stream);
+        let room = self.room(&stream);
         let is_filled = match self.state.recovery() {
             Some(recovery) => recovery.reduction.is_filled(),
             None => self.window.is_filled,
         };
-        let limit = match (is_closed, is_filled) {
+        let limit = match (room, is_filled) {
             _ if self.gap.is_open() => None,
-            (true, _) => Some(Limit::ReceiverWindow),
-            (false, true) if !self.is_split => Some(Limit::CongestionWindow),
-            (false, _) => None,
+            (Room::Closed, _) => Some(Limit::ReceiverWindow),
+            (Room::Free, true) if !self.is_split => Some(Limit::CongestionWindow),
+            (Room::Free | Room::Doubtful, _) => None,
         };
         self.totals.limits.set(stream.una < stream.nxt, limit);
     }
 
-    /// True if the receiver's window holds the sender back. A sender that sends several segments at once
-    /// waits until the window has room for as many; in a recovery, it sends segment by segment.
+    /// True if the receiver's window holds the sender back, or may do so.
     pub(super) fn is_held_by_receiver(&self, stream: &Stream) -> bool {
+        self.room(stream) != Room::Free
+    }
+
+    /// In a recovery, a sender sends segment by segment.
+    fn room(&self, stream: &Stream) -> Room {
         let smss_bytes = self.subject.side.smss_bytes;
         if self.state.is_open() {
             let cwnd_bytes = i64::from(self.window.cwnd) * i64::from(smss_bytes);
-            let window_bytes = stream.window_bytes.map_or(cwnd_bytes, |window_bytes| {
-                cwnd_bytes.min(i64::try_from(window_bytes).unwrap_or(i64::MAX))
-            });
-            stream.is_closed_for(self.exchange.awaited_bytes(smss_bytes, window_bytes))
+            self.exchange.room(stream, smss_bytes, cwnd_bytes)
+        } else if stream.is_closed(smss_bytes) {
+            Room::Closed
         } else {
-            stream.is_closed(smss_bytes)
+            Room::Free
         }
     }
 
-    pub(super) fn context(&self, acked: &Acked, stream: &Stream) -> AckContext {
+    pub(super) fn context(&mut self, acked: &Acked, stream: &Stream) -> AckContext {
         let at = acked.at;
+        let (room, reply) = (self.room(stream), self.exchange.reply(at));
+        // Room that the latest ACK made is no room to a sender that had no time to use it.
+        let was_held = self.was_held && self.state.is_open() && reply == Reply::NothingYet;
+        let is_held = room == Room::Closed || was_held;
+        self.was_held = is_held;
         AckContext {
             at,
             packet: acked.packet,
@@ -244,8 +258,9 @@ impl Engine<'_> {
             outstanding: self.board.outstanding(),
             una: stream.una,
             nxt: stream.nxt,
-            is_closed: self.is_held_by_receiver(stream),
-            reply: self.exchange.reply(at),
+            is_closed: is_held || room == Room::Doubtful,
+            is_doubtful: !is_held && room == Room::Doubtful,
+            reply,
             is_drained: self.exchange.is_drained,
             has_probed: self.exchange.has_probed_anew,
             srtt: self.timer.srtt(),
@@ -291,7 +306,7 @@ impl Engine<'_> {
 }
 
 fn limit(now: &AckContext, source: CwndSource) -> Option<Limit> {
-    if now.is_closed {
+    if now.is_closed && !now.is_doubtful {
         return Some(Limit::ReceiverWindow);
     }
     match source {

@@ -37,6 +37,18 @@ impl Order {
     }
 }
 
+/// What the room in the receiver's window means for the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// It holds the sender back.
+    Closed,
+    /// It is less than the sender sent at once, but Linux does not wait for more: a full send buffer may hold the
+    /// sender back.
+    Doubtful,
+    /// It does not hold the sender back.
+    Free,
+}
+
 /// The send sequence variables of RFC 9293, section 3.3.1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
@@ -214,16 +226,28 @@ impl Exchange {
         self.sent = Some(at);
     }
 
-    /// Bytes for which a sender with more data waits: a segment of `smss_bytes`, or as many segments as
-    /// it sends at once (`tcp_tso_should_defer`). `window_bytes` is the smaller of the receiver's and the
-    /// congestion window.
-    pub(super) fn awaited_bytes(&self, smss_bytes: u32, window_bytes: i64) -> i64 {
+    /// Judges the receiver's window for a sender with more data, which waits for room for a segment of `smss_bytes`,
+    /// or for as many segments as it sends at once (`tcp_tso_should_defer`). `cwnd_bytes` is its congestion window.
+    pub(super) fn room(&self, stream: &Stream, smss_bytes: u32, cwnd_bytes: i64) -> Room {
         let smss_bytes = i64::from(smss_bytes);
-        if self.is_drained {
-            return smss_bytes;
+        let at_once = if self.is_drained {
+            smss_bytes
+        } else {
+            self.burst_bytes.min(MOST_AWAITED_BYTES).max(smss_bytes)
+        };
+        if !stream.is_closed_for(at_once) {
+            return Room::Free;
         }
-        let most = MOST_AWAITED_BYTES.min(window_bytes / AWAITED_PART);
-        self.burst_bytes.min(most).max(smss_bytes)
+        let window_bytes = stream
+            .window_bytes
+            .and_then(|bytes| i64::try_from(bytes).ok());
+        let window_bytes = window_bytes.map_or(cwnd_bytes, |bytes| bytes.min(cwnd_bytes));
+        let awaited = at_once.min(window_bytes / AWAITED_PART).max(smss_bytes);
+        if stream.is_closed_for(awaited) {
+            Room::Closed
+        } else {
+            Room::Doubtful
+        }
     }
 
     pub(super) fn on_ack(&mut self, acked: &Acked) {

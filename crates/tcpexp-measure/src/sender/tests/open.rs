@@ -271,9 +271,13 @@ fn window_without_room_for_as_much_as_the_sender_sends_at_once_limits_it() {
 
 /// Ten segments in flight leave room for nine in the receiver's window.
 #[test]
-fn window_with_room_for_a_third_of_it_does_not_limit_the_sender() {
+fn window_with_room_for_a_third_of_it_is_not_blamed_for_a_silence() {
     let rows = replay(&answered_at_once(19_000, 10));
     assert!(!rows.contains("receiver_limited"), "{rows}");
+    assert!(
+        rows.ends_with("pipe 10 cwnd - undecided slow_start\n"),
+        "{rows}"
+    );
 }
 
 #[test]

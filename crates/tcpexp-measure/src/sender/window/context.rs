@@ -34,6 +34,8 @@ pub(in crate::sender) struct AckContext {
     pub(in crate::sender) nxt: StreamOffset,
     /// True if the receiver's window has no room for what the sender sends at once: it holds the sender back.
     pub(in crate::sender) is_closed: bool,
+    /// True if `is_closed` is not certain: the sender may wait for something else than room.
+    pub(in crate::sender) is_doubtful: bool,
     pub(in crate::sender) reply: Reply,
     /// True if the last data sent ends with a segment shorter than the SMSS: the application had no
     /// more data.
