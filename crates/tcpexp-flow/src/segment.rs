@@ -87,6 +87,8 @@ pub struct Segment {
 struct SackBlocks {
     edges: [(i32, i32); MAX_SACK_BLOCKS],
     count: u8,
+    /// True if the capture cut off a part of the options, which may hold blocks.
+    is_cut: bool,
 }
 
 /// A packet not yet assigned to its flow. Until [`FlowTable::place`](crate::FlowTable::place)
@@ -265,10 +267,12 @@ impl Segment {
     }
 
     /// True if `plain` has read all options: the segment is not a SYN and has only the timestamps
-    /// option, or no options.
+    /// option, or no options, and none is cut off.
     #[inline]
     fn is_plain(&self, tcp: &Tcp<'_>) -> bool {
-        !tcp.flags.syn() && (self.timestamps.is_some() || tcp.options.raw().is_empty())
+        !tcp.flags.syn()
+            && (self.timestamps.is_some() || tcp.options.raw().is_empty())
+            && !tcp.options.is_cut()
     }
 
     /// Reads all options of a segment with these flags and this acknowledgment number.
@@ -286,6 +290,7 @@ impl Segment {
             of_ack
         };
         self.timestamps = of_ack.timestamps;
+        self.sack.is_cut = options.is_cut();
         // The blocks are relative to the acknowledgment number, which is valid only with ACK.
         if flags.ack() {
             for (left, right) in of_ack.sack_blocks().take(MAX_SACK_BLOCKS) {
@@ -359,6 +364,12 @@ impl Segment {
     #[inline]
     pub fn sack_block_count(&self) -> usize {
         usize::from(self.sack.count)
+    }
+
+    /// True if the capture cut off a part of the options, so that more SACK blocks may have been sent.
+    #[inline]
+    pub fn has_cut_options(&self) -> bool {
+        self.sack.is_cut
     }
 
     /// SACK blocks in the opposite direction's stream, as first byte and the byte after the last,

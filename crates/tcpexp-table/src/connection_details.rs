@@ -127,9 +127,9 @@ fn order(of: &DirectionSummary) -> String {
 fn acks(of: &DirectionSummary) -> String {
     format!(
         "duplicate ACKs {}, zero windows {}, D-SACKs {}",
-        part(of.rare().duplicate_ack_packets, of.packets),
+        known_part(of.rare().duplicate_ack_packets, of.packets),
         part(of.rare().zero_window_packets, of.packets),
-        part(of.rare().duplicate_sack_packets, of.packets)
+        known_part(of.rare().duplicate_sack_packets, of.packets)
     )
 }
 
@@ -160,6 +160,10 @@ fn share(counted: u64, whole: u64, what: &str) -> String {
 }
 
 /// `63 (1.2 %)`.
+fn known_part(counted: Option<u64>, whole: u64) -> String {
+    counted.map_or_else(|| "unknown".to_owned(), |counted| part(counted, whole))
+}
+
 fn part(counted: u64, whole: u64) -> String {
     let shown = count(counted, usize::MAX);
     match percent(counted, whole) {

@@ -13,6 +13,7 @@ pub struct Scripted {
     frames: std::vec::IntoIter<(Timestamp, Vec<u8>)>,
     record: u64,
     max_flows: NonZeroUsize,
+    snaplen: usize,
 }
 
 impl Scripted {
@@ -27,7 +28,15 @@ impl Scripted {
             frames: frames.into_iter(),
             record: 0,
             max_flows: MAX_FLOWS,
+            snaplen: usize::MAX,
         }
+    }
+
+    /// Captures at most this many bytes of each frame.
+    #[must_use]
+    pub fn with_snaplen(mut self, snaplen: usize) -> Self {
+        self.snaplen = snaplen;
+        self
     }
 
     /// Sets the upper bound on the live flows of a measurement.
@@ -59,7 +68,8 @@ impl Packets for Scripted {
                 return shown;
             };
             let wire_bytes = u32::try_from(frame.len()).unwrap();
-            let packet = decode(LinkType::ETHERNET, &frame, wire_bytes, Tunnels::Closed).unwrap();
+            let captured = &frame[..frame.len().min(self.snaplen)];
+            let packet = decode(LinkType::ETHERNET, captured, wire_bytes, Tunnels::Closed).unwrap();
             each(&Sighted {
                 record: self.record,
                 moved: 0,

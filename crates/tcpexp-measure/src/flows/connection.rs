@@ -112,6 +112,7 @@ impl Connection {
         let vantage = self.vantage();
         let quic = self.quic(flow);
         let ecn = self.handshake.ecn.mode();
+        let sack = self.handshake.agreed(|offer| offer.sack_permitted);
         for direction in Direction::BOTH {
             if self.halves[direction.index()].has_late_fin() {
                 self.closing.finish(direction);
@@ -123,6 +124,7 @@ impl Connection {
                 position: vantage.map(|vantage| vantage.of(direction)),
                 offer: self.handshake.offers[direction.index()],
                 reports_no_ce: ecn == Some(EcnMode::NotEcn),
+                has_sack: sack != Some(false),
                 spin_rtt: self.quic.as_mut().and_then(|quic| quic.spins(direction)),
             };
             DirectionSummary::of(half, known)
@@ -140,7 +142,7 @@ impl Connection {
             handshake_rtt: quic
                 .as_ref()
                 .map_or_else(|| self.handshake.rtt(), |quic| quic.handshake_rtt),
-            sack: self.handshake.agreed(|offer| offer.sack_permitted),
+            sack,
             timestamps: self.handshake.agreed(|offer| offer.timestamps),
             window_scaling: self.handshake.agreed(|offer| offer.window_scale.is_some()),
             ecn,

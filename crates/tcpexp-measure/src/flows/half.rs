@@ -47,6 +47,8 @@ pub(super) struct Rare {
     pub(super) duplicate_acks: u64,
     pub(super) zero_windows: u64,
     pub(super) duplicate_sacks: u64,
+    /// True if the capture cut off options of this direction.
+    pub(super) has_cut_options: bool,
     pub(super) ce_packets: u64,
     pub(super) ce_bytes: u64,
     /// Congestion marks reported by the other end.
@@ -91,8 +93,8 @@ impl Half {
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
             self.rare().zero_windows += 1;
         }
-        if segment.sack_block_count() > 0 && segment.reports_duplicate() {
-            self.rare().duplicate_sacks += 1;
+        if segment.sack_block_count() > 0 || segment.has_cut_options() {
+            self.count_sack(segment);
         }
         // Read `nxt` before the classifier advances it: only bytes below it were sent before.
         let nxt = self.classifier.nxt();
@@ -164,6 +166,16 @@ impl Half {
     #[cold]
     pub(super) fn shrink(&mut self) {
         self.outstanding.shrink();
+    }
+
+    #[cold]
+    fn count_sack(&mut self, segment: &Segment) {
+        if segment.reports_duplicate() {
+            self.rare().duplicate_sacks += 1;
+        }
+        if segment.has_cut_options() {
+            self.rare().has_cut_options = true;
+        }
     }
 
     /// Counts a duplicate ACK in this direction.

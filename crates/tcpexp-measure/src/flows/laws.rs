@@ -189,7 +189,8 @@ proptest! {
             prop_assert!(d.unique_bytes <= d.payload_bytes, "{d:?}");
             prop_assert!(retransmitted.bytes <= d.payload_bytes, "{d:?}");
             prop_assert!(d.rare().spurious_packets <= retransmitted.packets, "{d:?}");
-            prop_assert!(d.rare().duplicate_ack_packets <= d.packets - d.data_packets, "{d:?}");
+            let duplicate_acks = d.rare().duplicate_ack_packets;
+            prop_assert!(duplicate_acks <= Some(d.packets - d.data_packets), "{d:?}");
             prop_assert!(d.ip_bytes <= d.wire_bytes && d.payload_bytes <= d.ip_bytes, "{d:?}");
             prop_assert_eq!(d.span.is_some(), d.packets > 0);
             prop_assert_eq!(d.largest_payload_bytes.is_some(), d.data_packets > 0);

@@ -131,12 +131,14 @@ pub struct RareCounts {
     pub keep_alive_packets: u64,
     /// Probes of a closed window.
     pub window_probe_packets: u64,
-    /// Duplicate ACKs that this direction carries.
-    pub duplicate_ack_packets: u64,
+    /// Duplicate ACKs that this direction carries. `None` if the capture cut off TCP options of this direction,
+    /// unless the ends agreed to use no SACK: a SACK block makes an ACK a duplicate although its window changes.
+    pub duplicate_ack_packets: Option<u64>,
     /// Segments that announce a receive window of zero.
     pub zero_window_packets: u64,
-    /// Segments whose first SACK block reports duplicate bytes (D-SACK, RFC 2883).
-    pub duplicate_sack_packets: u64,
+    /// Segments whose first SACK block reports duplicate bytes (D-SACK, RFC 2883). `None` as
+    /// [`duplicate_ack_packets`](Self::duplicate_ack_packets).
+    pub duplicate_sack_packets: Option<u64>,
     /// Packets marked as congestion experienced (RFC 3168, section 5).
     pub ce_packets: u64,
     /// Bytes of the marked IP datagrams.
@@ -161,15 +163,17 @@ impl RareCounts {
         duplicate_packets: 0,
         keep_alive_packets: 0,
         window_probe_packets: 0,
-        duplicate_ack_packets: 0,
+        duplicate_ack_packets: Some(0),
         zero_window_packets: 0,
-        duplicate_sack_packets: 0,
+        duplicate_sack_packets: Some(0),
         ce_packets: 0,
         ce_bytes: 0,
         alpha: None,
     };
 
-    fn of(rare: &Rare, position: Option<Position>) -> Self {
+    /// `has_sack` is false if the ends agreed to use no SACK.
+    fn of(rare: &Rare, position: Option<Position>, has_sack: bool) -> Self {
+        let shows_sack = !rare.has_cut_options || !has_sack;
         let out_of_sequence = &rare.out_of_sequence;
         Self {
             retransmitted: out_of_sequence.retransmitted(position),
@@ -179,9 +183,9 @@ impl RareCounts {
             duplicate_packets: rare.copies,
             keep_alive_packets: rare.keep_alives,
             window_probe_packets: rare.window_probes,
-            duplicate_ack_packets: rare.duplicate_acks,
+            duplicate_ack_packets: shows_sack.then_some(rare.duplicate_acks),
             zero_window_packets: rare.zero_windows,
-            duplicate_sack_packets: rare.duplicate_sacks,
+            duplicate_sack_packets: shows_sack.then_some(rare.duplicate_sacks),
             ce_packets: rare.ce_packets,
             ce_bytes: rare.ce_bytes,
             alpha: rare.alpha().filter(|_| position == Some(Position::Sender)),
@@ -196,6 +200,8 @@ pub(super) struct Known {
     pub(super) offer: Option<SynOptions>,
     /// True if the ends agreed to report no congestion marks.
     pub(super) reports_no_ce: bool,
+    /// False if the ends agreed to use no SACK.
+    pub(super) has_sack: bool,
     pub(super) spin_rtt: Option<RttSummary>,
 }
 
@@ -205,6 +211,7 @@ impl DirectionSummary {
             position,
             offer,
             reports_no_ce,
+            has_sack,
             spin_rtt,
         } = known;
         let Counts {
@@ -218,7 +225,7 @@ impl DirectionSummary {
         } = half.counts;
         let rtt = half.rtt.summary();
         let rare = half.rarities();
-        let rare = rare.map(|rare| RareCounts::of(rare, position));
+        let rare = rare.map(|rare| RareCounts::of(rare, position, has_sack));
         let missed = half.missed();
         Self {
             packets,
@@ -266,6 +273,9 @@ mod tests {
     fn a_summary_without_rare_counts_takes_less_than_600_bytes() {
         // An analysis keeps a summary of each flow, and a capture may have a million flows.
         assert!(size_of::<ConnectionSummary>() < 600);
-        assert_eq!(RareCounts::of(&Rare::default(), None), RareCounts::NONE);
+        assert_eq!(
+            RareCounts::of(&Rare::default(), None, true),
+            RareCounts::NONE
+        );
     }
 }

@@ -28,7 +28,7 @@ fn counts(file: &[u8]) -> (Vec<[u64; 5]>, CaptureInfo) {
                 direction.unique_bytes,
                 again.sum(),
                 rare.reordered_packets,
-                rare.duplicate_ack_packets,
+                rare.duplicate_ack_packets.unwrap(),
             ]);
         }
         Ok::<(), Error>(())

@@ -26,8 +26,12 @@ const AT_RESPONDER: &str = "
 ";
 
 fn connections(text: &str) -> Vec<ConnectionSummary> {
+    connections_in(Scripted::new(text))
+}
+
+fn connections_in(mut packets: Scripted) -> Vec<ConnectionSummary> {
     let mut all = Vec::new();
-    let metered = meter(&mut Scripted::new(text), Connection::of, |rows| {
+    let metered = meter(&mut packets, Connection::of, |rows| {
         all.extend(rows);
         Ok::<(), ()>(())
     });
@@ -95,9 +99,12 @@ fn counts(of: &DirectionSummary) -> String {
         ("copied", of.rare().duplicate_packets),
         ("keep-alive", of.rare().keep_alive_packets),
         ("window probes", of.rare().window_probe_packets),
-        ("duplicate ACKs", of.rare().duplicate_ack_packets),
+        (
+            "duplicate ACKs",
+            of.rare().duplicate_ack_packets.unwrap_or(0),
+        ),
         ("zero windows", of.rare().zero_window_packets),
-        ("D-SACKs", of.rare().duplicate_sack_packets),
+        ("D-SACKs", of.rare().duplicate_sack_packets.unwrap_or(0)),
         ("marked", of.rare().ce_packets),
         ("reported as marked", of.ce_reported_packets.unwrap_or(0)),
     ];

@@ -150,6 +150,33 @@ fn keep_alives_and_zero_window_probes_are_counted_separately() {
 }
 
 #[test]
+fn acks_whose_sack_blocks_the_capture_cuts_off_give_no_number_of_duplicate_acks() {
+    // The capture has four bytes of options: those of the SYNs, but no SACK block.
+    const SNAPLEN: usize = 58;
+    let numbers = |option: &str| {
+        let text = format!(
+            "
+            0.000 > S {option}
+            0.040 < S. {option}
+            0.040 > .
+            0.100 > 1:1001(1000)
+            0.101 > 1001:2001(1000)
+            0.140 < ack 1 sack 1001:2001
+            "
+        );
+        let connections = connections_in(Scripted::new(&text).with_snaplen(SNAPLEN));
+        let [forward, reverse] = &connections[0].directions;
+        [forward, reverse].map(|direction| {
+            let rare = direction.rare();
+            (rare.duplicate_ack_packets, rare.duplicate_sack_packets)
+        })
+    };
+    assert_eq!(numbers("sackok"), [(Some(0), Some(0)), (None, None)]);
+    // Without SACK, there are no blocks.
+    assert_eq!(numbers("").map(|(acks, _)| acks.is_some()), [true; 2]);
+}
+
+#[test]
 fn duplicate_acks_and_dsacks_count_in_their_own_direction() {
     let text = "
         0.100 > 1:1001(1000)
