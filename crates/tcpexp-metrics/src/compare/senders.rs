@@ -90,6 +90,8 @@ pub struct Sender {
     /// Number of packets not among `fates` with an unknown fate, such as undelivered ones sent just before the
     /// receiving capture ended.
     pub unknown_packets: u64,
+    /// Number of packets of `unknown_packets` sent while the receiving capture may not have been running.
+    pub outside_packets: u64,
     /// Send time and round-trip time of its data.
     pub rtts: Vec<(Timestamp, TimeDelta)>,
     /// True if the only capture is not at its host, so that the round-trip times of its data are unknown.

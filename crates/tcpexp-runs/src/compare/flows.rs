@@ -59,6 +59,8 @@ pub(super) struct FlowRow {
     pub(super) missed_packets: u64,
     /// Packets with an unknown fate.
     pub(super) unknown_packets: u64,
+    /// Packets of `unknown_packets` sent while the capture at the receiver may not have been running.
+    pub(super) outside_packets: u64,
 }
 
 /// Finds the flow and direction that a row of any table belongs to.
@@ -190,6 +192,7 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>, until: Timestamp) 
         has_path,
         missed_packets: packets("path_missed_packets"),
         unknown_packets: unknown.iter().sum(),
+        outside_packets: packets("path_outside_packets"),
         sent_at,
     })
 }

@@ -229,6 +229,7 @@ fn idle(name: &str, from: Timestamp, until: Timestamp) -> Sender {
         fates: None,
         untimed_packets: 0,
         unknown_packets: 0,
+        outside_packets: 0,
         rtts: Vec::new(),
         is_captured_elsewhere: false,
         transfers: Vec::new(),

@@ -8,6 +8,7 @@ use super::*;
 mod bins;
 mod cells;
 mod fairness;
+mod fates;
 mod media;
 mod transfers;
 
@@ -63,6 +64,7 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
         fates: Some(Vec::new()),
         untimed_packets: 0,
         unknown_packets: 0,
+        outside_packets: 0,
         rtts: Vec::new(),
         is_captured_elsewhere: false,
         transfers: Vec::new(),
@@ -237,37 +239,6 @@ fn only_packets_sent_in_the_window_count_as_lost_in_it() {
             (Measure::TcpEfficiency, Some(80.0)),
         ],
     );
-}
-
-#[test]
-fn the_loss_ratio_leaves_out_the_bins_whose_packets_have_unknown_fates() {
-    let mut bulk = sender("bulk", 0, &[8, 8, 8]);
-    let fate = |millis, packets, is_lost| Fate {
-        at: at(millis),
-        packets,
-        is_lost,
-        one_way_delay: None,
-    };
-    // Each bin has 100 packets. In the last bin, the fate of the lost packets is unknown.
-    bulk.fates = Some(vec![
-        fate(0, 90, false),
-        fate(900, 10, true),
-        fate(1500, 90, false),
-        fate(1900, 10, true),
-        fate(2000, 60, false),
-    ]);
-    bulk.unknown_packets = 40;
-    let loss = |bulk: &Sender, warmup| {
-        values(&run(vec![bulk.clone()]), warmup, "bulk").bounds(Measure::LossRatio)
-    };
-    let bounds = |least, most| Some(crate::bounds::Bounds { least, most });
-    assert_eq!(loss(&bulk, 0), bounds(0.1, 0.1));
-    assert_eq!(loss(&bulk, 1), bounds(0.1, 0.1));
-    // The window has no other bins.
-    assert_eq!(loss(&bulk, 2), bounds(0.0, 0.4));
-    // The bins do not show where these packets are.
-    bulk.unknown_packets = 50;
-    assert_eq!(loss(&bulk, 0), bounds(20.0 / 310.0, 70.0 / 310.0));
 }
 
 #[test]
