@@ -126,7 +126,10 @@ impl Tables {
                     payload_bytes: segment.0,
                     link_bytes: segment.1 + counts.link_header_bytes(),
                 }),
-            base_rtt: rtts.iter().map(|(_, rtt)| *rtt).min(),
+            base_rtt: lanes()
+                .filter_map(|(flow, _)| self.rtts.least.get(&flow))
+                .min()
+                .copied(),
             arrived: self.bins.arrived(flows.iter().copied()),
             unknown: Vec::new(),
             resolution: TimeDelta::ZERO,
@@ -202,9 +205,9 @@ fn delays_flows(bottleneck: &Value) -> bool {
     both(bottleneck) || hops.is_some_and(|hops| hops.values().any(both))
 }
 
-/// Gives senders between the same two hosts the smallest base RTT among them.
+/// Gives senders between the same two hosts, in either direction, the smallest base RTT among them.
 ///
-/// They share a path unless the bottleneck delays flows individually. Probes are excluded because
+/// They share a round trip unless the bottleneck delays flows individually. Probes are excluded because
 /// ping rounds its output, and calls because the only answer that they get waited in the queue.
 fn share_bases(senders: &mut [Sender], ends: &[(&str, &str)], record: &RunRecord) {
     if delays_flows(&record.bottleneck) {
@@ -214,14 +217,19 @@ fn share_bases(senders: &mut [Sender], ends: &[(&str, &str)], record: &RunRecord
     let mut least: HashMap<(&str, &str), TimeDelta> = HashMap::new();
     for (sender, ends) in senders.iter().zip(ends) {
         if let Some(own) = sender.base_rtt.filter(|_| is_measured(sender)) {
-            let known = least.entry(*ends).or_insert(own);
+            let known = least.entry(hosts(ends)).or_insert(own);
             *known = own.min(*known);
         }
     }
     let with_ends = senders.iter_mut().zip(ends);
     for (sender, ends) in with_ends.filter(|(sender, _)| is_measured(sender)) {
-        sender.base_rtt = least.get(ends).copied();
+        sender.base_rtt = least.get(&hosts(ends)).copied();
     }
+}
+
+/// The two hosts of a round trip, which has the same links from both ends.
+fn hosts<'a>(&(from, to): &(&'a str, &'a str)) -> (&'a str, &'a str) {
+    (from.min(to), from.max(to))
 }
 
 /// Gives calls the smallest base RTT of the other senders between the same two hosts, probes included; a call
@@ -241,12 +249,10 @@ fn give_bases_to_calls(senders: &mut [Sender], ends: &[(&str, &str)]) {
 }
 
 fn base_of_call(senders: &[Sender], ends: &[(&str, &str)], place: usize) -> Option<TimeDelta> {
-    let (from, to) = ends[place];
+    let own = hosts(&ends[place]);
     let least = |are_calls: bool| {
         let all = senders.iter().zip(ends);
-        let same = all.filter(|(other, ends)| {
-            other.is_call == are_calls && (**ends == (from, to) || **ends == (to, from))
-        });
+        let same = all.filter(|(other, ends)| other.is_call == are_calls && hosts(ends) == own);
         same.filter_map(|(other, _)| other.base_rtt).min()
     };
     least(false)
@@ -389,6 +395,19 @@ mod tests {
             bases(&[call, (CALL, None, back), ("iperf3", Some(20), other)]),
             [Some(860), Some(860), Some(20)]
         );
+    }
+
+    #[test]
+    fn senders_of_both_directions_between_two_hosts_share_a_base_rtt() {
+        let (there, back, other) = (("a", "b"), ("b", "a"), ("a", "c"));
+        let senders = [
+            ("iperf3", Some(20), there),
+            ("http", Some(47), back),
+            ("iperf3", Some(60), other),
+            // Ping rounds its output.
+            (PING, Some(19), there),
+        ];
+        assert_eq!(bases(&senders), [Some(20), Some(20), Some(60), Some(19)]);
     }
 
     /// The record of a run over a path with these changes.

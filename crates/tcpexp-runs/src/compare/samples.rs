@@ -17,6 +17,9 @@ use crate::record::{LogRecord, RunRecord, TrafficRecord};
 pub(super) struct Rtts {
     /// Send times and round-trip times, measured from the host that sends.
     pub(super) known: HashMap<Lane, Vec<(Timestamp, TimeDelta)>>,
+    /// The smallest of them by flow, of both directions: an upload whose own queue never was empty still has
+    /// packets back to the sender that found no queue.
+    pub(super) least: HashMap<u32, TimeDelta>,
     /// The directions whose round-trip times are incomplete, because the only capture was not taken at or
     /// near the sender.
     pub(super) partial: HashSet<Lane>,
@@ -52,6 +55,8 @@ pub(super) fn rtts(
                 rtts.partial.insert(flow.lane);
             } else {
                 rtts.known.entry(flow.lane).or_default().push((at, rtt));
+                let least = rtts.least.entry(flow.lane.0).or_insert(rtt);
+                *least = rtt.min(*least);
             }
         }
     }

@@ -219,6 +219,26 @@ fn packets_of_unknown_fate_bound_the_loss_ratio() {
 }
 
 #[test]
+fn the_base_rtt_of_a_flow_is_the_smallest_of_both_its_directions() {
+    let sweep = tempfile::tempdir().unwrap();
+    write_run(sweep.path(), &cubic("0001"), 750_000);
+    let rtt = |direction: &str, reference: &str, millis: i64| {
+        json!({
+            "flow_id": 1, "direction": direction, "time": ms(500), "rtt_ns": millis * 1_000_000,
+            "method": "packet_pairs", "reference": reference, "ack_class": null,
+        })
+    };
+    let run = sweep.path().join(RUNS).join("0001");
+    let rtts = [rtt("forward", "src", 60), rtt("reverse", "dst", 20)];
+    write_table(&run, DatasetTable::Rtt, &rtts);
+    let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+    let class = comparison.classes.iter().find(|row| row.class.is_some());
+    let median = |measure| class.unwrap().estimate(measure).unwrap().median;
+    let found = [Measure::BaseRtt, Measure::RttMin, Measure::InducedRttMedian].map(median);
+    assert_eq!(found, [20.0, 60.0, 40.0]);
+}
+
+#[test]
 fn directory_without_runs_is_an_error() {
     let sweep = tempfile::tempdir().unwrap();
     let error = |folder: &Path| Comparison::of(folder, &options(0)).unwrap_err().to_string();
