@@ -16,7 +16,7 @@ use crate::{Error, SurveyError, checksum};
 const KIND: &str = "tcpexp survey";
 
 /// Version of the file's fields.
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 
 /// Number and length of the samples of a file that its checksum covers. A checksum of the whole
 /// file would take as long as the passes that a survey saves.

@@ -53,9 +53,9 @@ pub struct ClockModel {
     wander: Wander,
     /// Times of the first and the last crossing on the source clock, without its steps.
     covered: (Timestamp, Timestamp),
-    /// True if the model is that of a single clock, which no packet changes.
-    #[serde(default)]
-    is_one_clock: bool,
+    /// The bounds of the offset by the fastest packets, if the model is that of a single clock, whose
+    /// offset is zero and which no packet changes. `None` for separate clocks.
+    one_clock: Option<Offset>,
 }
 
 impl ClockModel {
@@ -133,7 +133,7 @@ impl ClockModel {
             delay_error,
             wander,
             covered: (delays.start, delays.start + delays.span()),
-            is_one_clock: false,
+            one_clock: None,
         })
     }
 
@@ -150,6 +150,13 @@ impl ClockModel {
             uncertainty: Some(Skew::NONE),
             ..SkewEstimate::default()
         };
+        let delay_error = DelayError {
+            ticks,
+            ..DelayError::default()
+        };
+        let readers = <[TimelineReader; 2]>::default();
+        let delays = Delays::new(crossings.first()?, crossings, &readers);
+        let (allowed, _) = delays.offset(Skew::NONE, delay_error.coarseness());
         Some(Self {
             offset: Offset::between(Some(TimeDelta::ZERO), Some(TimeDelta::ZERO)),
             offset_is_sure: true,
@@ -157,15 +164,12 @@ impl ClockModel {
             skew,
             steps: Vec::new(),
             suspected_steps: Vec::new(),
-            readers: Default::default(),
+            readers,
             rate_error: Rate::default(),
-            delay_error: DelayError {
-                ticks,
-                ..DelayError::default()
-            },
+            delay_error,
             wander: Wander::default(),
             covered,
-            is_one_clock: true,
+            one_clock: Some(allowed.around_zero()),
         })
     }
 
@@ -185,7 +189,7 @@ impl ClockModel {
     /// With `symmetric` the fastest packets of both ways are assumed to have equal delays.
     #[must_use]
     pub fn settled(&self, least: LeastDelays, symmetric: bool) -> Self {
-        if least == [None; 2] || self.is_one_clock {
+        if least == [None; 2] || self.is_one_clock() {
             return self.clone();
         }
         // The clocks may have been set before an uncovered packet: its delay is no bound for the other times.
@@ -216,7 +220,14 @@ impl ClockModel {
 
     /// True if both captures are known to have the times of one clock.
     pub fn is_one_clock(&self) -> bool {
-        self.is_one_clock
+        self.one_clock.is_some()
+    }
+
+    /// The smallest round trip of the packets that the model is estimated from: the distance between
+    /// the bounds that they set on the offset. `None` without both bounds.
+    pub(in crate::spp) fn smallest_round_trip(&self) -> Option<TimeDelta> {
+        let bounds = self.one_clock.unwrap_or(self.offset);
+        Some(bounds.upper? - bounds.lower?)
     }
 
     /// True if enough packets agree on the offset to distinguish identical packets by their delays.
@@ -226,7 +237,7 @@ impl ClockModel {
 
     /// Marks the offset as unsure: the packets it is estimated from may be false matches.
     pub(in crate::spp) fn doubt_offset(&mut self) {
-        self.offset_is_sure = self.is_one_clock;
+        self.offset_is_sure = self.is_one_clock();
     }
 
     /// Notes that some packets arrive before they leave if they go from the source to the destination.
@@ -280,7 +291,7 @@ impl ClockModel {
 
     /// The times at which packets show the clocks.
     pub(crate) fn coverage(&self) -> Coverage {
-        if self.is_one_clock {
+        if self.is_one_clock() {
             return Coverage::ALWAYS;
         }
         let (first, last) = self.covered;

@@ -108,6 +108,16 @@ impl Offset {
         }
     }
 
+    /// Returns these bounds for an offset that is known to be zero: no packet has a negative delay, so
+    /// zero is a bound without packets of a direction, and if false matches contradict it.
+    pub(super) fn around_zero(self) -> Self {
+        Self {
+            lower: Some(self.lower.unwrap_or_default().min(TimeDelta::ZERO)),
+            upper: Some(self.upper.unwrap_or_default().max(TimeDelta::ZERO)),
+            middle: TimeDelta::ZERO,
+        }
+    }
+
     /// Returns the offset that the fastest packets show.
     ///
     /// `least` holds their delays on the timeline of this offset, by

@@ -14,6 +14,7 @@ mod ranges;
 mod seen;
 mod setting;
 mod sizes;
+mod smallest;
 mod spacing;
 mod strays;
 mod stream;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
+use super::smallest::smallest_owds;
 use super::spacing::Spacing;
 use super::strays::Strays;
 use super::stream::{LatestOwds, Repetition, Stream, UsualOwds};
@@ -15,9 +16,6 @@ use crate::spp::point::Point;
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, Protocol};
 use tcpexp_units::{TimeDelta, Timestamp};
-
-/// How far the smallest one-way delay may be below the smallest sampled delay.
-const LITTLE: TimeDelta = TimeDelta::from_micros(100);
 
 /// State of the run that all shards share.
 #[derive(Debug)]
@@ -31,9 +29,9 @@ pub(in crate::spp) struct Setting {
     /// timeline uses the middle of the offset's bounds, while the true offset may be anywhere
     /// between them, and may drift.
     pub(in crate::spp) slack: TimeDelta,
-    /// Smallest plausible one-way delay.
-    smallest_owd: TimeDelta,
-    /// The round trip that the offset's bounds allow; `None` without both bounds.
+    /// Smallest plausible one-way delay, by [`PathDirection::index`].
+    smallest_owd: [TimeDelta; 2],
+    /// The smallest round trip of the sampled packets; `None` if it is unknown.
     round_trip: Option<TimeDelta>,
     /// Time of the first and the last packet of each capture on the common timeline.
     pub(in crate::spp) spans: [(Timestamp, Timestamp); 2],
@@ -81,16 +79,13 @@ impl Setting {
         // Each arrival needs these, so they are computed once.
         let coarseness = alignment.clock.delay_error.coarseness();
         let offset = alignment.clock.offset();
-        let round_trip = match (offset.lower, offset.upper) {
-            (Some(lower), Some(upper)) => Some(upper - lower),
-            _ => None,
-        };
+        let round_trip = alignment.clock.smallest_round_trip();
         // Rounding, skew or false matches may put the lower bound above the upper bound.
-        let apart = round_trip.unwrap_or_default().max(TimeDelta::ZERO);
-        // The smallest delay is half the round trip, and half of it is margin.
-        let smallest_owd = round_trip.map_or(-LITTLE, |round_trip| {
-            TimeDelta::from_nanos(round_trip.as_nanos() / 4)
-        });
+        let apart = match (offset.lower, offset.upper) {
+            (Some(lower), Some(upper)) => (upper - lower).max(TimeDelta::ZERO),
+            _ => TimeDelta::ZERO,
+        };
+        let smallest_owd = smallest_owds(alignment, round_trip);
         let max_owd = alignment.max_owd.map(|owd| owd.unwrap_or(longest));
         // A suspected step stays on the timeline. If it is a real step, packets beyond it seem to
         // arrive before they left, by the size of the step.
@@ -105,7 +100,7 @@ impl Setting {
             coverage: alignment.clock.coverage(),
             coarseness,
             slack,
-            smallest_owd: smallest_owd - coarseness - unsure,
+            smallest_owd: smallest_owd.map(|smallest| smallest - coarseness - unsure),
             round_trip,
             spans: alignment.spans,
             max_owd,
@@ -141,7 +136,7 @@ impl Setting {
         let off = self.coarseness;
         // Packets overtake each other by at most the spread of their delays. The longest delay may
         // exceed the sample by as much: the packets that it delays are the first to arrive outside.
-        let smallest = self.smallest_owd;
+        let smallest = self.smallest_owd[path_direction.index()];
         let spread = |longest: TimeDelta| (longest - smallest - smallest).max(TimeDelta::ZERO);
         let overtakes = spread(self.max_owd[path_direction.index()]);
         let is_proven = |(from, to)| from + overtakes + off <= at && at + overtakes + off <= to;
@@ -200,7 +195,8 @@ impl Setting {
         at: Timestamp,
     ) -> [Timestamp; 2] {
         let longest = self.longest_of_recurring(path_direction);
-        [at + self.smallest_owd - self.slack, at + longest]
+        let smallest = self.smallest_owd[path_direction.index()];
+        [at + smallest - self.slack, at + longest]
     }
 
     /// Initial state of a flow's directions, by [`Direction::index`].
@@ -301,10 +297,8 @@ impl Setting {
     /// Plausible delays of packets of a `stream` that arrived at `at`. If the packet `is_unique`, no
     /// identical one can be mistaken for it, and only the limits that hold for every packet count.
     ///
-    /// The timeline makes the smallest delay of each way half the distance between the offset's
-    /// bounds. Half of this delay is margin for the error of the offset; without both bounds the
-    /// margin is `LITTLE`. No delay is plausible if an identical packet may have left before the
-    /// upstream capture began or after it ended.
+    /// The limits derive from the smallest delays of the sample. No delay is plausible if an identical
+    /// packet may have left before the upstream capture began or after it ended.
     #[inline]
     pub(in crate::spp) fn usual_owds(
         &self,
@@ -313,7 +307,7 @@ impl Setting {
         stream: &Stream,
         is_unique: bool,
     ) -> UsualOwds {
-        let smallest = self.smallest_owd;
+        let smallest = self.smallest_owd[path_direction.index()];
         if stream.period().is_some() {
             let is_any = self.is_unambiguous(path_direction, stream);
             // Where the period alone distinguishes datagrams, the narrow window would only lose
@@ -353,8 +347,9 @@ impl Setting {
         stream: &Stream,
     ) -> bool {
         let (_, last) = self.spans[path_direction.upstream().index()];
-        // No packet that arrives at `at` left later than `at - smallest_owd`.
-        at < stream.covered_from() || at - self.smallest_owd > last
+        // No packet that arrives at `at` left later than `at - smallest`.
+        let smallest = self.smallest_owd[path_direction.index()];
+        at < stream.covered_from() || at - smallest > last
     }
 
     /// Restores a record number from its lower half.

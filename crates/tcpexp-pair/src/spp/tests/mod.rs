@@ -5,6 +5,7 @@ mod ends;
 mod gaps;
 mod many_flows;
 mod missed;
+mod one_clock;
 mod recurring;
 mod refused;
 mod silences;
@@ -80,7 +81,12 @@ fn survey(mut capture: Scripted) -> Survey {
 /// Outcomes of the packets, one per line, with departure and arrival in milliseconds since the
 /// test's begin.
 fn fates(text: &str) -> String {
-    let (outcomes, _, _) = measured(text);
+    fates_with(text, Clocks::Separate)
+}
+
+/// The same, with what is known about the clocks.
+fn fates_with(text: &str, clocks: Clocks) -> String {
+    let (outcomes, _, _) = measured_with(text, clocks);
     let millis = |passing: Option<Passing>| {
         let time: Option<Timestamp> = passing.map(|passing| passing.time);
         time.map_or("-".to_owned(), |time| {
@@ -102,9 +108,14 @@ fn fates(text: &str) -> String {
 
 /// Outcomes of all packets, the summaries of the flows, and the totals.
 fn measured(text: &str) -> (Vec<PacketOutcome>, Vec<FlowSummary>, Totals) {
+    measured_with(text, Clocks::Separate)
+}
+
+/// The same, with what is known about the clocks.
+fn measured_with(text: &str, clocks: Clocks) -> (Vec<PacketOutcome>, Vec<FlowSummary>, Totals) {
     let alignment = {
         let [src, dst] = captures(text);
-        Alignment::between(survey(src), survey(dst)).unwrap()
+        Alignment::with_clocks(survey(src), survey(dst), clocks).unwrap()
     };
     let options = Options {
         outcomes: true,
