@@ -145,26 +145,7 @@ impl Jump {
             0 => &nearest[nearest.len().saturating_sub(count)..],
             _ => &nearest[..count.min(nearest.len())],
         };
-        // The clock that did not jump shows the elapsed time.
-        let steady = self.point.opposite();
-        let start = time_at(&crossings[self.after], steady);
-        let delays: Vec<Delay> = nearest
-            .iter()
-            .map(|&index| {
-                let crossing = &crossings[index];
-                let at_ns = (time_at(crossing, steady) - start).as_nanos();
-                // A faster destination clock makes delays out grow and delays back shrink.
-                let drifted = TimeDelta::from_nanos(whole_nanos(at_ns as f64 * drift));
-                let owd = match path_direction {
-                    PathDirection::Out => crossing.raw_owd() - drifted,
-                    PathDirection::Back => crossing.raw_owd() + drifted,
-                };
-                Delay {
-                    at_ns,
-                    owd_ns: owd.as_nanos(),
-                }
-            })
-            .collect();
+        let delays = self.delays(crossings, drift, path_direction, nearest);
         let mut floors: Vec<TimeDelta> = delays
             .chunks(delays.len().div_ceil(Self::PARTS).max(1))
             .filter_map(|part| confirmed(part).iter().map(|delay| delay.owd_ns).min())
@@ -172,10 +153,42 @@ impl Jump {
             .collect();
         floors.sort_unstable();
         Some(Floor {
-            at: time_at(&crossings[nearest[nearest.len() / 2]], steady),
+            at: time_at(
+                &crossings[nearest[nearest.len() / 2]],
+                self.point.opposite(),
+            ),
             owd: *floors.get(floors.len() / 2)?,
             varies: *floors.last()? - *floors.first()?,
         })
+    }
+
+    /// Delays of the `nearest` crossings, which go one way, with the clock `drift` removed. Their time is
+    /// zero at the step.
+    pub(super) fn delays(
+        &self,
+        crossings: &[Crossing],
+        drift: f64,
+        path_direction: PathDirection,
+        nearest: &[usize],
+    ) -> Vec<Delay> {
+        // The clock that did not jump shows the elapsed time.
+        let steady = self.point.opposite();
+        let start = time_at(&crossings[self.after], steady);
+        let delay = |&index: &usize| {
+            let crossing = &crossings[index];
+            let at_ns = (time_at(crossing, steady) - start).as_nanos();
+            // A faster destination clock makes delays out grow and delays back shrink.
+            let drifted = TimeDelta::from_nanos(whole_nanos(at_ns as f64 * drift));
+            let owd = match path_direction {
+                PathDirection::Out => crossing.raw_owd() - drifted,
+                PathDirection::Back => crossing.raw_owd() + drifted,
+            };
+            Delay {
+                at_ns,
+                owd_ns: owd.as_nanos(),
+            }
+        };
+        nearest.iter().map(delay).collect()
     }
 
     /// True if this step is before the crossing in the capture of the clock that was set.

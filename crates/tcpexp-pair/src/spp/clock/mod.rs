@@ -7,6 +7,7 @@ mod delay;
 mod delay_bounds;
 mod delays;
 mod jump;
+mod lasting;
 mod least;
 mod model;
 mod offset;

@@ -10,6 +10,7 @@ use tcpexp_units::{Skew, TimeDelta, Timestamp};
 use super::coverage::Coverage;
 use super::delays::Delays;
 use super::jump::{Jump, SMALLEST_NS};
+use super::lasting;
 use super::least::{LeastDelay, LeastDelays};
 use super::offset::{DelayError, Offset};
 use super::seams::{placed_steps, seams, unstepping};
@@ -71,26 +72,17 @@ impl ClockModel {
         let coarseness = delay_error.coarseness();
         let first = crossings.first()?;
         let mut jumps = steps::find(crossings, coarseness);
-        let mut skew = SkewEstimate::default();
-        let mut delays = Delays::default();
-        let rounds = if jumps.is_empty() {
-            1
-        } else {
-            ROUNDS_WITH_STEPS
-        };
-        for _ in 0..rounds {
-            let drift = used(skew).as_ppt() as f64 / TRILLION as f64;
-            for jump in &mut jumps {
-                jump.measure(crossings, drift);
-            }
-            delays = Delays::new(first, crossings, &unstepping(crossings, &jumps));
-            skew = delays.skew(&jumps);
+        let (mut delays, mut skew) = fit(first, crossings, &mut jumps);
+        // A false step falsifies the skew, and the skew hides that the step is false.
+        while lasting::remove_passing(&mut jumps, crossings, drift(skew)) {
+            (delays, skew) = fit(first, crossings, &mut jumps);
         }
         // What is left of a step after the skew is removed may be none.
         jumps.retain(|jump| jump.size.abs().as_nanos() > SMALLEST_NS / 2);
         for jump in &mut jumps {
             jump.suspected |= !jump.is_measured();
         }
+        lasting::doubt_unmoved(&mut jumps, crossings, drift(skew));
         steps::doubt_remainders(&mut jumps);
         let (offset, offset_is_sure) = delays.offset(used(skew), coarseness);
         let mut readers = unstepping(crossings, &jumps);
@@ -347,6 +339,30 @@ impl ClockModel {
             Point::Src => Rate::of(used(self.skew).as_ppt(), TRILLION).share(turnaround),
         }
     }
+}
+
+/// Estimates the skew, and measures the `jumps` with the skew removed.
+fn fit(first: &Crossing, crossings: &[Crossing], jumps: &mut [Jump]) -> (Delays, SkewEstimate) {
+    let mut skew = SkewEstimate::default();
+    let mut delays = Delays::default();
+    let rounds = if jumps.is_empty() {
+        1
+    } else {
+        ROUNDS_WITH_STEPS
+    };
+    for _ in 0..rounds {
+        for jump in &mut *jumps {
+            jump.measure(crossings, drift(skew));
+        }
+        delays = Delays::new(first, crossings, &unstepping(crossings, jumps));
+        skew = delays.skew(jumps);
+    }
+    (delays, skew)
+}
+
+/// The relative rate of the clocks to correct for.
+fn drift(skew: SkewEstimate) -> f64 {
+    used(skew).as_ppt() as f64 / TRILLION as f64
 }
 
 /// Maximum error of the relative rate after the detected skew is removed.
@@ -974,6 +990,35 @@ mod tests {
             assert!(model.steps().is_empty(), "{:?}", model.steps());
             assert!(!model.skew().detected, "{:?}", model.skew());
         }
+    }
+
+    /// The queue of one direction drains at the time at which that of the other fills.
+    fn exchanged_queues(path_direction: PathDirection, sent_ns: i64) -> i64 {
+        let full = match path_direction {
+            PathDirection::Out => 10 * SECOND..12 * SECOND,
+            PathDirection::Back => 8 * SECOND..10 * SECOND,
+        };
+        let queue = if full.contains(&sent_ns) { 5 * MS } else { 0 };
+        clean(path_direction, sent_ns) + queue
+    }
+
+    #[test]
+    fn queue_that_fills_while_that_of_the_other_direction_drains_is_not_a_clock_step() {
+        let model = Scene::default().model(exchanged_queues);
+        assert!(model.steps().is_empty(), "{:?}", model.steps());
+        assert!(model.suspected_steps().is_empty());
+    }
+
+    #[test]
+    fn clock_step_is_found_while_the_queues_of_both_directions_exchange() {
+        let scene = Scene {
+            set: vec![(Point::Dst, 10 * SECOND, 20 * MS)],
+            ..Scene::default()
+        };
+        let model = scene.model(exchanged_queues);
+        let steps = [model.steps(), model.suspected_steps()].concat();
+        assert_eq!(steps.len(), 1, "{steps:?}");
+        assert!((steps[0].size - TimeDelta::from_millis(20)).abs() <= TimeDelta::from_millis(6));
     }
 
     #[test]
