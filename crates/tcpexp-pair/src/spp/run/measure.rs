@@ -1,6 +1,7 @@
 //! The measurement loop: reads both captures side by side and spreads the flows over shards.
 
 use super::batch::{Batch, Options, Totals};
+use super::order::{in_order, times_in_order};
 use super::pairs::SHARDS;
 use super::reader::{CHUNK, Chunk, Reader};
 use super::shard::Shard;
@@ -8,7 +9,8 @@ use super::yields::Yield;
 use crate::spp::alignment::{Alignment, Shifts};
 use crate::spp::clock::lesser;
 use crate::spp::linking::{Event, Found, Linker, Listener, Marker, PairedFlow, Sighting};
-use crate::spp::matching::{PacketOutcome, Setting, widen, widen_each};
+use crate::spp::matching::{Setting, widen, widen_each};
+use crate::spp::pairing::RttSample;
 use crate::spp::point::Point;
 use rayon::prelude::*;
 use tcpexp_flow::FlowId;
@@ -306,35 +308,14 @@ impl Run {
         let order = in_order(
             &yields,
             |yielded| &yielded.samples,
-            |(at, sample)| (*at, sample.flow, sample.direction),
+            || |(at, sample): &(Timestamp, RttSample)| (*at, sample.flow, sample.direction),
         );
         let sample = |[shard, place]: [u32; 2]| yields[shard as usize].samples[place as usize].1;
         batch.samples = order.map(sample).collect();
-        let order = in_order(
-            &yields,
-            |yielded| &yielded.outcomes,
-            PacketOutcome::known_at,
-        );
+        let order = in_order(&yields, |yielded| &yielded.outcomes, times_in_order);
         let outcome = |[shard, place]: [u32; 2]| yields[shard as usize].outcomes[place as usize];
         batch.outcomes = order.map(outcome).collect();
     }
-}
-
-/// Places of one kind of results, in order of `key`: the shard and the place there. Results with
-/// equal keys keep the order of their places.
-fn in_order<T, K: Ord>(
-    yields: &[Yield],
-    of: impl Fn(&Yield) -> &Vec<T>,
-    key: impl Fn(&T) -> K,
-) -> impl ExactSizeIterator<Item = [u32; 2]> {
-    let results = yields.iter().map(|yielded| of(yielded).len()).sum();
-    let mut order = Vec::with_capacity(results);
-    for (shard, yielded) in (0..).zip(yields) {
-        let keyed = |(place, result)| (key(result), [shard, place]);
-        order.extend((0..).zip(of(yielded)).map(keyed));
-    }
-    order.sort();
-    order.into_iter().map(|(_, place)| place)
 }
 
 /// Distributes flows to shards.

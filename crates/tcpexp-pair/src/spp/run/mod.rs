@@ -2,6 +2,7 @@
 
 mod batch;
 mod measure;
+mod order;
 mod pairs;
 mod reader;
 mod recent;
