@@ -165,6 +165,15 @@ impl Flow {
         !self.is_closed() && self.streams.iter().any(has_gone_on)
     }
 
+    /// True if a RST ended the connection after both ends had opened it: segments may be in flight. A refused
+    /// SYN opens none.
+    pub(crate) fn is_reset(&self) -> bool {
+        let responder = &self.streams[self.initiator.opposite() as usize];
+        let is_refused =
+            self.streams[self.initiator as usize].has_only_opened() && responder.isn.is_none();
+        self.reset.is_some() && !self.is_opening() && !is_refused
+    }
+
     /// True if at most one end has sent.
     pub(crate) fn is_opening(&self) -> bool {
         !self.streams.iter().all(Stream::is_captured)

@@ -4,10 +4,15 @@
 //! challenge ACK (RFC 5961, section 4; RFC 9293, section 3.10.7.4). But a host that has lost the connection may open
 //! the next one with the same ports. The SYN does not show which, and the packets after it do. So the SYN begins a
 //! flow, and the established flow stays until a packet continues the new one.
+//!
+//! A connection that was reset may have segments in flight when the next one opens. Its flow stays beside the new
+//! one for a short time, and the sequence numbers distinguish their segments.
 
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
+
+use tcpexp_units::TimeDelta;
 
 use super::FlowTable;
 use crate::flow::{Flow, Numbers};
@@ -20,6 +25,10 @@ use crate::{End, FlowKey, MAX_WINDOW_BYTES};
 /// 3.1).
 const NEAR_BYTES: u64 = 1 << 16;
 
+/// Time without a segment after which a reset connection has none in flight: twice the initial retransmission
+/// timeout, which exceeds most round trips (RFC 6298, section 2.1 and appendix A).
+pub(super) const IN_FLIGHT: TimeDelta = TimeDelta::from_seconds(2);
+
 /// Two live flows between the same endpoints.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contest {
@@ -29,6 +38,19 @@ pub(super) struct Contest {
     pub(super) opening: Slot,
     /// True if the established connection has gone on since the SYN.
     goes_on: bool,
+    /// True if the new connection goes on: of the other one, which was reset, only segments in flight arrive.
+    is_open: bool,
+}
+
+impl Contest {
+    /// The flow that ends if a third one begins.
+    pub(super) fn dispensable(&self) -> Slot {
+        if self.is_open {
+            self.established
+        } else {
+            self.opening
+        }
+    }
 }
 
 /// The contests of a flow table.
@@ -73,6 +95,7 @@ impl FlowTable {
             established,
             opening,
             goes_on: false,
+            is_open: false,
         };
         self.contests.0.insert(key, contest);
     }
@@ -85,20 +108,39 @@ impl FlowTable {
             established,
             opening,
             goes_on,
+            is_open,
         } = contest;
         let [old, new] = [established, opening].map(|slot| &self.flows[slot.index()]);
+        if is_open {
+            let is_over = new.last_seen - old.last_seen > IN_FLIGHT;
+            if !is_over && is_late(old, new, sender, tcp) {
+                return established;
+            }
+            if is_over {
+                self.end(established);
+            }
+            return opening;
+        }
         let side = side(old, new, goes_on, sender, tcp);
         let key = old.key;
         match side {
             Side::Opening => opening,
             Side::Opened => {
-                self.end(established);
+                if old.is_reset()
+                    && let Some(contest) = self.contests.0.get_mut(&key)
+                {
+                    contest.is_open = true;
+                } else {
+                    self.end(established);
+                }
                 opening
             }
             Side::Established => {
                 let is_of_connection = !tcp.flags.syn() && !tcp.flags.rst();
+                // Segments in flight do not show that a reset connection goes on.
                 if is_of_connection
                     && !goes_on
+                    && !old.is_reset()
                     && let Some(contest) = self.contests.0.get_mut(&key)
                 {
                     contest.goes_on = true;
@@ -107,6 +149,19 @@ impl FlowTable {
             }
         }
     }
+}
+
+/// True if a segment from `sender` belongs to the reset connection `old` and not to its successor `new`.
+fn is_late(old: &Flow, new: &Flow, sender: End, tcp: &Numbers) -> bool {
+    let own = sender as usize;
+    let from_old = old.streams[own].ahead(tcp.seq);
+    let from_new = new.streams[own]
+        .ahead(tcp.seq)
+        .map_or(u64::MAX, i64::unsigned_abs);
+    !tcp.flags.syn()
+        && from_old.is_some_and(|ahead| {
+            (-MAX_WINDOW_BYTES..=0).contains(&ahead) && ahead.unsigned_abs() < from_new
+        })
 }
 
 /// Decides between the established flow `old` and the flow `new` of a later SYN.
@@ -235,6 +290,45 @@ mod tests {
         ",
         );
         assert_eq!(lost, [1, 0, 0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn segments_in_flight_of_a_reset_connection_are_not_of_the_next_one() {
+        let reused = after_open(
+            "
+            1.000 > 1101:3101(2000) ack 5001
+            1.001 > R. 3101 ack 5001
+            1.002 > S 900000
+            1.040 < . 5001 ack 2101
+            1.041 > R 2101
+            1.042 < S. 70000 ack 900001
+            1.043 < . 5001 ack 3101
+            1.044 > R 3101
+            1.045 > . 900001 ack 70001
+            1.046 > 900001:900101(100) ack 70001
+            1.090 < . 70001 ack 900101
+            4.000 > 900101:900201(100) ack 70001
+            4.001 < . 5001 ack 3101
+        ",
+        );
+        assert_eq!(reused, [0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn third_connection_ends_the_reset_one_and_not_the_second() {
+        let reused = after_open(
+            "
+            1.001 > R. 1101 ack 5001
+            1.002 > S 900000
+            1.042 < S. 70000 ack 900001
+            1.045 > . 900001 ack 70001
+            1.046 > 900001:900101(100) ack 70001
+            1.050 > S 777
+            1.090 < . 70001 ack 900101
+            1.100 > 900101:900201(100) ack 70001
+        ",
+        );
+        assert_eq!(reused, [0, 1, 1, 1, 1, 2, 1, 1]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::FlowTable;
-use super::contest::Contests;
+use super::contest::{Contests, IN_FLIGHT};
 use crate::flow::{Numbers, Stream};
 use crate::key::hash;
 use crate::recent::Recent;
@@ -138,11 +138,12 @@ impl FlowTable {
         numbers: Option<&Numbers>,
     ) -> Option<Slot> {
         if let Some(contest) = self.contests.of(key) {
-            self.end(contest.opening);
+            self.end(contest.dispensable());
         }
         let over = self.find(key, hash, sender, numbers)?;
         let flow = &self.flows[over.index()];
-        let may_go_on = flow.is_established() && !self.is_idle(flow, at);
+        let may_go_on = flow.is_established() && !self.is_idle(flow, at)
+            || flow.is_reset() && at - flow.last_seen <= IN_FLIGHT;
         if may_go_on && numbers.is_some_and(|tcp| tcp.flags.syn()) {
             return Some(over);
         }
