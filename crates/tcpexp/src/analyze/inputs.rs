@@ -1,5 +1,6 @@
 //! Inputs and options of an analysis.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use tcpexp_flow::FlowShard;
@@ -40,6 +41,12 @@ impl<'a> AnalyzeInputs<'a> {
             path_changes: &[],
             known: None,
         }
+    }
+
+    /// The most flows that are in memory at once; the larger limit of two captures.
+    pub(super) fn max_flows(&self) -> NonZeroUsize {
+        let src = self.src.flow_limit();
+        self.dst.map_or(src, |dst| src.max(dst.flow_limit()))
     }
 
     /// Fails if the manifest cannot name an input, so that a later analysis would not find it.

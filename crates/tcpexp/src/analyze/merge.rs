@@ -28,7 +28,6 @@ const MOST_NAMED: usize = 8;
 struct Part {
     path: PathBuf,
     shard: FlowShard,
-    /// Without its shard, so that the manifests of all parts are equal but for their tables.
     manifest: Manifest,
 }
 
@@ -59,6 +58,7 @@ pub fn merge(parts: &[PathBuf], out: DatasetDir) -> Result<Manifest, Error> {
         return Err(missing(1, &[1]).into());
     };
     let mut manifest = first.manifest;
+    manifest.options.remove(SHARD);
     manifest.tables = tables;
     manifest.write(&out)?;
     out.finish()?;
@@ -108,9 +108,8 @@ fn missing(count: u32, absent: &[u32]) -> DatasetError {
 
 impl Part {
     fn read(path: &Path) -> Result<Self, Error> {
-        let mut manifest = Manifest::read(path)?;
+        let manifest = Manifest::read(path)?;
         let shard = shard_of(&manifest);
-        manifest.options.remove(SHARD);
         Ok(Self {
             path: path.to_owned(),
             shard: shard.ok_or_else(|| DatasetError::NoPart {
@@ -121,21 +120,9 @@ impl Part {
     }
 
     fn require_same_analysis(&self, other: &Self) -> Result<(), Error> {
-        let (a, b) = (&self.manifest, &other.manifest);
-        let differences = [
-            (self.shard.count() != other.shard.count(), "number of parts"),
-            (a.tcpexp_version != b.tcpexp_version, "tcpexp_version"),
-            (contents(a) != contents(b), "captures"),
-            (log_contents(a) != log_contents(b), "logs"),
-            (a.options != b.options, "options"),
-            (a.run != b.run, "run"),
-            (a.origin_ns != b.origin_ns, "origin_ns"),
-            (a.comparison != b.comparison, "comparison"),
-            // Warnings follow from the contents and options, and their texts have paths.
-        ];
-        match differences.into_iter().find(|(differs, _)| *differs) {
+        match difference(&self.manifest, &other.manifest) {
             None => Ok(()),
-            Some((_, what)) => Err(DatasetError::ForeignPart {
+            Some(what) => Err(DatasetError::ForeignPart {
                 path: self.path.clone(),
                 other: other.path.clone(),
                 what: what.to_owned(),
@@ -143,6 +130,29 @@ impl Part {
             .into()),
         }
     }
+}
+
+/// What differs between two datasets that are not parts of one analysis.
+pub(crate) fn difference(a: &Manifest, b: &Manifest) -> Option<&'static str> {
+    let count = |manifest: &Manifest| shard_of(manifest).map(FlowShard::count);
+    let options = |manifest: &Manifest| {
+        let mut options = manifest.options.clone();
+        options.remove(SHARD);
+        options
+    };
+    let differences = [
+        (count(a) != count(b), "number of parts"),
+        (a.tcpexp_version != b.tcpexp_version, "tcpexp_version"),
+        (contents(a) != contents(b), "captures"),
+        (log_contents(a) != log_contents(b), "logs"),
+        (options(a) != options(b), "options"),
+        (a.run != b.run, "run"),
+        (a.origin_ns != b.origin_ns, "origin_ns"),
+        (a.comparison != b.comparison, "comparison"),
+        // Warnings follow from the contents and options, and their texts have paths.
+    ];
+    let mut differences = differences.into_iter();
+    Some(differences.find(|(differs, _)| *differs)?.1)
 }
 
 /// The captures without their paths, which may differ where parts are made on several machines.

@@ -43,7 +43,7 @@ pub use manifest::{CaptureInput, Checked, ClockSetBack, Comparison, LogInput, Ma
 pub use manifest_file::FILE_NAME as MANIFEST_FILE_NAME;
 pub(crate) use manifest_file::PAIRS_KIND;
 pub use merge::merge;
-pub(crate) use merge::{SHARD, shard_of};
+pub(crate) use merge::{SHARD, difference, shard_of};
 pub(crate) use option_words::{OF_CAPTURES, option_words};
 #[cfg(feature = "runs")]
 pub use run_dir::{
@@ -234,7 +234,8 @@ impl Run<'_> {
         let logs = Logs::new(&names, self.views, captures, tables).read(self.inputs.logs)?;
         let mut manifest = Manifest::new(&self.options.run, self.origin.as_nanos());
         let range = self.views[0].and_then(|view| view.range());
-        manifest.options = option_words(self.options, range, self.inputs.dst.is_some());
+        let (has_dst, max_flows) = (self.inputs.dst.is_some(), self.inputs.max_flows());
+        manifest.options = option_words(self.options, range, has_dst, max_flows);
         let inputs = checked.into_iter().zip(captures).zip(too_late);
         for (point, ((file, capture), too_late)) in Point::BOTH.into_iter().zip(inputs) {
             if let (Some(file), Some(capture)) = (file, capture) {

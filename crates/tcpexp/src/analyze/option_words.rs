@@ -1,7 +1,9 @@
 //! The options of an analysis in the words of the command line.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
+use tcpexp_flow::MAX_FLOWS;
 use tcpexp_pair::spp::Clocks;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Tunnels;
@@ -13,11 +15,13 @@ use crate::selection::Range;
 /// Options of a manifest that depend on the captures.
 pub(crate) const OF_CAPTURES: [&str; 2] = ["from_ns", "to_ns"];
 
-/// The options as the manifest has them. `range` has the selected times on the source's clock.
+/// The options as the manifest has them. `range` has the selected times on the source's clock. `max_flows` is
+/// the most flows at once, a word only if it is not the default.
 pub(crate) fn option_words(
     options: &AnalyzeOptions,
     range: Option<Range>,
     has_dst: bool,
+    max_flows: NonZeroUsize,
 ) -> BTreeMap<String, serde_json::Value> {
     // With two captures, the positions are inferred from the packets.
     let position = options.sender.position.filter(|_| !has_dst);
@@ -54,8 +58,24 @@ pub(crate) fn option_words(
     if options.clocks == Clocks::One {
         words.insert("one_clock".to_owned(), true.into());
     }
+    if max_flows != MAX_FLOWS {
+        words.insert("max_flows".to_owned(), max_flows.get().into());
+    }
     if let Some(shard) = options.shard {
         words.insert(SHARD.to_owned(), shard.to_string().into());
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn analyses_with_other_flow_limits_have_other_options() {
+        let words = |max_flows| option_words(&AnalyzeOptions::default(), None, true, max_flows);
+        let five = NonZeroUsize::new(5).unwrap();
+        assert_eq!(words(five)["max_flows"], 5);
+        assert!(!words(MAX_FLOWS).contains_key("max_flows"));
+    }
 }

@@ -70,7 +70,7 @@ pub struct MergedPair {
 /// `rows` is the table of the pairs, and `folders` hold the parts that
 /// [`PairTask`](super::PairTask)s wrote. The rows of a table are in the order of the pairs, and those
 /// of one pair in the order of its own dataset. A pair that failed is a row of the table `errors`. A
-/// pair without a part, and a part of another pair or of other options, are an error. `out` contains
+/// pair without a part, and a part or a failure of another pair or of other options, are an error. `out` contains
 /// the complete dataset on success, and nothing on failure. Memory does not grow with the number of
 /// rows.
 pub fn merge_pairs(
@@ -83,9 +83,11 @@ pub fn merge_pairs(
     let mut failed = Vec::new();
     let mut missing = Vec::new();
     let mut whole: Vec<(CapturePair, Vec<Part>)> = Vec::new();
+    let mut made = Vec::new();
     for pair in pairs {
         let parts = found.remove(&*pair.pair.name).unwrap_or_default();
         let absent = absent(&pair.pair.name, &parts.datasets)?;
+        made.extend(parts.made());
         match parts.failures.first() {
             Some((_, failure)) if !absent.is_empty() => failed.push(row(&pair.pair, failure)),
             _ if absent.is_empty() => {
@@ -107,7 +109,7 @@ pub fn merge_pairs(
     if !missing.is_empty() {
         return Err(missing_pairs(&missing).into());
     }
-    let options = common_options(&whole)?;
+    let options = common_options(made)?;
     // Each table has a file of its own.
     let tables = DatasetTable::ALL.into_par_iter();
     let mut tables = in_order(tables.map(|table| merged_table(table, &whole, &out)))?;

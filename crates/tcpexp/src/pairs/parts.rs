@@ -10,7 +10,7 @@ use tcpexp_store::{Folder, StoreOptions, Stored, as_url};
 
 use super::record::{ENDING, FailedPart};
 use super::task::{CapturePair, PAIR_COLUMN};
-use crate::analyze::{MANIFEST_FILE_NAME, OF_CAPTURES, SHARD, shard_of};
+use crate::analyze::{MANIFEST_FILE_NAME, OF_CAPTURES, SHARD, difference, shard_of};
 use crate::in_order::in_order;
 use crate::{DatasetError, Error, Manifest, PairsError};
 
@@ -133,59 +133,37 @@ pub(super) fn absent(pair: &str, parts: &[Part]) -> Result<Vec<String>, Error> {
     let Some(first) = parts.first() else {
         return Ok(vec![pair.to_owned()]);
     };
-    let count = first.shard.map_or(1, FlowShard::count);
     let mut present = BTreeMap::new();
     for part in parts {
+        if let Some(what) = difference(&part.manifest, &first.manifest) {
+            return Err(foreign(&part.path, &first.path, what).into());
+        }
         let number = part.shard.map_or(1, FlowShard::number);
-        let is_like_first = part.shard.map(FlowShard::count) == first.shard.map(FlowShard::count);
-        let namesake = present.insert(number, part);
-        let other = match namesake {
-            None if is_like_first => continue,
-            Some(other) => other,
-            None => first,
-        };
-        return Err(unequal(part, other).into());
+        if let Some(other) = present.insert(number, part) {
+            return Err(same(part, other).into());
+        }
     }
+    let count = first.shard.map_or(1, FlowShard::count);
     let absent = (1..=count).filter(|number| !present.contains_key(number));
     Ok(absent
         .map(|number| format!("{pair} {number}/{count}"))
         .collect())
 }
 
-/// Why two parts of a pair cannot be joined: they are one part, or parts of different analyses.
-fn unequal(part: &Part, other: &Part) -> DatasetError {
-    let checksums = |part: &Part| {
-        let captures = part.manifest.captures.iter();
-        let checksums = captures.map(|capture| capture.file.sha256.clone());
-        checksums.collect::<Vec<_>>()
-    };
-    let (path, other_path) = (part.path.clone(), other.path.clone());
-    let (one, another) = (&part.manifest, &other.manifest);
-    let differences = [
-        (checksums(part) != checksums(other), "captures"),
-        (one.options != another.options, "options"),
-        (
-            one.tcpexp_version != another.tcpexp_version,
-            "tcpexp_version",
-        ),
-    ];
-    if let Some((_, what)) = differences.into_iter().find(|(differs, _)| *differs) {
-        return DatasetError::ForeignPart {
-            path,
-            other: other_path,
-            what: what.to_owned(),
-        };
+fn foreign(path: &Path, other: &Path, what: &str) -> DatasetError {
+    DatasetError::ForeignPart {
+        path: path.to_owned(),
+        other: other.to_owned(),
+        what: what.to_owned(),
     }
+}
+
+/// Why two equal parts of one analysis cannot be joined.
+fn same(part: &Part, other: &Part) -> DatasetError {
+    let (path, other) = (part.path.clone(), other.path.clone());
     match part.shard {
-        Some(shard) => DatasetError::SamePart {
-            path,
-            other: other_path,
-            shard,
-        },
-        None => DatasetError::SameDataset {
-            path,
-            other: other_path,
-        },
+        Some(shard) => DatasetError::SamePart { path, other, shard },
+        None => DatasetError::SameDataset { path, other },
     }
 }
 
@@ -208,38 +186,66 @@ pub(super) fn require_captures(pair: &CapturePair, parts: &[Part]) -> Result<(),
     Ok(())
 }
 
-/// The options of all parts, which are equal.
-pub(super) fn common_options(
-    pairs: &[(CapturePair, Vec<Part>)],
-) -> Result<BTreeMap<String, serde_json::Value>, Error> {
-    let options = |part: &Part| {
-        let mut options = part.manifest.options.clone();
+/// How a part was made, or the file with the reason why it could not be made.
+pub(super) struct Made {
+    path: PathBuf,
+    tcpexp_version: String,
+    /// Without those of the part's flows and captures.
+    options: BTreeMap<String, serde_json::Value>,
+}
+
+impl Made {
+    fn of(
+        path: &Path,
+        tcpexp_version: &str,
+        options: &BTreeMap<String, serde_json::Value>,
+    ) -> Self {
+        let mut options = options.clone();
         options.retain(|name, _| name != SHARD && !OF_CAPTURES.contains(&name.as_str()));
-        options
-    };
-    let mut parts = pairs.iter().flat_map(|(_, parts)| parts);
+        Self {
+            path: path.to_owned(),
+            tcpexp_version: tcpexp_version.to_owned(),
+            options,
+        }
+    }
+}
+
+impl Parts {
+    /// How each of the parts was made.
+    pub(super) fn made(&self) -> impl Iterator<Item = Made> {
+        let datasets = self.datasets.iter().map(|Part { path, manifest, .. }| {
+            Made::of(path, &manifest.tcpexp_version, &manifest.options)
+        });
+        let failures = self
+            .failures
+            .iter()
+            .map(|(path, failure)| Made::of(path, &failure.tcpexp_version, &failure.options));
+        datasets.chain(failures)
+    }
+}
+
+/// The options of all parts, also of those that failed. Fails unless they are equal: a failure with other
+/// options says nothing about the analysis of the other parts.
+pub(super) fn common_options(
+    parts: Vec<Made>,
+) -> Result<BTreeMap<String, serde_json::Value>, Error> {
+    let mut parts = parts.into_iter();
     let Some(first) = parts.next() else {
         return Ok(BTreeMap::new());
     };
-    let known = options(first);
     for part in parts {
         let differences = [
-            (options(part) != known, "options"),
+            (part.options != first.options, "options"),
             (
-                part.manifest.tcpexp_version != first.manifest.tcpexp_version,
+                part.tcpexp_version != first.tcpexp_version,
                 "tcpexp_version",
             ),
         ];
         if let Some((_, what)) = differences.into_iter().find(|(differs, _)| *differs) {
-            return Err(DatasetError::ForeignPart {
-                path: part.path.clone(),
-                other: first.path.clone(),
-                what: what.to_owned(),
-            }
-            .into());
+            return Err(foreign(&part.path, &first.path, what).into());
         }
     }
-    Ok(known)
+    Ok(first.options)
 }
 
 #[cfg(test)]
@@ -248,22 +254,28 @@ mod tests {
 
     /// The whole dataset of a pair by a version of tcpexp.
     fn dataset(path: &str, tcpexp_version: &str) -> Part {
+        part(path, tcpexp_version, None, 0)
+    }
+
+    /// The part of a pair's flows, from a capture whose first packet is at `origin_ns`.
+    fn part(path: &str, tcpexp_version: &str, shard: Option<&str>, origin_ns: i64) -> Part {
+        let options = shard.map(|shard| (SHARD, shard));
         let manifest = serde_json::json!({
             "kind": "tcpexp dataset",
             "schema_version": 1,
             "tcpexp_version": tcpexp_version,
             "captures": [],
             "logs": [],
-            "options": {},
+            "options": BTreeMap::from_iter(options),
             "run": {},
-            "origin_ns": 0,
+            "origin_ns": origin_ns,
             "comparison": null,
             "tables": [],
             "warnings": [],
         });
         Part {
             path: path.into(),
-            shard: None,
+            shard: shard.map(|shard| shard.parse().unwrap()),
             manifest: serde_json::from_value(manifest).unwrap(),
         }
     }
@@ -282,5 +294,56 @@ mod tests {
         );
         let copies = refusal(["1.1.0", "1.1.0"]);
         assert!(copies.ends_with("are copies of one dataset"), "{copies}");
+    }
+    #[test]
+    fn shards_of_a_pair_from_other_captures_are_refused() {
+        let absent_of = |second_origin_ns| {
+            let first = part("a", "1.0.0", Some("1/2"), 5);
+            let second = part("b", "1.0.0", Some("2/2"), second_origin_ns);
+            absent("pair", &[first, second]).map_err(|error| error.to_string())
+        };
+        assert_eq!(absent_of(5), Ok(Vec::new()));
+        let refusal = absent_of(6).unwrap_err();
+        assert!(refusal.ends_with("they differ in origin_ns"), "{refusal}");
+    }
+
+    fn failure(filter: Option<&str>) -> (PathBuf, FailedPart) {
+        let failure = FailedPart {
+            kind: FailedPart::kind(),
+            tcpexp_version: "1.0.0".to_owned(),
+            pair: "pair".to_owned(),
+            src: Vec::new(),
+            dst: Vec::new(),
+            options: filter
+                .map(|filter| ("filter".to_owned(), filter.into()))
+                .into_iter()
+                .collect(),
+            error: "no packets".to_owned(),
+        };
+        ("pair.error.json".into(), failure)
+    }
+
+    #[test]
+    fn a_failure_with_other_options_is_not_merged() {
+        let options_of = |datasets: Vec<Part>, failures: &[Option<&str>]| {
+            let parts = Parts {
+                datasets,
+                failures: failures.iter().map(|filter| failure(*filter)).collect(),
+            };
+            let options = common_options(parts.made().collect());
+            options.map_err(|error| error.to_string())
+        };
+        assert!(options_of(vec![dataset("pair", "1.0.0")], &[None]).is_ok());
+        assert_eq!(
+            options_of(Vec::new(), &[Some("icmp")]).unwrap()["filter"],
+            "icmp"
+        );
+        for (datasets, failures) in [
+            (vec![dataset("pair", "1.0.0")], &[Some("icmp")][..]),
+            (Vec::new(), &[None, Some("icmp")][..]),
+        ] {
+            let refusal = options_of(datasets, failures).unwrap_err();
+            assert!(refusal.ends_with("they differ in options"), "{refusal}");
+        }
     }
 }

@@ -97,6 +97,7 @@ pub fn pairs_of(rows: &[PairFileRow]) -> Result<Vec<CapturePair>, Error> {
 pub struct PairTask {
     pair: CapturePair,
     options: AnalyzeOptions,
+    max_flows: NonZeroUsize,
     path: PathBuf,
 }
 
@@ -174,7 +175,7 @@ impl PairTask {
             schema_version: TABLE_VERSION,
             run: columns_of_run(&options.run),
             files: [fingerprints(src)?, fingerprints(dst)?],
-            options: option_words(&options, None, true),
+            options: option_words(&options, None, true, max_flows),
             range: format!("{:?} {:?}", selection.from, selection.to),
             max_flows: max_flows.get(),
         };
@@ -184,6 +185,7 @@ impl PairTask {
         Ok(Self {
             pair,
             options,
+            max_flows,
             path: folder.join(name),
         })
     }
@@ -212,7 +214,7 @@ impl PairTask {
     pub fn known(&self) -> Result<Option<KnownPart>, Error> {
         if self.exists(&self.path.join(MANIFEST_FILE_NAME))? {
             let mut options = Manifest::read_with(&self.path, &self.options.stores)?.options;
-            let mut expected = option_words(&self.options, None, true);
+            let mut expected = self.option_words();
             for name in OF_CAPTURES {
                 options.remove(name);
                 expected.remove(name);
@@ -227,6 +229,10 @@ impl PairTask {
         }
         let has_failed = self.exists(&self.failed_path())?;
         Ok(has_failed.then_some(KnownPart::Failure))
+    }
+
+    fn option_words(&self) -> BTreeMap<String, serde_json::Value> {
+        option_words(&self.options, None, true, self.max_flows)
     }
 
     fn exists(&self, path: &Path) -> Result<bool, Error> {
@@ -269,7 +275,7 @@ impl PairTask {
                     pair: self.pair.pair.name.to_string(),
                     src: paths(src),
                     dst: paths(dst),
-                    options: option_words(&self.options, None, true),
+                    options: self.option_words(),
                     error: chain(&error),
                 };
                 failed.write(&self.failed_path(), &self.options.stores)?;
