@@ -68,17 +68,14 @@ pub(super) fn matched(files: [Vec<Found>; 2]) -> Vec<PairFileRow> {
     let (by_time, unmatched) = matched_by_time([rest, dst.into_values().collect()]);
     pairs.extend(by_time);
     pairs.sort_by(|[a, _], [b, _]| natural(a.key.as_ref(), b.key.as_ref()));
+    let unnamed = unnamed(&pairs);
     for (number, pair) in (1..).zip(pairs) {
         // Both captures of a pair without any other word are named by a point alone.
         let key = &pair[Point::Src.index()].key;
-        let name = if key.is_empty() {
-            UNNAMED
-        } else {
-            key.as_str()
-        };
+        let name = if key.is_empty() { &unnamed } else { key };
         let name = PairName {
             number,
-            name: name.into(),
+            name: name.as_str().into(),
         };
         for (point, unit) in Point::BOTH.into_iter().zip(pair) {
             rows.extend(unit.files.into_iter().map(|file| {
@@ -105,6 +102,17 @@ pub(super) fn matched(files: [Vec<Found>; 2]) -> Vec<PairFileRow> {
 
 /// Name of a pair whose files have no other words than those of their points.
 const UNNAMED: &str = "captures";
+
+/// Name of the pair without a name, which no other pair has.
+fn unnamed(pairs: &[[Unit; 2]]) -> String {
+    let is_taken = |name: &String| {
+        let mut keys = pairs.iter().map(|[src, _]| &src.key);
+        keys.any(|key| key == name)
+    };
+    let numbered = (2..).map(|number| format!("{UNNAMED}-{number}"));
+    let mut names = std::iter::once(UNNAMED.to_owned()).chain(numbered);
+    names.find(|name| !is_taken(name)).unwrap_or_default()
+}
 
 pub(super) fn row(
     point: Point,
@@ -330,6 +338,19 @@ mod tests {
         1 9 | dst 9.pcap.gz |
         2 10 | src 10.pcap |
         2 10 | dst 10.pcap |
+        ");
+    }
+
+    #[test]
+    fn no_two_pairs_have_one_name() {
+        let files = |point: &str| [format!("{point}.pcap"), "captures.pcap".to_owned()];
+        let [src, dst] =
+            ["src", "dst"].map(|point| files(point).map(|path| file(&path, Some((0, 9)))));
+        insta::assert_snapshot!(shown(&src, &dst), @"
+        1 captures-2 | src src.pcap |
+        1 captures-2 | dst dst.pcap |
+        2 captures | src captures.pcap |
+        2 captures | dst captures.pcap |
         ");
     }
 
