@@ -1,7 +1,7 @@
 //! The table `pairs`: which capture files belong together, and the table of the pairs that failed.
 
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use tcpexp_pair::spp::Point;
@@ -9,6 +9,7 @@ use tcpexp_units::Timestamp;
 
 use crate::columns::Columns;
 use crate::known_columns::{Cells, each_row};
+use crate::table_file::{TableFile, format_of};
 use crate::{Error, Format};
 
 /// A capture file, and the pair that it belongs to.
@@ -73,9 +74,12 @@ pub fn pair_columns() -> Columns<PairFileRow> {
         .done()
 }
 
+/// Name of the schema of the table `errors`.
+pub(crate) const ERRORS: &str = "errors";
+
 /// The columns of the table `errors` in a dataset of many pairs.
 pub fn failed_pair_columns() -> Columns<FailedPairRow> {
-    Columns::named("errors")
+    Columns::named(ERRORS)
         .count("number", NUMBER, |row: &FailedPairRow| row.pair.number)
         .name("pair", NAME, |row| &row.pair.name)
         .name("src", "Path of the first file at the source.", |row| {
@@ -90,23 +94,27 @@ pub fn failed_pair_columns() -> Columns<FailedPairRow> {
         .done()
 }
 
-/// Reads a table written with [`pair_columns`] in any format; further columns are ignored.
+/// Mark of UTF-8 that spreadsheets put before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads a table with the columns of [`pair_columns`] in any format, and of any program; further columns are
+/// ignored.
 pub fn read_pairs(mut file: File) -> Result<Vec<PairFileRow>, Error> {
+    let again = file.try_clone().map_err(Error::unread)?;
     let mut start = Vec::new();
     (&mut file)
         .take(16)
         .read_to_end(&mut start)
         .map_err(Error::unread)?;
-    file.rewind().map_err(Error::unread)?;
-    let is = |magic: &[u8]| start.starts_with(magic);
-    let formats = [
-        (is(b"PAR1"), Format::Parquet),
-        (is(b"ARROW1"), Format::Arrow),
-        (is(b"pair,"), Format::Csv),
-        (is(b"{\"pair\":"), Format::Json),
-    ];
-    let format = formats.into_iter().find(|(is_it, _)| *is_it);
-    let (_, format) = format.ok_or(Error::NoTable)?;
+    let text = start.strip_prefix(BYTE_ORDER_MARK);
+    let format = format_of(text.unwrap_or(&start)).ok_or(Error::NoTable)?;
+    // The reader of CSV skips the mark.
+    let skipped = match (text, format) {
+        (Some(_), Format::Json) => BYTE_ORDER_MARK.len(),
+        _ => 0,
+    };
+    file.seek(SeekFrom::Start(skipped as u64))
+        .map_err(Error::unread)?;
     let mut rows = Vec::new();
     each_row(format, file, &pair_columns().schema(), |cells| {
         let pair = match cells.count("pair")? {
@@ -128,7 +136,22 @@ pub fn read_pairs(mut file: File) -> Result<Vec<PairFileRow>, Error> {
         });
         Ok(())
     })?;
+    // Another table, or a text, is no table without pairs.
+    if rows.iter().all(|row| row.pair.is_none()) {
+        require_column(again, "pair")?;
+    }
     Ok(rows)
+}
+
+fn require_column(mut file: File, column: &'static str) -> Result<(), Error> {
+    file.rewind().map_err(Error::unread)?;
+    let table = TableFile::open(file)?;
+    let has_column = table.columns().contains(&column);
+    if has_column {
+        Ok(())
+    } else {
+        Err(Error::NoColumn { column })
+    }
 }
 
 #[cfg(test)]
@@ -297,6 +320,41 @@ mod tests {
             table.finish().unwrap();
             file.rewind().unwrap();
             assert_eq!(read_pairs(file).unwrap(), rows, "{format}");
+        }
+    }
+    #[test]
+    fn text_of_other_programs_is_read_as_a_table_of_pairs() {
+        let of = |text: &str| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            read(file)
+        };
+        let header = "pair,name,point,file,bytes,records,first_time,last_time,reason\n";
+        let quoted = header.trim_end().replace(',', "\",\"");
+        let row = "4,a,src,a.pcap,1,,,,\n";
+        let json = r#"{"bytes": 1, "file": "a.pcap", "name": "a", "pair": 4, "point": "src"}"#;
+        let expected = of(&format!("{header}{row}")).unwrap();
+        assert_eq!(expected[0].pair.as_ref().unwrap().number, 4);
+        for text in [
+            format!("\"{quoted}\"\n{row}"),
+            format!("\u{feff}{header}{row}"),
+            format!("\u{feff}\"{quoted}\"\n{row}"),
+            format!("line,{header}0,{row}"),
+            format!("{json}\n"),
+            format!("\u{feff}{json}\n"),
+        ] {
+            assert_eq!(of(&text).unwrap(), expected, "{text}");
+        }
+        for text in [
+            "name,file\n",
+            "a text\n",
+            "{\"pairs\": 4, \"file\": \"a\", \"bytes\": 1}\n",
+        ] {
+            let refusal = of(text).unwrap_err();
+            assert!(
+                matches!(refusal, Error::NoColumn { column: "pair" }),
+                "{text}: {refusal}"
+            );
         }
     }
 }

@@ -152,7 +152,7 @@ pub(crate) fn require_line_end(file: &mut File) -> Result<(), Error> {
 }
 
 /// Text other than JSON may be CSV; a file with control bytes is neither.
-fn format_of(start: &[u8]) -> Option<Format> {
+pub(crate) fn format_of(start: &[u8]) -> Option<Format> {
     let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
     if start.starts_with(b"PAR1") {
         Some(Format::Parquet)
