@@ -1,25 +1,16 @@
 //! The maximum errors of one-way and queueing delays and of round-trip times, for the notes of charts.
 
-use tcpexp_metrics::quantile::quantile;
+mod known;
+
+use tcpexp_chart::Levels;
 use tcpexp_table::{Frame, Series};
 use tcpexp_units::TimeDelta;
 
 use super::Selection;
 use super::queues::QUEUE;
 use crate::TablesError;
-
-/// The note states the largest error of all delays and of this percentage of them: a few packets near the ends of
-/// the captures have much larger errors. The errors in the table `flows` leave out up to 5 % for the same reason.
-const USUAL_PERCENT: usize = 95;
-/// A chart states an error other than that of the clocks' offset if it exceeds this percentage of the median: a
-/// smaller error is narrower than a line of a chart whose axis starts at zero.
-const NOTED_PERCENT: i128 = 5;
-
-/// True if the note of a chart states this error of delays with this median.
-pub fn is_noted_error(error: TimeDelta, median: TimeDelta) -> bool {
-    let [error, median] = [error, median].map(|span| i128::from(span.as_nanos()).abs());
-    error * 100 > median * NOTED_PERCENT
-}
+pub use known::is_noted_error;
+use known::{Known, USUAL_PERCENT, usual};
 
 /// What a delay without a bound of its error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,24 +75,19 @@ impl Delays {
         DELAYS.iter().find(is_it).zip(unit_seconds(column))
     }
 
-    /// Words on the `errors` of the delays that count, ascending, and on the `unknown` ones without a bound.
-    /// `median` is that of the delays that count, if any.
-    fn words(&self, errors: &[i64], median: Option<TimeDelta>, unknown: usize) -> Vec<String> {
+    /// Words on the errors of the `known` delays of each group, and on the `unknown` ones without a bound.
+    fn words(&self, known: &[Known], unknown: usize) -> Vec<String> {
         let noun = self.noun;
-        // Nearest-rank percentile.
-        let usual = errors.get(
-            (errors.len() * USUAL_PERCENT)
-                .div_ceil(100)
-                .saturating_sub(1),
-        );
-        let is_noted = |(usual, _): &(&i64, &i64)| {
-            let usual = TimeDelta::from_nanos(**usual);
-            self.without_bound == WithoutBound::Arbitrary
-                || median.is_none_or(|median| is_noted_error(usual, median))
-        };
-        let ends = usual.zip(errors.last()).filter(is_noted);
+        // The group with the small delays has a large relative error.
+        let is_noted =
+            self.without_bound == WithoutBound::Arbitrary || known.iter().any(Known::is_noted);
+        let mut errors = Vec::new();
+        if is_noted {
+            errors.extend(known.iter().flat_map(|group| &group.errors));
+        }
+        let ends = usual(&mut errors).zip(errors.last());
         let largest = ends.map(|(usual, largest)| {
-            match (rounded_up(*usual), rounded_up(*largest)) {
+            match (rounded_up(usual), rounded_up(*largest)) {
                 (usual, largest) if usual == largest => {
                     format!("{noun}s are off by up to {largest:.2}")
                 }
@@ -129,10 +115,16 @@ impl Delays {
 
 impl Selection {
     /// Describes the errors of the delays that the `column` of another table is computed from: of a bin
-    /// those of its packets, of a number of `tcpexp compare` those of the flows.
+    /// those of its packets, of a number of `tcpexp compare` those of the flows. `groups` are the columns
+    /// that divide the rows.
     ///
     /// `None` for other columns, and if the tables do not have these delays.
-    pub(super) fn errors_elsewhere(&self, table: &str, column: &str) -> Option<String> {
+    pub(super) fn errors_elsewhere(
+        &self,
+        table: &str,
+        column: &str,
+        groups: &[String],
+    ) -> Option<String> {
         let start = Delays::of(column)?.0.start;
         let (source, column) = if table == QUEUE {
             ("owd", format!("{start}ns"))
@@ -140,7 +132,11 @@ impl Selection {
             ("flows", format!("{start}median_ns"))
         };
         let elsewhere = self.clone().table(None);
-        elsewhere.counted(source, &[column], &[], &[]).ok()?.errors
+        let sources = [source.to_owned()];
+        let groups = groups.iter();
+        let groups = groups.filter_map(|name| elsewhere.tables.resolve(&sources, name));
+        let required: Vec<String> = [column].into_iter().chain(groups).collect();
+        elsewhere.counted(source, &required, &[], &[]).ok()?.errors
     }
 }
 
@@ -151,14 +147,16 @@ pub(super) fn error_columns(columns: &[String]) -> impl Iterator<Item = String> 
 }
 
 /// Leaves out one-way delays without a bound of their error, whose value is arbitrary, and describes the errors of
-/// the others.
+/// the others. `groups` are the columns that divide the rows.
 ///
 /// Fails if no delay of a column has a bound.
 pub(super) fn take_delays(
     rows: &mut Frame,
     columns: &[String],
+    groups: &[String],
 ) -> Result<Option<String>, TablesError> {
     let mut words = Vec::new();
+    let mut levels = None;
     for column in columns {
         let Some((delays, unit_seconds)) = Delays::of(column) else {
             continue;
@@ -169,15 +167,17 @@ pub(super) fn take_delays(
         let with_value = (0..rows.rows()).filter(|row| numbers.number(*row).is_some());
         let (known, unknown): (Vec<usize>, Vec<usize>) =
             with_value.partition(|row| errors.whole(*row).is_some());
-        let mut of_known: Vec<i64> = known.iter().filter_map(|row| errors.whole(*row)).collect();
-        of_known.sort_unstable();
-        let mut values: Vec<f64> = known
-            .iter()
-            .filter_map(|row| numbers.number(*row))
-            .collect();
-        values.sort_unstable_by(f64::total_cmp);
-        let median = quantile(&values, 0.5);
-        let median = median.map(|median| TimeDelta::from_seconds_f64(median * unit_seconds));
+        let levels = levels.get_or_insert_with(|| Levels::of(rows, groups));
+        let none = Known {
+            unit_seconds,
+            ..Known::default()
+        };
+        let mut of_groups = vec![none; levels.len()];
+        for row in &known {
+            let group = &mut of_groups[levels.of_row(*row)];
+            group.values.extend(numbers.number(*row));
+            group.errors.extend(errors.whole(*row));
+        }
         if delays.without_bound == WithoutBound::Arbitrary && !unknown.is_empty() {
             if known.is_empty() {
                 return Err(TablesError::NoOffset {
@@ -188,7 +188,7 @@ pub(super) fn take_delays(
             let known = without(numbers, &unknown);
             rows.set(column, known);
         }
-        for part in delays.words(&of_known, median, unknown.len()) {
+        for part in delays.words(&of_groups, unknown.len()) {
             if !words.contains(&part) {
                 words.push(part);
             }
@@ -287,6 +287,32 @@ mod tests {
                 format!("95 % of the {noun}s are off by up to 3.01 ms, all by up to 90.00 ms");
             assert_eq!(note(3_001_000), Some(stated));
             assert_eq!(note(3_000_000), None);
+        }
+    }
+
+    #[test]
+    fn the_note_states_an_error_above_5_percent_of_the_median_of_one_group() {
+        let rows = "slow,60000000,3000000\n".repeat(20) + &"fast,14000,1820\n".repeat(3);
+        let (_dir, tables) = folder(&[
+            (
+                "owd",
+                &format!("cc,queueing_delay_ns,queueing_delay_error_ns\n{rows}"),
+            ),
+            (
+                "queue",
+                "cc,time_ns,queueing_delay_max_ns\nslow,0,60000000\nfast,1,14000\n",
+            ),
+        ]);
+        let selection = Selection::of(tables);
+        let off = "queueing delays are off by up to 3.00 ms".to_owned();
+        let cc = ["cc".to_owned()];
+        for (groups, expected) in [(&cc[..], Some(off)), (&[], None)] {
+            let grouped = [(groups, UsualGroups::No)];
+            let rows = selection.grouped("queueing_delay", &grouped, &["owd"], &[]);
+            assert_eq!(rows.unwrap().errors, expected);
+            let required = [&["queueing_delay_max_ns".to_owned()], groups].concat();
+            let rows = selection.counted("queue", &required, &[], &[]);
+            assert_eq!(rows.unwrap().errors, expected);
         }
     }
 

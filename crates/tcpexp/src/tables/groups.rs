@@ -41,13 +41,28 @@ pub struct Counted {
 
 impl Selection {
     /// Reads the selected rows of a table, as [`read`](Self::read) does; of pooled rows those that
-    /// count. `groups` are the columns that divide the rows.
+    /// count.
+    ///
+    /// `required` is the column to draw, followed by the columns that divide the rows. `groups` are those of
+    /// them that the user names.
     pub fn counted(
         &self,
         table: &str,
         required: &[String],
         optional: &[String],
         groups: &[&str],
+    ) -> Result<Counted, Error> {
+        let divides = required.get(1..).unwrap_or_default();
+        self.counted_by(table, required, optional, (groups, divides))
+    }
+
+    /// Reads rows as [`counted`](Self::counted) does, with the columns that divide the rows.
+    fn counted_by(
+        &self,
+        table: &str,
+        required: &[String],
+        optional: &[String],
+        (groups, divides): (&[&str], &[String]),
     ) -> Result<Counted, Error> {
         let mut optional = optional.to_vec();
         if self.pooling.is_some() {
@@ -56,10 +71,10 @@ impl Selection {
         optional.extend(error_columns(required));
         let (mut frame, point) = self.read_at_point(table, required, &optional)?;
         let pooled = self.pool_rows(groups, &mut frame)?;
-        let errors = take_delays(&mut frame, required)?;
+        let errors = take_delays(&mut frame, required, divides)?;
         let elsewhere = || {
             let mut columns = required.iter().filter(|_| table == queues::QUEUE);
-            columns.find_map(|column| self.errors_elsewhere(table, column))
+            columns.find_map(|column| self.errors_elsewhere(table, column, divides))
         };
         Ok(Counted {
             errors: errors.or_else(elsewhere),
@@ -111,7 +126,12 @@ impl Selection {
             .collect();
         let bounds = bounds.iter().map(String::as_str);
         let optional: Vec<&str> = optional.iter().copied().chain(bounds).collect();
-        let counted = self.counted_values(&table, &required, &optional, &asked)?;
+        let divides = |(columns, (_, asked)): (&Vec<String>, &(&[String], UsualGroups))| {
+            (*asked != UsualGroups::OfPoints).then(|| columns.clone())
+        };
+        let divides = of_groups.iter().zip(groups).filter_map(divides);
+        let divides: Vec<String> = divides.flatten().collect();
+        let counted = self.counted_values(&table, &required, &optional, (&asked, &divides))?;
         if self.varied_in(&table).next().is_some() {
             for columns in usually_grouped(&mut of_groups, groups) {
                 *columns = self.distinguishing(&table, &counted.frame, &used)?;
@@ -147,7 +167,7 @@ impl Selection {
         table: &str,
         required: &[String],
         optional: &[&str],
-        asked: &[&str],
+        (asked, divides): (&[&str], &[String]),
     ) -> Result<Counted, Error> {
         let column = required.first().map_or("", String::as_str);
         let filtered = self.filters.iter().map(|filter| filter.column.as_str());
@@ -159,7 +179,7 @@ impl Selection {
         let classes: &[&str] = if has_classes { &[CELL, CLASS] } else { &[] };
         let optional = [optional, arrived_columns(column), unit, keys, classes].concat();
         let optional: Vec<String> = optional.into_iter().map(str::to_owned).collect();
-        let mut counted = self.counted(table, required, &optional, asked)?;
+        let mut counted = self.counted_by(table, required, &optional, (asked, divides))?;
         take_arrived(&mut counted.frame, column);
         if has_classes && !chosen.contains(&CLASS) {
             counted.frame = without_all_classes(&counted.frame, column);

@@ -80,10 +80,15 @@ impl Selection {
             ..self.tables.clone()
         };
         let rows = Self::of(tables).filters(self.filters.clone());
+        // Without requested groups, the parameters that vary divide the runs.
+        let groups = match columns {
+            [] => &self.tables.varied,
+            columns => columns,
+        };
         Ok(Some(RunNumbers {
             rows,
             note,
-            errors: self.errors_elsewhere(TABLE, &measure.name()),
+            errors: self.errors_elsewhere(TABLE, &measure.name(), groups),
             left_out,
         }))
     }
