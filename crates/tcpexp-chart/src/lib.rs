@@ -63,6 +63,7 @@ mod line_end;
 mod lines;
 mod logarithmic;
 mod numbers;
+mod on_axis;
 pub mod page;
 mod panel;
 mod panel_kind;

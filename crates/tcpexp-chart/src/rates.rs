@@ -2,13 +2,14 @@
 
 use std::cmp::Reverse;
 
-use tcpexp_units::{RateUnit, TimeDelta, Timestamp};
+use tcpexp_units::{RateUnit, TimeDelta, Timestamp, counted};
 
 use crate::axis::AxisSpec;
 use crate::clip::Point;
 use crate::layer::Layer;
 use crate::legend::Key;
 use crate::lines::steps;
+use crate::on_axis::{Heights, MIN_SEEN, seen};
 use crate::plot::Plot;
 use crate::scene::Scene;
 use crate::stroke::Stroke;
@@ -21,9 +22,6 @@ const COLOURED: usize = SERIES - 1;
 const MAX_BINS: usize = 800;
 /// If a line has more corners than this, all lines are thin: five corners per millimetre.
 const MANY_CORNERS: usize = 800;
-/// Flows with a peak below 1/50 of the highest flow's peak are omitted: their lines would stay
-/// within a millimetre of the axis.
-const MIN_SEEN: u64 = 50;
 /// Extra width of totals over the lines on them, so that both are visible where they coincide.
 const WIDER: u32 = 4;
 
@@ -99,9 +97,9 @@ impl RateSeries {
 /// the link's rate.
 ///
 /// Time is in seconds since the first bin of any series, so all series must be on one clock. With
-/// more than six flows, the figure shows those with the most volume; the totals include the others.
-/// A note says how many it shows of `all`, the number of flow directions, if those are more. The greys
-/// distinguish only two totals.
+/// more than six flows, the figure shows those with the most volume. It leaves out flows on the axis unless
+/// together they carry a load. The totals include the others. A note says how many it shows of `all`, the
+/// number of flow directions, and how many are on the axis. The greys distinguish only two totals.
 pub fn rate_figure(
     (flows, all): (&[RateSeries], u64),
     totals: &[RateSeries],
@@ -110,25 +108,36 @@ pub fn rate_figure(
 ) -> Result<Svg, Error> {
     let figure = Figure::of(flows, totals, link_rate_bps).ok_or(Error::NoRates)?;
     let mut style = style.into();
-    style.note = largest_of(figure.flows.len(), all).or(style.note);
+    style.note = shown_of((figure.flows.len(), figure.on_axis), all).or(style.note);
     figure.scene(&style).draw(&style)
 }
 
 /// States how many flow directions a figure shows: `the 6 largest of 40 flow directions`. `None` if
-/// it shows all.
-fn largest_of(shown: usize, all: u64) -> Option<String> {
+/// it shows all. `on_axis` are left out because their lines would coincide with the axis.
+fn shown_of((shown, on_axis): (usize, usize), all: u64) -> Option<String> {
+    let considered = u64::try_from(shown + on_axis).ok()?;
     let largest = match shown {
-        shown if u64::try_from(shown).ok()? >= all => return None,
         0 => return None,
-        1 => "the largest".to_owned(),
-        shown => format!("the {shown} largest"),
+        _ if considered >= all => None,
+        1 => Some("the largest".to_owned()),
+        shown => Some(format!("the {shown} largest")),
     };
-    Some(format!("{largest} of {all} flow directions"))
+    let largest = largest.map(|largest| format!("{largest} of {all} flow directions"));
+    let without = (on_axis > 0).then(|| {
+        let flows = counted(on_axis, "flow direction");
+        format!("without {flows} with a peak below 1/{MIN_SEEN} of the highest")
+    });
+    [largest, without]
+        .into_iter()
+        .flatten()
+        .reduce(|largest, without| format!("{largest}, {without}"))
 }
 
 /// A figure without a size.
 struct Figure<'a> {
     flows: Vec<(&'a RateSeries, Ink)>,
+    /// Number of flows that are left out because their lines would coincide with the axis.
+    on_axis: usize,
     totals: Vec<(&'a RateSeries, Ink)>,
     link_rate_bps: Option<u64>,
     unit: RateUnit,
@@ -144,11 +153,13 @@ impl<'a> Figure<'a> {
         totals: &'a [RateSeries],
         link_rate_bps: Option<u64>,
     ) -> Option<Self> {
-        let highest_flow = flows.iter().map(|series| series.highest_bps).max();
-        let is_seen = |series: &RateSeries| {
-            highest_flow.is_some_and(|highest| series.highest_bps >= highest / MIN_SEEN)
-        };
-        let mut most: Vec<usize> = (0..flows.len()).filter(|&i| is_seen(&flows[i])).collect();
+        let heights = flows.iter().map(|series| Heights {
+            peak: series.highest_bps as f64,
+            sum: series.sum_bps as f64,
+        });
+        let are_seen = seen(&heights.collect::<Vec<_>>());
+        let mut most: Vec<usize> = (0..flows.len()).filter(|&index| are_seen[index]).collect();
+        let on_axis = flows.len() - most.len();
         most.sort_by_key(|&index| Reverse(flows[index].sum_bps));
         most.truncate(COLOURED);
         // Restores the given order.
@@ -177,6 +188,7 @@ impl<'a> Figure<'a> {
             start: spans.clone().map(|(start, _)| start).min()?,
             end: spans.map(|(_, end)| end).max()?,
             flows,
+            on_axis,
             totals,
         })
     }
@@ -313,13 +325,25 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_with_a_negligible_rate_is_not_drawn() {
+    fn a_flow_with_a_negligible_rate_is_not_drawn_and_the_note_counts_it() {
         let flows = [
-            series("ACKs", 0, &[199_999; 4]),
+            series("ACKs", 0, &[199_999, 0, 0, 0]),
             series("control", 0, &[200_000; 4]),
             series("data", 0, &[10_000_000; 4]),
         ];
         assert_snapshot!(legend(&flows).split(", 0").next().unwrap(), @"control, data");
+        let texts = rate_figure((&flows, 3), &[], None, SIZE).unwrap().texts();
+        let without = "without 1 flow direction with a peak below 1/50 of the highest";
+        assert!(texts.ends_with(without), "{texts}");
+    }
+
+    #[test]
+    fn a_long_slow_flow_with_more_volume_than_a_burst_is_drawn() {
+        let flows = [
+            series("burst", 0, &[96_000_000]),
+            series("slow", 0, &[960_000; 200]),
+        ];
+        assert_snapshot!(legend(&flows).split(", 0").next().unwrap(), @"burst, slow");
     }
 
     #[test]

@@ -6,14 +6,9 @@ use tcpexp_table::{Cell, Frame, Series};
 use tcpexp_units::Timestamp;
 
 use crate::flow_line::{FlowLine, MIN_SHARE_DIVISOR, is_held, lines_of, time_column};
+use crate::on_axis::{Heights, seen};
 use crate::theme::SERIES;
 use crate::{Error, Flows, LineKind, PanelKind, Quantity, TimeLine, TimePanel, TimeSpan};
-
-/// Lines whose peak is below 1/50 of the panel's peak are omitted, as they coincide with the axis.
-const MIN_SEEN: f64 = 50.0;
-/// Share of the sum of all rates from which such lines are drawn: the share of the payload that makes a
-/// flow a load in charts of distributions.
-const MIN_LOAD: f64 = 0.01;
 
 impl TimePanel {
     fn of(column: &str) -> Self {
@@ -83,14 +78,12 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
 
 /// Removes lines of rates that would coincide with the axis, unless together they carry a load.
 fn leave_out_unseen(lines: &mut Vec<FlowLine>) {
-    let highest = |line: &FlowLine| line.points.iter().map(|point| point.1).fold(0.0, f64::max);
-    let most = lines.iter().map(highest).fold(0.0, f64::max);
-    let is_seen = |line: &FlowLine| highest(line) >= most / MIN_SEEN;
-    let all: f64 = lines.iter().map(FlowLine::sum).sum();
-    let unseen = lines.iter().filter(|line| !is_seen(line));
-    if unseen.map(FlowLine::sum).sum::<f64>() < all * MIN_LOAD {
-        lines.retain(is_seen);
-    }
+    let heights = lines.iter().map(|line| Heights {
+        peak: line.points.iter().map(|point| point.1).fold(0.0, f64::max),
+        sum: line.sum(),
+    });
+    let mut are_seen = seen(&heights.collect::<Vec<_>>()).into_iter();
+    lines.retain(|_| are_seen.next() != Some(false));
 }
 
 /// The panel of congestion windows, estimated and logged.
