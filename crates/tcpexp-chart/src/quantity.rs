@@ -47,6 +47,9 @@ const RATES: [Named; 4] = [
 const SIZES: [Named; 4] = [("bytes", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
 const SHARES: [Named; 1] = [("%", 1.0)];
 
+/// Numbers with a smaller exponent are shown in scientific notation, as in C's `%g`.
+const LEAST_EXPONENT: i32 = -4;
+
 /// A suffix of column names and the unit it stands for.
 type Ending = (&'static str, fn() -> Unit);
 
@@ -293,14 +296,19 @@ impl Shown {
     /// Three significant digits: `83.2`.
     pub fn digits(&self, number: f64) -> String {
         let value = self.value(number);
-        // Each limit is where rounding adds a digit: 9.995 shows as 10.0 and not as 10.00.
-        let decimals = match value.abs() {
-            0.0..0.9995 => 3,
-            0.9995..9.995 => 2,
-            9.995..99.95 => 1,
-            _ => 0,
+        let scientific = format!("{value:.2e}");
+        // The exponent of the rounded number: 9.995 shows as 10.0 and not as 10.00.
+        let exponent = scientific.split_once('e');
+        let exponent = exponent.and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+        let text = match exponent {
+            Some(exponent) if exponent < LEAST_EXPONENT => scientific,
+            _ if value == 0.0 => "0.000".to_owned(),
+            exponent => {
+                let decimals = usize::try_from(2 - exponent.unwrap_or(2)).unwrap_or(0);
+                format!("{value:.decimals$}")
+            }
         };
-        with_minus(&format!("{value:.decimals$}"))
+        with_minus(&text)
     }
 }
 
@@ -370,7 +378,22 @@ mod tests {
         let texts = [83_207.0, 127_000.0, 47_380.0, 4_999.0, -92.0].map(|us| shown.text(us));
         assert_eq!(
             texts,
-            ["83.2 ms", "127 ms", "47.4 ms", "5.00 ms", "−0.092 ms"]
+            ["83.2 ms", "127 ms", "47.4 ms", "5.00 ms", "−0.0920 ms"]
+        );
+        let limits = [0.0, 0.099_96, 0.9996, 9.996, 99.96, 999.6].map(|us| shown.text(us * 1e3));
+        let expected = [
+            "0.000 ms", "0.100 ms", "1.00 ms", "10.0 ms", "100 ms", "1000 ms",
+        ];
+        assert_eq!(limits, expected);
+    }
+
+    #[test]
+    fn a_small_number_is_not_shown_as_zero() {
+        let shown = Quantity::plain("epsilon").shown(0.0, 1.0);
+        let texts = [0.0123, 0.000_3, -0.000_3, 0.000_012_34, 1e-300].map(|x| shown.text(x));
+        assert_eq!(
+            texts,
+            ["0.0123", "0.000300", "−0.000300", "1.23e−5", "1.00e−300"]
         );
     }
 }
