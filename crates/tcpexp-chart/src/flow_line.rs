@@ -20,12 +20,16 @@ pub const TIMES: [&str; 3] = ["time", "start_time", "sent_time"];
 /// With [`LINE_COLUMN`], the same divisor applies to the points of the longest line.
 pub(crate) const MIN_SHARE_DIVISOR: usize = 50;
 
+/// Bins adjoin if the time between them is at most this part of their width: times in whole microseconds are
+/// within it for bins of 100 µs and more.
+const ADJOIN_DIVISOR: i64 = 100;
+
 /// A quantity of one flow and direction over time.
 pub(crate) struct FlowLine {
     pub(crate) name: String,
     /// Rows of the first and the last point; each identifies the flow.
     rows: [usize; 2],
-    /// Points in order of time; a value that holds is NaN where it is unknown.
+    /// Points in order of time; a value that holds and a rate are NaN where they are unknown.
     pub(crate) points: Vec<(Timestamp, f64)>,
 }
 
@@ -43,9 +47,10 @@ impl FlowLine {
         other.filtered(&(0..other.rows()).map(is_of).collect::<Vec<_>>())
     }
 
-    /// Sum of all values.
+    /// Sum of all known values.
     pub(crate) fn sum(&self) -> f64 {
-        self.points.iter().map(|point| point.1).sum()
+        let values = self.points.iter().map(|point| point.1);
+        values.filter(|value| !value.is_nan()).sum()
     }
 
     /// Makes a line of bins begin and end with the part of its first and its last bin that the capture
@@ -57,10 +62,11 @@ impl FlowLine {
         };
         let [first, last] = self.rows;
         // A table of another program may lack the widths, so the bins before the last show them.
-        let before = match self.points[..] {
-            [.., before, last] => last.0 - before.0,
-            _ => TimeDelta::ZERO,
-        };
+        let pairs = self.points.iter().zip(self.points.iter().skip(1));
+        let mut known = pairs.rev().filter(|(bin, _)| !bin.1.is_nan());
+        let before = known
+            .next()
+            .map_or(TimeDelta::ZERO, |(bin, next)| next.0 - bin.0);
         let width = |row| nanos("width_ns", row).unwrap_or(before);
         let covered = |row| nanos("covered_ns", row).unwrap_or(width(row));
         if let [begin, _, ..] = &mut self.points[..] {
@@ -75,6 +81,11 @@ impl FlowLine {
 /// True if the values of a column hold until they change: a sender's window and threshold.
 pub(crate) fn is_held(column: &str) -> bool {
     column.starts_with("cwnd") || column.starts_with("ssthresh")
+}
+
+/// True if the values of a column are rates, which are means over bins.
+pub(crate) fn is_rate(column: &str) -> bool {
+    column.ends_with("_bps")
 }
 
 pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Error> {
@@ -97,13 +108,17 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
         if queues.as_ref().is_some_and(|queues| !queues[row]) {
             continue;
         }
-        let unknown = is_held(column).then_some(f64::NAN);
+        let unknown = (is_held(column) || is_rate(column)).then_some(f64::NAN);
         if let (Some(time), Some(value)) = (times.whole(row), values.number(row).or(unknown)) {
             of_lines[by.of_row(row)].push((Timestamp::from_nanos(time), value, row));
         }
     }
     let lines = of_lines.into_iter().filter_map(|mut points| {
         points.sort_by_key(|point| point.0);
+        if is_rate(column) {
+            points = with_gaps(frame, points);
+            points.truncate(points.iter().rposition(|point| !point.1.is_nan())? + 1);
+        }
         points.dedup_by(|next, before| next.1.is_nan() && before.1.is_nan());
         if points.first()?.1.is_nan() {
             points.remove(0);
@@ -130,6 +145,32 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
         lines.retain(|line| line.points.len() >= most.unwrap_or(0) / MIN_SHARE_DIVISOR);
     }
     Ok(lines)
+}
+
+/// True if the next bin starts where the bin from `start` to `end` ends, or within it.
+pub(crate) fn adjoin((start, end): (i64, i64), next: i64) -> bool {
+    let width = end.saturating_sub(start);
+    next.saturating_sub(end) <= width / ADJOIN_DIVISOR
+}
+
+/// The bins of a line, with an unknown rate wherever a bin does not adjoin the next.
+fn with_gaps(frame: &Frame, bins: Vec<(Timestamp, f64, usize)>) -> Vec<(Timestamp, f64, usize)> {
+    let Some(widths) = frame.column("width_ns") else {
+        return bins;
+    };
+    let mut all: Vec<(Timestamp, f64, usize)> = Vec::with_capacity(bins.len());
+    for bin in bins {
+        if let Some(&(start, _, row)) = all.last()
+            && let Some(width) = widths.whole(row)
+        {
+            let end = start + TimeDelta::from_nanos(width);
+            if !adjoin((start.as_nanos(), end.as_nanos()), bin.0.as_nanos()) {
+                all.push((end, f64::NAN, row));
+            }
+        }
+        all.push(bin);
+    }
+    all
 }
 
 pub(crate) fn time_column(frame: &Frame) -> Option<&Series> {

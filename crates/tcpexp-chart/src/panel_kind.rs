@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use tcpexp_table::QUEUE_KEYS;
 
-use crate::flow_line::{FLOW_COLUMNS, TIMES};
+use crate::flow_line::{self, FLOW_COLUMNS, TIMES};
 
 /// The quantity of a time series panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl PanelKind {
             return false;
         };
         let mut sources = self.sources().into_iter();
-        sources.any(|(_, column)| column.ends_with("_bps"))
+        sources.any(|(_, column)| flow_line::is_rate(&column))
     }
 
     /// Columns that the panels use if a table has them.

@@ -493,6 +493,30 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_rate_and_a_missing_bin_are_gaps() {
+        let points = |times: &[i64], rates: &[Option<i64>], has_width: bool| {
+            let mut frame = Frame::of(vec![
+                ("start_time".into(), whole(times)),
+                ("goodput_bps".into(), Series::Whole(rates.to_vec())),
+            ]);
+            if has_width {
+                frame.add("width_ns", whole(&vec![10; times.len()]));
+            }
+            let panel = column_panel(&frame, "goodput_bps", &mut Flows::default()).unwrap();
+            let points = panel.lines[0].points.iter();
+            let texts = points.map(|(time, rate)| format!("{}:{rate}", time.as_nanos()));
+            texts.collect::<Vec<_>>().join(" ")
+        };
+        let rates = [None, Some(1), None, None, Some(3), None];
+        for has_width in [false, true] {
+            let points = points(&[0, 10, 20, 30, 40, 50], &rates, has_width);
+            assert_eq!(points, "10:1 20:NaN 40:3 50:3");
+        }
+        let missing = points(&[0, 10, 40], &[Some(1), Some(2), Some(3)], true);
+        assert_eq!(missing, "0:1 10:2 20:NaN 40:3 50:3");
+    }
+
+    #[test]
     fn rows_without_a_flow_are_totals_and_not_a_line() {
         let frame = Frame::of(vec![
             ("flow_id".into(), Series::Whole(vec![None, Some(1)])),
