@@ -76,6 +76,8 @@ pub struct Sender {
     pub unknown: Vec<Window>,
     /// Longest time over which `arrived` is a mean, if this time exceeds a bin; zero if bins count packets.
     pub resolution: TimeDelta,
+    /// True if the payload in `arrived` may include that of duplicates.
+    pub counts_duplicates: bool,
     /// Goodput during its whole activity in bits per second, as its tool reports it; `None` to compute it
     /// from `arrived`.
     pub reported_goodput_bps: Option<f64>,

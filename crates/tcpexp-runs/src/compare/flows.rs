@@ -61,6 +61,8 @@ pub(super) struct FlowRow {
     pub(super) unknown_packets: u64,
     /// Packets of `unknown_packets` sent while the capture at the receiver may not have been running.
     pub(super) outside_packets: u64,
+    /// Packets that arrived a second time.
+    pub(super) duplicate_packets: u64,
 }
 
 /// Finds the flow and direction that a row of any table belongs to.
@@ -113,6 +115,7 @@ pub(super) fn read(data: &StoredTables) -> Result<Vec<FlowRow>, CompareError> {
             "path_lost_or_missed_packets",
             "path_ambiguous_packets",
             "path_outside_packets",
+            "path_duplicate_packets",
         ],
     )?;
     let mut mss: HashMap<u32, u32> = HashMap::new();
@@ -193,6 +196,7 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>, until: Timestamp) 
         missed_packets: packets("path_missed_packets"),
         unknown_packets: unknown.iter().sum(),
         outside_packets: packets("path_outside_packets"),
+        duplicate_packets: packets("path_duplicate_packets"),
         sent_at,
     })
 }

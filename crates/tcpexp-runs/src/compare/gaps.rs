@@ -8,6 +8,8 @@ use tcpexp_units::Timestamp;
 pub enum Gap {
     /// Round-trip times: the only capture is not at or near the hosts that send.
     Rtt,
+    /// Rates of a class: duplicates among its packets may count as goodput.
+    Duplicates,
     /// Rates of a class: its window is too short for the bins.
     Rates,
     /// Shares of senders: the time in which all of them send is too short for the bins.
@@ -22,10 +24,11 @@ pub enum Gap {
 
 impl Gap {
     /// All gaps, the most serious first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Rtt,
         Self::Units,
         Self::Values,
+        Self::Duplicates,
         Self::Rates,
         Self::Sharing,
         Self::Windows,
@@ -35,6 +38,7 @@ impl Gap {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Rtt => "RTTs are null: the only capture is not near the sender of the data",
+            Self::Duplicates => "some rates are null: which UDP packets arrived twice is unknown",
             Self::Rates => {
                 "some rates are null: the bins are too wide for the time measured (analyze --bin)"
             }
@@ -104,7 +108,7 @@ impl Gap {
             Self::Rates => is_rate || is_count,
             Self::Sharing => is_share,
             Self::Windows => is_over_time,
-            Self::Units | Self::Values => is_rate || is_share || is_over_time,
+            Self::Units | Self::Values | Self::Duplicates => is_rate || is_share || is_over_time,
         }
     }
 
@@ -114,11 +118,16 @@ impl Gap {
         // A class that ends within the warm-up has no rate with bins of any width.
         let start = run.origin + options.warmup;
         let with_time = || with_bins().filter(move |one| one.active.until > start);
+        let is_of =
+            |class: &ClassRun, one: &Sender| class.class.as_ref().is_none_or(|it| *it == one.class);
+        // The rates of these classes have another gap.
+        let counts_duplicates = |class: &ClassRun| {
+            let mut its = run.senders.iter().filter(|one| is_of(class, one));
+            its.any(|one| one.counts_duplicates)
+        };
         let has_no_rate = |class: &ClassRun| {
-            let is_its =
-                |class_of: &str| class.class.as_deref().is_none_or(|name| name == class_of);
             let rates = [Measure::Goodput, Measure::FlowGoodput];
-            with_time().any(|sender| is_its(&sender.class))
+            with_time().any(|sender| is_of(class, sender))
                 && rates
                     .into_iter()
                     .any(|rate| class.values.value(rate).is_none())
@@ -127,6 +136,7 @@ impl Gap {
             class.values.value(Measure::Jain).is_none()
                 && send_together(run, class.class.as_deref(), start)
         };
+        let binned = || classes.iter().filter(|class| !counts_duplicates(class));
         let mut unknown = with_bins().flat_map(|sender| &sender.unknown);
         let has_unknown = unknown.any(|part| part.until > start);
         let is_coarse = |sender: &Sender| {
@@ -138,8 +148,9 @@ impl Gap {
             Self::Values => has_unknown,
             // Narrower bins would not help.
             Self::Rates | Self::Sharing if has_unknown => false,
-            Self::Rates => classes.iter().any(has_no_rate),
-            Self::Sharing => classes.iter().any(has_no_shares),
+            Self::Rates => binned().any(has_no_rate),
+            Self::Sharing => binned().any(has_no_shares),
+            Self::Duplicates => run.senders.iter().any(|one| one.counts_duplicates),
             // Senders without a unit are not in the run.
             Self::Units => false,
             Self::Windows => with_bins().any(is_coarse),

@@ -17,8 +17,8 @@ use crate::record::{LogRecord, RunRecord, TrafficRecord};
 pub(super) struct Rtts {
     /// Send times and round-trip times, measured from the host that sends.
     pub(super) known: HashMap<Lane, Vec<(Timestamp, TimeDelta)>>,
-    /// The smallest of them by flow, of both directions: an upload whose own queue never was empty still has
-    /// packets back to the sender that found no queue.
+    /// The smallest of them by flow, of both directions: a round trip that starts with an ACK has the same links,
+    /// and may find the queues empty if none of the data does.
     pub(super) least: HashMap<u32, TimeDelta>,
     /// The directions whose round-trip times are incomplete, because the only capture was not taken at or
     /// near the sender.

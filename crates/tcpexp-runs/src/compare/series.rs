@@ -223,6 +223,7 @@ fn idle(name: &str, from: Timestamp, until: Timestamp) -> Sender {
         arrived: Vec::new(),
         unknown: Vec::new(),
         resolution: TimeDelta::ZERO,
+        counts_duplicates: false,
         reported_goodput_bps: None,
         sent: Vec::new(),
         retransmitted: None,

@@ -58,6 +58,7 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
         arrived: bins(from, mbps),
         unknown: Vec::new(),
         resolution: TimeDelta::ZERO,
+        counts_duplicates: false,
         reported_goodput_bps: None,
         sent: bins(from, mbps),
         retransmitted: Some(Vec::new()),
