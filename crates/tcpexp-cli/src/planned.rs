@@ -55,8 +55,8 @@ fn runs_of(plan: &Plan) -> Vec<PlannedRun> {
     runs.collect()
 }
 
-/// The planned runs that have not ended, in words: `3 planned runs have not ended: 0001-6baa4272-r02, …`; `None` if
-/// there is none.
+/// The planned runs that have not ended, in words: `3 planned runs have not ended: 0001-6baa4272-r02, …`; `None`
+/// if there is none.
 pub(crate) fn missing(not_run: &[PlannedRun]) -> Option<String> {
     let verb = match not_run.len() {
         0 => return None,

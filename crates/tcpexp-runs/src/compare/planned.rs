@@ -25,8 +25,8 @@ pub struct PlannedRun {
     pub parameters: BTreeMap<String, Option<Parameter>>,
 }
 
-/// The runs of a plan that have not ended, of the cells that `only` selects. `ended` has the name and the cell of each
-/// run that has.
+/// The runs of a plan that have not ended, of the cells that `only` selects. `ended` has the name and the cell of
+/// each run that has.
 ///
 /// If one of these is of no planned cell, the runs are those of another plan or of an earlier version of it, and
 /// which runs are missing is not known: the result is then empty.

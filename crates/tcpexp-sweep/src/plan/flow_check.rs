@@ -10,8 +10,8 @@ use toml::de::DeTable;
 use super::error::Fault;
 use super::{Change, Kind, Setup, place};
 
-/// Refuses flows that no packet can belong to: their delay would silently apply to nothing. Hosts of kind `ssh` may
-/// have addresses that the plan does not name.
+/// Refuses flows that no packet can belong to: their delay would silently apply to nothing. Hosts of kind `ssh`
+/// may have addresses that the plan does not name.
 pub(super) fn check(
     setup: &Setup,
     changes: &[Change],
@@ -43,8 +43,8 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The key of the first address in the flows of a path that covers no host, below the table of the path, and what is
-/// expected.
+/// The key of the first address in the flows of a path that covers no host, below the table of the path, and what
+/// is expected.
 fn fault(setup: &Setup, path: &Bottleneck) -> Option<([String; 4], String)> {
     for (direction, path) in [("forward", &path.forward), ("reverse", &path.reverse)] {
         for (index, flow) in path.flows.iter().flatten().enumerate() {
