@@ -119,7 +119,7 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
     line("records", &info.tally.records().to_string());
     line("used", &counted(info.tally.used(), "IP packet"));
     for (reason, count) in info.tally.skipped() {
-        line("skipped", &format!("{count} {reason}"));
+        line("skipped", &reason.counted(count));
     }
     line(
         "bytes",

@@ -273,7 +273,7 @@ pub(crate) fn short(span: TimeDelta) -> String {
 pub(crate) fn skipped(tally: &Tally) -> String {
     let reasons: Vec<String> = tally
         .skipped()
-        .map(|(reason, count)| format!("{count} {reason}"))
+        .map(|(reason, count)| reason.counted(count))
         .collect();
     reasons.join(", ")
 }

@@ -76,7 +76,7 @@ impl Skipped {
             Self::TimestampOutlier => "timestamp far from those around it",
             Self::Filtered => "not selected by the filter",
             Self::OutsideRange => "outside the selected times",
-            Self::FurtherRecord => "further record of a packet",
+            Self::FurtherRecord => "repeated record of a packet",
             Self::UnsupportedLinkType => "link type not supported",
             Self::NotIp => "not IP",
             Self::Cut => "cut before the end of the transport header",
@@ -87,6 +87,14 @@ impl Skipped {
             Self::Vxlan => "VXLAN tunnel not entered",
             Self::NestedTooDeep => "too many nested tunnels",
             Self::MalformedTransport => "malformed transport header",
+        }
+    }
+
+    /// A number of records with the reason: `3 not IP`.
+    pub fn counted(self, records: u64) -> String {
+        match (self, records) {
+            (Self::FurtherRecord, 0 | 2..) => format!("{records} repeated records of packets"),
+            _ => format!("{records} {self}"),
         }
     }
 }
@@ -188,6 +196,17 @@ mod tests {
     fn reasons_have_distinct_texts() {
         let words: std::collections::BTreeSet<_> = Skipped::ALL.map(Skipped::words).into();
         assert_eq!(words.len(), Skipped::ALL.len());
+    }
+
+    #[test]
+    fn a_reason_that_names_records_has_a_plural() {
+        let counted = [1, 7000].map(|records| Skipped::FurtherRecord.counted(records));
+        let expected = [
+            "1 repeated record of a packet",
+            "7000 repeated records of packets",
+        ];
+        assert_eq!(counted, expected);
+        assert_eq!(Skipped::NotIp.counted(3), "3 not IP");
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn remarks_name_every_limitation_of_the_numbers() {
         "segmentation offload changes packet boundaries",
         "addresses or ports are translated between the points",
         "not used        ",
-        " further record of a packet",
+        " repeated records of packets",
         " packets outside the time of the other capture",
         " measurements across a clock step",
     ] {
