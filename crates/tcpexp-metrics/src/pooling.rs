@@ -3,7 +3,7 @@
 //! Charts, comparisons and reports share one rule. A **run** is one experiment: each run is reduced
 //! to one number, and all runs weigh the same. In each run, the **flows** that carry the load count:
 //! the `bulk` class of the run's plan; all its classes but `control` where none is called `bulk`;
-//! without a plan the flows with at least [`MIN_SHARE`] of the run's payload, or all if none has that
+//! without a plan the flows with at least [`MIN_PERCENT`] of the run's payload, or all if none has that
 //! much. In each flow, the **direction** with more payload counts; the other direction carries
 //! acknowledgments and requests.
 
@@ -15,11 +15,11 @@ use std::str::FromStr;
 pub const CONTROL: &str = "control";
 /// Class of transfers that send all that TCP lets them.
 pub const BULK: &str = "bulk";
-/// A flow that no plan names counts if it has at least this share of its run's payload.
+/// A flow that no plan names counts if it has at least this percentage of its run's payload.
 ///
 /// iperf3's control connection carries about 2 kB: less than 1 % of any load above 200 kB. A hundred
 /// equal flows still count.
-pub const MIN_SHARE: f64 = 0.01;
+pub const MIN_PERCENT: f64 = 1.0;
 
 /// Which flows count.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,8 +31,8 @@ pub enum PooledFlows {
     All,
     /// Those of one traffic class of the plan.
     Class(String),
-    /// Those with at least this share, 0 to 1, of their run's payload.
-    Share(f64),
+    /// Those with at least this percentage of their run's payload.
+    Percent(f64),
 }
 
 /// Which direction of each flow counts.
@@ -181,7 +181,8 @@ impl Pooling {
 enum Rule {
     All,
     Classes(BTreeSet<String>),
-    Share(f64),
+    /// A percentage as the user writes it: that of a share of 0.07 is 7.000000000000001.
+    Percent(f64),
 }
 
 impl Rule {
@@ -189,14 +190,14 @@ impl Rule {
         match flows {
             PooledFlows::All => Self::All,
             PooledFlows::Class(class) => Self::Classes([class.clone()].into()),
-            PooledFlows::Share(share) => Self::Share(*share),
+            PooledFlows::Percent(percent) => Self::Percent(*percent),
             PooledFlows::Load => {
                 let classes = lanes
                     .filter_map(|lane| lane.class)
                     .filter(|class| *class != CONTROL);
                 let classes: BTreeSet<String> = classes.map(str::to_owned).collect();
                 if classes.is_empty() {
-                    Self::Share(MIN_SHARE)
+                    Self::Percent(MIN_PERCENT)
                 } else if classes.contains(BULK) {
                     Self::Classes([BULK.to_owned()].into())
                 } else {
@@ -210,7 +211,7 @@ impl Rule {
         match self {
             Self::All => true,
             Self::Classes(classes) => class.is_some_and(|class| classes.contains(class)),
-            Self::Share(least) => share >= *least,
+            Self::Percent(least) => share >= *least / 100.0,
         }
     }
 
@@ -221,10 +222,10 @@ impl Rule {
                 let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
                 format!("{} flows", classes.join("/"))
             }
-            Self::Share(least) => {
+            Self::Percent(least) => {
                 let mut words = String::from("flows with at least ");
                 // Writing to a string cannot fail.
-                let _ = write!(words, "{} % of the payload", least * 100.0);
+                let _ = write!(words, "{least} % of the payload");
                 words
             }
         }
@@ -241,7 +242,7 @@ impl FromStr for PooledFlows {
             ("all", _) => Ok(Self::All),
             ("", _) => Err("name load, all, a share such as 5%, or a traffic class".to_owned()),
             (_, Some(percent)) => match percent.trim().parse::<f64>() {
-                Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Self::Share(percent / 100.0)),
+                Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Self::Percent(percent)),
                 _ => Err(format!("\"{text}\" is no share between 0% and 100%")),
             },
             (class, None) => Ok(Self::Class(class.to_owned())),
@@ -345,7 +346,19 @@ mod tests {
 
     #[test]
     fn a_share_is_a_percentage() {
-        assert_eq!("5%".parse(), Ok(PooledFlows::Share(0.05)));
+        assert_eq!("5%".parse(), Ok(PooledFlows::Percent(5.0)));
+        let lanes = [lane(0, true, None, 7), lane(1, true, None, 93)];
+        for (percent, counts) in [("7%", [true, true]), ("7.1%", [false, true])] {
+            let pooling = Pooling {
+                flows: percent.parse().unwrap(),
+                ..Pooling::default()
+            };
+            let pooled = pooling.choose(&lanes);
+            assert_eq!(pooled.counts, counts);
+            let percent = percent.trim_end_matches('%');
+            let words = format!("flows with at least {percent} % of the payload");
+            assert_eq!(pooled.flows, words);
+        }
         assert_eq!("all".parse(), Ok(PooledFlows::All));
         assert!("101%".parse::<PooledFlows>().is_err());
     }

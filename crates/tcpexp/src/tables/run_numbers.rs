@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use tcpexp_chart::SENDERS;
 use tcpexp_metrics::compare::{Measure, Options};
-use tcpexp_metrics::pooling::{BULK, MIN_SHARE, PooledDirection, PooledFlows, Pooling};
+use tcpexp_metrics::pooling::{BULK, MIN_PERCENT, PooledDirection, PooledFlows, Pooling};
 use tcpexp_runs::compare::{CompareOptions, Comparison, LOAD};
 use tcpexp_runs::record::Status;
 use tcpexp_table::compare::{ALL_CLASSES, compare_run_columns};
@@ -234,7 +234,9 @@ fn class_of<'a>(flows: &'a PooledFlows, classes: &BTreeSet<&str>) -> &'a str {
 fn words_of(class: &str, senders: Option<f64>) -> String {
     match class {
         // At most 100 flows can have 1 % each. With more senders, none has 1 %, and all flows count.
-        LOAD if senders.is_some_and(|senders| senders * MIN_SHARE > 1.0) => "all flows".to_owned(),
+        LOAD if senders.is_some_and(|senders| senders * MIN_PERCENT > 100.0) => {
+            "all flows".to_owned()
+        }
         LOAD => "flows with at least 1 % of the payload".to_owned(),
         ALL_CLASSES => "flows of all classes".to_owned(),
         class => format!("{class} flows"),
