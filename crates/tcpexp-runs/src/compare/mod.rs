@@ -20,7 +20,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 
-pub use series::is_computed;
+pub use series::{bits_per_second, is_computed};
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -148,7 +148,7 @@ fn step(series: &BTreeMap<String, Series>) -> TimeDelta {
 }
 
 /// Bits per second in the unit of a rate; `None` for other units.
-fn bits_per_second(unit: &str) -> Option<f64> {
+pub fn bits_per_second(unit: &str) -> Option<f64> {
     match unit {
         "bits/s" => Some(1.0),
         "Kbits/s" | "Kbps" => Some(1e3),

@@ -27,11 +27,11 @@ const BIN_POINTS: usize = 4;
 pub(super) const NUMBERS: [(&str, &str); 6] = [
     (
         "arrived_goodput_bps",
-        "Payload that arrived for the first time, per second.",
+        "Payload that arrived for the first time, per second; of a series of Flent, the mean that its tool reports.",
     ),
     (
         "rtt_median_ns",
-        "Median round-trip time between the two captures.",
+        "Median round-trip time between the two captures; of a series of Flent, of its tool's samples.",
     ),
     ("rtt_p95_ns", "95th percentile of the round-trip time."),
     ("packets", "Packets that left."),
