@@ -10,6 +10,8 @@ use crate::{Error, Levels};
 pub const FLOW_COLUMNS: [&str; 5] = ["file", "flow_id", "initiator", "responder", "direction"];
 /// The column with the name of a row's line, which replaces the flow's addresses.
 pub const LINE_COLUMN: &str = "line";
+/// Columns that identify a series of a test tool, in a table that is not about flows.
+pub(crate) const SERIES_COLUMNS: [&str; 2] = ["file", "series"];
 /// Columns that identify a queue, in a table that is not about flows.
 const QUEUE_COLUMNS: [&str; 4] = ["file", "interface", "handle", "way"];
 /// Columns with a row's time, in order of preference.
@@ -140,7 +142,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
     });
     let mut lines: Vec<FlowLine> = lines.collect();
     // A line named after its group, such as `cubic`, may be a control connection with few points.
-    if frame.column(LINE_COLUMN).is_some() {
+    if ids.is_some() && frame.column(LINE_COLUMN).is_some() {
         let most = lines.iter().map(|line| line.points.len()).max();
         lines.retain(|line| line.points.len() >= most.unwrap_or(0) / MIN_SHARE_DIVISOR);
     }
@@ -187,6 +189,8 @@ pub(crate) fn flow_columns(frame: &Frame) -> Vec<String> {
     };
     let columns = if frame.column("flow_id").is_some() {
         FLOW_COLUMNS.to_vec()
+    } else if frame.column(SERIES_COLUMNS[1]).is_some() {
+        SERIES_COLUMNS.to_vec()
     } else {
         QUEUE_COLUMNS.to_vec()
     };
@@ -213,6 +217,7 @@ fn flow_name(frame: &Frame, row: usize, is_reverse: bool) -> String {
         .filter_map(|column| text(column))
         .collect();
     let name = name.or_else(|| (!queue.is_empty()).then(|| format!("queue {}", queue.join(" "))));
+    let name = name.or_else(|| text(SERIES_COLUMNS[1]));
     let name = name.or_else(|| text("file")).unwrap_or_default();
     if is_reverse {
         format!("{name} (reverse)")

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use tcpexp_table::QUEUE_KEYS;
 
-use crate::flow_line::{self, FLOW_COLUMNS, TIMES};
+use crate::flow_line::{self, FLOW_COLUMNS, SERIES_COLUMNS, TIMES};
 
 /// The quantity of a time series panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +104,7 @@ impl PanelKind {
             "covered_ns",
         ];
         let all = FLOW_COLUMNS.into_iter().chain(TIMES).chain(MORE);
+        let all = all.chain([SERIES_COLUMNS[1]]);
         let all = all.chain(QUEUE_KEYS.into_iter().filter(|key| *key != "file"));
         all.map(str::to_owned).collect()
     }

@@ -281,6 +281,30 @@ mod tests {
     }
 
     #[test]
+    fn each_series_of_a_test_tool_is_a_line_however_few_values_it_has() {
+        let names_of: Vec<&str> = std::iter::once("HTTP latency")
+            .chain(std::iter::repeat_n("Ping (ms)", 60))
+            .collect();
+        let times: Vec<i64> = (0..61).collect();
+        let mut frame = Frame::of(vec![
+            (
+                "series".into(),
+                Series::texts(names_of.iter().copied().map(Some)),
+            ),
+            ("time".into(), whole(&times)),
+            ("value".into(), whole(&times)),
+        ]);
+        let expected = ["Ping (ms) 60", "HTTP latency 1"];
+        assert_eq!(names(&frame, "value"), expected);
+        let lines = names_of.iter().map(|name| format!("bbr, {name}"));
+        let lines: Vec<String> = lines.collect();
+        let lines = lines.iter().map(|name| Some(name.as_str()));
+        frame.add(LINE_COLUMN, Series::texts(lines));
+        let expected = ["bbr, Ping (ms) 60", "bbr, HTTP latency 1"];
+        assert_eq!(names(&frame, "value"), expected);
+    }
+
+    #[test]
     fn packet_pairs_share_one_line_and_single_point_samples_have_two() {
         let rtts = |method: &str| {
             let texts = |text: [&str; 2]| Series::texts(text.map(Some));

@@ -8,7 +8,7 @@ use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, rebinned,
     timeseries_figure, window_panel,
 };
-use tcpexp_table::Series;
+use tcpexp_table::{Frame, Series};
 use tcpexp_units::TimeDelta;
 
 use super::ChartKind;
@@ -16,11 +16,14 @@ use super::data::DataArgs;
 use super::figure::FigureArgs;
 use super::no_values::{NoValues, is_unreadable, is_without_values, without_panels};
 use super::pool::PoolArgs;
-use super::run_time::{SINCE_ORIGIN, count_from_origins, origin};
+use super::run_time::{SINCE_ORIGIN, SINCE_START, count_from_origins, origin};
 use crate::known_names;
 use crate::report::short;
 use crate::shared_args::wrong_usage;
 use crate::values::parse_time;
+
+/// Column with the name of a series of a test tool.
+const SERIES: &str = "series";
 
 /// Heights of the first panel, with the legend, and of each further panel.
 const HEIGHTS_MM: [u32; 2] = [55, 32];
@@ -331,8 +334,12 @@ impl Source<'_> {
         let wider = self.bin.filter(|_| is_rate);
         let wider = wider.map(|bin| rebinned(&rows.frame, column, bin));
         let wider = wider.transpose()?;
+        let mut panel = column_panel(wider.as_ref().unwrap_or(&rows.frame), column, flows)?;
+        if let Some(unit) = rows.stated_unit(column)? {
+            panel.quantity = panel.quantity.counted_in(unit);
+        }
         Ok(Drawn {
-            panel: column_panel(wider.as_ref().unwrap_or(&rows.frame), column, flows)?,
+            panel,
             rows,
             is_rate,
         })
@@ -362,7 +369,7 @@ impl Source<'_> {
             count_from_origins(&mut rows.frame);
         }
         if !columns.is_empty() {
-            let levels = Levels::of(&rows.frame, &columns);
+            let levels = Levels::of(&rows.frame, &with_series(&rows.frame, columns));
             let name = |row| Some(levels.label(levels.of_row(row)));
             let names = Series::texts((0..rows.frame.rows()).map(name));
             rows.frame.add(LINE_COLUMN, names);
@@ -371,9 +378,19 @@ impl Source<'_> {
     }
 }
 
+/// The columns that name lines: in a table of several series, each line also has the name of its series.
+fn with_series(frame: &Frame, mut columns: Vec<String>) -> Vec<String> {
+    let series = [SERIES.to_owned()];
+    let is_of_series = frame.column(SERIES).is_some() && frame.column("flow_id").is_none();
+    if is_of_series && !columns.contains(&series[0]) && Levels::of(frame, &series).len() > 1 {
+        columns.extend(series);
+    }
+    columns
+}
+
 /// Columns that the panels use if a table has them.
 fn optional_columns() -> Vec<String> {
     let mut columns = PanelKind::optional_columns();
-    columns.push(SINCE_ORIGIN.to_owned());
+    columns.extend([SINCE_ORIGIN, SINCE_START].map(str::to_owned));
     columns
 }

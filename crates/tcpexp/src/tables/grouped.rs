@@ -64,32 +64,7 @@ impl Grouped {
 
     /// Returns the unit of the column to draw if another column states it; `None` for other columns.
     pub fn stated_unit(&self) -> Result<Option<String>, Error> {
-        if self.column != VALUE {
-            return Ok(None);
-        }
-        let values = self.frame.column(VALUE);
-        let units = self.frame.column(UNIT);
-        let unit = |row: usize| {
-            values?.number(row)?;
-            match units?.cell(row) {
-                Cell::Text(unit) => Some(unit),
-                _ => None,
-            }
-        };
-        let units: BTreeSet<&str> = (0..self.frame.rows()).filter_map(unit).collect();
-        let mut units = units.into_iter();
-        match (units.next(), units.next()) {
-            (Some(first), Some(second)) => Err(TablesError::SeveralUnits {
-                column: self.column.clone(),
-                units: [first, second]
-                    .into_iter()
-                    .chain(units)
-                    .map(str::to_owned)
-                    .collect(),
-            }
-            .into()),
-            (unit, _) => Ok(unit.map(str::to_owned)),
-        }
+        stated_unit(&self.frame, &self.column)
     }
 
     /// Describes the rows of a group: the pooled flows and directions, and in which parameters its runs
@@ -140,6 +115,36 @@ impl Grouped {
             (least, most) => format!("{all} of {least} to {most} runs together"),
         };
         Some(format!("{runs}, {pool}"))
+    }
+}
+
+/// Returns the unit of a column if another column states it; `None` for other columns.
+pub(super) fn stated_unit(frame: &Frame, column: &str) -> Result<Option<String>, Error> {
+    if column != VALUE {
+        return Ok(None);
+    }
+    let values = frame.column(VALUE);
+    let units = frame.column(UNIT);
+    let unit = |row: usize| {
+        values?.number(row)?;
+        match units?.cell(row) {
+            Cell::Text(unit) => Some(unit),
+            _ => None,
+        }
+    };
+    let units: BTreeSet<&str> = (0..frame.rows()).filter_map(unit).collect();
+    let mut units = units.into_iter();
+    match (units.next(), units.next()) {
+        (Some(first), Some(second)) => Err(TablesError::SeveralUnits {
+            column: column.to_owned(),
+            units: [first, second]
+                .into_iter()
+                .chain(units)
+                .map(str::to_owned)
+                .collect(),
+        }
+        .into()),
+        (unit, _) => Ok(unit.map(str::to_owned)),
     }
 }
 

@@ -6,7 +6,7 @@ use tcpexp_table::{Cell, Frame, QUEUE_KEYS};
 use super::arrived::{arrived_columns, take_arrived};
 use super::classes::{CELL, CLASS, without_all_classes};
 use super::delay_errors::{error_columns, take_delays};
-use super::grouped::{Grouped, UNIT, VALUE};
+use super::grouped::{Grouped, UNIT, VALUE, stated_unit};
 use super::pool::{flows_query, optional_columns, pool};
 use super::{FLOW_COLUMN, FLOW_ID, SOURCE_COLUMN, Selection, queues};
 use crate::Error;
@@ -39,6 +39,13 @@ pub struct Counted {
     pub is_pooled: bool,
 }
 
+impl Counted {
+    /// Returns the unit of a column if another column states it; `None` for other columns.
+    pub fn stated_unit(&self, column: &str) -> Result<Option<String>, Error> {
+        stated_unit(&self.frame, column)
+    }
+}
+
 impl Selection {
     /// Reads the selected rows of a table, as [`read`](Self::read) does; of pooled rows those that
     /// count.
@@ -69,6 +76,9 @@ impl Selection {
             optional.extend(optional_columns());
         }
         optional.extend(error_columns(required));
+        if required.iter().any(|column| column == VALUE) {
+            optional.push(UNIT.to_owned());
+        }
         let (mut frame, point) = self.read_at_point(table, required, &optional)?;
         let pooled = self.pool_rows(groups, &mut frame)?;
         let errors = take_delays(&mut frame, required, divides)?;
@@ -173,11 +183,10 @@ impl Selection {
         let filtered = self.filters.iter().map(|filter| filter.column.as_str());
         let chosen: Vec<&str> = filtered.chain(asked.iter().copied()).collect();
         let is_of_queues = queues::are_of_table(table, &chosen);
-        let unit: &[&str] = if column == VALUE { &[UNIT] } else { &[] };
         let keys: &[&str] = if is_of_queues { &QUEUE_KEYS } else { &[] };
         let has_classes = [CELL, CLASS].iter().all(|name| self.has(table, name));
         let classes: &[&str] = if has_classes { &[CELL, CLASS] } else { &[] };
-        let optional = [optional, arrived_columns(column), unit, keys, classes].concat();
+        let optional = [optional, arrived_columns(column), keys, classes].concat();
         let optional: Vec<String> = optional.into_iter().map(str::to_owned).collect();
         let mut counted = self.counted_by(table, required, &optional, (asked, divides))?;
         take_arrived(&mut counted.frame, column);
