@@ -8,6 +8,7 @@ use super::classes::{CELL, CLASS, without_all_classes};
 use super::delay_errors::{error_columns, take_delays};
 use super::grouped::{Grouped, UNIT, VALUE, stated_unit};
 use super::pool::{flows_query, optional_columns, pool};
+use super::warm_up::{OMITTED, WITHOUT_WARM_UP, without_warm_up};
 use super::{FLOW_COLUMN, FLOW_ID, SOURCE_COLUMN, Selection, queues};
 use crate::Error;
 
@@ -141,7 +142,8 @@ impl Selection {
         };
         let divides = of_groups.iter().zip(groups).filter_map(divides);
         let divides: Vec<String> = divides.flatten().collect();
-        let counted = self.counted_values(&table, &required, &optional, (&asked, &divides))?;
+        let (counted, without) =
+            self.counted_values(&table, &required, &optional, (&asked, &divides))?;
         if self.varied_in(&table).next().is_some() {
             for columns in usually_grouped(&mut of_groups, groups) {
                 *columns = self.distinguishing(&table, &counted.frame, &used)?;
@@ -157,7 +159,9 @@ impl Selection {
         // Without a rule, the directions of all rows count.
         let grouped = of_groups.iter().flatten().any(|column| column == DIRECTION);
         let directions = || directions_of(&counted.frame).filter(|_| !grouped);
-        let note = counted.note.or_else(directions);
+        let note = counted.note.or_else(directions).into_iter();
+        let note = note.chain(without.map(str::to_owned));
+        let note = note.reduce(|note, without| format!("{note}, {without}"));
         Ok(Grouped {
             frame: counted.frame,
             table,
@@ -171,14 +175,15 @@ impl Selection {
     }
 
     /// Reads the rows that count, and the values to draw in the first required column: of rates those of
-    /// the data that arrived, and of queues the queue that the filters and the `asked` groups choose.
+    /// the data that arrived, and of queues the queue that the filters and the `asked` groups choose. Also
+    /// returns the description of the rows that are left out.
     fn counted_values(
         &self,
         table: &str,
         required: &[String],
         optional: &[&str],
         (asked, divides): (&[&str], &[String]),
-    ) -> Result<Counted, Error> {
+    ) -> Result<(Counted, Option<&'static str>), Error> {
         let column = required.first().map_or("", String::as_str);
         let filtered = self.filters.iter().map(|filter| filter.column.as_str());
         let chosen: Vec<&str> = filtered.chain(asked.iter().copied()).collect();
@@ -186,17 +191,25 @@ impl Selection {
         let keys: &[&str] = if is_of_queues { &QUEUE_KEYS } else { &[] };
         let has_classes = [CELL, CLASS].iter().all(|name| self.has(table, name));
         let classes: &[&str] = if has_classes { &[CELL, CLASS] } else { &[] };
-        let optional = [optional, arrived_columns(column), keys, classes].concat();
+        let is_omitted = |name: &&&str| self.has(table, name) && !chosen.contains(*name);
+        let omitted: Vec<&str> = OMITTED.iter().filter(is_omitted).copied().collect();
+        let omitted = omitted.as_slice();
+        let optional = [optional, arrived_columns(column), keys, classes, omitted].concat();
         let optional: Vec<String> = optional.into_iter().map(str::to_owned).collect();
         let mut counted = self.counted_by(table, required, &optional, (asked, divides))?;
         take_arrived(&mut counted.frame, column);
+        let mut without = None;
+        if let Some(rows) = without_warm_up(&counted.frame, omitted) {
+            counted.frame = rows;
+            without = Some(WITHOUT_WARM_UP);
+        }
         if has_classes && !chosen.contains(&CLASS) {
             counted.frame = without_all_classes(&counted.frame, column);
         }
         if is_of_queues {
             (counted.frame, counted.note) = queues::take(&counted.frame, column, &chosen);
         }
-        Ok(counted)
+        Ok((counted, without))
     }
 
     /// Keeps the rows that count, and describes them.

@@ -14,6 +14,7 @@ mod queues;
 mod run_numbers;
 mod selection;
 mod totals;
+mod warm_up;
 mod words;
 
 pub use delay_errors::is_noted_error;
