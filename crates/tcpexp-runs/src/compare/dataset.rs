@@ -10,6 +10,7 @@ use tcpexp_units::{BitRate, TimeDelta, Timestamp};
 
 use super::bins::Bins;
 use super::cells::RunDir;
+use super::delay_changes::moves_delay;
 use super::flows::{self, FlowRow, Lane};
 use super::marks::marks;
 use super::samples::{Rtts, echoes, echoes_of, fates, retransmissions, rtts};
@@ -81,6 +82,12 @@ pub(super) fn read(
     let ends: Vec<_> = ends.collect();
     share_bases(&mut senders, &ends, record);
     give_bases_to_calls(&mut senders, &ends);
+    if moves_delay(record) {
+        // The difference to the smallest RTT of the run would count the longer path as a queue.
+        for sender in &mut senders {
+            sender.base_rtt = None;
+        }
+    }
     Ok(Some(Run {
         origin,
         links,

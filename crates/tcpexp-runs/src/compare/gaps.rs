@@ -8,6 +8,8 @@ use tcpexp_units::Timestamp;
 pub enum Gap {
     /// Round-trip times: the only capture is not at or near the hosts that send.
     Rtt,
+    /// The base RTT: the plan changes the delay of the path.
+    BaseRtt,
     /// Rates of a class: duplicates among its packets may count as goodput.
     Duplicates,
     /// Rates of a class: its window is too short for the bins.
@@ -24,8 +26,9 @@ pub enum Gap {
 
 impl Gap {
     /// All gaps, the most serious first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Rtt,
+        Self::BaseRtt,
         Self::Units,
         Self::Values,
         Self::Duplicates,
@@ -38,6 +41,9 @@ impl Gap {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Rtt => "RTTs are null: the only capture is not near the sender of the data",
+            Self::BaseRtt => {
+                "rtt_base_ms and the measures that need it are null: the delay of the path changes during the run"
+            }
             Self::Duplicates => "some rates are null: which UDP packets arrived twice is unknown",
             Self::Rates => {
                 "some rates are null: the bins are too wide for the time measured (analyze --bin)"
@@ -87,24 +93,29 @@ impl Gap {
                 | Measure::Convergence
                 | Measure::RateResponse
         );
+        let needs_base = matches!(
+            measure,
+            Measure::BaseRtt
+                | Measure::InducedRttMedian
+                | Measure::InducedRttP95
+                | Measure::RttResponse
+                | Measure::BufferDelay
+                | Measure::RttUnfairness
+                | Measure::SlowdownMedian
+                | Measure::SlowdownP95
+        );
+        let is_rtt = matches!(
+            measure,
+            Measure::RttMin
+                | Measure::RttMedian
+                | Measure::RttP95
+                | Measure::RttP99
+                | Measure::RttMean
+                | Measure::RttHarm
+        );
         match self {
-            Self::Rtt => matches!(
-                measure,
-                Measure::BaseRtt
-                    | Measure::RttMin
-                    | Measure::RttMedian
-                    | Measure::RttP95
-                    | Measure::RttP99
-                    | Measure::RttMean
-                    | Measure::InducedRttMedian
-                    | Measure::InducedRttP95
-                    | Measure::RttHarm
-                    | Measure::RttResponse
-                    | Measure::BufferDelay
-                    | Measure::RttUnfairness
-                    | Measure::SlowdownMedian
-                    | Measure::SlowdownP95
-            ),
+            Self::Rtt => is_rtt || needs_base,
+            Self::BaseRtt => needs_base || matches!(measure, Measure::Mos),
             Self::Rates => is_rate || is_count,
             Self::Sharing => is_share,
             Self::Windows => is_over_time,
@@ -151,8 +162,8 @@ impl Gap {
             Self::Rates => binned().any(has_no_rate),
             Self::Sharing => binned().any(has_no_shares),
             Self::Duplicates => run.senders.iter().any(|one| one.counts_duplicates),
-            // Senders without a unit are not in the run.
-            Self::Units => false,
+            // Senders without a unit are not in the run, and neither is the plan.
+            Self::Units | Self::BaseRtt => false,
             Self::Windows => with_bins().any(is_coarse),
         };
         Self::ALL.into_iter().filter(is_there).collect()

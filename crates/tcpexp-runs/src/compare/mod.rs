@@ -8,6 +8,7 @@ mod bins;
 mod cells;
 mod columns;
 mod dataset;
+mod delay_changes;
 mod expected;
 mod flows;
 mod gaps;
@@ -351,7 +352,11 @@ fn of_tables(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>
         run.fault = Some("its traffic never started".to_owned());
         return Ok(Vec::new());
     };
-    Ok(classes_of(run, &read, options))
+    let classes = classes_of(run, &read, options);
+    if delay_changes::moves_delay(&run.record) {
+        run.gaps.push(Gap::BaseRtt);
+    }
+    Ok(classes)
 }
 
 /// The message of an error with those of its causes.

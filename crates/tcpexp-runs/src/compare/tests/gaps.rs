@@ -44,6 +44,34 @@ fn capture_away_from_the_sender_gives_no_round_trip_times() {
     assert_eq!(at(None, responder), elsewhere);
 }
 
+#[test]
+fn run_whose_delay_changes_has_no_base_rtt() {
+    let with_change = |after: Value| {
+        let sweep = tempfile::tempdir().unwrap();
+        let mut changed = cubic("0001");
+        changed["changes"] = json!([{
+            "at_s": 2.0, "executed_ns": ms(2_000), "what": "", "bottleneck": {"forward": after},
+        }]);
+        write_run(sweep.path(), &changed, 750_000);
+        let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+        let class = comparison.classes.iter().find(|row| row.class.is_some());
+        let has = |measure: Measure| class.unwrap().estimate(measure).is_some();
+        let measures = [
+            Measure::RttMedian,
+            Measure::BaseRtt,
+            Measure::InducedRttMedian,
+            Measure::BufferDelay,
+            Measure::RttResponse,
+        ];
+        (measures.map(has), comparison.runs[0].gaps.clone())
+    };
+    let slower = with_change(json!({"rate": "4mbit", "delay": "20ms"}));
+    assert_eq!(slower, ([true; 5], Vec::new()));
+    let longer = with_change(json!({"rate": "8mbit", "delay": "80ms"}));
+    let only_rtts = [true, false, false, false, false];
+    assert_eq!(longer, (only_rtts, vec![Gap::BaseRtt]));
+}
+
 /// The gaps of a run of 4 s with bins of 1 s, and whether the goodput of its class is known.
 fn gaps(warmup_ms: i64, window_ms: i64) -> (Vec<Gap>, bool) {
     let sweep = tempfile::tempdir().unwrap();
@@ -162,7 +190,10 @@ fn gaps_are_of_the_measures_whose_definitions_have_their_conditions() {
     for (condition, gap) in [
         ("under the same condition as goodput_bps", Gap::Rates),
         ("an end of this time divides a bin", Gap::Sharing),
-        ("under the same condition as rtt_base_ms", Gap::Rtt),
+        ("the only capture", Gap::Rtt),
+        ("under the same conditions as rtt_base_ms", Gap::Rtt),
+        ("under the same conditions as rtt_base_ms", Gap::BaseRtt),
+        ("base RTTs", Gap::BaseRtt),
         ("base RTTs", Gap::Rtt),
     ] {
         let mut measures = Measure::ALL.into_iter();
