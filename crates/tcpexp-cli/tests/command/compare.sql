@@ -142,9 +142,15 @@ JOIN 'runs/*/data/rtt.parquet' r
     ON r.run = l.run AND r.flow_id = l.flow_id AND r.direction = l.direction
 WHERE r.method = 'packet_pairs' AND r.reference = 'src';
 
+-- The base of a path has the round-trip times of both ends.
+CREATE VIEW bases AS
+SELECT l.run, s.source, s.sink, min(r.rtt_ns) AS base_ns
+FROM lanes l JOIN senders s USING (run, class, sender)
+JOIN 'runs/*/data/rtt.parquet' r ON r.run = l.run AND r.flow_id = l.flow_id
+WHERE r.method = 'packet_pairs' GROUP BY l.run, s.source, s.sink;
+
 CREATE VIEW delays AS
-WITH bases AS (SELECT run, source, sink, min(rtt_ns) AS base_ns FROM rtts GROUP BY run, source, sink),
-inside AS (
+WITH inside AS (
     SELECT r.run, r.class, r.rtt_ns, b.base_ns
     FROM rtts r JOIN bases b USING (run, source, sink)
     JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
@@ -181,40 +187,63 @@ known_fates AS (
 SELECT s.*, s.packets - coalesce(k.packets, 0) AS unknown
 FROM sent s LEFT JOIN known_fates k USING (run, class, sender, start_ns);
 
--- The longest part of the window without such packets, if the bins show all of them.
+CREATE VIEW others AS
+SELECT l.run, l.class, l.sender, sum(f.path_missed_packets) AS missed, sum(f.path_outside_packets) AS outside,
+    sum(f.path_lost_or_missed_packets + f.path_ambiguous_packets + f.path_outside_packets) AS unknown
+FROM lanes l JOIN 'runs/*/data/flows.parquet' f USING (run, flow_id, direction)
+GROUP BY l.run, l.class, l.sender;
+
+-- Senders whose bins show all of these packets, and where their last bins with some of them begin: as many bins as
+-- hold those sent after the receiver's capture ended.
+CREATE VIEW ends AS
+WITH shown AS (
+    SELECT b.run, b.class, b.sender FROM sent_bins b JOIN others o USING (run, class, sender)
+    GROUP BY b.run, b.class, b.sender HAVING sum(b.unknown) = any_value(o.missed + o.unknown)),
+later AS (
+    SELECT b.*, o.outside,
+        bool_and(b.unknown > 0) OVER back AS is_open, sum(b.unknown) OVER back - b.unknown AS after
+    FROM sent_bins b JOIN others o USING (run, class, sender) WHERE b.packets > 0
+    WINDOW back AS (PARTITION BY b.run, b.class, b.sender ORDER BY b.start_ns DESC ROWS UNBOUNDED PRECEDING))
+SELECT s.run, s.class, s.sender, min(l.start_ns) AS end_ns
+FROM shown s LEFT JOIN later l ON l.run = s.run AND l.class = s.class AND l.sender = s.sender
+    AND l.is_open AND l.after < l.outside
+GROUP BY s.run, s.class, s.sender;
+
+-- The window of each sender without these bins, if at least half of its packets are left.
 CREATE VIEW decided AS
 WITH windows AS (
-    SELECT s.run, s.class, s.sender, greatest(any_value(s.from_ns), any_value(w.from_ns), min(b.start_ns)) AS from_ns,
-        least(any_value(s.until_ns), any_value(w.until_ns), max(b.end_ns)) AS until_ns, sum(b.unknown) AS shown
-    FROM senders s JOIN class_windows w USING (run, class) JOIN sent_bins b USING (run, class, sender)
-    GROUP BY s.run, s.class, s.sender),
-others AS (
-    SELECT l.run, l.class, l.sender, sum(f.path_missed_packets + f.path_lost_or_missed_packets
-        + f.path_ambiguous_packets + f.path_outside_packets) AS packets
-    FROM lanes l JOIN 'runs/*/data/flows.parquet' f USING (run, flow_id, direction)
-    GROUP BY l.run, l.class, l.sender),
-unknown_bins AS (SELECT * FROM sent_bins WHERE unknown <> 0),
-points AS (
-    SELECT run, class, sender, from_ns AS point_ns FROM windows
-    UNION ALL
-    SELECT run, class, sender, end_ns FROM unknown_bins),
-parts AS (
-    SELECT w.run, w.class, w.sender, greatest(p.point_ns, w.from_ns) AS from_ns,
-        least(w.until_ns, coalesce(min(b.start_ns), w.until_ns)) AS until_ns, w.until_ns - w.from_ns AS window_ns
-    FROM windows w JOIN others o USING (run, class, sender) JOIN points p USING (run, class, sender)
-    LEFT JOIN unknown_bins b
-        ON b.run = w.run AND b.class = w.class AND b.sender = w.sender AND b.end_ns > p.point_ns
-    WHERE w.shown = o.packets
-    GROUP BY w.run, w.class, w.sender, p.point_ns, w.from_ns, w.until_ns)
-SELECT run, class, sender, arg_max(from_ns, until_ns - from_ns) AS from_ns,
-    arg_max(until_ns, until_ns - from_ns) AS until_ns
-FROM parts GROUP BY run, class, sender HAVING 2 * max(until_ns - from_ns) >= any_value(window_ns);
+    SELECT s.run, s.class, s.sender, greatest(s.from_ns, w.from_ns) AS from_ns, least(s.until_ns, w.until_ns) AS until_ns,
+        e.sender IS NOT NULL AS is_shown, coalesce(e.end_ns, s.until_ns) AS end_ns
+    FROM senders s JOIN class_windows w USING (run, class) LEFT JOIN ends e USING (run, class, sender)),
+sums AS (
+    SELECT w.*, coalesce(sum(b.packets), 0) AS sent,
+        coalesce(sum(b.packets) FILTER (b.start_ns < w.end_ns), 0) AS kept,
+        coalesce(sum(b.unknown), 0) AS unknown,
+        coalesce(sum(b.unknown) FILTER (b.start_ns < w.end_ns), 0) AS kept_unknown
+    FROM windows w LEFT JOIN sent_bins b ON b.run = w.run AND b.class = w.class AND b.sender = w.sender
+        AND b.start_ns < w.until_ns AND b.end_ns > w.from_ns
+    GROUP BY ALL)
+SELECT s.run, s.class, s.sender, s.from_ns,
+    CASE WHEN 2 * s.kept >= s.sent THEN least(s.until_ns, s.end_ns) ELSE s.until_ns END AS until_ns,
+    CASE WHEN NOT s.is_shown THEN o.missed + o.unknown WHEN 2 * s.kept >= s.sent THEN s.kept_unknown
+        ELSE s.unknown END AS in_window, least(o.missed, in_window) AS missed, least(o.unknown, in_window) AS unknown
+FROM sums s JOIN others o USING (run, class, sender);
 
 CREATE VIEW losses AS
-SELECT d.run, d.class, sum(f.lost) / sum(f.packets) AS loss_ratio
-FROM decided d JOIN fates f USING (run, class, sender)
-WHERE f.time_ns >= d.from_ns AND f.time_ns < d.until_ns
-GROUP BY d.run, d.class;
+WITH by_sender AS (
+    SELECT d.run, d.class, d.sender, sum(f.lost) AS lost, sum(f.packets) AS packets,
+        any_value(d.missed) AS missed, any_value(d.unknown) AS unknown
+    FROM decided d JOIN fates f USING (run, class, sender)
+    WHERE f.time_ns >= d.from_ns AND f.time_ns < d.until_ns
+    GROUP BY d.run, d.class, d.sender),
+bounds AS (
+    SELECT run, class, sum(lost) / sum(packets + missed) AS likely,
+        sum(lost) / sum(packets + missed + unknown) AS least_share,
+        sum(lost + unknown) / sum(packets + unknown) AS most_share
+    FROM by_sender GROUP BY run, class)
+SELECT run, class,
+    CASE WHEN most_share - least_share <= 0.0005 THEN likely ELSE known(likely, least_share, most_share) END AS loss_ratio
+FROM bounds;
 
 CREATE VIEW repeats AS
 WITH again AS (
@@ -239,8 +268,7 @@ FROM told t JOIN first f USING (run, class) LEFT JOIN again a USING (run, class)
 
 -- Connections whose end was not planned.
 CREATE VIEW transfers AS
-WITH bases AS (SELECT run, source, sink, min(rtt_ns) AS base_ns FROM rtts GROUP BY run, source, sink),
-ended AS (
+WITH ended AS (
     SELECT l.run, l.class, l.duration_ns / 1e9 AS seconds,
         l.unique_bytes * 8 / (l.rate_bps * l.payload_share) + 2 * b.base_ns / 1e9 AS least_seconds
     FROM lanes l JOIN bases b USING (run, source, sink) JOIN class_windows w USING (run, class)

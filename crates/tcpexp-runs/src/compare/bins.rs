@@ -10,8 +10,8 @@ use super::columns::Columns;
 use super::flows::{FlowRow, Lane, Lanes};
 use super::{CompareError, Counts};
 
-/// Largest share of arrivals that may be duplicates without a match: the error of a rate that counts as known is as
-/// large.
+/// Largest share of arrivals that may be duplicates without a match. The error of a rate that counts as known is
+/// as large.
 const MOST_UNMATCHED: f64 = 0.05;
 
 /// Traffic over time of each direction of each flow.

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The goodput of a run of UDP, whose receiver captured 1000 packets of 750 bytes in each of four seconds. Of them,
-/// `first` in each second arrived for the first time, and so many in all were duplicates.
+/// The goodput of a run whose receiver captured 1000 packets of 750 bytes in each of four seconds. Of them,
+/// `first` in each second arrived for the first time, and `duplicates` in all four were duplicates.
 fn goodput(protocol: &str, first: u64, duplicates: u64) -> (Option<f64>, Vec<Gap>) {
     let sweep = tempfile::tempdir().unwrap();
     write_run(sweep.path(), &cubic("0001"), 1_000_000);
