@@ -11,8 +11,8 @@ pub(crate) const LONGEST_ETHERNET_BYTES: u32 = 1_460;
 /// Longest payload of a single segment on Ethernet, with jumbo frames.
 pub(crate) const LONGEST_SINGLE_BYTES: u32 = 8_960;
 
-/// The MSS that a sender applies for an option with this value; `None` without the option. Linux ignores a value of
-/// 0 (`tcp_parse_options`).
+/// The MSS that a sender applies for an option with this value; `None` without the option. Linux ignores a
+/// value of 0 (`tcp_parse_options`).
 pub(crate) fn applied_mss(option: Option<u16>) -> Option<u32> {
     let option = option.filter(|mss| *mss > 0)?;
     Some(option.max(LEAST_MSS).into())

@@ -169,7 +169,7 @@ impl Engine<'_> {
             smss_bytes: Some(smss).filter(|_| is_counted),
             flight_size_bytes: u64::try_from(now.nxt.since(now.una))
                 .ok()
-                .filter(|_| has_all),
+                .filter(|_| shows_pipe),
             pipe_bytes: self.pipe_bytes(now).filter(|_| shows_pipe),
             pipe_segments: (shows_pipe && is_counted).then_some(now.pipe),
             cwnd_segments: cwnd,
@@ -184,7 +184,10 @@ impl Engine<'_> {
             // Without the order of events at the sender, the time from data to its ACK has no meaning.
             srtt: srtt.filter(|_| is_timed),
             rto: is_timed.then(|| self.timer.rto()),
-            usable_window_bytes: self.stream.and_then(|stream| stream.usable_bytes()),
+            usable_window_bytes: self
+                .stream
+                .filter(|_| is_ordered)
+                .and_then(|stream| stream.usable_bytes()),
             limit,
             latest_rtt: self.latest_rtt.filter(|rtt| self.subject.shows(*rtt)),
             latest_marked_packets: self.latest_marked_packets,

@@ -150,8 +150,8 @@ impl Engine<'_> {
         }
     }
 
-    /// True if the sender has not filled its window since the recovery that just ended, so that the pipe is not the
-    /// window: the ACK that ended the recovery may cover most of the data in flight.
+    /// True if the sender has not filled its window since the recovery that just ended, so that the pipe is not
+    /// the window: the ACK that ended the recovery may cover most of the data in flight.
     pub(super) fn is_unsettled(&self, now: &AckContext) -> bool {
         let State::Settling(settling) = &self.state else {
             return false;

@@ -226,8 +226,9 @@ impl Exchange {
         self.sent = Some(at);
     }
 
-    /// Judges the receiver's window for a sender with more data, which waits for room for a segment of `smss_bytes`,
-    /// or for as many segments as it sends at once (`tcp_tso_should_defer`). `cwnd_bytes` is its congestion window.
+    /// Judges the receiver's window for a sender with more data, which waits for room for a segment of
+    /// `smss_bytes`, or for as many segments as it sends at once (`tcp_tso_should_defer`). `cwnd_bytes` is its
+    /// congestion window.
     pub(super) fn room(&self, stream: &Stream, smss_bytes: u32, cwnd_bytes: i64) -> Room {
         let smss_bytes = i64::from(smss_bytes);
         let at_once = if self.is_drained {

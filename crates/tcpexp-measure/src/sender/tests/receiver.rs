@@ -17,7 +17,7 @@ fn at_a_receiver_without_timestamps_the_window_is_unknown() {
         0.041010 < ack 4001
     ";
     let rendered = render(rows(text, SenderOptions::default()));
-    assert_snapshot!(rendered, @"0+4000 pipe - cwnd - not_seen -");
+    assert_snapshot!(rendered, @"- pipe - cwnd - not_seen -");
 }
 
 #[test]
@@ -50,6 +50,9 @@ fn at_a_receiver_the_window_is_unknown_if_the_data_does_not_echo_acks() {
     for sample in samples {
         assert_eq!(sample.cwnd_source, CwndSource::NotSeen);
         assert_eq!((sample.cwnd_segments, sample.srtt), (None, None));
+        // Data on its way to the capture is in flight too.
+        assert_eq!(sample.flight_size_bytes, None);
+        assert_eq!(sample.usable_window_bytes, None);
     }
 }
 
@@ -153,9 +156,9 @@ fn at_a_receiver_timestamps_that_no_data_echoes_show_no_window() {
     ";
     let rendered = render(rows(text, SenderOptions::default()));
     assert_snapshot!(rendered, @r"
-    0+2964 pipe - cwnd - not_seen -
-    988+1976 pipe - cwnd - not_seen -
-    1976+1976 pipe - cwnd - not_seen -
+    - pipe - cwnd - not_seen -
+    - pipe - cwnd - not_seen -
+    - pipe - cwnd - not_seen -
     ");
 }
 
