@@ -31,8 +31,8 @@ pub(super) struct Reduction {
     silent: u32,
     /// True if the latest ACK found the sender silent for longer than its window allows.
     was_silent: bool,
-    /// True if the latest ACK found room in the window that the sender did not use.
-    leaves_room: bool,
+    /// Segments of the window that the latest ACK found unused.
+    unused: u32,
     has_sent_new: bool,
     latest: u32,
     /// Pipe at which the sender has made up for its current silence, in segments; 0 if the silence is short.
@@ -100,7 +100,7 @@ impl Reduction {
         };
         let has_stopped = self.silent > 0 && !self.has_sent_new && pipe < self.least_threshold();
         self.was_silent = self.silent > MOST_SILENT || has_stopped || has_unspent;
-        self.leaves_room = self.was_silent || pipe < self.latest;
+        self.unused = self.latest.saturating_sub(pipe);
         // Without a threshold, the pipe of a sender that the receiver's window or the application
         // holds back does not show the window.
         (!self.was_silent || self.threshold.is_some()).then_some(self.latest)
@@ -123,7 +123,7 @@ impl Reduction {
 
     /// True if the window limits the sender: the latest ACK found it filled.
     pub(super) fn is_filled(&self) -> bool {
-        !self.leaves_room
+        !self.was_silent && self.unused == 0
     }
 
     /// True if the sender sent all that its window allowed: until the latest ACK, it answered the

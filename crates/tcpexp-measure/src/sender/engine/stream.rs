@@ -154,6 +154,7 @@ impl Stream {
 
 /// The latest events, to decide which transmission answers which ACK.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub(super) struct Exchange {
     order: Order,
     sent: Option<Timestamp>,

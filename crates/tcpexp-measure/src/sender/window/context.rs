@@ -24,6 +24,7 @@ impl Reply {
 
 /// The sender's state when an ACK arrives, before it is processed.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub(in crate::sender) struct AckContext {
     pub(in crate::sender) at: Timestamp,
     /// Record number of the ACK.
