@@ -321,7 +321,7 @@ mod tests {
         }
         for packet in 0..1_000_i64 {
             let units = packet * packet % 191 + packet * 200;
-            meter.observe(Timestamp::from_nanos(units * 1_000_000_000 >> 16));
+            meter.observe(Timestamp::from_nanos((units * 1_000_000_000) >> 16));
         }
         assert_eq!(meter.coarse_tick(), Some(TimeDelta::from_nanos(15_259)));
     }
