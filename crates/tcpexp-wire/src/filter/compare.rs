@@ -37,7 +37,9 @@ fn is_value_group(cursor: &Cursor<'_>) -> bool {
 
 fn is_operator(token: Option<&str>) -> bool {
     token.is_some_and(|text| {
-        relation(text).is_some() || (0..LEVELS).any(|level| operation(text, level).is_some())
+        relation(text).is_some()
+            || greedy(text).is_some()
+            || (0..LEVELS).any(|level| operation(text, level).is_some())
     })
 }
 
@@ -59,7 +61,7 @@ pub(super) fn comparison(cursor: &mut Cursor<'_>) -> Result<Comparison, FilterEr
 fn value(cursor: &mut Cursor<'_>, level: usize) -> Result<Value, FilterError> {
     if level == LEVELS {
         cursor.enter()?;
-        let operand = operand(cursor);
+        let operand = greedy_operand(cursor);
         cursor.leave();
         return operand;
     }
@@ -75,6 +77,17 @@ fn value(cursor: &mut Cursor<'_>, level: usize) -> Result<Value, FilterError> {
     }
     (0..operations).for_each(|_| cursor.leave());
     Ok(left)
+}
+
+/// An operand, with all that follows it if its operator has no precedence.
+fn greedy_operand(cursor: &mut Cursor<'_>) -> Result<Value, FilterError> {
+    let left = operand(cursor)?;
+    let Some(operation) = cursor.peek().and_then(greedy) else {
+        return Ok(left);
+    };
+    cursor.step();
+    let right = value(cursor, 0)?;
+    Ok(Value::Computed(Box::new(left), operation, Box::new(right)))
 }
 
 fn operand(cursor: &mut Cursor<'_>) -> Result<Value, FilterError> {
@@ -168,21 +181,29 @@ fn relation(text: &str) -> Option<Relation> {
 }
 
 /// Number of levels of precedence among the arithmetic operators.
-const LEVELS: usize = 4;
+const LEVELS: usize = 5;
 
 /// The operation of a symbol on one level of precedence, the weakest first.
 fn operation(text: &str, level: usize) -> Option<Operation> {
     Some(match (level, text) {
         (0, "|") => Operation::Or,
-        (0, "&") => Operation::And,
-        (0, "^") => Operation::Xor,
-        (1, "<<") => Operation::ShiftLeft,
-        (1, ">>") => Operation::ShiftRight,
-        (2, "+") => Operation::Add,
-        (2, "-") => Operation::Subtract,
-        (3, "*") => Operation::Multiply,
-        (3, "/") => Operation::Divide,
-        (3, "%") => Operation::Remainder,
+        (1, "&") => Operation::And,
+        (2, "<<") => Operation::ShiftLeft,
+        (2, ">>") => Operation::ShiftRight,
+        (3, "+") => Operation::Add,
+        (3, "-") => Operation::Subtract,
+        (4, "*") => Operation::Multiply,
+        (4, "/") => Operation::Divide,
         _ => return None,
     })
+}
+
+/// The operation of a symbol without precedence: as in `tcpdump`, its left operand is the single one before it,
+/// and its right operand is all that follows. `a * 3 % b + 1` is `a * (3 % (b + 1))`.
+fn greedy(text: &str) -> Option<Operation> {
+    match text {
+        "%" => Some(Operation::Remainder),
+        "^" => Some(Operation::Xor),
+        _ => None,
+    }
 }

@@ -165,7 +165,7 @@ fn random_condition(prng: &mut Prng) -> String {
     let port = [80, 443, 53, 5201, 22, 40_000][prng.below(6) as usize];
     let transport = ["", "tcp ", "udp ", "sctp "][prng.below(4) as usize];
     let number = prng.below(70);
-    match prng.below(14) {
+    match prng.below(15) {
         0 => format!("{side}host {v4}"),
         1 => format!("{side}host {v6}"),
         2 => format!(
@@ -187,11 +187,28 @@ fn random_condition(prng: &mut Prng) -> String {
             ["less", "greater"][prng.below(2) as usize],
             number * 20
         ),
-        12 => format!("ip[{}] & {number} > {}", prng.below(24), prng.below(60)),
+        12 => random_comparison(prng),
+        13 => format!("ip[{}] & {number} > {}", prng.below(24), prng.below(60)),
         _ => format!(
             "tcp[{}:2] - {number} >= {}",
             prng.below(30),
             prng.below(60_000)
         ),
     }
+}
+
+/// A comparison with several operators. Constants are odd, and at most one operator is `%` or `^`, because
+/// tcpdump refuses a constant divisor of 0.
+fn random_comparison(prng: &mut Prng) -> String {
+    const OPERATORS: [&str; 4] = ["+", "*", "|", "&"];
+    let greedy = prng.below(4);
+    let mut value = format!("ip[{}]", prng.below(20));
+    for place in 0..3 {
+        let operator = match greedy == place {
+            true => ["%", "^"][prng.below(2) as usize],
+            false => OPERATORS[prng.below(4) as usize],
+        };
+        value = format!("{value} {operator} {}", prng.below(9) * 2 + 1);
+    }
+    format!("{value} < {}", prng.below(60))
 }
