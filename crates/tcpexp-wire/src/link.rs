@@ -179,11 +179,42 @@ fn mpls(mut rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
             break;
         }
     }
-    // A first nibble of 0 is a pseudowire control word (RFC 4385); only 4 and 6 are IP.
+    // A first nibble of 0 is a pseudowire control word (RFC 4385); only 4 and 6 are IP. Without a control word, an
+    // Ethernet address may begin so too (RFC 8469, section 4).
+    if is_pseudowire(rest) {
+        return Err(Skipped::NotIp);
+    }
     Datagram::of_any_version(rest).map_err(|reason| match reason {
         Skipped::MalformedIp => Skipped::NotIp,
         other => other,
     })
+}
+
+/// True if the bytes below a label stack are an Ethernet frame: an IP header is at its place in the frame, and
+/// none at its start.
+#[cold]
+fn is_pseudowire(rest: Unread<'_>) -> bool {
+    let Ok(([.., high, low], inner)) = rest.take::<14>() else {
+        return false;
+    };
+    let is_v6_of_length = |unread: Unread<'_>| {
+        let header = unread.captured.first_chunk::<40>();
+        header.is_some_and(|header| {
+            let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
+            header[0] >> 4 == 6 && length != 0 && length + 40 <= unread.wire_bytes
+        })
+    };
+    let is_inner_ip = match u16::from_be_bytes([*high, *low]) {
+        0x0800 => damage::is_v4(inner.captured),
+        0x86dd => is_v6_of_length(inner),
+        0x8100 | 0x88a8 | 0x9100 => inner
+            .captured
+            .get(2..4)
+            .is_some_and(|inner_type| matches!(inner_type, [0x08, 0x00] | [0x86, 0xdd])),
+        0x0806 => true,
+        _ => false,
+    };
+    is_inner_ip && !damage::is_v4(rest.captured) && !is_v6_of_length(rest)
 }
 
 /// Decodes a PPP session over Ethernet (RFC 2516, section 4).

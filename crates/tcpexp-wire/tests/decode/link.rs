@@ -81,6 +81,23 @@ fn an_mpls_pseudowire_is_not_ip() {
 }
 
 #[test]
+fn a_pseudowire_without_control_word_is_not_ip_whatever_its_first_address() {
+    let mpls = [0x88, 0x47, 0, 2, 1, 64];
+    let mut hello_v4 = hello_v4();
+    let checksum = ipv4_checksum(&hello_v4[..20]);
+    hello_v4[10..12].copy_from_slice(&checksum);
+    for (ether_type, hello) in [(IPV4, &hello_v4), (IPV6, &hello_v6())] {
+        for first in [0x45, 0x48, 0x60, 0x02] {
+            let mut frame = ethernet(ether_type, hello);
+            frame[0] = first;
+            assert_eq!(seen_on_ethernet(&[&mpls, &frame]), "not IP", "{first:#x}");
+        }
+        let seen = seen_on_ethernet(&[&mpls, hello]);
+        assert!(seen == HELLO_V4 || seen == HELLO_V6, "{seen}");
+    }
+}
+
+#[test]
 fn a_pppoe_session_carries_both_versions() {
     let session = [0x88, 0x64, 0x11, 0x00, 0x00, 0x01, 0x00, 0x3b];
     assert_eq!(
@@ -233,4 +250,13 @@ fn an_empty_record_is_truncated_for_every_link_type() {
             "{link}"
         );
     }
+}
+
+/// The checksum of a header whose field for it is zero (RFC 791, section 3.1).
+fn ipv4_checksum(header: &[u8]) -> [u8; 2] {
+    let words = header
+        .chunks(2)
+        .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let sum: u32 = words.sum();
+    (!u16::try_from((sum & 0xffff) + (sum >> 16)).unwrap()).to_be_bytes()
 }
