@@ -3,7 +3,7 @@
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, err};
 
 use crate::damage;
-use crate::protocol::{TCP, UDP};
+use crate::protocol::{NO_NEXT_HEADER, TCP, UDP};
 use crate::unread::Unread;
 use crate::{Addresses, Skipped};
 
@@ -161,6 +161,8 @@ fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
         0 if protocol == HOP_BY_HOP => {
             super_packet(jumbo_payload(after)?.unwrap_or(after.wire_bytes))
         }
+        // The rest of the frame is padding.
+        0 if protocol == NO_NEXT_HEADER => 0,
         // BIG TCP without the jumbo option, as newer senders pass it to a capture.
         0 => super_packet(after.wire_bytes),
         length => usize::from(length),

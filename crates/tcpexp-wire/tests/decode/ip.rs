@@ -121,6 +121,14 @@ fn a_payload_length_of_zero_means_the_length_of_the_frame() {
     );
 }
 
+#[test]
+fn the_padding_after_an_ipv6_header_without_a_next_one_is_no_payload() {
+    let mut frame = ethernet(IPV6, &ipv6(59, &[]));
+    frame.resize(60, 0);
+    let seen = seen(LinkType::ETHERNET, &frame);
+    assert!(seen.ends_with("0 of 40 bytes"), "{seen}");
+}
+
 /// Builds an IPv6 packet of length zero with a jumbo payload option of `length`.
 fn jumbogram(length: u32) -> Vec<u8> {
     let [a, b, c, d] = length.to_be_bytes();
