@@ -1,6 +1,7 @@
 //! Decodes the bytes of a record into a packet.
 
 use crate::ip::Datagram;
+use crate::packet::decapsulated;
 use crate::unread::Unread;
 use crate::usual::Usual;
 use crate::{LinkType, Packet, Skipped, Tunnels, link, other, protocol, transport, tunnel, usual};
@@ -83,9 +84,13 @@ fn any(
     const GRE: u8 = 47;
 
     let mut datagram = link::datagram(link, Unread::new(captured, wire_bytes))?;
+    // Without marks, as if no header were around the first one.
+    let mut outer_class = 0;
     // The outermost datagram is in no tunnel, so the loop runs once more than the limit.
     for _ in 0..=MAX_TUNNELS {
-        let ip = datagram.read()?;
+        let mut ip = datagram.read()?;
+        ip.traffic_class = decapsulated(outer_class, ip.traffic_class);
+        outer_class = ip.traffic_class;
         datagram = match ip.protocol {
             protocol::TCP => return transport::tcp(&ip),
             protocol::UDP => {

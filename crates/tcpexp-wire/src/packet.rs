@@ -50,7 +50,7 @@ impl Ecn {
     /// The codepoint in a traffic class.
     #[inline]
     pub const fn of(traffic_class: u8) -> Self {
-        match traffic_class & CONGESTION_EXPERIENCED {
+        match traffic_class & ECN_FIELD {
             0b00 => Self::NotEct,
             0b01 => Self::Ect1,
             0b10 => Self::Ect0,
@@ -59,13 +59,26 @@ impl Ecn {
     }
 }
 
+/// The ECN field in a traffic class (RFC 3168, section 5).
+const ECN_FIELD: u8 = 0b11;
 /// ECN field of a packet that a queue marked: the codepoint CE (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 0b11;
 
 /// True if the ECN field of `traffic_class` is the codepoint CE (RFC 3168, section 5).
 #[inline]
 pub const fn is_congestion_experienced(traffic_class: u8) -> bool {
-    traffic_class & CONGESTION_EXPERIENCED == CONGESTION_EXPERIENCED
+    traffic_class & ECN_FIELD == CONGESTION_EXPERIENCED
+}
+
+/// The traffic class of a packet behind the end of a tunnel, from those of both headers in the tunnel
+/// (RFC 6040, section 4.2).
+pub(crate) const fn decapsulated(outer: u8, inner: u8) -> u8 {
+    match (Ecn::of(outer), Ecn::of(inner)) {
+        (Ecn::Ce, Ecn::Ect0 | Ecn::Ect1) => inner | CONGESTION_EXPERIENCED,
+        // ECT(0) becomes ECT(1).
+        (Ecn::Ect1, Ecn::Ect0) => inner ^ ECN_FIELD,
+        _ => inner,
+    }
 }
 
 /// Source and destination address.

@@ -1,6 +1,6 @@
 //! Tunnels.
 
-use tcpexp_wire::{LinkType, Tunnels};
+use tcpexp_wire::{LinkType, Tunnels, decode};
 
 use crate::build::{
     HELLO, HELLO_V4, HELLO_V6, IPV4, UDP, ethernet, hello_v4, hello_v6, ipv4, ipv6, seen,
@@ -22,6 +22,35 @@ fn ip_in_ip_is_decoded_if_enabled() {
         let six = outer(41, &hello_v6());
         assert_eq!(seen(LinkType::RAW, &six), "IP-in-IP tunnel not entered");
         assert_eq!(seen_inside(LinkType::RAW, &six), HELLO_V6);
+    }
+}
+
+#[test]
+fn marks_on_the_outer_header_are_marks_of_the_packet_behind_the_tunnel() {
+    const NOT_ECT: u8 = 0b00;
+    const ECT_1: u8 = 0b01;
+    const ECT_0: u8 = 0b10;
+    const CE: u8 = 0b11;
+    // RFC 6040, section 4.2. A packet without ECT is dropped.
+    for (outer, inner, forwarded) in [
+        (CE, ECT_0, CE),
+        (CE, ECT_1, CE),
+        (CE, NOT_ECT, NOT_ECT),
+        (ECT_1, ECT_0, ECT_1),
+        (ECT_0, ECT_1, ECT_1),
+        (NOT_ECT, CE, CE),
+    ] {
+        let mut packet = hello_v4();
+        packet[1] = inner;
+        let mut packet = ipv4(4, &packet);
+        packet[1] = outer;
+        let wire_bytes = u32::try_from(packet.len()).unwrap();
+        let decoded = decode(LinkType::RAW, &packet, wire_bytes, Tunnels::Entered);
+        assert_eq!(
+            decoded.unwrap().traffic_class,
+            forwarded,
+            "{outer:b} {inner:b}"
+        );
     }
 }
 
