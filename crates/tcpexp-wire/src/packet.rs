@@ -32,6 +32,18 @@ pub struct Packet<'a> {
     pub is_fragment: bool,
 }
 
+impl Packet<'_> {
+    /// True if the record holds only a part of the TCP options or of the payload.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        let cuts_options = match &self.transport {
+            Transport::Tcp(tcp) => tcp.options.is_cut(),
+            Transport::Udp(_) | Transport::Other(_) => false,
+        };
+        cuts_options || self.payload.len() < self.payload_bytes as usize
+    }
+}
+
 /// ECN field of an IP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {

@@ -64,7 +64,11 @@ impl Timed<'_> {
     #[inline]
     fn sighted<'p>(self, packet: &'p Packet<'p>, tally: &mut Tally) -> Sighted<'p> {
         let stated = self.record.wire_bytes;
-        let wire_bytes = if is_possible_length(stated, packet.ip_bytes) {
+        // A record that claims to hold the whole frame cannot cut its packet off.
+        let claims_whole = self.record.captured.len() >= stated as usize;
+        let is_possible =
+            is_possible_length(stated, packet.ip_bytes) && !(claims_whole && packet.is_cut());
+        let wire_bytes = if is_possible {
             stated
         } else {
             tally.add_impossible_length();
@@ -100,9 +104,17 @@ mod tests {
 
     #[test]
     fn a_packet_whose_record_states_the_captured_length_has_the_length_of_its_headers() {
-        for (text, most) in [("0.0 > 1:1001(1000)", 60), ("0.0 > udp 1000", 60)] {
+        for (text, most, possible) in [
+            ("0.0 > 1:1001(1000)", 60, 1_200),
+            ("0.0 > udp 1000", 60, 1_200),
+            // The IP datagrams would fit into the captured part without the link header.
+            ("0.0 > udp 100", 130, 160),
+            ("0.0 > 1:51(50) ts 1 2", 106, 150),
+            ("0.0 > . 1 ack 1 ts 1 2", 60, 80),
+        ] {
             let (at, frame) = script::packets(text).remove(0);
-            for (stated, impossible) in [(60, 1), (0, 1), (1_200, 0)] {
+            let captured = u32::try_from(most).unwrap();
+            for (stated, impossible) in [(captured, 1), (0, 1), (possible, 0)] {
                 let record = Record {
                     at: Ok(at),
                     link_type: LinkType::ETHERNET.0,
