@@ -177,11 +177,21 @@ pub enum Damage {
 fn of_decoder(error: &io::Error, offset: u64) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("is cut short after {offset} decompressed bytes"),
+        _ if needs_larger_window(error) => format!(
+            "needs more memory than the 128 MiB of a window after {offset} decompressed bytes: decompress it first with \
+             zstd -d --long=31"
+        ),
         // Checksums come after the data: flipped bits were decompressed by then.
         _ => {
             format!("is corrupt after {offset} decompressed bytes: any record before may be wrong")
         }
     }
+}
+
+/// True if a decoder refused a sound frame, since its window exceeds the limit of the decoder (RFC 8878, section
+/// 3.1.1.1.2). The decoder has no other sign for this than its text.
+fn needs_larger_window(error: &io::Error) -> bool {
+    error.to_string().contains("requires too much memory")
 }
 
 impl Damage {
@@ -205,7 +215,8 @@ impl Damage {
     pub(crate) fn extends_back(&self) -> bool {
         matches!(
             self,
-            Self::Decompression { source, .. } if source.kind() != io::ErrorKind::UnexpectedEof
+            Self::Decompression { source, .. }
+                if source.kind() != io::ErrorKind::UnexpectedEof && !needs_larger_window(source)
         )
     }
 
