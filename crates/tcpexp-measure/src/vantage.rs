@@ -7,6 +7,18 @@ use tcpexp_units::TimeDelta;
 /// count as taken at the host.
 const NEAR_PERCENT: i64 = 10;
 
+/// Maximum time from an ACK to the data sent in response, at the sender.
+pub(crate) const ANSWER: TimeDelta = TimeDelta::from_micros(300);
+/// A capture counts as taken at the sender itself if at most one part in this many of a window is on the way to
+/// it. A window restored from timestamps has an error of the same size.
+const MOST_HIDDEN: i64 = 100;
+
+/// True if a capture with these round-trip times to both ends, although near the sender, does not see all that the
+/// sender has sent: data is on the way to it, and packets can overtake each other there.
+pub(crate) fn hides_data(to_sender: TimeDelta, to_receiver: TimeDelta) -> bool {
+    to_sender >= ANSWER && to_sender.as_nanos() > (to_sender + to_receiver).as_nanos() / MOST_HIDDEN
+}
+
 /// The position of a capture, inferred from the round-trip time to either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vantage {

@@ -9,7 +9,8 @@ use super::handshake::Handshake;
 use super::summary::{ConnectionSummary, DirectionSummary, Known, QuicConnection};
 use crate::mss::{DEFAULT_MSS, LONGEST_SINGLE_BYTES, TIMESTAMPS_BYTES, applied_mss};
 use crate::quic::{QuicObserver, QuicSummary};
-use crate::{Meter, Vantage};
+use crate::vantage::hides_data;
+use crate::{Meter, Position, Vantage};
 
 /// The shortest of several round-trip times; without an `Option`, which takes twice the memory.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +111,7 @@ impl Connection {
     /// Returns the summary so far.
     pub fn summary(&mut self, flow: &Flow) -> ConnectionSummary {
         let vantage = self.vantage();
+        let positions = Direction::BOTH.map(|direction| self.position(direction));
         let quic = self.quic(flow);
         let ecn = self.handshake.ecn.mode();
         let sack = self.handshake.agreed(|offer| offer.sack_permitted);
@@ -121,7 +123,7 @@ impl Connection {
         let mut of = |direction: Direction| {
             let half = &mut self.halves[direction.index()];
             let known = Known {
-                position: vantage.map(|vantage| vantage.of(direction)),
+                position: positions[direction.index()],
                 offer: self.handshake.offers[direction.index()],
                 reports_no_ce: ecn == Some(EcnMode::NotEcn),
                 has_sack: sack != Some(false),
@@ -182,6 +184,21 @@ impl Connection {
     fn vantage(&self) -> Option<Vantage> {
         let [to_responder, to_initiator] = self.shortest.map(ShortestRtt::get);
         Vantage::between(to_initiator?, to_responder?)
+    }
+
+    /// Position of the capture for the data in `direction`. At some distance from the sender, the capture may still
+    /// count as taken at this end, but is between the ends: packets may overtake each other before it.
+    fn position(&self, direction: Direction) -> Option<Position> {
+        let position = self.vantage()?.of(direction);
+        let to = |direction: Direction| self.shortest[direction.index()].get();
+        // The data of a direction is acknowledged by its receiver.
+        let (to_receiver, to_sender) = (to(direction)?, to(direction.opposite())?);
+        let is_apart = position == Position::Sender && hides_data(to_sender, to_receiver);
+        Some(if is_apart {
+            Position::Between
+        } else {
+            position
+        })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Maximum time from an ACK to the data sent in response, at the sender.
-pub(super) const ANSWER: TimeDelta = TimeDelta::from_micros(300);
+use crate::vantage::ANSWER;
+
 /// Packets less than this apart are one burst.
 const BURST: TimeDelta = TimeDelta::from_micros(100);
 /// Minimum number of bursts for a decision.

@@ -88,6 +88,30 @@ fn at_the_sender_all_out_of_sequence_data_is_retransmitted() {
 }
 
 #[test]
+fn data_can_be_overtaken_before_a_capture_near_the_sender() {
+    // Both ends answer the capture after this many milliseconds.
+    let of_millis = |to_sender: u32| {
+        let text = format!(
+            "
+            0.000 > S
+            0.590 < S.
+            0.{:03} > .
+            1.000 > 1:1001(1000)
+            1.001 > 2001:3001(1000)
+            1.004 > 1001:2001(1000)
+            1.600 < . 1 ack 3001
+            ",
+            590 + to_sender
+        );
+        let rare = connections(&text)[0].directions[0].rare().clone();
+        rare.reordered_packets
+    };
+    // 10 of 600 ms, and less than one part in a hundred.
+    assert_eq!(of_millis(10), 1);
+    assert_eq!(of_millis(2), 0);
+}
+
+#[test]
 fn ip_ids_distinguish_reordered_from_retransmitted_data() {
     let text = "
         0.100 > 1:1001(1000) id 4 ts 10 1

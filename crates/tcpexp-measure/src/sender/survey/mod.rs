@@ -6,8 +6,8 @@ use tcpexp_flow::{CeFeedback, Direction, EcnMode, Flow, FlowId, Segment};
 use tcpexp_units::TimeDelta;
 
 use super::handshake::Handshake;
-use super::pacing::ANSWER;
 use super::side::{Side, Surveyed};
+use crate::vantage::{ANSWER, hides_data};
 use crate::{Busiest, Meter, MissedData, Position, Vantage};
 use direction::SideSurvey;
 
@@ -15,9 +15,6 @@ use direction::SideSurvey;
 /// host takes some 20 µs from the capture of a segment to the capture of its answer. On a short path,
 /// this may be the whole round trip.
 const AT_HOST: TimeDelta = TimeDelta::from_micros(30);
-/// A capture counts as taken at the sender if at most one part in this many of a window is on the way to
-/// it. A window restored from timestamps has an error of the same size.
-const MOST_HIDDEN: i64 = 100;
 
 /// The first pass over one flow.
 pub(super) struct FlowSurvey {
@@ -135,9 +132,7 @@ impl FlowSurvey {
             return Some(position);
         }
         let to_receiver = self.answer(direction.opposite());
-        let hides_data = to_receiver.is_some_and(|to_receiver| {
-            to_sender.as_nanos() > (to_sender + to_receiver).as_nanos() / MOST_HIDDEN
-        });
+        let hides_data = to_receiver.is_some_and(|to_receiver| hides_data(to_sender, to_receiver));
         let own = &self.sides[direction.index()];
         let other = &self.sides[direction.opposite().index()];
         // Without echoes, a position away from the sender would leave nothing known.
