@@ -16,6 +16,7 @@ use tcpexp_wire::Tunnels;
 
 use crate::caller::caller;
 use crate::shown;
+use crate::store_options::StoreOptionParser;
 
 /// Selection of flows.
 #[derive(clap::Args)]
@@ -113,6 +114,7 @@ pub(crate) struct StoreArgs {
     #[arg(
         long,
         value_name = "NAME=VALUE",
+        value_parser = StoreOptionParser,
         hide_short_help = true,
         help_heading = "Object stores"
     )]

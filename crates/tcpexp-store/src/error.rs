@@ -29,11 +29,8 @@ pub enum Error {
         key: String,
     },
     /// The text is no option.
-    #[error("{text} is not an option: expected NAME=VALUE")]
-    NoOption {
-        /// The text.
-        text: String,
-    },
+    #[error("expected NAME=VALUE")]
+    NoOption,
     /// No store has this option.
     #[error(
         "no store has the option {name}: names are those of object_store, such as aws_endpoint"

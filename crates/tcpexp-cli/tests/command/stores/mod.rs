@@ -273,7 +273,7 @@ fn a_wrong_option_is_refused() {
     let misuse = lab
         .desk
         .misuse("info s3://captures/src.pcap --storage-option aws_endpiont=x");
-    assert_snapshot!(misuse, @"error: invalid value 'aws_endpiont=x' for '--storage-option <NAME=VALUE>': no store has the option aws_endpiont: names are those of object_store, such as aws_endpoint");
+    assert_snapshot!(misuse, @"error: invalid value 'aws_endpiont=…' for '--storage-option <NAME=VALUE>': no store has the option aws_endpiont: names are those of object_store, such as aws_endpoint");
     let url = lab.failure("flows s3://captures -o flows.csv");
     assert_snapshot!(url, @"cannot read s3://captures: the URL names no object: expected s3://BUCKET/KEY");
 }
