@@ -188,7 +188,7 @@ impl Output {
                 // The name is forgotten after the rename: until then, an interrupt removes the file.
                 forget(&temporary);
             }
-            Target::Object(upload) => upload.finish().with_context(cannot)?,
+            Target::Object(upload) => upload.finish().map(drop).with_context(cannot)?,
             _ => {}
         }
         Ok(())

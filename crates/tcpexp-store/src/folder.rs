@@ -1,5 +1,6 @@
 //! Objects whose keys start with one path, such as those of a dataset.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use crate::connect::Connected;
 use crate::runtime::Answer;
 use crate::upload::Upload;
-use crate::{Error, Object, StoreOptions, Stored};
+use crate::{Error, Object, StoreOptions, Stored, Tag};
 
 /// All objects whose keys start with one path and a slash.
 #[derive(Clone, Debug)]
@@ -53,12 +54,13 @@ impl Folder {
         })
     }
 
-    /// All objects in it and in the folders below, in the order of their names.
+    /// All objects in it and in the folders below, in the order of their names. Empty objects that only mark
+    /// a folder, whose keys end in a slash, are left out.
     pub fn all(&self) -> Result<Vec<Stored>, Error> {
         let (store, path) = (Arc::clone(&self.store), self.path.clone());
         let list = async move { store.list(Some(&path)).try_collect::<Vec<_>>().await };
         let list = Answer::of(list)?.wait()?;
-        let mut found = Vec::new();
+        let mut found = BTreeSet::new();
         for object in list.map_err(|error| Error::of(&error))? {
             // Keys of other characters cannot be requested by the client either.
             let Some(below) = object.location.prefix_match(&self.path) else {
@@ -66,10 +68,24 @@ impl Folder {
             };
             let name = below.collect::<Path>().as_ref().to_owned();
             let bytes = object.size;
-            found.push(Stored { name, bytes });
+            let is_marker = bytes == 0 && (name.is_empty() || self.is_marker(&object.location)?);
+            if !is_marker {
+                found.insert((name, bytes));
+            }
         }
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(found)
+        let found = found.into_iter();
+        Ok(found.map(|(name, bytes)| Stored { name, bytes }).collect())
+    }
+
+    /// True if an empty object in a list marks a folder: the client drops the slash at the end of its key, and
+    /// there is no empty object without the slash.
+    fn is_marker(&self, path: &Path) -> Result<bool, Error> {
+        let (store, path) = (Arc::clone(&self.store), path.clone());
+        match Answer::of(async move { store.head(&path).await })?.wait()? {
+            Ok(object) => Ok(object.size != 0),
+            Err(object_store::Error::NotFound { .. }) => Ok(true),
+            Err(error) => Err(Error::of(&error)),
+        }
     }
 
     /// Opens an object in it.
@@ -89,9 +105,7 @@ impl Folder {
         let put = Answer::of(async move {
             let new = PutOptions::from(PutMode::Create);
             match store.put_opts(&path, bytes.clone().into(), new).await {
-                Err(object_store::Error::NotImplemented { .. }) => {
-                    store.put(&path, bytes.into()).await
-                }
+                Err(error) if is_unknown_request(&error) => store.put(&path, bytes.into()).await,
                 put => put,
             }
         })?;
@@ -120,11 +134,26 @@ impl Folder {
         let list = Answer::of(list)?.wait()?;
         let list = list.map_err(|error| Error::of(&error))?;
         let name = |path: &Path| path.filename().map(str::to_owned);
+        // The object that marks this folder has its path.
         let objects = list.objects.iter().map(|object| &object.location);
+        let objects = objects.filter(|path| **path != self.path);
         Ok([
             objects.filter_map(name).collect(),
             list.common_prefixes.iter().filter_map(name).collect(),
         ])
+    }
+
+    /// The tags of the objects in it, without those in folders below. `None` for a store without tags.
+    pub fn tags(&self) -> Result<BTreeMap<String, Option<Tag>>, Error> {
+        let (store, path) = (Arc::clone(&self.store), self.path.clone());
+        let list = async move { store.list_with_delimiter(Some(&path)).await };
+        let list = Answer::of(list)?.wait()?;
+        let list = list.map_err(|error| Error::of(&error))?;
+        let tagged = list.objects.into_iter().filter_map(|object| {
+            let name = object.location.filename()?.to_owned();
+            Some((name, object.e_tag.as_deref().map(Tag::of)))
+        });
+        Ok(tagged.collect())
     }
 
     /// Begins to write an object in it.
@@ -140,5 +169,14 @@ impl Folder {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(Error::of(&error)),
         }
+    }
+}
+
+/// True if the store, or its client, has no request that writes an object unless it exists.
+fn is_unknown_request(error: &object_store::Error) -> bool {
+    match error {
+        object_store::Error::NotImplemented { .. } => true,
+        // The code of S3 in an answer of status 501.
+        error => Error::of(error).to_string().contains("NotImplemented"),
     }
 }

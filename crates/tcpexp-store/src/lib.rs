@@ -72,6 +72,18 @@ pub struct Stored {
     pub bytes: u64,
 }
 
+/// The `ETag` of an object, which differs between two contents of one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tag(String);
+
+#[cfg(feature = "stores")]
+impl Tag {
+    /// Without quotes: Azure sends them with an object, and not in a list.
+    pub(crate) fn of(text: &str) -> Self {
+        Self(text.trim_matches('"').to_owned())
+    }
+}
+
 /// What URLs of objects start with.
 const SCHEMES: [&str; 5] = ["s3://", "gs://", "az://", "http://", "https://"];
 

@@ -10,7 +10,7 @@ use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload};
 
 use crate::connect::Connected;
 use crate::runtime::Answer;
-use crate::{Error, StoreOptions};
+use crate::{Error, StoreOptions, Tag};
 
 /// Length of a part of an upload. S3 has at least 5 MiB for a part and at most 10,000 parts, so an
 /// object has at most 78 GiB.
@@ -72,8 +72,9 @@ impl Upload {
         Ok(upload)
     }
 
-    /// Completes the object.
-    pub fn finish(mut self) -> Result<(), Error> {
+    /// Completes the object. Returns its tag; `None` from a store without tags.
+    pub fn finish(mut self) -> Result<Option<Tag>, Error> {
+        let tag = |put: object_store::PutResult| put.e_tag.as_deref().map(Tag::of);
         let rest = std::mem::take(&mut self.filled);
         let is_empty = !self.has_parts && rest.is_empty();
         if is_empty || self.parts.is_none() {
@@ -81,7 +82,7 @@ impl Upload {
             let Place { store, path } = &self.place;
             let (store, path) = (Arc::clone(store), path.clone());
             let put = Answer::of(async move { store.put(&path, rest.into()).await })?;
-            return put.wait()?.map(drop).map_err(|error| Error::of(&error));
+            return put.wait()?.map(tag).map_err(|error| Error::of(&error));
         }
         if !rest.is_empty() {
             self.send(rest)?;
@@ -90,14 +91,14 @@ impl Upload {
             part.wait()??;
         }
         let Some(mut parts) = self.parts.take() else {
-            return Ok(());
+            return Ok(None);
         };
         let completed = Answer::of(async move {
             let completed = parts.complete().await;
             (parts, completed)
         })?;
         let (parts, completed) = completed.wait()?;
-        completed.map(drop).map_err(|error| {
+        completed.map(tag).map_err(|error| {
             // Dropping aborts it.
             self.parts = Some(parts);
             Error::of(&error)

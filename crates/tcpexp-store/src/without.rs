@@ -1,9 +1,10 @@
 //! What a program without the clients of stores has in their place.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use crate::{Error, StoreOptions, Stored};
+use crate::{Error, StoreOptions, Stored, Tag};
 
 /// An object in a store. This build has no stores, so there is none.
 #[derive(Clone, Debug)]
@@ -73,7 +74,7 @@ impl Upload {
     }
 
     /// Completes the object.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<Option<Tag>, Error> {
         match self.0 {}
     }
 }
@@ -130,6 +131,11 @@ impl Folder {
 
     /// Names of the objects in it, without those in folders below.
     pub fn objects(&self) -> Result<Vec<String>, Error> {
+        match self.0 {}
+    }
+
+    /// The tags of the objects in it.
+    pub fn tags(&self) -> Result<BTreeMap<String, Option<Tag>>, Error> {
         match self.0 {}
     }
 

@@ -246,6 +246,55 @@ fn a_web_server_takes_an_object_at_once() {
     assert!(server.get("/tables/rtt.csv").unwrap() == bytes(1));
 }
 
+#[test]
+fn objects_that_mark_folders_are_not_in_them() {
+    let server = ObjectServer::start();
+    for (path, bytes) in [
+        ("/bucket/run/", &b""[..]),
+        ("/bucket/run/sub/", b""),
+        ("/bucket/run/empty.pcap", b""),
+        ("/bucket/run/src.pcap", b"x"),
+    ] {
+        server.put(path, bytes);
+    }
+    let folder = Folder::at("s3://bucket/run", &options_of(&server)).unwrap();
+    assert_eq!(folder.objects().unwrap(), ["empty.pcap", "src.pcap"]);
+    let all = folder.all().unwrap();
+    let all: Vec<_> = all.iter().map(|object| object.name.as_str()).collect();
+    assert_eq!(all, ["empty.pcap", "src.pcap"]);
+}
+
+#[test]
+fn the_tag_of_an_upload_is_that_in_the_list() {
+    let server = ObjectServer::start();
+    let folder = Folder::at("s3://bucket/run", &options_of(&server)).unwrap();
+    let write = |text: &[u8]| {
+        let mut upload = folder.create("rtt.parquet").unwrap();
+        upload.write_all(text).unwrap();
+        upload.finish().unwrap()
+    };
+    let in_list = || folder.tags().unwrap()["rtt.parquet"].clone();
+    let first = write(b"one run");
+    assert!(first.is_some());
+    assert_eq!(in_list(), first);
+    write(b"another run");
+    assert_ne!(in_list(), first);
+}
+
+#[test]
+fn a_store_that_only_replaces_objects_takes_a_new_one() {
+    let mut puts = 0;
+    let server = ObjectServer::deciding(move |asked| {
+        puts += usize::from(asked.method == "PUT");
+        match (asked.method.as_str(), puts) {
+            ("PUT", 1) => Reply::Status(400, "NotImplemented"),
+            _ => Reply::Right,
+        }
+    });
+    let folder = Folder::at("s3://bucket/run", &options_of(&server)).unwrap();
+    assert_eq!(folder.put_new("manifest.json", b"{}".to_vec()), Ok(true));
+}
+
 /// A server that a test started.
 struct Started(Child);
 
