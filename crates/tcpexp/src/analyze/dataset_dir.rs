@@ -5,10 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tcpexp_store::{Folder, StoreOptions, as_url, shown_url};
-use tcpexp_table::dataset::DatasetTable;
 use tempfile::TempDir;
 
-use super::manifest_file;
+use super::{replaceable, to_store};
 use crate::{DatasetError, Error, partial};
 
 /// A dataset directory under construction.
@@ -72,7 +71,7 @@ impl DatasetDir {
             source,
         };
         let folder = Folder::at(url, stores).map_err(cannot)?;
-        if !folder_is_replaceable(&folder.names().map_err(cannot)?) {
+        if !replaceable::folder(&folder).map_err(cannot)? {
             return Err(DatasetError::NotOurs {
                 path: path.to_owned(),
             }
@@ -104,7 +103,7 @@ impl DatasetDir {
             }
             // Finishing removes what is there, so only a dataset or an empty directory may be
             // there.
-            Ok(_) if !is_replaceable(path).map_err(cannot)? => {
+            Ok(_) if !replaceable::directory(path).map_err(cannot)? => {
                 return Err(DatasetError::NotOurs {
                     path: path.to_owned(),
                 }
@@ -186,57 +185,9 @@ impl DatasetDir {
     /// Moves the directory to its final path.
     pub(crate) fn finish(self) -> Result<(), Error> {
         match &self.folder {
-            Some(folder) => self.copy_to(folder),
+            Some(folder) => to_store::copy(self.temporary.path(), folder, &self.path, self.is_once),
             None => self.rename(),
         }
-    }
-
-    /// Copies the files to the store. Readers recognise a dataset by its manifest, so the manifest
-    /// of an earlier dataset is removed first and the new manifest is written last. Two runs that
-    /// make the same dataset write the same bytes, and one of them writes the manifest.
-    fn copy_to(&self, folder: &Folder) -> Result<(), Error> {
-        let cannot = |name: &str| {
-            let path = self.path.join(name);
-            move |source| Error::Write { path, source }
-        };
-        let in_store = |name: &str| {
-            let cannot = cannot(name);
-            move |source| cannot(io::Error::other(source))
-        };
-        let entries = fs::read_dir(self.temporary.path()).map_err(cannot(""))?;
-        let names: io::Result<Vec<_>> = entries
-            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-            .collect();
-        let mut names = names.map_err(cannot(""))?;
-        // The manifest last.
-        names.sort_by_key(|name| (name == manifest_file::FILE_NAME, name.clone()));
-        let manifest = manifest_file::FILE_NAME;
-        if self.is_once {
-            if folder.has(manifest).map_err(in_store(manifest))? {
-                return Ok(());
-            }
-        } else {
-            folder.remove(manifest).map_err(in_store(manifest))?;
-            for old in folder.names().map_err(in_store(""))? {
-                if !names.contains(&old) {
-                    folder.remove(&old).map_err(in_store(&old))?;
-                }
-            }
-        }
-        for name in &names {
-            if self.is_once && name == manifest {
-                let path = self.temporary.path().join(name);
-                let bytes = fs::read(path).map_err(cannot(name))?;
-                folder.put_new(name, bytes).map_err(in_store(name))?;
-                continue;
-            }
-            let mut upload = folder.create(name).map_err(in_store(name))?;
-            let copied = File::open(self.temporary.path().join(name))
-                .and_then(|mut file| io::copy(&mut file, &mut upload));
-            copied.map_err(cannot(name))?;
-            upload.finish().map_err(in_store(name))?;
-        }
-        Ok(())
     }
 
     fn rename(self) -> Result<(), Error> {
@@ -319,50 +270,4 @@ fn parent(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."))
-}
-
-/// True if the directory contains only files of an analysis.
-fn is_replaceable(path: &Path) -> io::Result<bool> {
-    let names: Result<Vec<_>, _> = fs::read_dir(path)?
-        .map(|entry| entry.map(|entry| entry.file_name()))
-        .collect();
-    let names = names?;
-    Ok(names.is_empty()
-        || has_folders_of_tables(path, &names)
-        || manifest_file::is_manifest(&path.join(manifest_file::FILE_NAME))
-            && names.iter().all(|name| {
-                let name = Path::new(name);
-                name == Path::new(manifest_file::FILE_NAME)
-                    || name.extension().is_some_and(|ending| ending == "parquet")
-            }))
-}
-
-/// True if the directory has one folder with tables for each table of a dataset, and nothing else.
-fn has_folders_of_tables(path: &Path, names: &[std::ffi::OsString]) -> bool {
-    let is_table = |file: io::Result<fs::DirEntry>| {
-        file.is_ok_and(|file| {
-            file.path()
-                .extension()
-                .is_some_and(|ending| ending == "parquet")
-        })
-    };
-    names.len() == DatasetTable::ALL.len()
-        && DatasetTable::ALL.into_iter().all(|table| {
-            fs::read_dir(path.join(table.name())).is_ok_and(|mut files| files.all(is_table))
-        })
-}
-
-/// True if the place in a store has nothing, or only files of an analysis.
-fn folder_is_replaceable(names: &[String]) -> bool {
-    let manifest = manifest_file::FILE_NAME;
-    let has_manifest = names.iter().any(|name| name == manifest);
-    names
-        .iter()
-        .all(|name| match name.strip_suffix(".parquet") {
-            // A run that was killed leaves tables without a manifest.
-            Some(table) => {
-                has_manifest || DatasetTable::ALL.iter().any(|known| known.name() == table)
-            }
-            None => name == manifest,
-        })
 }

@@ -1,8 +1,6 @@
 //! The file of a dataset's manifest, from which a dataset is recognised.
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::Path;
+use std::io::Read;
 
 use serde::Deserialize;
 
@@ -17,10 +15,24 @@ pub(super) struct Kind {
     pub(super) kind: String,
 }
 
-/// True if `path` is the manifest of a dataset, of one run or of many pairs, of any version.
-pub(super) fn is_manifest(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| {
-        serde_json::from_reader::<_, Kind>(BufReader::new(file))
-            .is_ok_and(|is| [KIND, PAIRS_KIND].contains(&is.kind.as_str()))
-    })
+/// What the manifests of all versions have.
+#[derive(Deserialize)]
+struct Listing {
+    kind: String,
+    #[serde(default)]
+    tables: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    file: String,
+}
+
+/// File names of the tables in the manifest of a dataset, of one run or of many pairs, of any version; `None` if
+/// the text is no such manifest.
+pub(super) fn listed_tables(manifest: impl Read) -> Option<Vec<String>> {
+    let listing: Listing = serde_json::from_reader(manifest).ok()?;
+    let is_ours = [KIND, PAIRS_KIND].contains(&listing.kind.as_str());
+    let tables = listing.tables.into_iter().map(|table| table.file);
+    is_ours.then(|| tables.collect())
 }

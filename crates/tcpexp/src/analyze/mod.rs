@@ -21,6 +21,7 @@ mod option_words;
 mod ping_log;
 mod queue_bins;
 mod queue_log;
+mod replaceable;
 mod replay;
 #[cfg(feature = "runs")]
 mod run_dir;
@@ -28,6 +29,7 @@ mod span;
 mod survey;
 mod tables;
 mod test_start;
+mod to_store;
 mod traffic;
 mod warnings;
 

@@ -31,6 +31,15 @@ pub enum DatasetError {
         /// Path of the directory.
         path: PathBuf,
     },
+    /// Another run wrote a dataset to the place in a store.
+    #[error(
+        "another run wrote to {} at the same time: its tables replaced those of this run",
+        shown_url(path)
+    )]
+    Overwritten {
+        /// The place.
+        path: PathBuf,
+    },
     /// The path of an input is not text.
     #[error(
         "{} is not UTF-8, so the manifest of a dataset cannot contain this path",

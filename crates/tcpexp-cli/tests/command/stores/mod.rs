@@ -332,9 +332,10 @@ fn a_dataset_in_a_store_has_its_manifest_last() {
         lab.text("analyze src.pcap dst.pcap -o s3://tables/run --quiet");
     }
     let asked = lab.server.asked();
-    let mut written = asked
-        .iter()
-        .filter(|asked| asked.method == "POST" && asked.query.contains("uploadId="));
+    let mut written = asked.iter().filter(|asked| {
+        let is_whole = asked.method == "PUT" && asked.query.is_empty();
+        is_whole || asked.method == "POST" && asked.query.contains("uploadId=")
+    });
     assert_eq!(
         written.next_back().unwrap().path,
         "/tables/run/manifest.json"
