@@ -67,7 +67,8 @@ pub(crate) struct AnalyzeArgs {
     /// Add a column with this value to all tables; may be given several times
     ///
     /// A number becomes a floating-point number, true or false becomes a flag, and any other value
-    /// becomes text. Give a version a letter, as in v5.10: 5.10 becomes 5.1.
+    /// becomes text. Text in double quotes stays text: 5.10 becomes the number 5.1, and "5.10" does not
+    /// (in a shell: --param 'kernel="5.10"').
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_param)]
     pub(crate) param: Vec<RunColumn>,
 
@@ -190,6 +191,13 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
             "expected NAME=VALUE, such as cc=cubic; NAME has lower-case letters, digits and _"
                 .to_owned()
         })?;
+    // Text in quotes is text, also if it reads as a number: versions such as `"5.10"`.
+    if let Some(text) = value
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+    {
+        return Ok(run_column(name, RunValue::Text(Some(text.to_owned()))));
+    }
     // All numbers have one type, because the datasets of a folder are read as one table: `10` in one
     // dataset and `2.5` in the next must fit into one column. `parse` accepts `inf` and `NaN`, which
     // no table contains, so these two stay text. A number that a double cannot hold exactly also
@@ -203,12 +211,15 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
     let number = number.map(|number| RunValue::Number(Some(number)));
     let flag = value.parse().ok().map(|flag| RunValue::Flag(Some(flag)));
     let text = || RunValue::Text(Some(value.to_owned()));
-    let value = number.or(flag).unwrap_or_else(text);
-    Ok(RunColumn {
+    Ok(run_column(name, number.or(flag).unwrap_or_else(text)))
+}
+
+fn run_column(name: &str, value: RunValue) -> RunColumn {
+    RunColumn {
         name: name.to_owned(),
         description: "Parameter given with --param.".to_owned(),
         value,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -223,6 +234,10 @@ mod tests {
         assert_eq!(value("n=true"), Ok(RunValue::Flag(Some(true))));
         let text = |text: &str| Ok(RunValue::Text(Some(text.to_owned())));
         assert_eq!(value("cc=cubic"), text("cubic"));
+        assert_eq!(value(r#"v="5.10""#), text("5.10"));
+        assert_eq!(value(r#"v="true""#), text("true"));
+        assert_eq!(value(r#"v="a"b""#), text(r#"a"b"#));
+        assert_eq!(value("v=\""), text("\""));
         assert_eq!(value("path=a=b"), text("a=b"));
         assert_eq!(value("path=nan"), text("nan"));
         assert_eq!(value("seed=9007199254740993"), text("9007199254740993"));

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import inspect
 import io
+import json
 import os
 import re
 import signal
@@ -72,6 +73,15 @@ class Inputs(unittest.TestCase):
             tcpexp.rtt("-")
         with self.assertRaisesRegex(TypeError, "not int"):
             tcpexp.rtt(3)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, "src is None"):
+            tcpexp.rtt(None, DST)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, "not NoneType"):
+            tcpexp.path(SRC, None, DST)  # type: ignore[arg-type]
+        with tempfile.TemporaryDirectory() as folder:
+            spaced = Path(folder, "src.pcap ")
+            spaced.write_bytes(SRC.read_bytes())
+            with self.assertRaisesRegex(ValueError, "rename the file"):
+                tcpexp.flows([spaced])
         with self.assertRaisesRegex(ValueError, "empty list"):
             tcpexp.rtt([])
 
@@ -154,6 +164,14 @@ class Inputs(unittest.TestCase):
             tcpexp.rtt(SRC, to=datetime(2026, 1, 1))
         with self.assertRaisesRegex(TypeError, "flow has a value"):
             tcpexp.rtt(SRC, DST, flow=True)
+        for flow in (1.0, [None], [False], [1.0], b"1"):
+            with self.subTest(flow=flow), self.assertRaises(TypeError):
+                tcpexp.rtt(SRC, DST, flow=flow)  # type: ignore[arg-type]
+        for nothing in ([], "", [" "]):
+            with self.subTest(flow=nothing), self.assertRaises(ValueError):
+                tcpexp.rtt(SRC, DST, flow=nothing)
+        with self.assertRaisesRegex(TypeError, "limit has a value"):
+            tcpexp.flows(SRC, limit=False)
         with self.assertRaisesRegex(TypeError, "title has a value"):
             tcpexp.plot("ecdf", SRC, title=True)  # type: ignore[arg-type]
         with self.assertRaisesRegex(TypeError, "'fitler'"):
@@ -327,6 +345,23 @@ class Results(unittest.TestCase):
             self.assertIn("1 met, 1 not met, 0 unknown", checked.text)
             page = tcpexp.report(output, output=Path(folder, "page.html"))
             self.assertIn("<html", page.read_text())
+
+    def test_values_of_parameters_are_selected_as_they_are(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for number, cc in enumerate(("a,b", "a", "5.10", "true")):
+                tcpexp.analyze(SRC, output=Path(folder, f"run{number}"), param={"cc": cc})
+            manifest = json.loads(Path(folder, "run2", "manifest.json").read_text())
+            self.assertEqual(manifest["run"], {"cc": "5.10"})
+            for only, flag in (("a,b", 'cc="a,b"'), (["a,b", "a"], 'cc="a,b",a'), ("true", "cc=true")):
+                with self.subTest(only=only):
+                    compared = tcpexp.compare(folder, only={"cc": only})
+                    self.assertEqual(compared.text, command("compare", Path(folder), f"--only={flag}"))
+            for refused in ('a"b', " a", []):
+                with self.subTest(refused=refused), self.assertRaises(ValueError):
+                    tcpexp.compare(folder, only={"cc": refused})
+            for value in (None, float("nan")):
+                with self.subTest(value=value), self.assertRaises(TypeError):
+                    tcpexp.analyze(SRC, output=Path(folder, "x"), param={"cc": value})  # type: ignore[dict-item]
 
     def test_parts_of_an_analysis_are_joined(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

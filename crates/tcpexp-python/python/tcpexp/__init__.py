@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike, fspath
@@ -128,7 +129,7 @@ def rtt(
     """
     inputs = Inputs()
     command = _command(
-        "rtt", inputs, [src, dst], PartOptions, options,
+        "rtt", inputs, _captures(src, dst), PartOptions, options,
         max_owd=max_owd, symmetric=symmetric, one_clock=one_clock, survey=_known(survey), sort=sort,
     )  # fmt: skip
     return PairTable(command)
@@ -225,7 +226,7 @@ def cwnd(
     - `sort`: the order of the flows in the summary; `tcpexp cwnd --help` lists them.
     """
     command = _command(
-        "cwnd", Inputs(), [src, dst], SelectSenderOptions, options,
+        "cwnd", Inputs(), _captures(src, dst), SelectSenderOptions, options,
         truth=_known(truth), truth_format=truth_format, shard=shard, control=control,
         sort=sort,
     )  # fmt: skip
@@ -236,7 +237,7 @@ def why(
     src: Capture, dst: Capture | None = None, **options: Unpack[SelectSenderOptions]
 ) -> Table:
     """What limited the large flows of a capture, and for how long."""
-    return Table(_command("why", Inputs(), [src, dst], SelectSenderOptions, options))
+    return Table(_command("why", Inputs(), _captures(src, dst), SelectSenderOptions, options))
 
 
 def explain(
@@ -286,7 +287,7 @@ def analyze(
     - `task`: only the pair with this number, or a share of the pairs, such as `"3/10"`.
     - `jobs`: runs of a sweep, or pairs, to analyse in parallel.
     - `log`: kinds and paths of logs, such as `[("ss", "ss.txt")]`.
-    - `param`: columns with one value in all tables, such as `{"cc": "cubic"}`.
+    - `param`: columns with one value in all tables, such as `{"cc": "cubic"}`. Text stays text, also `"5.10"`.
     - `bin`: the width of a bin of throughput and queueing delay. Default: 100 ms.
     - `rate`: the rate of the link, in bits per second or as `"10Mbit"`.
     - `one_clock`: both captures have the times of one clock.
@@ -297,9 +298,9 @@ def analyze(
         output = _output(output)
     inputs = Inputs()
     logs = [f"{kind}={_path(file)}" for kind, file in log]
-    params = [f"{name}={_param(value)}" for name, value in (param or {}).items()]
+    params = [f"{name}={_typed(name, value)}" for name, value in (param or {}).items()]
     command = _command(
-        "analyze", inputs, [src, dst], ReadSenderOptions, options,
+        "analyze", inputs, _captures(src, dst), ReadSenderOptions, options,
         output=output, pairs=_known(pairs), task=task, jobs=jobs, log=logs, param=params, bin=bin,
         rate=_rate(rate), max_owd=max_owd, symmetric=symmetric, one_clock=one_clock, shard=shard,
         survey=_known(survey),
@@ -573,16 +574,25 @@ scan_throughput = _scanning(throughput)
 def _command(
     name: str,
     inputs: Inputs,
-    captures: Iterable[Capture | None],
+    captures: Iterable[Capture],
     known: type[Any],
     options: Mapping[str, Any],
     **own: Any,
 ) -> Command:
     """A command with captures, and with options of its own and those of `known`."""
     _check(known, options)
-    paths = [inputs.capture(capture) for capture in captures if capture is not None]
+    paths = [inputs.capture(capture) for capture in captures]
     given = [*own.items(), ("storage_options", inputs.store_options), *options.items()]
     return Command([name, *flags(given), *paths], inputs)
+
+
+def _captures(src: Capture | None, dst: Capture | None) -> list[Capture]:
+    """One capture, or two. `dst` alone is not measured in place of `src`."""
+    if src is None:
+        if dst is not None:
+            raise TypeError("src is None, and dst is a capture")
+        return []
+    return [src] if dst is None else [src, dst]
 
 
 def _plot_flag(name: str, value: Any) -> tuple[str, Any]:
@@ -592,15 +602,21 @@ def _plot_flag(name: str, value: Any) -> tuple[str, Any]:
 
 
 def _only(only: Mapping[str, str | float | None | Sequence[str | float | None]] | None) -> str | None:
-    """Values of parameters, as the flag `--only` has them."""
-    return ",".join(f"{name}={_values(values)}" for name, values in (only or {}).items()) or None
+    """Values of parameters, as the flag `--only` has them: with the name before each."""
+    settings: list[str] = []
+    for name, values in (only or {}).items():
+        several = [values] if values is None or isinstance(values, (str, float, int)) else list(values)
+        if not several:
+            raise ValueError(f"an empty list of values of {name}")
+        settings += [_element(name, _param(value)) for value in several]
+    return ",".join(settings) or None
 
 
-def _values(values: str | float | None | Sequence[str | float | None]) -> str:
-    """One or several values of a parameter, as the command reads them."""
-    if values is None or isinstance(values, (str, float, int)):
-        return _param(values)
-    return ",".join(_param(value) for value in values)
+def _element(name: str, value: str) -> str:
+    """An element of a list with commas, as the command reads it."""
+    if '"' in value or value != value.strip():
+        raise ValueError(f"{value!r} cannot be selected: it has a double quote, or a space at an end")
+    return f'"{name}={value}"' if "," in value else f"{name}={value}"
 
 
 def _known(file: StrPath | None) -> str | None:
@@ -617,6 +633,13 @@ def _param(value: str | float | bool | None) -> str:
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _typed(name: str, value: str | float | bool) -> str:
+    """A value of `--param`, which the command reads with this type: text in quotes is no number."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        raise TypeError(f"the parameter {name} is {value}: expected text, a finite number or a bool")
+    return f'"{value}"' if isinstance(value, str) else _param(value)
 
 
 _progress.begin()

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from numbers import Integral
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -82,6 +83,10 @@ class Inputs:
             raise ValueError("an empty list of captures")
         places = [path(part) for part in parts]
         lines = [place if is_url(place) else os.path.abspath(place) for place in places]
+        for line in lines:
+            # A list has a path per line, without the space around it.
+            if line != line.strip() or len(line.splitlines()) != 1:
+                raise ValueError(f"a list of captures cannot contain {line!r}: rename the file")
         listed = self._folder() / "list.txt"
         listed.write_text("".join(f"{line}\n" for line in lines))
         return f"@{listed}"
@@ -149,17 +154,29 @@ def flags(options: Iterable[tuple[str, Value | Sequence[Value] | Mapping[str, Va
         if isinstance(value, Mapping):
             flag = flag.removesuffix("s")
             several = settings(value)
-        elif isinstance(value, Sequence) and not isinstance(value, str):
+        elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+            if not value and name == "flow":
+                raise ValueError("an empty list of flows")
+            if any(one is None for one in value):
+                raise TypeError(f"{name} is a list with None")
             several = value
+        elif value is None:
+            several = []
         else:
             several = [value]
         for one in several:
-            if one is True:
+            if isinstance(one, bool):
                 # At the command line, the flag of an option takes the next argument as its value.
-                if name not in FLAGS:
-                    raise TypeError(f"{name} has a value, and True is none")
-                arguments.append(flag)
-            elif one is not None and one is not False:
+                if name not in FLAGS or value is not one:
+                    raise TypeError(f"{name} has a value, and {one} is none")
+                if one:
+                    arguments.append(flag)
+            elif name == "flow" and not isinstance(one, (str, Integral)):
+                kind = type(one).__name__
+                raise TypeError(f"a flow is a number or a text, not {kind}")
+            elif name == "flow" and not str(one).strip():
+                raise ValueError("an empty text is a part of the name of each flow")
+            else:
                 arguments.append(f"{flag}={_text(one)}")
     return arguments
 
