@@ -24,7 +24,8 @@ impl Resolution {
         }
     }
 
-    /// One unit, rounded up to whole nanoseconds: the times that a file can show are at most this far apart.
+    /// One unit, rounded up to whole nanoseconds: successive times that a file can hold are at most this far
+    /// apart.
     pub fn unit(self) -> TimeDelta {
         let per_second = match self {
             Self::PowerOfTen(power) => 10_i64.checked_pow(power.into()),

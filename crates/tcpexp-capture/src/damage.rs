@@ -178,8 +178,8 @@ fn of_decoder(error: &io::Error, offset: u64) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("is cut short after {offset} decompressed bytes"),
         _ if needs_larger_window(error) => format!(
-            "needs more memory than the 128 MiB of a window after {offset} decompressed bytes: decompress it first with \
-             zstd -d --long=31"
+            "needs a window of more than 128 MiB after {offset} decompressed bytes: decompress the file first with zstd \
+             -d --long=31"
         ),
         // Checksums come after the data: flipped bits were decompressed by then.
         _ => {
@@ -188,8 +188,8 @@ fn of_decoder(error: &io::Error, offset: u64) -> String {
     }
 }
 
-/// True if a decoder refused a sound frame, since its window exceeds the limit of the decoder (RFC 8878, section
-/// 3.1.1.1.2). The decoder has no other sign for this than its text.
+/// True if the decoder refused a sound frame because the window of the frame exceeds the decoder's limit (RFC 8878,
+/// section 3.1.1.1.2). Only the text of the error shows this.
 fn needs_larger_window(error: &io::Error) -> bool {
     error.to_string().contains("requires too much memory")
 }
@@ -263,5 +263,18 @@ mod tests {
             "the gzip data is followed by 16 bytes that are not gzip"
         );
         assert!(damage.source().is_none());
+    }
+
+    #[test]
+    fn a_frame_with_a_larger_window_is_refused_without_doubt_about_the_records_before_it() {
+        // Magic number, no flags, a window of 256 MiB, and one last block of one byte (RFC 8878, section 3.1.1).
+        let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 18 << 3, 9, 0, 0, 7];
+        let first = crate::build::zstd(&crate::build::little().pcap(0xa1b2_c3d4, 4).out);
+        let mut capture = crate::Capture::from_bytes(&[&first[..], &frame].concat()).unwrap();
+        while capture.next_record().is_some() {}
+        let damage = capture.damage().unwrap();
+        let text = damage.to_string();
+        assert!(text.contains("a window of more than 128 MiB"), "{text}");
+        assert!(!damage.extends_back());
     }
 }

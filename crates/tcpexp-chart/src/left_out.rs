@@ -8,18 +8,19 @@ use crate::Error;
 use crate::bounded::Bounded;
 use crate::quantity::Shown;
 
-/// Numbers of rows that have bounds of a value only.
+/// Counts of rows that have only bounds of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LeftOut {
     unknown: usize,
     /// Smallest of the lower bounds of the unknown values.
     least: Option<f64>,
-    /// Rows that never reached the state.
+    /// Rows whose value is infinite: never reached.
     never: usize,
 }
 
 impl LeftOut {
-    /// Counts the rows of the column `y` that the chart leaves out. Rows without bounds have no value, and do not count.
+    /// Counts the rows of the column `y` that the chart leaves out. Rows without bounds have no value, and do not
+    /// count.
     pub(crate) fn of(frame: &Frame, y: &str) -> Result<Self, Error> {
         let column = Bounded::of(frame, y)?;
         let mut all = Self::default();
@@ -48,8 +49,8 @@ impl LeftOut {
         };
         let never = match self.never {
             0 => String::new(),
-            1 => "; 1 value is left out: its state was never reached".to_owned(),
-            count => format!("; {count} values are left out: their states were never reached"),
+            1 => "; 1 value is left out: never reached".to_owned(),
+            count => format!("; {count} values are left out: never reached"),
         };
         unknown + &never
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tcpexp_table::Frame;
+use tcpexp_table::{Frame, Series};
 
 use crate::axis::{AxisSpec, range};
 use crate::clip::Point;
@@ -141,8 +141,10 @@ type Clouds = Vec<Vec<Point>>;
 fn clouds(frame: &Frame, (x, y): (&str, &str), groups: &Levels) -> Result<Clouds, Error> {
     let (xs, ys) = (numbers(frame, x)?, numbers(frame, y)?);
     let mut clouds: Clouds = vec![Vec::new(); groups.len()];
+    // A bound of a measure may be infinite, and has no place on an axis.
+    let finite = |column: &Series, row| column.number(row).filter(|number| number.is_finite());
     for row in 0..frame.rows() {
-        if let (Some(x), Some(y)) = (xs.number(row), ys.number(row)) {
+        if let (Some(x), Some(y)) = (finite(xs, row), finite(ys, row)) {
             clouds[groups.of_row(row)].push((x, y));
         }
     }
@@ -152,7 +154,6 @@ fn clouds(frame: &Frame, (x, y): (&str, &str), groups: &Levels) -> Result<Clouds
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
-    use tcpexp_table::Series;
 
     use super::*;
     use crate::FigureSize;
@@ -163,6 +164,17 @@ mod tests {
         assert_eq!(ends(5.0), Some((0.0, 11.0)));
         assert_eq!(ends(-1.0), Some((-2.0, 11.0)));
         assert_eq!(ends_with(&[], &[]), None);
+    }
+
+    #[test]
+    fn an_infinite_bound_is_no_point() {
+        let column = |values: [f64; 2]| Series::Real(values.map(Some).to_vec());
+        let frame = Frame::of(vec![
+            ("x".into(), column([1.0, f64::INFINITY])),
+            ("y".into(), column([2.0, 3.0])),
+        ]);
+        let clouds = clouds(&frame, ("x", "y"), &Levels::of(&frame, &[])).unwrap();
+        assert_eq!(clouds, [[(1.0, 2.0)]]);
     }
 
     #[test]

@@ -50,7 +50,8 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
         .iter()
         .filter_map(|run| Some((run.name.as_str(), run.cell.as_deref()?)));
     if let Some(runs) = missing(&not_run(&planned_runs(&dir), ended, &only)) {
-        page.summary = format!("{} {runs}.", page.summary);
+        let end = if runs.ends_with('…') { "" } else { "." };
+        page.summary = format!("{} {runs}{end}", page.summary);
     }
     let html = page.html().context("cannot write the data of the page")?;
     let place = (args.output.as_os_str() != "-").then_some(args.output.as_path());

@@ -1,4 +1,4 @@
-//! The runs that the plan of a sweep has.
+//! The planned runs of a sweep.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ pub(crate) const PLAN: &str = "plan.toml";
 /// Names of missing runs that one line shows.
 const SHOWN: usize = 3;
 
-/// The runs that the plan in the directory of a sweep has; empty without a plan. Warns of a plan that cannot be
-/// read, as an earlier version may have written it.
+/// Reads the planned runs from the plan in the directory of a sweep; empty without a plan. Warns if the plan cannot
+/// be read: an earlier version may have written it.
 pub(crate) fn planned_runs(sweep: &Path) -> Vec<PlannedRun> {
     let path = sweep.join(PLAN);
     if !path.exists() {
@@ -28,7 +28,7 @@ pub(crate) fn planned_runs(sweep: &Path) -> Vec<PlannedRun> {
         Err(error) => {
             let error = anyhow::Error::from(error);
             failure::print_line(&format!(
-                "warning: which runs are missing is unknown: {error:#}"
+                "warning: cannot tell which planned runs are missing: {error:#}"
             ));
             return Vec::new();
         }

@@ -130,8 +130,9 @@ impl Flow {
         self.reset.is_some() || self.streams.iter().all(|stream| stream.finished)
     }
 
-    /// True if the flow began with a SYN while another flow between the same endpoints was open: that flow goes
-    /// on until the other end accepts the SYN, or the sender of the SYN continues after it.
+    /// True if the flow began with a SYN while another flow between the same endpoints was open, or had been reset
+    /// shortly before. An open flow goes on until the other end accepts the SYN, or the sender of the SYN continues
+    /// after it; a reset flow takes segments that are still in flight.
     pub fn began_beside_another(&self) -> bool {
         self.began_beside
     }

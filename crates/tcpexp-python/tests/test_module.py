@@ -162,7 +162,7 @@ class Inputs(unittest.TestCase):
         self.assertEqual(flags_of([("to", span)]), ["--to=-999999993ns"])
         with self.assertRaisesRegex(ValueError, "has no time zone"):
             tcpexp.rtt(SRC, to=datetime(2026, 1, 1))
-        with self.assertRaisesRegex(TypeError, "flow has a value"):
+        with self.assertRaisesRegex(TypeError, "flow takes a value"):
             tcpexp.rtt(SRC, DST, flow=True)
         for flow in (1.0, [None], [False], [1.0], b"1"):
             with self.subTest(flow=flow), self.assertRaises(TypeError):
@@ -170,9 +170,9 @@ class Inputs(unittest.TestCase):
         for nothing in ([], "", [" "]):
             with self.subTest(flow=nothing), self.assertRaises(ValueError):
                 tcpexp.rtt(SRC, DST, flow=nothing)
-        with self.assertRaisesRegex(TypeError, "limit has a value"):
+        with self.assertRaisesRegex(TypeError, "limit takes a value"):
             tcpexp.flows(SRC, limit=False)
-        with self.assertRaisesRegex(TypeError, "title has a value"):
+        with self.assertRaisesRegex(TypeError, "title takes a value"):
             tcpexp.plot("ecdf", SRC, title=True)  # type: ignore[arg-type]
         with self.assertRaisesRegex(TypeError, "'fitler'"):
             tcpexp.rtt(SRC, fitler="tcp")  # type: ignore[call-arg]

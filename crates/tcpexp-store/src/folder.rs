@@ -172,7 +172,7 @@ impl Folder {
     }
 }
 
-/// True if the store, or its client, has no request that writes an object unless it exists.
+/// True if the store or its client does not support a request that writes an object only if the key is free.
 fn is_unknown_request(error: &object_store::Error) -> bool {
     match error {
         object_store::Error::NotImplemented { .. } => true,

@@ -159,11 +159,12 @@ fn share(counted: u64, whole: u64, what: &str) -> String {
     format!("{shown} of {all} {what} ({percent})")
 }
 
-/// `63 (1.2 %)`.
+/// As [`part`]; "unknown" without a count.
 fn known_part(counted: Option<u64>, whole: u64) -> String {
     counted.map_or_else(|| "unknown".to_owned(), |counted| part(counted, whole))
 }
 
+/// `63 (1.2 %)`.
 fn part(counted: u64, whole: u64) -> String {
     let shown = count(counted, usize::MAX);
     match percent(counted, whole) {

@@ -322,6 +322,7 @@ mod tests {
             assert_eq!(read_pairs(file).unwrap(), rows, "{format}");
         }
     }
+
     #[test]
     fn text_of_other_programs_is_read_as_a_table_of_pairs() {
         let of = |text: &str| {

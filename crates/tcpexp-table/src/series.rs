@@ -41,7 +41,7 @@ pub fn run_sample_columns(run: &RunColumns) -> Columns<SeriesSample> {
         "The value, as the program that measures it printed it.",
         run,
     )
-    .maybe_span("duration_ns", "Time before time over which the value is a mean, in nanoseconds. Null if the file states none.", |row| row.duration)
+    .maybe_span("duration_ns", "Length of the interval that ends at time, over which the value is a mean, in nanoseconds. Null if the file states none.", |row| row.duration)
     .done()
     .of_run(run)
 }

@@ -102,8 +102,8 @@ pub(crate) const SPAN: Kind = Kind {
 
 pub(crate) const BUFFER: Kind = Kind {
     what: "buffer",
-    expected: "packets \"90p\", bytes \"64kB\" or \"64KiB\", time \"100ms\", or \"0.5bdp\": this multiple of the rate \
-               times the base RTT of the path",
+    expected: "packets \"90p\", bytes \"64kB\" or \"64KiB\", time \"100ms\", or a multiple of the BDP (rate times \
+               base RTT of the path) \"0.5bdp\"",
     units: &[("p", 1_000)],
 };
 

@@ -84,7 +84,7 @@ fn any(
     const GRE: u8 = 47;
 
     let mut datagram = link::datagram(link, Unread::new(captured, wire_bytes))?;
-    // Without marks, as if no header were around the first one.
+    // Not-ECT: no header encloses the outermost header.
     let mut outer_class = 0;
     // The outermost datagram is in no tunnel, so the loop runs once more than the limit.
     for _ in 0..=MAX_TUNNELS {

@@ -211,7 +211,8 @@ fn is_pseudowire(rest: Unread<'_>) -> bool {
             .captured
             .get(2..4)
             .is_some_and(|inner_type| matches!(inner_type, [0x08, 0x00] | [0x86, 0xdd])),
-        0x0806 => true,
+        // ARP for IPv4 on Ethernet (RFC 826).
+        0x0806 => inner.captured.starts_with(&[0, 1, 8, 0]),
         _ => false,
     };
     is_inner_ip && !damage::is_v4(rest.captured) && !is_v6_of_length(rest)

@@ -14,7 +14,9 @@ pub struct Packet<'a> {
     pub ip_id: Option<u16>,
     /// Hop limit or time to live.
     pub ttl: u8,
-    /// Traffic class: DSCP in the upper six bits, ECN in the lower two (RFC 2474, RFC 3168).
+    /// Traffic class of the innermost IP header that was entered: DSCP in the upper six bits, ECN in the lower two
+    /// (RFC 2474, RFC 3168). Inside a tunnel, the ECN field is the one that the tunnel's egress forwards (RFC 6040,
+    /// section 4.2).
     pub traffic_class: u8,
     /// Length of the whole IP datagram on the wire, in bytes.
     pub ip_bytes: u32,
@@ -82,8 +84,8 @@ pub const fn is_congestion_experienced(traffic_class: u8) -> bool {
     traffic_class & ECN_FIELD == CONGESTION_EXPERIENCED
 }
 
-/// The traffic class of a packet behind the end of a tunnel, from those of both headers in the tunnel
-/// (RFC 6040, section 4.2).
+/// Traffic class that the egress of a tunnel forwards, from the outer and the inner header (RFC 6040, section 4.2).
+/// An egress drops a packet with CE outside and Not-ECT inside; its traffic class stays.
 pub(crate) const fn decapsulated(outer: u8, inner: u8) -> u8 {
     match (Ecn::of(outer), Ecn::of(inner)) {
         (Ecn::Ce, Ecn::Ect0 | Ecn::Ect1) => inner | CONGESTION_EXPERIENCED,

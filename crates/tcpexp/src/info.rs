@@ -181,7 +181,7 @@ pub fn coarse_clock_warning(
 pub fn cut_options_warning(name: impl std::fmt::Display, cut_packets: u64) -> Option<String> {
     (cut_packets > 0).then(|| {
         format!(
-            "{name}: the capture cuts off the TCP options of {}: the options that the SYNs agreed on and the SACK blocks may be unknown, so windows and causes of retransmissions are less certain, and the numbers of duplicate ACKs and D-SACKs unknown (capture at least 128 bytes of each packet)",
+            "{name}: the capture cuts off the TCP options of {}: the options that the SYNs agreed on and the SACK blocks may be unknown, so windows and causes of retransmissions are less certain, and the numbers of duplicate ACKs and D-SACKs may be unknown (capture at least 128 bytes of each packet)",
             counted(cut_packets, "packet")
         )
     })

@@ -132,10 +132,10 @@ pub struct Path {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<Share>>")]
     pub duplicate: Option<Share>,
-    /// Size of the queue; required for `pfifo`, `bfifo`, `red` and `sfq`, optional for the others. A time holds
-    /// what `rate` sends in it; slots and a trace count with their mean rate. A BDP is this rate times the base
-    /// RTT, the sum of the delays of both directions. In a plan, the base RTT is that between the first source and
-    /// the first sink, over all routers.
+    /// Size of the queue; required for `pfifo`, `bfifo`, `red` and `sfq`, optional for the others. A buffer
+    /// in time holds the bytes that `rate`, or the mean rate of slots or a trace, sends in this time. A BDP is this
+    /// rate times the base RTT: the sum of the delays of both directions. In a plan, the base RTT is that between
+    /// the first source and the first sink, over all routers.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<Buffer>>")]
     pub buffer: Option<Buffer>,

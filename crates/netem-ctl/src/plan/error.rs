@@ -74,7 +74,7 @@ pub enum PlanError {
         depth: u64,
     },
     /// A flow has no usable match.
-    #[error("{direction}.flows[{index}]: {problem}")]
+    #[error("{direction}.flows[{}]: {problem}", index + 1)]
     Flow {
         /// The direction.
         direction: &'static str,

@@ -8,8 +8,7 @@ use super::PlanError;
 /// The size of a queue, in packets and in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct QueueSize {
-    /// Full packets, with the bytes that the rate counts of each: by default 1514 on Linux and 1500 on FreeBSD.
-    /// Rounded up.
+    /// Full packets, rounded up. By default the rate counts 1514 bytes for each on Linux, and 1500 on FreeBSD.
     pub packets: u64,
     /// Bytes, as the rate counts them: of Ethernet frames, of IP packets on FreeBSD, or of the link layer.
     pub bytes: u64,

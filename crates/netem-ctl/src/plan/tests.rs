@@ -333,7 +333,7 @@ fn a_delay_of_less_than_a_microsecond_is_refused() {
     );
     assert_eq!(
         with("delay = '1ms'\n[[forward.flows]]\nsource_port = 80\ndelay = '500ns'"),
-        "forward.flows[0]: expected a delay of 0s, or of at least 1us"
+        "forward.flows[1]: expected a delay of 0s, or of at least 1us"
     );
 }
 
@@ -359,7 +359,7 @@ fn a_flow_with_less_delay_than_jitter_is_refused() {
                 [[forward.flows]]\nsource_port = 80\ndelay = '1ms'";
     assert_eq!(
         planned(text).unwrap_err().to_string(),
-        "forward.flows[0]: expected a delay of 0s, or of at least the path's jitter"
+        "forward.flows[1]: expected a delay of 0s, or of at least the path's jitter"
     );
 }
 

@@ -297,7 +297,7 @@ fn check_flow(
             "identifies no packets: expected source, destination or a port",
         ));
     }
-    // Port 0 is reserved (RFC 6335, section 6), so no flow has it.
+    // IANA reserves port 0, and TCP and UDP sockets cannot be bound to it: 0 asks for any free port.
     if [flow.source_port, flow.destination_port].contains(&Some(0)) {
         return Err(wrong("expected ports from 1 to 65535"));
     }
@@ -340,7 +340,7 @@ mod tests {
         for key in ["source_port", "destination_port"] {
             assert_eq!(
                 with(key, 0).unwrap_err().to_string(),
-                "forward.flows[0]: expected ports from 1 to 65535"
+                "forward.flows[1]: expected ports from 1 to 65535"
             );
             assert!(with(key, 1).is_ok());
         }

@@ -334,11 +334,11 @@ fn keys_without_their_required_keys_are_refused() {
         ),
         (
             "[[forward.flows]]\ndelay = '1ms'",
-            "forward.flows[0]: identifies no packets: expected source, destination or a port",
+            "forward.flows[1]: identifies no packets: expected source, destination or a port",
         ),
         (
             "[[forward.flows]]\nsource = '10.0.0.1'\ndestination = 'fd00::1'\ndelay = '1ms'",
-            "forward.flows[0]: source and destination are of different IP versions",
+            "forward.flows[1]: source and destination are of different IP versions",
         ),
         (
             "[forward]\nrate = '10mbit'\nbuffer = '100B'",

@@ -100,8 +100,8 @@ impl FlowTable {
         self.contests.0.insert(key, contest);
     }
 
-    /// Returns the flow of a segment from `sender`, and ends the established flow if the segment continues the new
-    /// one.
+    /// Returns the flow of a segment from `sender`. If the segment continues the new flow, the established flow ends,
+    /// unless a RST ended it: then it stays for segments in flight.
     #[cold]
     pub(super) fn judge(&mut self, contest: Contest, sender: End, tcp: &Numbers) -> Slot {
         let Contest {

@@ -153,7 +153,7 @@ impl Report {
         let lost = (self.lost_events > 0).then(|| {
             let lost = counted(self.lost_events, "event");
             format!(
-                "the kernel lost at least {lost} of this trace: counts of retransmissions and of state changes are too low"
+                "the kernel lost at least {lost} of this trace: counts of retransmissions and of state changes may be too low"
             )
         });
         failure.into_iter().chain(lost).collect()

@@ -1,4 +1,4 @@
-//! What a kernel's trace says about events that it lost.
+//! Lost events that a kernel's trace reports.
 
 /// Number of events that `text` marks as lost, or 1 if the mark has no number; `None` if it is no such mark.
 ///
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(
             report.gaps(),
             [
-                "the kernel lost at least 30 events of this trace: counts of retransmissions and of state changes are too low"
+                "the kernel lost at least 30 events of this trace: counts of retransmissions and of state changes may be too low"
             ]
         );
     }

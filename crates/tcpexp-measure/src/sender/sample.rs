@@ -26,7 +26,8 @@ pub struct SenderSample {
     /// Sender maximum segment size in bytes, as seen in the data (RFC 5681, section 2); `None` if all packets
     /// may hold several segments.
     pub smss_bytes: Option<u32>,
-    /// Bytes sent and not acknowledged (RFC 5681, section 2).
+    /// Bytes sent and not acknowledged (RFC 5681, section 2). `None` if the capture does not show the order of
+    /// events at the sender.
     pub flight_size_bytes: Option<u64>,
     /// Estimated bytes in the network (RFC 6675, section 2).
     pub pipe_bytes: Option<u64>,
@@ -49,7 +50,8 @@ pub struct SenderSample {
     pub srtt: Option<TimeDelta>,
     /// Retransmission timeout.
     pub rto: Option<TimeDelta>,
-    /// Unused bytes of the receiver's window; negative after the window shrank.
+    /// Unused bytes of the receiver's window; negative after the window shrank. `None` if the capture does not show
+    /// the order of events at the sender.
     pub usable_window_bytes: Option<i64>,
     /// Limit on the sender.
     pub limit: Option<Limit>,

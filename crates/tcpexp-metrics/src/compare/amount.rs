@@ -53,6 +53,11 @@ impl Amount {
         }
     }
 
+    /// The same amount if any part of it may not count.
+    pub(super) const fn without_start(self) -> Self {
+        Self { least: 0.0, ..self }
+    }
+
     /// The same amount if any number more may be inside the window.
     pub(super) const fn without_end(self) -> Self {
         Self {

@@ -52,7 +52,7 @@ pub(super) struct Group<'a> {
     pub(super) senders: Vec<&'a Sender>,
     /// From the first sender's start (or the end of the warm-up) to the last sender's end.
     pub(super) window: Window,
-    /// The run's bins; `None` without a capture, for probes, and if their payload may include duplicates.
+    /// The run's bins; `None` without a capture, and for probes.
     pub(super) grid: Option<Grid>,
 }
 
@@ -70,7 +70,6 @@ impl<'a> Group<'a> {
         // others.
         let arrived = run.senders.iter().flat_map(|sender| &sender.arrived);
         let sends = senders.iter().any(|sender| !sender.is_probe);
-        let is_known = senders.iter().all(|sender| !sender.counts_duplicates);
         Some(Self {
             run,
             options,
@@ -78,7 +77,7 @@ impl<'a> Group<'a> {
             senders,
             window,
             // A grid would give probes a goodput of 0 instead of none.
-            grid: Grid::of(arrived).filter(|_| sends && is_known),
+            grid: Grid::of(arrived).filter(|_| sends),
         })
     }
 

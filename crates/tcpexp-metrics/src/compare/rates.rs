@@ -60,7 +60,7 @@ impl Group<'_> {
                 return Some(Amount::exact(goodput * share));
             }
             self.grid?;
-            Some(sender.arrived_in(window, |bin| bin.goodput_bytes) * (8.0 / seconds))
+            Some(sender.goodput_in(window) * (8.0 / seconds))
         };
         let all: Option<Vec<Amount>> = senders.iter().map(of).collect();
         let all = all.filter(|all| !all.is_empty() || self.grid.is_some())?;

@@ -179,9 +179,20 @@ impl Sender {
         }
     }
 
+    /// Payload of its data that arrived in a window for the first time.
+    pub(super) fn goodput_in(&self, window: Window) -> Amount {
+        let arrived = self.arrived_in(window, |bin| bin.goodput_bytes);
+        // Any part of it may be that of duplicates.
+        if self.counts_duplicates {
+            arrived.without_start()
+        } else {
+            arrived
+        }
+    }
+
     /// True if the bins show how much arrived in each part of `width` of a window.
     pub(super) fn resolves(&self, window: Window, width: TimeDelta) -> bool {
-        self.resolution <= width && !self.is_unknown_in(window)
+        self.resolution <= width && !self.is_unknown_in(window) && !self.counts_duplicates
     }
 
     fn is_unknown_in(&self, window: Window) -> bool {

@@ -158,7 +158,7 @@ def flags(options: Iterable[tuple[str, Value | Sequence[Value] | Mapping[str, Va
             if not value and name == "flow":
                 raise ValueError("an empty list of flows")
             if any(one is None for one in value):
-                raise TypeError(f"{name} is a list with None")
+                raise TypeError(f"{name} contains None")
             several = value
         elif value is None:
             several = []
@@ -168,14 +168,14 @@ def flags(options: Iterable[tuple[str, Value | Sequence[Value] | Mapping[str, Va
             if isinstance(one, bool):
                 # At the command line, the flag of an option takes the next argument as its value.
                 if name not in FLAGS or value is not one:
-                    raise TypeError(f"{name} has a value, and {one} is none")
+                    raise TypeError(f"{name} takes a value, not {one}")
                 if one:
                     arguments.append(flag)
             elif name == "flow" and not isinstance(one, (str, Integral)):
                 kind = type(one).__name__
                 raise TypeError(f"a flow is a number or a text, not {kind}")
             elif name == "flow" and not str(one).strip():
-                raise ValueError("an empty text is a part of the name of each flow")
+                raise ValueError("an empty text would select every flow")
             else:
                 arguments.append(f"{flag}={_text(one)}")
     return arguments

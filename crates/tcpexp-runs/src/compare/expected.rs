@@ -66,8 +66,8 @@ impl Comparison {
     /// error.
     ///
     /// The baseline of a cell is the cell of `baseline` with the same values of all parameters that both
-    /// sweeps have or that either sweep varies. A value or a baseline that does not exist makes the verdict
-    /// unknown, as that on a planned cell that has not been run; an expectation about no cell at all is an error.
+    /// sweeps have or that either sweep varies. The verdict is unknown if a value or a baseline does not
+    /// exist, and for a planned cell that has not been run. An expectation about no cell at all is an error.
     pub fn check(
         &self,
         expected: &[Expected],

@@ -56,7 +56,7 @@ impl Gap {
                 "some rates are null: a series of rates has no value for a part of its time"
             }
             Self::Windows => {
-                "jain_window_*, convergence_s and rate_response_s are null: --window is shorter than a bin"
+                "jain_window_*, convergence_s and rate_response_s are null: --window is shorter than a bin, or than a sample of Flent's tools"
             }
         }
     }
@@ -119,7 +119,12 @@ impl Gap {
             Self::Rates => is_rate || is_count,
             Self::Sharing => is_share,
             Self::Windows => is_over_time,
-            Self::Units | Self::Values | Self::Duplicates => is_rate || is_share || is_over_time,
+            Self::Units | Self::Values => is_rate || is_share || is_over_time,
+            // Duplicates take part of the link too.
+            Self::Duplicates => {
+                (is_rate || is_share || is_over_time)
+                    && !matches!(measure, Measure::Utilisation | Measure::RateResponse)
+            }
         }
     }
 

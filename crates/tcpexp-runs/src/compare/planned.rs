@@ -1,4 +1,4 @@
-//! The runs that a plan has and that have not ended.
+//! Planned runs that have not ended.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -26,9 +26,9 @@ pub struct PlannedRun {
 }
 
 /// The runs of a plan that have not ended, of the cells that `only` selects. `ended` has the name and the cell of
-/// each run that has.
+/// each run that has ended.
 ///
-/// If one of these is of no planned cell, the runs are those of another plan or of an earlier version of it, and
+/// If one of these runs belongs to no planned cell, the runs are those of another plan or of an earlier version of it, and
 /// which runs are missing is not known: the result is then empty.
 pub fn not_run<'a>(
     planned: &[PlannedRun],

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use tcpexp_metrics::compare::{Bin, Window};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Largest gap or overlap between two samples that follow each other without a gap: netperf prints times and durations
-/// in milliseconds, so two times and a duration differ from their sum by 1.5 ms at most.
+/// Largest gap or overlap between two samples that follow each other without a gap: netperf prints times and
+/// durations in milliseconds, so two times and a duration differ from their sum by 1.5 ms at most.
 const ROUNDING: TimeDelta = TimeDelta::from_millis(2);
 
 /// Largest number of bins: Flent's shortest usual step is 50 ms, which gives 14 hours.

@@ -128,7 +128,7 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
     ))
 }
 
-/// The rate that the load can reach. `load` measures only a path with a rate, so it is not 0.
+/// The rate that the load can reach. It is not 0, because `load` measures only a path with a rate.
 fn planned_bps(setup: &Setup) -> f64 {
     load_times::planned_bps(setup).unwrap_or_default()
 }

@@ -43,8 +43,8 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The key of the first address in the flows of a path that covers no host, below the table of the path, and what
-/// is expected.
+/// The first address in the flows of a path that covers no host: its key, relative to the table of the path, and
+/// the message of the error.
 fn fault(setup: &Setup, path: &Bottleneck) -> Option<([String; 4], String)> {
     for (direction, path) in [("forward", &path.forward), ("reverse", &path.reverse)] {
         for (index, flow) in path.flows.iter().flatten().enumerate() {

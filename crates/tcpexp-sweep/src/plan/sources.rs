@@ -294,8 +294,8 @@ duration = "10s"
             Folder::with(&[("plan.toml", plan), ("base.toml", base)]).refusal()
         };
         let include = "# A plan\ninclude = [\"base.toml\"]\n";
-        assert_snapshot!(with(include, &BASE.replace("30p", "30 packets")), @r#"base.toml:5: path.forward.buffer: "30 packets" is not a buffer: expected packets "90p", bytes "64kB" or "64KiB", time "100ms", or "0.5bdp": this multiple of the rate times the base RTT of the path"#);
-        assert_snapshot!(with(&format!("{include}path.forward.buffer = \"30 packets\"\n"), BASE), @r#"plan.toml:3: path.forward.buffer: "30 packets" is not a buffer: expected packets "90p", bytes "64kB" or "64KiB", time "100ms", or "0.5bdp": this multiple of the rate times the base RTT of the path"#);
+        assert_snapshot!(with(include, &BASE.replace("30p", "30 packets")), @r#"base.toml:5: path.forward.buffer: "30 packets" is not a buffer: expected packets "90p", bytes "64kB" or "64KiB", time "100ms", or a multiple of the BDP (rate times base RTT of the path) "0.5bdp""#);
+        assert_snapshot!(with(&format!("{include}path.forward.buffer = \"30 packets\"\n"), BASE), @r#"plan.toml:3: path.forward.buffer: "30 packets" is not a buffer: expected packets "90p", bytes "64kB" or "64KiB", time "100ms", or a multiple of the BDP (rate times base RTT of the path) "0.5bdp""#);
         assert_snapshot!(with(&format!("{include}path.forward.bufer = \"30p\"\n"), BASE), @"plan.toml:3: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `linklayer`, `overhead`, `police`, `police_burst`, `slot`, `slot_most`, `slot_packets`, `slot_bytes`, `trace`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
         assert_snapshot!(with(include, &BASE.replace("[matrix]", "[matrix")), @"base.toml:6: unclosed table, expected `]`");
         assert_snapshot!(with(include, "include = [\"plan.toml\"]\n"), @"base.toml:1: plan.toml includes itself");

@@ -21,7 +21,7 @@ pub fn compare_columns(parameters: &RunColumns) -> Columns<CompareRow> {
         Columns::named("compare").text("cell", CELL, |row: &CompareRow| row.cell.hash.clone());
     let columns = of_cell(columns, parameters, |row| &row.cell)
         .maybe_text("class", CLASS, |row| Some(row.class.as_ref()?.class.as_deref().unwrap_or(ALL_CLASSES).to_owned()))
-        .count("runs", "Valid runs of the cell that have the class; each number is a median over those of them that have it.", CompareRow::runs)
+        .count("runs", "Valid runs of the cell that have the class. Each number is a median over those of these runs that have a value.", CompareRow::runs)
         .count("invalid_runs", "Runs whose path or capture differed from the plan, or whose dataset is missing or damaged; excluded from all numbers.", |row| row.cell.runs[1])
         .count("failed_runs", "Runs that ended early; excluded from all numbers.", |row| row.cell.runs[2])
         .maybe_text("left_out", "Excluded runs of the cell with the reasons. Null if none is excluded.", |row| row.cell.left_out.clone())
@@ -108,8 +108,8 @@ pub(super) fn of_cell<R: 'static>(
 type End = fn(Estimate) -> Option<f64>;
 type OfBounds = fn(Bounds) -> f64;
 
-/// Adds the smallest and the largest possible value of a number that is null because it is not known, or because it is
-/// infinite. A reader could not tell such a row from one without a value.
+/// Adds the smallest and the largest possible value of a number that is null because it is not known, or because it
+/// is infinite. Without these columns, a reader could not tell such a row from one without a value.
 fn bounds<R: 'static>(
     columns: Builder<R>,
     measure: Measure,
@@ -123,11 +123,16 @@ fn bounds<R: 'static>(
         measure,
         Measure::LossRatio | Measure::CompletionHarm | Measure::Mos
     );
-    let infinite = ["the goal was never reached", "it has no upper limit"].map(|when| {
+    let never = if measure.is_time_to_reach() {
+        "the goal was never reached"
+    } else {
+        "failed transfers determine it"
+    };
+    let infinite = [never, "it has no upper limit"].map(|when| {
         if is_finite {
             String::new()
         } else {
-            format!("; infinite if {when}")
+            format!("; infinite (null in JSON) if {when}")
         }
     });
     let ends: [(&str, &str, OfBounds); 2] = [

@@ -116,8 +116,8 @@ pub fn compare_text(rows: &[CompareRow], options: CompareText) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The rank of a row in an order: the largest comes first. Medians that are known, or were never reached, rank above
-/// those with only a lower bound, which may be of any size above it.
+/// The rank of a row in an order: the largest comes first. Medians that are known, or were never reached, rank
+/// above those with only a lower bound, which may be of any size above it.
 fn rank(row: &CompareRow, measure: Measure) -> Option<(bool, f64)> {
     let estimate = row.class.as_ref()?.estimate(measure)?;
     let known = estimate.known().map(|median| (true, median));

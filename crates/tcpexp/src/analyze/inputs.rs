@@ -43,7 +43,7 @@ impl<'a> AnalyzeInputs<'a> {
         }
     }
 
-    /// The most flows that are in memory at once; the larger limit of two captures.
+    /// Maximum number of live flows; of two captures, the larger limit.
     pub(super) fn max_flows(&self) -> NonZeroUsize {
         let src = self.src.flow_limit();
         self.dst.map_or(src, |dst| src.max(dst.flow_limit()))

@@ -16,7 +16,7 @@ use crate::selection::Range;
 pub(crate) const OF_CAPTURES: [&str; 2] = ["from_ns", "to_ns"];
 
 /// The options as the manifest has them. `range` has the selected times on the source's clock. `max_flows` is
-/// the most flows at once, a word only if it is not the default.
+/// the maximum number of live flows; the manifest has it only if it is not the default.
 pub(crate) fn option_words(
     options: &AnalyzeOptions,
     range: Option<Range>,

@@ -106,6 +106,7 @@ mod tests {
         assert!(!with(ours, &["rtt.parquet", "mine.parquet"]));
         assert!(!with(r#"{"name": "my web app"}"#, &[]));
     }
+
     #[cfg(feature = "stores")]
     #[test]
     fn a_place_in_a_store_with_objects_of_others_is_not_replaced() {

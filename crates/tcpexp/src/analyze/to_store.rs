@@ -10,7 +10,7 @@ use tcpexp_store::{Folder, Tag};
 use super::manifest_file::FILE_NAME as MANIFEST;
 use crate::{DatasetError, Error};
 
-/// Most attempts to write the manifest: each fails only if another run writes its own in between.
+/// Maximum number of attempts to write the manifest. An attempt fails only if another run has written its manifest.
 const ATTEMPTS: usize = 3;
 
 /// Copies the dataset in the directory `from`. `place` names `folder` in messages.

@@ -295,6 +295,7 @@ mod tests {
         let copies = refusal(["1.1.0", "1.1.0"]);
         assert!(copies.ends_with("are copies of one dataset"), "{copies}");
     }
+
     #[test]
     fn shards_of_a_pair_from_other_captures_are_refused() {
         let absent_of = |second_origin_ns| {

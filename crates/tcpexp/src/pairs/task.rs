@@ -130,7 +130,6 @@ struct Identity {
     options: BTreeMap<String, serde_json::Value>,
     /// The limits in time as they were given: their moments depend on the captures.
     range: String,
-    max_flows: usize,
 }
 
 impl PairTask {
@@ -177,7 +176,6 @@ impl PairTask {
             files: [fingerprints(src)?, fingerprints(dst)?],
             options: option_words(&options, None, true, max_flows),
             range: format!("{:?} {:?}", selection.from, selection.to),
-            max_flows: max_flows.get(),
         };
         let text = serde_json::to_string(&identity).unwrap_or_default();
         let (_, mut name) = checksum::of(text.as_bytes()).unwrap_or_default();
@@ -295,7 +293,7 @@ impl PairTask {
     ) -> Result<Manifest, Error> {
         let [src, dst] = &self.pair.files;
         let (src, dst) = (self.open(src)?, self.open(dst)?);
-        let (src, dst) = (prepare(src), prepare(dst));
+        let [src, dst] = [src, dst].map(|capture| prepare(capture).with_max_flows(self.max_flows));
         analyze(AnalyzeInputs::new(&src, Some(&dst)), &self.options, out)
     }
 }

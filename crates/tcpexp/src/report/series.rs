@@ -96,8 +96,7 @@ fn rate(name: &str, series: &Series, unit_bps: f64, most_points: usize) -> (Page
         most_points,
         per_mbps,
     );
-    let mean = series.tool_mean.or_else(|| series.mean());
-    let goodput = mean.map(|mean| mean * unit_bps);
+    let goodput = series.tool_mean.map(|mean| mean * unit_bps);
     (flow, numbers_of(&[("arrived_goodput_bps", goodput)]))
 }
 

@@ -152,8 +152,7 @@ fn rows_of_runs(
     Ok((frame, left_out))
 }
 
-/// A row per run and class, with the names of datasets for the class and for
-/// the run, which has `name`.
+/// A row per run and class, with the names of datasets for the class and for the run, which has `name`.
 fn of_comparison(
     comparison: &Comparison,
     name: impl Fn(&str) -> String,

@@ -11,7 +11,7 @@ const REPLAYED_ANSWER: TimeDelta = TimeDelta::from_millis(3);
 
 /// A sender sends what fits once the room holds a super-packet of this size (`GSO_LEGACY_MAX_SIZE`).
 const MOST_AWAITED_BYTES: i64 = 1 << 16;
-/// A sender sends what fits once the room is this part of the smaller of its two windows
+/// A sender sends what fits once the room is one part in this many of the smaller of its two windows
 /// (`tcp_tso_win_divisor`).
 const AWAITED_PART: i64 = 3;
 

@@ -18,8 +18,8 @@ use crate::spp::point::Point;
 /// 1 ppm moves delays by a tenth of the smallest step that is searched for.
 const STRETCH: TimeDelta = TimeDelta::from_seconds(10);
 
-/// A smallest delay has moved by the size of a step, or has stayed, if it is off by at most one part in this
-/// many of the size: halfway between the two, a smallest delay shows neither.
+/// A smallest delay has stayed if it moved by at most one part in this many of the size of the step. It has moved
+/// with the step if its change differs from the size by at most as much. Between these limits, it shows neither.
 const PARTS: i64 = 4;
 
 /// Removes the steps across which the smallest delays of both directions stay; returns true if there are any.
@@ -47,7 +47,8 @@ pub(super) fn remove_passing(jumps: &mut Vec<Jump>, crossings: &[Crossing], drif
     jumps.len() < before
 }
 
-/// Marks the steps as suspected that the smallest delays of both directions do not show.
+/// Marks each step as suspected that the smallest delays do not show: those of a direction stay, or neither moves by
+/// the size of the step.
 pub(super) fn doubt_unmoved(jumps: &mut [Jump], crossings: &[Crossing], drift: f64) {
     let all = jumps.to_vec();
     for (index, jump) in jumps.iter_mut().enumerate() {

@@ -108,8 +108,8 @@ impl Offset {
         }
     }
 
-    /// Returns these bounds for an offset that is known to be zero: no packet has a negative delay, so
-    /// zero is a bound without packets of a direction, and if false matches contradict it.
+    /// Returns these bounds for an offset that is known to be zero. Zero replaces a missing bound, and a bound that
+    /// excludes zero, which only false matches set.
     pub(super) fn around_zero(self) -> Self {
         Self {
             lower: Some(self.lower.unwrap_or_default().min(TimeDelta::ZERO)),

@@ -20,7 +20,8 @@ const STRETCH: i64 = 1_000;
 /// Smallest stretched tick that is searched for: in a file of whole microseconds, too many times
 /// are multiples of a smaller tick by chance.
 const MIN_STRETCHED: TimeDelta = TimeDelta::from_micros(100);
-/// Most ticks of a known timer in the usual smallest gap of sparse traffic: of more, any gap would be a multiple.
+/// Maximum number of ticks of a known timer in the usual smallest gap of sparse traffic. With more, the tolerance
+/// would make any gap a multiple.
 const MOST_TICKS: i64 = 4;
 /// At least one gap in this many is zero if a clock is too coarse for the traffic.
 const ZERO_GAPS: u64 = 8;
@@ -86,9 +87,9 @@ impl TickMeter {
         }
     }
 
-    /// Adds the unit in which the times of an interface are counted. No clock shows more than its file can hold:
-    /// gaps alone do not show units of a power of two, whose times are rounded to nanoseconds, nor units of an
-    /// interface whose packets come late.
+    /// Adds the unit of an interface's times. A clock shows no finer time than its file holds. The gaps alone do not
+    /// show a unit that is a power of two, because its times are rounded to nanoseconds, nor the unit of an interface
+    /// whose packets come late.
     pub fn count_in(&mut self, unit: TimeDelta) {
         self.unit = self.unit.max(unit);
     }

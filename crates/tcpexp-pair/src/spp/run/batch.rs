@@ -47,7 +47,7 @@ pub struct Batch {
     /// Round-trip times, in order of the arrival of their second packet.
     pub samples: Vec<RttSample>,
     /// Outcome of each packet if [`Options::outcomes`] is set: received packets in order of
-    /// arrival, others in order of departure once they are given up.
+    /// arrival (within a flow: in order of the capture), others in order of departure once they are given up.
     pub outcomes: Vec<PacketOutcome>,
     /// Finished flows.
     pub ended: Vec<FlowSummary>,

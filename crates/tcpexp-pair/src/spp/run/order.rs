@@ -26,8 +26,9 @@ pub(super) fn in_order<T, K: Ord, F: FnMut(&T) -> K>(
 /// Returns the times of one shard's outcomes such that arrivals keep the order of their capture.
 ///
 /// Times fall back at a step of the downstream clock that the timeline lacks or overestimates. Sorted
-/// by these times, the packets after the step would seem to overtake those before it. The passes over
-/// a capture sort records that are out of order, so a fall that is left is no disorder.
+/// by these times, the packets after the step would seem to overtake those before it. Each pass
+/// sorts the records that a capture has out of order, so a remaining decrease is a clock step. Packets of one
+/// flow are in one shard, and reordering is counted per flow.
 pub(super) fn times_in_order() -> impl FnMut(&PacketOutcome) -> Timestamp {
     let mut reached = [Timestamp::MIN; 2];
     move |outcome| {
