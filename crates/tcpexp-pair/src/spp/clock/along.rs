@@ -8,6 +8,11 @@ use super::tick::TICK_OF_CAPTURES;
 use super::timeline::TimelineReader;
 use crate::spp::point::Point;
 
+/// Number of smallest round trips that the packets in flight at the start and the end of captures take,
+/// those in a full queue included. Over this time, clocks drift by at most a fiftieth of the error of the
+/// offset, which is half the round trip: 1000 ppm, the error of the worst oscillators.
+const IN_FLIGHT: i64 = 10;
+
 /// The clocks of points along a path, solved together.
 ///
 /// Neighbours determine the clocks: the offset between two points is the sum of the offsets of the
@@ -35,6 +40,9 @@ pub struct JointClocks {
     /// By how much the sum of the segments differs from what the packets of the two points alone
     /// show, if this exceeds the error bounds of both. The offset then has no bounds.
     pub contradiction: Option<TimeDelta>,
+    /// True if the segments between the two points determine the timelines: then the delays of the
+    /// segments sum to those between the points.
+    pub by_segments: bool,
 }
 
 /// Places the records of one capture on the timeline of the first point of a path.
@@ -76,27 +84,32 @@ impl PathClocks {
             },
             before: onward(to - 1),
         };
-        let alone = |clock, dst| JointClocks {
-            clock,
-            timelines: [src.clone(), dst],
-            contradiction: None,
-        };
         if to == from + 1 {
-            return alone(settled, by_segments);
-        }
-        match Sum::of(&settled, &segments[from..]) {
-            sum if sum.is_worse(&settled) => alone(
-                settled,
-                PointTimeline {
-                    own,
-                    before: onward(from),
-                },
-            ),
-            sum => JointClocks {
-                contradiction: sum.contradiction(&settled),
-                clock: sum.clock(settled),
+            return JointClocks {
+                clock: settled,
                 timelines: [src, by_segments],
-            },
+                contradiction: None,
+                by_segments: true,
+            };
+        }
+        let sum = Sum::of(&settled, &segments[from..]);
+        if sum.is_worse(&settled) {
+            let dst = PointTimeline {
+                own,
+                before: onward(from),
+            };
+            return JointClocks {
+                clock: settled,
+                timelines: [src, dst],
+                contradiction: None,
+                by_segments: false,
+            };
+        }
+        JointClocks {
+            contradiction: sum.contradiction(&settled),
+            clock: sum.clock(settled),
+            timelines: [src, by_segments],
+            by_segments: true,
         }
     }
 }
@@ -110,18 +123,23 @@ struct Sum {
     drift: TimeDelta,
     /// Further error outside this time.
     extrapolated: TimeDelta,
+    /// True if the two points share packets for longer than a segment between them does, apart from
+    /// the packets in flight.
+    is_outlasted: bool,
 }
 
 impl Sum {
     fn of(settled: &ClockModel, segments: &[ClockModel]) -> Self {
         // The offset changes with time if the clocks have a skew, so both are of one moment.
         let moment = settled.reader(Point::Dst).origin;
+        let extrapolated = extrapolated(settled, segments);
         Self {
             middle: moment - onto_first(segments, moment),
             error: segments.iter().map(|clock| clock.offset().error()).sum(),
             // The times of the segment's ends pass through the clocks of all segments between them.
             drift: segments.iter().map(|clock| clock.delay_error.drift).sum(),
-            extrapolated: extrapolated(settled, segments),
+            extrapolated,
+            is_outlasted: extrapolated > TimeDelta::ZERO && is_outlasted(settled, segments),
         }
     }
 
@@ -133,7 +151,7 @@ impl Sum {
     /// captured for longer than those between them.
     fn is_worse(&self, settled: &ClockModel) -> bool {
         let errors = self.error().zip(settled.offset().error());
-        self.extrapolated > TimeDelta::ZERO && errors.is_some_and(|(sum, alone)| sum > alone)
+        self.is_outlasted && errors.is_some_and(|(sum, alone)| sum > alone)
     }
 
     /// By how much the offset differs from that of the two points, if this exceeds both errors.
@@ -167,22 +185,36 @@ fn onto_first(segments: &[ClockModel], at: Timestamp) -> Timestamp {
 
 /// Drift between the two points that the errors of the segments' skews allow, over the time in which
 /// the two points share packets but a segment does not. Zero if it is below the resolution of most
-/// captures: the first and the last packets of captures that ran at the same time differ by those in
-/// flight.
+/// captures.
 fn extrapolated(settled: &ClockModel, segments: &[ClockModel]) -> TimeDelta {
-    let (first, last) = settled.covered();
-    let drifts = segments.iter().enumerate().map(|(place, clock)| {
-        let (from, to) = clock.covered();
-        let [from, to] = [from, to].map(|at| onto_first(&segments[..place], at));
-        let uncovered = (from - first).max(TimeDelta::ZERO) + (last - to).max(TimeDelta::ZERO);
-        clock.drift_over(uncovered)
-    });
-    let drift: TimeDelta = drifts.sum();
+    let drifts = segments.iter().zip(uncovered(settled, segments));
+    let drift: TimeDelta = drifts
+        .map(|(clock, uncovered)| clock.drift_over(uncovered))
+        .sum();
     if drift > TICK_OF_CAPTURES {
         drift
     } else {
         TimeDelta::ZERO
     }
+}
+
+/// True if the two points share packets for longer than a segment does. The first and the last packets
+/// of captures that ran at the same time differ by those in flight, so [`IN_FLIGHT`] does not count.
+fn is_outlasted(settled: &ClockModel, segments: &[ClockModel]) -> bool {
+    // The bounds of the offset are the smallest round trip apart.
+    let half_round_trip = settled.offset().error().unwrap_or_default();
+    let in_flight = TimeDelta::from_nanos(half_round_trip.as_nanos().saturating_mul(2 * IN_FLIGHT));
+    uncovered(settled, segments).any(|uncovered| uncovered > in_flight)
+}
+
+/// The time in which the two points share packets but a segment does not, for each segment.
+fn uncovered(settled: &ClockModel, segments: &[ClockModel]) -> impl Iterator<Item = TimeDelta> {
+    let (first, last) = settled.covered();
+    segments.iter().enumerate().map(move |(place, clock)| {
+        let (from, to) = clock.covered();
+        let [from, to] = [from, to].map(|at| onto_first(&segments[..place], at));
+        (from - first).max(TimeDelta::ZERO) + (last - to).max(TimeDelta::ZERO)
+    })
 }
 
 impl PointTimeline {
@@ -321,6 +353,21 @@ mod tests {
                 "{packets} packets: {most}"
             );
         }
+    }
+
+    #[test]
+    fn segments_determine_the_path_if_their_captures_differ_by_the_packets_in_flight_only() {
+        let until = |packets| {
+            // So few packets show no skew: the drift over those in flight exceeds a microsecond.
+            let clocks = PathClocks::new(vec![
+                clock(POINTS[0], POINTS[1], 3),
+                clock_until(packets, POINTS[1], POINTS[2], 9),
+            ]);
+            // The packets of the ends have the smaller error: 6 ms instead of 3 ms and 9 ms.
+            let found = clocks.between([0, 2], clock_until(40, POINTS[0], POINTS[2], 6));
+            found.by_segments
+        };
+        assert_eq!([36, 5].map(until), [true, false]);
     }
 
     #[test]
