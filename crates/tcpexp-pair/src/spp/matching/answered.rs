@@ -48,13 +48,7 @@ impl Answered {
 
     /// Adds bytes that arrive for the first time, at this place (lower half).
     pub(super) fn arrive(&mut self, place: u32, start: StreamOffset, end: StreamOffset) {
-        while let Some(&(of_ack, ack)) = self.acks.front()
-            && is_after(place, of_ack)
-        {
-            self.acked = Some(ack);
-            self.acks.pop_front();
-        }
-        let Some(acked) = self.acked else {
+        let Some(acked) = self.acked_at(place) else {
             return;
         };
         if end <= acked {
@@ -68,6 +62,23 @@ impl Answered {
                 self.awaited.pop_first();
             }
         }
+    }
+
+    /// True if the receiver waits for one of these bytes, which arrive at this place (lower half).
+    pub(super) fn waits_at(&mut self, place: u32, start: StreamOffset, end: StreamOffset) -> bool {
+        let acked = self.acked_at(place);
+        acked.is_some_and(|acked| (start..end).contains(&acked))
+    }
+
+    /// The highest acknowledgment before the arrival at this place (lower half), if one is known.
+    fn acked_at(&mut self, place: u32) -> Option<StreamOffset> {
+        while let Some(&(of_ack, ack)) = self.acks.front()
+            && is_after(place, of_ack)
+        {
+            self.acked = Some(ack);
+            self.acks.pop_front();
+        }
+        self.acked
     }
 
     /// True if the receiver waited for one of these bytes when it arrived for the first time.

@@ -12,6 +12,7 @@ use tcpexp_flow::{StreamOffset, is_after};
 use tcpexp_wire::SeqNum;
 
 use super::answered::Answered;
+use super::beyond::LossesBeyond;
 use super::departure::Departure;
 use super::echoes::Echoes;
 use super::seen::Seen;
@@ -65,6 +66,8 @@ pub(in crate::spp) struct Evidence {
     repeated: u32,
     /// Bytes that the receiver waited for when later data had arrived.
     lacking: BTreeSet<StreamOffset>,
+    /// Losses beyond the downstream point: then the receiver also waits for data that passed it.
+    beyond: LossesBeyond,
     /// True if an original was overtaken: then a retransmission does not prove a loss.
     reordered: bool,
     /// Place (lower half) of the latest arrival that filled a hole with retransmitted bytes: a
@@ -116,6 +119,12 @@ impl Evidence {
             && !self.seen.has_any(start, end);
         if is_repair && let Some(answered) = &mut self.answered {
             answered.arrive(place, start, end);
+        }
+        if self.beyond.has_suspect(start, end)
+            && let Some(answered) = &mut self.answered
+            && answered.waits_at(place, start, end)
+        {
+            self.beyond.prove();
         }
         if self.seen.extend(start, end) {
             return;
@@ -197,6 +206,9 @@ impl Evidence {
             self.repeated = self.repeated.saturating_add(1);
             let is_sent = self.snd_nxt.is_some_and(|snd_nxt| ack < snd_nxt);
             if self.repeated == REPEATED && is_sent {
+                if self.seen.has_any(ack, ack.plus(1)) {
+                    self.beyond.suspect(ack);
+                }
                 self.lacking.insert(ack);
                 while self.lacking.len() > REMEMBERED {
                     self.lacking.pop_first();
@@ -257,7 +269,10 @@ impl Evidence {
     fn was_repaired(&self, start: StreamOffset, end: StreamOffset, misses: bool) -> bool {
         // A sender also retransmits data that arrived: all data after a timeout, and data that is late
         // (RFC 4653, section 2). The receiver waits for late data as for lost data.
+        // If the path loses packets beyond this point, the receiver also waits for data that the capture
+        // missed here.
         !self.reordered
+            && !self.beyond.are_proven()
             // With no acknowledgment missed, the receiver's last one suffices.
             && (self.was_lacking(start, end) || !misses && self.was_awaited(start, end))
     }
@@ -386,6 +401,34 @@ mod tests {
     fn data_that_left_once_and_arrived_changed_is_not_lost() {
         let evidence = evidence(&[1, 2, 3, 4], &[1, 2, 3, 4], 5);
         assert_eq!(of(&evidence, 3), Absence::LostOrMissed);
+    }
+
+    #[test]
+    fn waiting_of_the_receiver_proves_no_loss_before_a_point_beyond_which_packets_are_lost() {
+        // The fourth segment is captured and lost beyond the point; the second was not captured.
+        let mut evidence = Evidence::default();
+        for segment in 1..=6 {
+            evidence.depart(SeqNum(segment * SEGMENT), SEGMENT, segment);
+            if segment != 2 {
+                evidence.arrive(SeqNum(segment * SEGMENT), SEGMENT, segment);
+            }
+        }
+        for (lost, place) in [(2, 10), (4, 20)] {
+            evidence.acknowledge_downstream(place, SeqNum(lost * SEGMENT));
+            for _ in 0..=REPEATED {
+                evidence.acknowledge(SeqNum(lost * SEGMENT), true);
+            }
+            evidence.depart(SeqNum(lost * SEGMENT), SEGMENT, place);
+            evidence.arrive(SeqNum(lost * SEGMENT), SEGMENT, place + 1);
+            let second = [false, true]
+                .map(|misses| evidence.absence(SeqNum(2 * SEGMENT), SEGMENT, 2, misses));
+            let expected = if lost == 2 {
+                [Absence::Lost; 2]
+            } else {
+                [Absence::Unproven, Absence::LostOrMissed]
+            };
+            assert_eq!(second, expected);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod answered;
 mod arrived;
+mod beyond;
 mod counts;
 mod departure;
 mod echoes;
