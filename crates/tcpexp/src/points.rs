@@ -35,6 +35,9 @@ pub struct SegmentReport {
     /// By how much the sum of the segments' offsets differs from the offset that the packets of the
     /// two points alone show, if this exceeds the errors of both. The offset then has no bounds.
     pub contradiction: Option<TimeDelta>,
+    /// True if the segments between the two points determine their clocks: then the delays of the
+    /// segments sum to those between the points. False if a capture between the ends is much shorter.
+    pub by_segments: bool,
 }
 
 /// Measures the fate and the delays of each packet between several captures along a path.
@@ -49,7 +52,7 @@ pub struct SegmentReport {
 ///   all captures show sum to that of the whole path exactly, unless a clock between the ends was
 ///   set: then up to the error of the estimated step. If a capture between the ends is so much shorter
 ///   that the packets of the ends alone determine their clocks better, they sum up to the errors of
-///   the offsets.
+///   the offsets: see [`SegmentReport::by_segments`].
 /// - A packet that the next capture lacks and a later one shows is [`Missed`](crate::Fate::Missed).
 ///   This assumes that every packet passes all points.
 ///
@@ -203,25 +206,38 @@ impl Pair {
     ) -> Result<(Self, WaysOfPair), Error> {
         let [src, dst] = ends(views, segment);
         let points = [segment.from, segment.to];
-        let timelines = clocks.between(points, alignment.clock.clone()).timelines;
+        let unsettled = clocks.between(points, alignment.clock.clone());
         let (mut src, mut dst) = (src.walk()?, dst.walk()?);
         let mut ways = WaysOfPair::default();
-        let (mut first, least) = path::first_pass_along(
+        let (mut first, mut least) = path::first_pass_along(
             &mut src,
             &mut dst,
             alignment.clone(),
-            timelines,
+            unsettled.timelines,
             spp,
             |flows, outcomes| ways.add(flows, outcomes),
         );
         first.unusable = [&src, &dst].map(|walk| CaptureInfo::of(walk).unusable());
         let settled = alignment.clock.settled(first.least_delays, spp.symmetric);
+        let clocks = clocks.between(points, settled);
+        // The offset of the segments is settled, but that of the two points alone was not. The minima must
+        // be on the timeline of the rows.
+        if !(unsettled.by_segments && clocks.by_segments) {
+            (_, least) = path::first_pass_along(
+                &mut views[segment.from].walk()?,
+                &mut views[segment.to].walk()?,
+                alignment.clone(),
+                clocks.timelines.clone(),
+                spp,
+                |_, _| (),
+            );
+        }
         let pair = Self {
             segment,
-            first,
-            clocks: clocks.between(points, settled),
-            least,
             alignment,
+            first,
+            clocks,
+            least,
         };
         Ok((pair, ways))
     }
@@ -238,6 +254,7 @@ impl Pair {
         let common_packets = self.alignment.common_packets;
         let clock = self.clocks.clock.clone();
         let contradiction = self.clocks.contradiction;
+        let by_segments = self.clocks.by_segments;
         let from_path = FromPath {
             clocks: self.clocks,
             least: self.least,
@@ -263,6 +280,7 @@ impl Pair {
                 totals,
             },
             contradiction,
+            by_segments,
         })
     }
 }
@@ -300,9 +318,56 @@ fn beyond(segment: PathSegment, seen: &[(PathSegment, [SeenAt; 2])]) -> [SeenBey
 
 #[cfg(test)]
 mod tests {
-    use tcpexp_testkit::{Middle, Path, Scenario, simulate};
+    use tcpexp_testkit::{Middle, Path, Scenario, TcpLoad, simulate};
+    use tcpexp_units::Skew;
 
     use super::*;
+
+    /// The first `records` records of a capture.
+    fn cut(capture: &[u8], records: usize) -> &[u8] {
+        const FILE_HEADER: usize = 24;
+        const RECORD_HEADER: usize = 16;
+        let end = (0..records).fold(FILE_HEADER, |at, _| {
+            let length: [u8; 4] = capture[at + 8..at + 12].try_into().unwrap();
+            at + RECORD_HEADER + usize::try_from(u32::from_le_bytes(length)).unwrap()
+        });
+        &capture[..end]
+    }
+
+    #[test]
+    fn fastest_packet_of_a_path_has_no_queueing_delay_after_a_capture_between_its_ends_has_ended() {
+        let captures = simulate(&Scenario {
+            tcp: vec![TcpLoad {
+                bytes: 5_000_000,
+                ..TcpLoad::default()
+            }],
+            middles: vec![Middle {
+                skew: Skew::from_ppt(-30_000_000),
+                ..Middle::default()
+            }],
+            skew: Skew::from_ppt(40_000_000),
+            ..Scenario::default()
+        });
+        let capture = |name: &str, bytes: &[u8]| Recording::spool(name.into(), bytes).unwrap();
+        let points = [
+            capture("src", &captures.src),
+            capture("mid", cut(&captures.middles[0], 30)),
+            capture("dst", &captures.dst),
+        ];
+        let whole = PathSegment { from: 0, to: 2 };
+        let mut least = [None; 2];
+        let report = path_along(&points, &PathOptions::default(), |segment, batch| {
+            let packets = batch.packets.iter().filter(|_| segment == whole);
+            for packet in packets {
+                let least = &mut least[packet.path_direction.index()];
+                let delay = packet.queueing_delay;
+                *least = [*least, delay].into_iter().flatten().min();
+            }
+            Ok::<(), Error>(())
+        });
+        assert!(!report.unwrap().whole.unwrap().by_segments);
+        assert_eq!(least, [Some(TimeDelta::ZERO); 2]);
+    }
 
     #[test]
     fn captures_in_another_order_than_the_path_are_refused() {
