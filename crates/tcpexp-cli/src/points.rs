@@ -187,6 +187,9 @@ impl Results {
             }
             text += "\n";
             report::line(&mut text, "one-way delay", &delay_errors(report));
+            if let Some(whole) = report.whole.as_ref().filter(|whole| !whole.by_segments) {
+                report::line(&mut text, "sum of delays", &off_sum(whole.segment));
+            }
         }
         let flows = self.flows.map(SideTable::complete).transpose()?;
         self.sheet.finish(&text, flows)
@@ -196,6 +199,14 @@ impl Results {
 /// The segments in the order along the path, then the whole path.
 fn measured(report: &PointsReport) -> impl Iterator<Item = &SegmentReport> {
     report.segments.iter().chain(&report.whole)
+}
+
+/// Why the delays of the segments do not sum to those of the whole path.
+fn off_sum(whole: PathSegment) -> String {
+    format!(
+        "the packets of the two ends determine the clocks of {whole}, since a capture between them is shorter: \
+         the delays of the segments sum to those of {whole} within their errors only"
+    )
 }
 
 fn total(measured: &SegmentReport) -> SegmentTotal<'_> {
