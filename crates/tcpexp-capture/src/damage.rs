@@ -270,7 +270,8 @@ mod tests {
         // Magic number, no flags, a window of 256 MiB, and one last block of one byte (RFC 8878, section 3.1.1).
         let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 18 << 3, 9, 0, 0, 7];
         let first = crate::build::zstd(&crate::build::little().pcap(0xa1b2_c3d4, 4).out);
-        let mut capture = crate::Capture::from_bytes(&[&first[..], &frame].concat()).unwrap();
+        let file = [&first[..], &frame].concat();
+        let mut capture = crate::Capture::from_bytes(&file).unwrap();
         while capture.next_record().is_some() {}
         let damage = capture.damage().unwrap();
         let text = damage.to_string();
