@@ -136,8 +136,10 @@ impl CwndSeries {
 /// Time is in seconds since the first sample of all series on the same clock. Lines are steps, as a
 /// value holds until the next ACK. A line has a gap where the value is unknown for a while.
 pub fn cwnd_figure(series: &[CwndSeries], style: impl Into<Style>) -> Result<Svg, Error> {
-    let figure = Figure::of(series).ok_or(Error::NoWindows)?;
     let style = style.into();
+    let figure = Figure::of(series).ok_or_else(|| Error::NoWindows {
+        note: style.note.clone(),
+    })?;
     figure.scene(&style).draw(&style)
 }
 

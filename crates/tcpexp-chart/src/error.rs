@@ -15,8 +15,11 @@ pub enum Error {
     #[error("there are no delays to draw")]
     NoSamples,
     /// No window and no flight size to draw.
-    #[error("there are no congestion windows to draw")]
-    NoWindows,
+    #[error("there are no congestion windows to draw{}", .note.as_ref().map(|note| format!(": {note}")).unwrap_or_default())]
+    NoWindows {
+        /// The note of the chart, which has the reasons if they are known.
+        note: Option<String>,
+    },
     /// No bin to draw.
     #[error("there are no rates to draw")]
     NoRates,

@@ -19,6 +19,7 @@ struct Bin {
     row: usize,
     start: i64,
     end: i64,
+    width_ns: i64,
     /// Time that the rate is of.
     covered_ns: i64,
     rate: Option<f64>,
@@ -39,8 +40,8 @@ struct Wider {
 impl Wider {
     /// The wider bin of the `bins` in it; `None` if they cover no time.
     fn of(mut bins: Vec<Bin>) -> Option<Self> {
-        // A bin before or after the capture has no rate, and lacks none.
-        bins.retain(|bin| bin.covered_ns > 0);
+        // A bin that lies to more than a half before or after the capture has no rate, and lacks none.
+        bins.retain(|bin| bin.rate.is_some() || bin.covered_ns >= bin.width_ns / 2);
         let first_row = bins.iter().map(|bin| bin.row).min()?;
         bins.sort_by_key(|bin| bin.start);
         let covered_ns = bins
@@ -115,6 +116,7 @@ pub fn rebinned(frame: &Frame, column: &str, width: TimeDelta) -> Result<Frame, 
                 start,
                 // The capture ends within the last bin of a line, and begins within the first.
                 end: start.saturating_add(if is_last { covered_ns } else { width }),
+                width_ns: width,
                 covered_ns,
                 rate,
             });
