@@ -124,8 +124,8 @@ mod tests {
         ];
         for chart in charts {
             let texts = chart.unwrap().texts().replace(" | ", " ");
-            let note = "2 values are unknown and left out: each at least 4000 ms; 1 value is left out: its state was \
-                        never reached";
+            let note = "2 values are unknown and left out: each at least 4000 ms; 1 value is left out: never \
+                        reached";
             assert!(texts.ends_with(note), "{texts}");
         }
     }
