@@ -340,7 +340,8 @@ impl Over {
     fn limited(&self) -> Option<String> {
         let limited = &self.summary.limited;
         let nanos = |span: TimeDelta| u64::try_from(span.as_nanos()).unwrap_or(0);
-        let busy = nanos(limited.busy);
+        let busy_span = limited.busy?;
+        let busy = nanos(busy_span);
         if busy == 0 {
             return None;
         }
@@ -352,14 +353,13 @@ impl Over {
         } else {
             String::new()
         };
-        let by_window = match limited.congestion_window {
-            Some(time) => share(nanos(time), busy),
-            None => NO_VALUE.to_owned(),
+        let of_busy = |time: Option<TimeDelta>| {
+            time.map_or_else(|| NO_VALUE.to_owned(), |time| share(nanos(time), busy))
         };
-        let by_receiver = share(nanos(limited.receiver_window), busy);
+        let [by_window, by_receiver] =
+            [limited.congestion_window, limited.receiver_window].map(of_busy);
         Some(format!(
-            "{:.1}{of_span}; cwnd-limited {by_window}, rwnd-limited {by_receiver}",
-            limited.busy
+            "{busy_span:.1}{of_span}; cwnd-limited {by_window}, rwnd-limited {by_receiver}"
         ))
     }
 }

@@ -58,20 +58,10 @@ fn exported_runs_have_the_figures_of_the_sweep() {
     let imported = of_class(&desk, "imported", "TCP upload");
     let parameters = (imported["cc"].clone(), imported["upload_streams"].clone());
     assert_eq!(parameters, ("sack".to_owned(), "7".to_owned()));
-    // The mean of each sender counts by its share of the time.
-    let values = |series: &str| file["results"][series].as_array().unwrap().iter();
-    let senders = (1..=7).map(|number| format!("TCP upload::{number}"));
-    let weighted: f64 = senders
-        .map(|name| {
-            let active = values(&name).filter(|value| value.is_number()).count();
-            mean(&name).unwrap() * active as f64
-        })
-        .sum();
-    let (mean, imported) = (
-        weighted / values("TCP upload sum").count() as f64,
-        goodput(imported),
-    );
-    assert!((imported / mean - 1.0).abs() < 0.02, "{imported} {mean}");
+    // Senders that do not send all the time have less together than the sum of their means.
+    let goodput = goodput(imported);
+    let [longest, sum] = ["TCP upload::1", "TCP upload sum"].map(|name| mean(name).unwrap());
+    assert!(longest < goodput && goodput < sum / 2.0, "{goodput}");
     // Twice the same bytes, and refusals instead of files without values.
     desk.bytes("export flent runs/r1 -o again.flent.gz --quiet");
     assert_eq!(desk.get("again.flent.gz"), desk.get("exported/r1.flent.gz"));

@@ -7,14 +7,14 @@ use super::sample::Limit;
 /// Time spent in each limit, as in `tcp_info` (RFC 4898's `SndLimTime`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitedTime {
-    /// Time with data outstanding (`tcpi_busy_time`).
-    pub busy: TimeDelta,
+    /// Time with data outstanding (`tcpi_busy_time`). `None` if the order of the sender's events is not in the
+    /// capture: away from the sender, data is outstanding before and after the capture sees it.
+    pub busy: Option<TimeDelta>,
     /// Time with data outstanding and no room for a segment in the receiver's window
-    /// (`tcpi_rwnd_limited`). Zero if the window scale is unknown.
-    pub receiver_window: TimeDelta,
+    /// (`tcpi_rwnd_limited`). Zero if the window scale is unknown; `None` if `busy` is.
+    pub receiver_window: Option<TimeDelta>,
     /// Time with the congestion window filled, or losses being repaired. `None` if the flight does not
-    /// show the window: for a paced sender, and for a sender whose order of events is not in the
-    /// capture.
+    /// show the window: for a paced sender, and if `busy` is `None`.
     pub congestion_window: Option<TimeDelta>,
 }
 
@@ -63,12 +63,13 @@ impl Limits {
         self.limit = None;
     }
 
-    /// The times so far. `shows_window` is false if the flight does not show the window.
-    pub(super) fn times(&self, shows_window: bool) -> LimitedTime {
+    /// The times so far. `is_ordered` is false if the capture does not show the order of the sender's events, and
+    /// `shows_window` if the flight does not show the window.
+    pub(super) fn times(&self, is_ordered: bool, shows_window: bool) -> LimitedTime {
         LimitedTime {
-            busy: self.busy,
-            receiver_window: self.receiver_window,
-            congestion_window: shows_window.then_some(self.congestion_window),
+            busy: is_ordered.then_some(self.busy),
+            receiver_window: is_ordered.then_some(self.receiver_window),
+            congestion_window: (is_ordered && shows_window).then_some(self.congestion_window),
         }
     }
 }

@@ -129,10 +129,14 @@ impl SenderSample {
         self.cwnd_source == CwndSource::NotSeen && self.snd_una.is_none()
     }
 
-    /// True if not all segments in flight are full. A sender with more data to send sends full
+    /// True if not all segments in flight behind the capture are full. A sender with more data to send sends full
     /// segments only (RFC 9293, section 3.8.6.2.1).
     pub fn has_short_segments(&self) -> bool {
-        match (self.flight_size_bytes, self.smss_bytes) {
+        let captured = || {
+            let captured = self.snd_nxt?.since(self.snd_una?);
+            u64::try_from(captured).ok()
+        };
+        match (self.flight_size_bytes.or_else(captured), self.smss_bytes) {
             (Some(flight), Some(smss)) if smss > 0 => !flight.is_multiple_of(u64::from(smss)),
             _ => false,
         }

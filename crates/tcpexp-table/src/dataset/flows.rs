@@ -225,8 +225,8 @@ fn sender(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     columns
         .maybe_count("recoveries", &format!("Recoveries of this direction's sender, of any kind. {NULL}"), |row| Some(row.sender?.recoveries.into()))
         .maybe_count("timeouts", &format!("Recoveries that began with a retransmission timeout. {NULL}"), |row| Some(row.sender?.timeouts.into()))
-        .maybe_span("busy_ns", &format!("Time with data outstanding, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.busy))
+        .maybe_span("busy_ns", &format!("Time with data outstanding, in nanoseconds. {NULL} Also null if its order of events was not seen."), move |row| limited(row)?.busy)
         .maybe_span("congestion_limited_ns", &format!("Of busy_ns, time with the congestion window filled or losses being repaired, in nanoseconds. {NULL} Also null if the sender is paced or its order of events was not seen."), move |row| limited(row)?.congestion_window)
-        .maybe_span("receiver_limited_ns", &format!("Of busy_ns, time with no room for a segment in the receiver's window, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.receiver_window))
+        .maybe_span("receiver_limited_ns", &format!("Of busy_ns, time with no room for a segment in the receiver's window, in nanoseconds. {NULL} Also null if its order of events was not seen."), move |row| limited(row)?.receiver_window)
         .maybe_text("congestion_family", "Family of congestion controls that the sender's reductions, pacing and window growth suggest. Null if the sender was not reconstructed, or if the evidence fits no family.", |row| row.sender?.family.map(CongestionFamily::name))
 }

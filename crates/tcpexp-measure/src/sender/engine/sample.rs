@@ -275,7 +275,7 @@ impl Engine<'_> {
         let least_rtt = self.board.least_rtt();
         let least_rtt = least_rtt.filter(|rtt| self.subject.shows(*rtt));
         let is_ordered = self.subject.order != Order::NotSeen;
-        let shows_window = is_ordered && !self.subject.side.is_paced && !self.is_split;
+        let shows_window = !self.subject.side.is_paced && !self.is_split;
         let is_counted = self.subject.side.is_smss_known;
         SenderSummary {
             flow: self.subject.flow,
@@ -292,7 +292,7 @@ impl Engine<'_> {
                 .map(|(losses, stream)| losses.lost(stream.una)),
             recoveries: self.totals.recoveries,
             timeouts: self.totals.timeouts,
-            limited: self.totals.limits.times(shows_window),
+            limited: self.totals.limits.times(is_ordered, shows_window),
             least_rtt,
             greatest_delivery_rate_bps: self.totals.delivery.greatest_bps(),
             model_window_segments: least_rtt

@@ -90,7 +90,7 @@ fn data_beyond_the_captured_window_is_not_limited_by_this_window() {
         });
     assert_eq!(limits.collect::<Vec<_>>(), [(None, None)]);
     let limited = summary(&text).limited;
-    assert_eq!(limited.receiver_window.as_nanos(), 0);
+    assert_eq!(limited.receiver_window, Some(TimeDelta::ZERO));
 }
 
 #[test]
