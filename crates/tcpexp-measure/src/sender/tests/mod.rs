@@ -9,6 +9,7 @@ use tcpexp_flow::Direction;
 use super::*;
 use crate::Position;
 use tcpexp_testkit::scripted::Scripted;
+use tcpexp_units::TimeDelta;
 
 mod ecn;
 mod missed_acks;
