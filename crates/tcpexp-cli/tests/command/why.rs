@@ -99,7 +99,8 @@ fn a_single_flow_is_shown_in_detail_with_shares() {
 }
 
 /// An upload over 40 ms captured at the receiver: the SYNs that arrived, and flights that double from
-/// `first` segments on. Timestamps are in milliseconds, and those of the sender 20 ms old.
+/// `first` segments on. Timestamps are in milliseconds, and those of the sender 20 ms old. The receive window has room
+/// for each flight and one more: with less, it might be what the sender waits for.
 fn at_receiver(syns_s: &[f64], first: u32) -> Vec<u8> {
     let millis = |at: f64| (at * 1e3).floor();
     let (mut lines, mut answers) = (String::new(), Vec::new());
@@ -117,7 +118,9 @@ fn at_receiver(syns_s: &[f64], first: u32) -> Vec<u8> {
         }
     };
     for at in syns_s {
-        exchange(*at, "S 0:0(0) mss 1460", "S 0:0(0) ack 1 mss 1460");
+        let [syn, syn_ack] =
+            ["S 0:0(0)", "S 0:0(0) ack 1"].map(|syn| format!("{syn} mss 1460 wscale 3"));
+        exchange(*at, &syn, &syn_ack);
     }
     let mut at = syns_s.last().unwrap() + 0.040_033;
     exchange(at, "1:1(0) ack 1", "");
