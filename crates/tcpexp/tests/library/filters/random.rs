@@ -204,9 +204,10 @@ fn random_comparison(prng: &mut Prng) -> String {
     let greedy = prng.below(4);
     let mut value = format!("ip[{}]", prng.below(20));
     for place in 0..3 {
-        let operator = match greedy == place {
-            true => ["%", "^"][prng.below(2) as usize],
-            false => OPERATORS[prng.below(4) as usize],
+        let operator = if greedy == place {
+            ["%", "^"][prng.below(2) as usize]
+        } else {
+            OPERATORS[prng.below(4) as usize]
         };
         value = format!("{value} {operator} {}", prng.below(9) * 2 + 1);
     }
