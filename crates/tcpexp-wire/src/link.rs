@@ -197,25 +197,26 @@ fn is_pseudowire(rest: Unread<'_>) -> bool {
     let Ok(([.., high, low], inner)) = rest.take::<14>() else {
         return false;
     };
-    let is_v6_of_length = |unread: Unread<'_>| {
+    let is_v6 = |unread: Unread<'_>| {
         let header = unread.captured.first_chunk::<40>();
         header.is_some_and(|header| {
             let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
             header[0] >> 4 == 6 && length != 0 && length + 40 <= unread.wire_bytes
         })
     };
-    let is_inner_ip = match u16::from_be_bytes([*high, *low]) {
-        0x0800 => damage::is_v4(inner.captured),
-        0x86dd => is_v6_of_length(inner),
-        0x8100 | 0x88a8 | 0x9100 => inner
-            .captured
-            .get(2..4)
-            .is_some_and(|inner_type| matches!(inner_type, [0x08, 0x00] | [0x86, 0xdd])),
+    let may_be_ip = || damage::is_v4(rest.captured) || is_v6(rest);
+    match u16::from_be_bytes([*high, *low]) {
+        // Its checksum outweighs a length in an address that happens to fit.
+        0x0800 => damage::is_v4(inner.captured) && !damage::is_v4(rest.captured),
+        0x86dd => is_v6(inner) && !may_be_ip(),
+        0x8100 | 0x88a8 | 0x9100 => {
+            let inner_type = inner.captured.get(2..4);
+            matches!(inner_type, Some([0x08, 0x00] | [0x86, 0xdd])) && !may_be_ip()
+        }
         // ARP for IPv4 on Ethernet (RFC 826).
-        0x0806 => inner.captured.starts_with(&[0, 1, 8, 0]),
+        0x0806 => inner.captured.starts_with(&[0, 1, 8, 0]) && !may_be_ip(),
         _ => false,
-    };
-    is_inner_ip && !damage::is_v4(rest.captured) && !is_v6_of_length(rest)
+    }
 }
 
 /// Decodes a PPP session over Ethernet (RFC 2516, section 4).

@@ -95,6 +95,10 @@ fn a_pseudowire_without_control_word_is_not_ip_whatever_its_first_address() {
         let seen = seen_on_ethernet(&[&mpls, hello]);
         assert!(seen == HELLO_V4 || seen == HELLO_V6, "{seen}");
     }
+    // The end of the address is a length that fits.
+    let mut frame = ethernet(IPV4, &hello_v4);
+    frame[..6].copy_from_slice(&[0x60, 0x45, 0xbd, 0, 0, 2]);
+    assert_eq!(seen_on_ethernet(&[&mpls, &frame]), "not IP");
 }
 
 #[test]
