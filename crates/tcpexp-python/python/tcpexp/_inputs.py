@@ -154,16 +154,18 @@ def flags(options: Iterable[tuple[str, Value | Sequence[Value] | Mapping[str, Va
         if isinstance(value, Mapping):
             flag = flag.removesuffix("s")
             several = settings(value)
-        elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        elif value is None:
+            several = []
+        elif isinstance(value, bytes):
+            raise TypeError(f"{name} takes a value, not bytes")
+        elif isinstance(value, str) or not isinstance(value, Sequence):
+            several = [value]
+        else:
             if not value and name == "flow":
                 raise ValueError("an empty list of flows")
             if any(one is None for one in value):
                 raise TypeError(f"{name} contains None")
             several = value
-        elif value is None:
-            several = []
-        else:
-            several = [value]
         for one in several:
             if isinstance(one, bool):
                 # At the command line, the flag of an option takes the next argument as its value.
