@@ -15,8 +15,8 @@ pub struct Packet<'a> {
     /// Hop limit or time to live.
     pub ttl: u8,
     /// Traffic class of the innermost IP header that was entered: DSCP in the upper six bits, ECN in the lower two
-    /// (RFC 2474, RFC 3168). Inside a tunnel, the ECN field is the one that the tunnel's egress forwards (RFC 6040,
-    /// section 4.2).
+    /// (RFC 2474, RFC 3168). For a packet in a tunnel, the ECN field has the value that the egress of the tunnel
+    /// would forward (RFC 6040, section 4.2).
     pub traffic_class: u8,
     /// Length of the whole IP datagram on the wire, in bytes.
     pub ip_bytes: u32,

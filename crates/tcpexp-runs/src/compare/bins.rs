@@ -153,7 +153,7 @@ struct Arrival {
     payload_bytes: u64,
 }
 
-/// The packets of these flows that were matched to one that was sent, from the table `owd`.
+/// The packets of these flows that arrived, each counted once, from the table `owd`.
 fn first_arrivals(
     data: &StoredTables,
     flows: &HashMap<Lane, &FlowRow>,

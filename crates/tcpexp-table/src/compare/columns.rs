@@ -109,7 +109,7 @@ type End = fn(Estimate) -> Option<f64>;
 type OfBounds = fn(Bounds) -> f64;
 
 /// Adds the smallest and the largest possible value of a number that is null because it is not known, or because it
-/// is infinite. Without these columns, a reader could not tell such a row from one without a value.
+/// is infinite. Without these columns, such a row looks like a row without a value.
 fn bounds<R: 'static>(
     columns: Builder<R>,
     measure: Measure,

@@ -7,8 +7,8 @@ pub(super) const OMITTED: [&str; 2] = ["omitted", "interval_omitted"];
 /// Words on the rows that [`without_warm_up`] leaves out.
 pub(super) const WITHOUT_WARM_UP: &str = "without the load generator's warm-up";
 
-/// Leaves out the rows of which one of `columns` is true, as the sums of the generator and its printed summary
-/// do. `None` if no row is left out.
+/// Leaves out each row that is true in one of `columns`. The sums of the load generator and the printed summary
+/// leave out the same rows. Returns `None` if no row is left out.
 pub(super) fn without_warm_up(rows: &Frame, columns: &[&str]) -> Option<Frame> {
     let columns = columns.iter().filter_map(|name| rows.column(name));
     let columns: Vec<_> = columns.collect();

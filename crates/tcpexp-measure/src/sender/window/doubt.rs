@@ -4,8 +4,8 @@ use tcpexp_flow::StreamOffset;
 
 use super::Window;
 
-/// What a reduction replaced that neither a loss nor a mark supports. A sender that waits for room in its send
-/// buffer looks like one that reduces its window by delay.
+/// The state before a reduction for which the capture shows neither a loss nor a mark. The sender may have reduced
+/// its window because of delay, or may only wait for room in its send buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
     /// The window before, in segments.
