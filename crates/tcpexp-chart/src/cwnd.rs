@@ -294,29 +294,12 @@ mod tests {
 
     fn sample(millis: i64, cwnd: Option<u32>, flight_size: u64) -> SenderSample {
         SenderSample {
-            at: at(millis),
-            record: None,
-            flow: FlowId(0),
-            direction: Direction::Forward,
-            snd_una: None,
-            snd_nxt: None,
             smss_bytes: Some(1448),
             flight_size_bytes: Some(flight_size * 1448),
-            pipe_bytes: None,
-            pipe_segments: None,
             cwnd_segments: cwnd,
-            cwnd_bytes: None,
             cwnd_source: CwndSource::Filled,
             ssthresh_segments: cwnd.map(|_| 20),
-            phase: None,
-            recovery_epoch: None,
-            srtt: None,
-            rto: None,
-            usable_window_bytes: None,
-            limit: None,
-            model: None,
-            latest_rtt: None,
-            latest_marked_packets: 0,
+            ..SenderSample::unknown(at(millis), FlowId(0), Direction::Forward)
         }
     }
 

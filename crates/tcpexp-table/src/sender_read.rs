@@ -139,11 +139,8 @@ mod tests {
             })
         };
         let una = StreamOffset::first(SeqNum(u32::MAX - 9));
+        let at = Timestamp::from_nanos(1_767_225_609_778_130_000);
         let full = SenderSample {
-            at: Timestamp::from_nanos(1_767_225_609_778_130_000),
-            record: None,
-            flow: FlowId(0),
-            direction: Direction::Reverse,
             snd_una: Some(una),
             snd_nxt: Some(una.plus(30)),
             smss_bytes: Some(1448),
@@ -160,37 +157,13 @@ mod tests {
             rto: Some(TimeDelta::from_millis(240)),
             usable_window_bytes: Some(-5),
             limit: Some(Limit::Application),
-            model: None,
-            latest_rtt: None,
-            latest_marked_packets: 0,
+            ..SenderSample::unknown(at, FlowId(0), Direction::Reverse)
         };
         let wrapped = SenderSample {
             snd_una: Some(una.plus(20)),
             ..full
         };
-        let empty = SenderSample {
-            flow: FlowId(1),
-            snd_una: None,
-            snd_nxt: None,
-            smss_bytes: None,
-            flight_size_bytes: None,
-            pipe_bytes: None,
-            pipe_segments: None,
-            cwnd_segments: None,
-            cwnd_bytes: None,
-            cwnd_source: CwndSource::NotSeen,
-            ssthresh_segments: None,
-            phase: None,
-            recovery_epoch: None,
-            srtt: None,
-            rto: None,
-            usable_window_bytes: None,
-            limit: None,
-            model: None,
-            latest_rtt: None,
-            latest_marked_packets: 0,
-            ..full
-        };
+        let empty = SenderSample::unknown(full.at, FlowId(1), full.direction);
         let forward = SenderSample {
             direction: Direction::Forward,
             ..full

@@ -13,29 +13,8 @@ const INFINITE_SSTHRESH: u32 = 0x7FFF_FFFF;
 /// A sample in which only the sender and the time are known.
 pub(super) fn blank(stream: &Stream, at: Timestamp) -> SenderSample {
     SenderSample {
-        at,
-        record: None,
-        flow: stream.flow,
-        direction: stream.direction,
-        snd_una: None,
-        snd_nxt: None,
-        smss_bytes: None,
-        flight_size_bytes: None,
-        pipe_bytes: None,
-        pipe_segments: None,
-        cwnd_segments: None,
-        cwnd_bytes: None,
         cwnd_source: CwndSource::Measured,
-        ssthresh_segments: None,
-        phase: None,
-        recovery_epoch: None,
-        srtt: None,
-        rto: None,
-        usable_window_bytes: None,
-        limit: None,
-        model: None,
-        latest_rtt: None,
-        latest_marked_packets: 0,
+        ..SenderSample::unknown(at, stream.flow, stream.direction)
     }
 }
 

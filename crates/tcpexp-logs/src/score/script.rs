@@ -16,30 +16,11 @@ pub(super) struct Row(SenderSample);
 
 impl Row {
     pub(super) fn at(millis: i64) -> Self {
+        let at = Timestamp::from_nanos(0) + TimeDelta::from_millis(millis);
         Self(SenderSample {
-            at: Timestamp::from_nanos(0) + TimeDelta::from_millis(millis),
-            record: None,
-            flow: FlowId(0),
-            direction: Direction::Forward,
-            snd_una: None,
-            snd_nxt: None,
             smss_bytes: Some(1448),
-            flight_size_bytes: None,
-            pipe_bytes: None,
-            pipe_segments: None,
-            cwnd_segments: None,
-            cwnd_bytes: None,
             cwnd_source: CwndSource::Measured,
-            ssthresh_segments: None,
-            phase: None,
-            recovery_epoch: None,
-            srtt: None,
-            rto: None,
-            usable_window_bytes: None,
-            limit: None,
-            model: None,
-            latest_rtt: None,
-            latest_marked_packets: 0,
+            ..SenderSample::unknown(at, FlowId(0), Direction::Forward)
         })
     }
 

@@ -87,24 +87,16 @@ impl Sender {
 
     fn sample_with(&mut self, pipe: u32, epoch: Option<u32>) {
         self.rows.push(SenderRow::Sample(SenderSample {
-            at: at(self.now_us),
-            record: None,
-            flow: FLOW,
-            direction: DIRECTION,
             snd_una: Some(offset(self.una)),
             snd_nxt: Some(offset(self.nxt)),
             smss_bytes: Some(SMSS),
-            flight_size_bytes: None,
-            pipe_bytes: None,
             pipe_segments: Some(pipe),
             cwnd_segments: Some(pipe),
-            cwnd_bytes: None,
             cwnd_source: if epoch.is_some() {
                 CwndSource::Recovery
             } else {
                 CwndSource::Filled
             },
-            ssthresh_segments: None,
             phase: Some(if epoch.is_some() {
                 Phase::FastRecovery
             } else {
@@ -112,12 +104,8 @@ impl Sender {
             }),
             recovery_epoch: epoch,
             srtt: (self.srtt8 > 0).then(|| TimeDelta::from_micros(self.srtt8 >> 3)),
-            rto: None,
-            usable_window_bytes: None,
-            limit: None,
-            model: None,
             latest_rtt: self.latest_us.map(TimeDelta::from_micros),
-            latest_marked_packets: 0,
+            ..SenderSample::unknown(at(self.now_us), FLOW, DIRECTION)
         }));
     }
 

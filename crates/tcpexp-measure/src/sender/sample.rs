@@ -123,6 +123,35 @@ pub enum Limit {
 }
 
 impl SenderSample {
+    /// A sample of which only the sender and the time are known.
+    pub const fn unknown(at: Timestamp, flow: FlowId, direction: Direction) -> Self {
+        Self {
+            at,
+            record: None,
+            flow,
+            direction,
+            snd_una: None,
+            snd_nxt: None,
+            smss_bytes: None,
+            flight_size_bytes: None,
+            pipe_bytes: None,
+            pipe_segments: None,
+            cwnd_segments: None,
+            cwnd_bytes: None,
+            cwnd_source: CwndSource::NotSeen,
+            ssthresh_segments: None,
+            phase: None,
+            recovery_epoch: None,
+            srtt: None,
+            rto: None,
+            usable_window_bytes: None,
+            limit: None,
+            model: None,
+            latest_rtt: None,
+            latest_marked_packets: 0,
+        }
+    }
+
     /// True if the capture missed ACKs or data, so that what the sender had in flight before this ACK is unknown.
     /// Only then is `snd_una` unknown in a row whose window is [`CwndSource::NotSeen`].
     pub fn follows_missed_packets(&self) -> bool {

@@ -248,6 +248,8 @@ fn clear_window(sample: &mut SenderSample) {
 
 #[cfg(test)]
 mod tests {
+    use tcpexp_flow::{Direction, FlowId};
+
     use super::*;
 
     #[test]
@@ -270,29 +272,14 @@ mod tests {
     fn sample() -> SenderSample {
         let first = tcpexp_wire::SeqNum(1);
         SenderSample {
-            at: Timestamp::from_nanos(0),
-            record: None,
-            flow: tcpexp_flow::FlowId(0),
-            direction: tcpexp_flow::Direction::Forward,
             snd_una: Some(StreamOffset::first(first)),
             snd_nxt: Some(StreamOffset::first(first)),
             smss_bytes: Some(1_000),
-            flight_size_bytes: None,
-            pipe_bytes: None,
             pipe_segments: Some(10),
             cwnd_segments: Some(10),
             cwnd_bytes: Some(10_000),
             cwnd_source: CwndSource::Undecided,
-            ssthresh_segments: None,
-            phase: None,
-            recovery_epoch: None,
-            srtt: None,
-            rto: None,
-            usable_window_bytes: None,
-            limit: None,
-            model: None,
-            latest_rtt: None,
-            latest_marked_packets: 0,
+            ..SenderSample::unknown(Timestamp::from_nanos(0), FlowId(0), Direction::Forward)
         }
     }
 

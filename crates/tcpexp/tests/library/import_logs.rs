@@ -220,10 +220,7 @@ impl Meter for Outstanding {
         } else if let Some((una, nxt)) = self.una.zip(self.nxt) {
             let flight_size = u64::try_from(nxt.since(una)).ok();
             rows.extend([SenderSample {
-                at: seen.at,
                 record: Some(seen.record),
-                flow: FlowId(0),
-                direction: Direction::Forward,
                 snd_una: Some(una),
                 snd_nxt: Some(nxt),
                 smss_bytes: Some(if segment.timestamps.is_some() {
@@ -232,21 +229,8 @@ impl Meter for Outstanding {
                     1460
                 }),
                 flight_size_bytes: flight_size,
-                pipe_bytes: None,
-                pipe_segments: None,
-                cwnd_segments: None,
-                cwnd_bytes: None,
                 cwnd_source: CwndSource::Filled,
-                ssthresh_segments: None,
-                phase: None,
-                recovery_epoch: None,
-                srtt: None,
-                rto: None,
-                usable_window_bytes: None,
-                limit: None,
-                model: None,
-                latest_rtt: None,
-                latest_marked_packets: 0,
+                ..SenderSample::unknown(seen.at, FlowId(0), Direction::Forward)
             }]);
             self.una = self.una.max(segment.ack);
         }

@@ -92,23 +92,14 @@ impl Engine<'_> {
         if acked.is_syn {
             return;
         }
+        let whole = self.sample(now, None, CwndSource::NotSeen);
         let sample = SenderSample {
-            cwnd_source: CwndSource::NotSeen,
-            snd_una: None,
-            flight_size_bytes: None,
-            pipe_bytes: None,
-            pipe_segments: None,
-            cwnd_segments: None,
-            cwnd_bytes: None,
-            ssthresh_segments: None,
-            phase: None,
-            srtt: None,
-            rto: None,
-            usable_window_bytes: None,
-            limit: None,
-            model: None,
-            latest_rtt: None,
-            ..self.sample(now, None, CwndSource::NotSeen)
+            record: whole.record,
+            snd_nxt: whole.snd_nxt,
+            smss_bytes: whole.smss_bytes,
+            recovery_epoch: whole.recovery_epoch,
+            latest_marked_packets: whole.latest_marked_packets,
+            ..SenderSample::unknown(whole.at, whole.flow, whole.direction)
         };
         rows.extend([SenderRow::Sample(sample)]);
     }
