@@ -169,6 +169,36 @@ impl Completion {
 }
 
 impl Sender {
+    /// A sender without data.
+    pub fn idle(class: Arc<str>, active: Window) -> Self {
+        Self {
+            class,
+            is_bulk: false,
+            is_probe: false,
+            is_call: false,
+            link: 0,
+            active,
+            seen: None,
+            segment: None,
+            base_rtt: None,
+            arrived: Vec::new(),
+            unknown: Vec::new(),
+            resolution: TimeDelta::ZERO,
+            counts_duplicates: false,
+            reported_goodput_bps: None,
+            sent: Vec::new(),
+            retransmitted: None,
+            fates: None,
+            untimed_packets: 0,
+            unknown_packets: 0,
+            outside_packets: 0,
+            rtts: Vec::new(),
+            is_captured_elsewhere: false,
+            transfers: Vec::new(),
+            media_time: None,
+        }
+    }
+
     /// What `of` selects of its data that arrived in a window.
     pub(super) fn arrived_in(&self, window: Window, of: impl Fn(&Bin) -> u64) -> Amount {
         let amount = Amount::within(&self.arrived, self.seen, window, of);

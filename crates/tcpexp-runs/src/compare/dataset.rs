@@ -337,34 +337,16 @@ mod tests {
     use super::*;
 
     fn sender(tool: &str, base_ms: Option<i64>) -> Sender {
+        let never = Window {
+            from: Timestamp::MIN,
+            until: Timestamp::MIN,
+        };
         Sender {
-            class: Arc::from(tool),
             is_bulk: is_bulk(tool),
             is_probe: tool == PING,
             is_call: tool == CALL,
-            link: 0,
-            active: Window {
-                from: Timestamp::MIN,
-                until: Timestamp::MIN,
-            },
-            seen: None,
-            segment: None,
             base_rtt: base_ms.map(TimeDelta::from_millis),
-            arrived: Vec::new(),
-            unknown: Vec::new(),
-            resolution: TimeDelta::ZERO,
-            counts_duplicates: false,
-            reported_goodput_bps: None,
-            sent: Vec::new(),
-            retransmitted: None,
-            fates: None,
-            untimed_packets: 0,
-            unknown_packets: 0,
-            outside_packets: 0,
-            rtts: Vec::new(),
-            is_captured_elsewhere: false,
-            transfers: Vec::new(),
-            media_time: None,
+            ..Sender::idle(Arc::from(tool), never)
         }
     }
 

@@ -176,16 +176,14 @@ fn sender(
         Some(arrived) => arrived,
         None => Arrived::of_values(&reported.values, width)?,
     };
-    let Window { from, until } = arrived.active;
-    let resolution = arrived.longest;
     Some(Sender {
         is_bulk: true,
         arrived: arrived.bins(width, unit_bps / 8.0),
         seen: Some(arrived.active),
         unknown: arrived.unknown,
-        resolution,
+        resolution: arrived.longest,
         reported_goodput_bps: reported.tool_mean.map(|mean| mean * unit_bps),
-        ..idle(name, from, until)
+        ..Sender::idle(class(name), arrived.active)
     })
 }
 
@@ -199,41 +197,14 @@ fn probe(name: &str, samples: &Series, width: TimeDelta) -> Option<Sender> {
         (*at, TimeDelta::from_nanos((millis * 1e6).round() as i64))
     };
     let rtts: Vec<_> = samples.values.iter().map(rtt).collect();
+    let active = Window {
+        from: first,
+        until: last + width,
+    };
     Some(Sender {
         is_probe: true,
         base_rtt: rtts.iter().map(|(_, rtt)| *rtt).min(),
         rtts,
-        ..idle(name, first, last + width)
+        ..Sender::idle(class(name), active)
     })
-}
-
-/// A sender without data.
-fn idle(name: &str, from: Timestamp, until: Timestamp) -> Sender {
-    Sender {
-        class: class(name),
-        is_bulk: false,
-        is_probe: false,
-        is_call: false,
-        link: 0,
-        active: Window { from, until },
-        // Each value counts in full, from its time to the next one's.
-        seen: None,
-        segment: None,
-        base_rtt: None,
-        arrived: Vec::new(),
-        unknown: Vec::new(),
-        resolution: TimeDelta::ZERO,
-        counts_duplicates: false,
-        reported_goodput_bps: None,
-        sent: Vec::new(),
-        retransmitted: None,
-        fates: None,
-        untimed_packets: 0,
-        unknown_packets: 0,
-        outside_packets: 0,
-        rtts: Vec::new(),
-        is_captured_elsewhere: false,
-        transfers: Vec::new(),
-        media_time: None,
-    }
 }

@@ -43,33 +43,17 @@ fn bins(from: i64, mbps: &[u64]) -> Vec<Bin> {
 fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
     let until = from + i64::try_from(mbps.len()).unwrap();
     Sender {
-        class: Arc::from(class),
         is_bulk: true,
-        is_call: false,
-        is_probe: false,
-        link: 0,
-        active: seconds(from, until),
-        seen: None,
         segment: Some(Segment {
             payload_bytes: 1448,
             link_bytes: 1514,
         }),
         base_rtt: Some(TimeDelta::from_millis(40)),
         arrived: bins(from, mbps),
-        unknown: Vec::new(),
-        resolution: TimeDelta::ZERO,
-        counts_duplicates: false,
-        reported_goodput_bps: None,
         sent: bins(from, mbps),
         retransmitted: Some(Vec::new()),
         fates: Some(Vec::new()),
-        untimed_packets: 0,
-        unknown_packets: 0,
-        outside_packets: 0,
-        rtts: Vec::new(),
-        is_captured_elsewhere: false,
-        transfers: Vec::new(),
-        media_time: None,
+        ..Sender::idle(Arc::from(class), seconds(from, until))
     }
 }
 
