@@ -1,7 +1,7 @@
 //! The rule of TCP in which two senders differ, as far as packets and reconstructed state show it.
 
 use tcpexp::{CwndSource, Phase, SenderSample, TimeDelta};
-use tcpexp_units::counted;
+use tcpexp_units::{BitRate, ByteCount, counted};
 use tcpexp_wire::TcpFlags;
 
 use crate::diff_packets::{Difference, Property, Sent};
@@ -27,13 +27,10 @@ impl State {
             return Self::default();
         };
         let pace = |srtt: TimeDelta| {
-            let nanos = u64::try_from(srtt.as_nanos())
-                .ok()
-                .filter(|nanos| *nanos > 0)?;
             let recent = |packet: &&Sent| packet.after <= at && packet.after > at - srtt;
             let bytes = sent.iter().filter(recent);
             let bytes: u64 = bytes.map(|packet| u64::from(packet.payload_bytes)).sum();
-            u64::try_from(u128::from(bytes) * 8 * 1_000_000_000 / u128::from(nanos)).ok()
+            ByteCount::new(bytes).rate_over(srtt).map(BitRate::as_bps)
         };
         Self {
             cwnd_segments: sample.cwnd_segments,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tcpexp_flow::{Direction, EcnMode, Protocol, RetransmissionCause};
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_metrics::RttSummary;
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
 use crate::columns::{Builder, Columns};
 use crate::labels::PROTOCOL;
@@ -163,11 +163,6 @@ fn spin_round_trips<R: 'static>(
 
 /// Bits per second, rounded down.
 pub(crate) fn rate_bps(bytes: u64, span: TimeDelta) -> Option<u64> {
-    let nanos = u128::try_from(span.as_nanos())
-        .ok()
-        // A flow of one packet has no duration, and so no rate.
-        .filter(|nanos| *nanos > 0)?;
-    // Rate = 8 × 10⁹ × bytes / ns. The product exceeds 64 bits from 2.3 GB on.
-    let bits = u128::from(bytes) * 8;
-    u64::try_from(bits * 1_000_000_000 / nanos).ok()
+    // A flow of one packet has no duration, and so no rate.
+    ByteCount::new(bytes).rate_over(span).map(BitRate::as_bps)
 }

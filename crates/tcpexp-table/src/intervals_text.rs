@@ -9,6 +9,7 @@ use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::cells::{self, NO_VALUE, Unit, count, mega};
+use crate::connections::rate_bps;
 use crate::import_text::title;
 use crate::labels::SenderLabel;
 use crate::text::{FLOW_TABLE_WIDTH, counted};
@@ -121,11 +122,8 @@ impl Stream {
         let span = self.times.map(|(first, last)| last - first);
         let cell = |n: Option<u64>, width| n.map_or(NO_VALUE.to_owned(), |n| count(n, width));
         let rate = |bps: Option<u64>| bps.map_or(NO_VALUE.to_owned(), |bps| mega(bps, 8));
-        let mean = self.bytes.zip(span).and_then(|(bytes, span)| {
-            let nanos = u128::try_from(span.as_nanos()).ok()?;
-            // Rate = 8 × 10⁹ × bytes / ns. The product exceeds 64 bits from 2.3 GB on.
-            u64::try_from((u128::from(bytes) * 8_000_000_000).checked_div(nanos)?).ok()
-        });
+        let mean = self.bytes.zip(span);
+        let mean = mean.and_then(|(bytes, span)| rate_bps(bytes, span));
         row(
             &format!("  {}", self.direction),
             [

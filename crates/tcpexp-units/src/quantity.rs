@@ -150,6 +150,14 @@ impl ByteCount {
     pub const fn as_bytes(self) -> u64 {
         self.0
     }
+
+    /// Returns the mean rate of these bytes over `time`, rounded down; `None` unless the time is positive.
+    pub fn rate_over(self, time: TimeDelta) -> Option<BitRate> {
+        let nanos = u128::try_from(time.as_nanos()).ok()?;
+        // The product exceeds 64 bits from 2.3 GB on.
+        let bps = (u128::from(self.0) * 8_000_000_000).checked_div(nanos)?;
+        Some(BitRate(u64::try_from(bps).ok()?))
+    }
 }
 
 impl Share {
@@ -442,6 +450,15 @@ mod tests {
         assert_eq!(bdp, ByteCount::new(50_000));
         assert_eq!(rate.time_of(bdp), Some(TimeDelta::from_millis(40)));
         assert_eq!(BitRate::default().time_of(bdp), None);
+        assert_eq!(bdp.rate_over(TimeDelta::from_millis(40)), Some(rate));
+    }
+
+    #[test]
+    fn a_rate_needs_a_positive_time() {
+        for nanos in [0, -1] {
+            let bytes = ByteCount::new(1);
+            assert_eq!(bytes.rate_over(TimeDelta::from_nanos(nanos)), None);
+        }
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde_json::Value;
 use tcpexp_flow::{Direction, FlowId, Protocol};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{BitRate, ByteCount, TimeDelta, Timestamp};
 
 use super::error::{Error, Report, Unusable};
 use super::flows::Flows;
@@ -131,6 +131,7 @@ impl Test {
             self.omitted
         };
         let bytes = stream["bytes"].as_u64();
+        let rate = bytes.and_then(|bytes| ByteCount::new(bytes).rate_over(length));
         let micros = |name: &str| {
             let micros = stream[name].as_i64().filter(|micros| *micros > 0);
             micros.map(TimeDelta::from_micros)
@@ -147,7 +148,7 @@ impl Test {
                 Direction::Reverse
             },
             bytes,
-            goodput_bps: bytes.and_then(|bytes| rate_bps(bytes, length)),
+            goodput_bps: rate.map(BitRate::as_bps),
             retransmitted_segments: stream["retransmits"].as_u64(),
             cwnd_bytes: stream["snd_cwnd"].as_u64(),
             srtt: micros("rtt"),
@@ -177,12 +178,6 @@ pub(super) fn span(seconds: &Value) -> Option<TimeDelta> {
     (0.0..1e15)
         .contains(&micros)
         .then(|| TimeDelta::from_micros(micros as i64))
-}
-
-fn rate_bps(bytes: u64, length: TimeDelta) -> Option<u64> {
-    // A negative or empty interval has no rate. In 64 bits, bytes times 8e9 overflows above 2.3 GB.
-    let nanos = u128::try_from(length.as_nanos()).ok()?;
-    u64::try_from((u128::from(bytes) * 8_000_000_000).checked_div(nanos)?).ok()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Delivery rate of acknowledged data.
 
 use tcpexp_flow::StreamOffset;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{BitRate, ByteCount, TimeDelta, Timestamp};
 
 /// The maximum delivery rate over one round trip.
 #[derive(Debug, Default)]
@@ -28,10 +28,9 @@ impl Delivery {
             return;
         }
         self.round = Some((at, ack));
-        let bits = u128::try_from(ack.since(from)).unwrap_or(0) * 8;
-        let nanos = u128::try_from(span.as_nanos()).unwrap_or(u128::MAX);
-        let rate = u64::try_from(bits * 1_000_000_000 / nanos).unwrap_or(u64::MAX);
-        self.greatest_bps = self.greatest_bps.max(Some(rate));
+        let bytes = ByteCount::new(u64::try_from(ack.since(from)).unwrap_or(0));
+        let rate = bytes.rate_over(span).map(BitRate::as_bps);
+        self.greatest_bps = self.greatest_bps.max(rate);
     }
 
     /// Discards the current round trip: after a filled hole, the next ACK covers data delivered

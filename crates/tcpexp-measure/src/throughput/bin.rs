@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use tcpexp_flow::{Direction, Flow, FlowId};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{BitRate, ByteCount, TimeDelta, Timestamp};
 
 use crate::MissedData;
 
@@ -108,31 +108,30 @@ impl ThroughputBin {
     /// Bits on the wire per second, link headers included, rounded down; `None` without
     /// [`rated`](Self::rated) time.
     pub fn wire_rate_bps(&self) -> Option<u64> {
-        Some(rate_bps(self.volume.wire_bytes, self.rated()?))
+        self.rate_bps(self.volume.wire_bytes)
     }
 
     /// Bits of IP packets per second, rounded down; `None` without [`rated`](Self::rated) time.
     pub fn throughput_bps(&self) -> Option<u64> {
-        Some(rate_bps(self.volume.ip_bytes, self.rated()?))
+        self.rate_bps(self.volume.ip_bytes)
     }
 
     /// Bits of payload captured for the first time per second, rounded down; `None` without
     /// [`rated`](Self::rated) time.
     pub fn goodput_bps(&self) -> Option<u64> {
-        Some(rate_bps(self.volume.goodput_bytes, self.rated()?))
+        self.rate_bps(self.volume.goodput_bytes)
+    }
+
+    fn rate_bps(&self, bytes: u64) -> Option<u64> {
+        let rate = ByteCount::new(bytes).rate_over(self.rated()?);
+        // The time is positive, so `None` is a rate beyond 64 bits.
+        Some(rate.map_or(u64::MAX, BitRate::as_bps))
     }
 }
 
 /// See [`ThroughputBin::rated`].
 pub(super) fn rated(covered: TimeDelta, width: TimeDelta) -> Option<TimeDelta> {
     (covered >= width - covered).then_some(covered)
-}
-
-/// `bytes` in a positive time, in bits per second, rounded down.
-fn rate_bps(bytes: u64, width: TimeDelta) -> u64 {
-    let nanos = u128::from(width.as_nanos().unsigned_abs().max(1));
-    let bits = u128::from(bytes) * 8 * NANOS_PER_SECOND / nanos;
-    u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
 /// Share of a link's capacity that bytes use in a positive time, in parts per million, rounded down.

@@ -1,6 +1,7 @@
 //! Rates of the data that arrived, in place of the data that was sent.
 
 use tcpexp_table::{Frame, Series};
+use tcpexp_units::{ByteCount, TimeDelta};
 
 /// Unique payload per time, at the capture of the flow's first point.
 const GOODPUT: &str = "goodput_bps";
@@ -40,10 +41,10 @@ fn arrived_throughput(frame: &Frame) -> Option<Series> {
     let [bytes, nanos] = ARRIVED_BYTES.map(|name| frame.column(name));
     let (bytes, nanos) = (bytes?, nanos?);
     let rate = |row: usize| {
+        let bytes = ByteCount::new(u64::try_from(bytes.whole(row)?).ok()?);
         // A flow of one packet has no duration, and so no rate.
-        let nanos = nanos.whole(row).filter(|nanos| *nanos > 0)?;
-        let bits = i128::from(bytes.whole(row)?) * 8;
-        i64::try_from(bits * 1_000_000_000 / i128::from(nanos)).ok()
+        let rate = bytes.rate_over(TimeDelta::from_nanos(nanos.whole(row)?))?;
+        i64::try_from(rate.as_bps()).ok()
     };
     Some(Series::Whole((0..frame.rows()).map(rate).collect()))
 }
