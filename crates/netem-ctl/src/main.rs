@@ -1,11 +1,11 @@
 //! The `netem-ctl` command.
 
-use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
 use netem_ctl::cli::{self, Cli};
+use tcpexp_units::with_causes;
 
 fn main() -> ExitCode {
     match cli::run(&Cli::parse().command, &mut io::stdout().lock()) {
@@ -13,19 +13,8 @@ fn main() -> ExitCode {
         // A reader such as `head` closes the pipe early, which is not a failure.
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("netem-ctl: {}", chain(&error));
+            eprintln!("netem-ctl: {}", with_causes(&error).replace('\n', " "));
             ExitCode::FAILURE
         }
     }
-}
-
-/// An error and all its causes on one line.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text.replace('\n', " ")
 }

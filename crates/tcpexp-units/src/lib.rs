@@ -24,8 +24,10 @@
 //! # Ok::<(), tcpexp_units::QuantityError>(())
 //! ```
 //!
-//! [`prefetch()`] has no unit; it is here because all crates that read captures may use this one.
+//! [`prefetch()`] and [`with_causes()`] have no unit; they are here because all crates that need them may use this
+//! one.
 
+mod causes;
 mod clock;
 mod counted;
 mod date;
@@ -40,6 +42,7 @@ mod rate;
 mod time;
 mod written;
 
+pub use causes::with_causes;
 pub use clock::Skew;
 pub use counted::counted;
 pub use decimal::QuantityError;

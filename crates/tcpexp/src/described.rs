@@ -4,15 +4,7 @@ use std::path::Path;
 
 use tcpexp_capture::{Capture, Compression, Format, Interface};
 use tcpexp_store::shown_url;
-
-/// Joins an error's message with those of its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
-}
+use tcpexp_units::with_causes;
 
 /// Format, interfaces and damage of one or several files.
 #[derive(Clone, Debug)]
@@ -33,7 +25,7 @@ impl Described {
             format: capture.format(),
             compression: capture.compression(),
             interfaces: capture.interfaces().to_vec(),
-            damage: capture.damage().map(|damage| chain(damage)),
+            damage: capture.damage().map(|damage| with_causes(damage)),
             damaged_places: capture.damaged_places(),
         }
     }
@@ -79,7 +71,7 @@ impl Described {
 
     /// Adds a file that could not be opened.
     pub(crate) fn add_failure(&mut self, error: &dyn std::error::Error) {
-        self.damage.get_or_insert_with(|| chain(error));
+        self.damage.get_or_insert_with(|| with_causes(error));
         self.damaged_places += 1;
     }
 }

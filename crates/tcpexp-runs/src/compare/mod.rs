@@ -30,6 +30,7 @@ use rayon::prelude::*;
 use tcpexp_metrics::compare::{CellClass, ClassRun, Options, Run, RunOfCell, compare, measure_run};
 use tcpexp_metrics::repetition::Bootstrap;
 use tcpexp_table::dataset::{StoredTables, TableMismatch};
+use tcpexp_units::with_causes;
 use thiserror::Error;
 
 use self::cells::RunDir;
@@ -322,7 +323,7 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
     }
     match of_tables(run, options) {
         Err(CompareError::Damaged(why)) => {
-            run.fault = Some(format!("its dataset is damaged: {}", chain(&why)));
+            run.fault = Some(format!("its dataset is damaged: {}", with_causes(&why)));
             run.is_damaged = true;
             Ok(Vec::new())
         }
@@ -357,13 +358,6 @@ fn of_tables(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>
         run.gaps.push(Gap::BaseRtt);
     }
     Ok(classes)
-}
-
-/// The message of an error with those of its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let causes: Vec<String> = causes.map(ToString::to_string).collect();
-    causes.join(": ")
 }
 
 /// The values of a run by class. Marks a run without traffic as faulty.

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use netem_ctl::{Control, ControlError, Output, RunError, Runner, Script};
+use tcpexp_units::with_causes;
 
 use super::error::Trouble;
 use super::journal::Journal;
@@ -140,7 +141,7 @@ impl Journaled<'_> {
     fn copied(&self, what: &str, remote: &str, local: &Path, copied: &Result<(), RunError>) {
         let entry = serde_json::json!({
             "host": self.host, "remote": remote, "local": local,
-            "error": copied.as_ref().err().map(|error| super::chain(error)),
+            "error": copied.as_ref().err().map(|error| with_causes(error)),
         });
         self.journal.note(what, entry);
     }

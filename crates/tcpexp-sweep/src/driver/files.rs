@@ -12,11 +12,12 @@ use std::time::Duration;
 use netem_ctl::Script;
 
 use tcpexp_runs::record::{LogRecord, Role};
+use tcpexp_units::with_causes;
 
+use super::clock;
 use super::context::Run;
 use super::crew::{Crew, PATIENCE};
 use super::error::Trouble;
-use super::{chain, clock};
 use crate::plan::{self, Cell};
 use crate::site::{self, Generator};
 
@@ -72,7 +73,7 @@ pub(super) fn look(
             // A host that cannot be checked is a further problem, so the message lists all hosts.
             Err(Trouble::Host { source, .. }) => problems.push(line(&name, source.as_ref())),
             Err(Trouble::Router { source, .. }) => problems.push(line(&name, source.as_ref())),
-            Err(error) => problems.push(format!("{name}: {}", chain(&error))),
+            Err(error) => problems.push(format!("{name}: {}", with_causes(&error))),
         }
     }
     (hosts, problems)
@@ -142,7 +143,7 @@ fn held(
 
 /// Prefixes an error with the name of the host, unless it begins with it already.
 fn line(name: &str, error: &dyn Error) -> String {
-    let text = chain(error);
+    let text = with_causes(error);
     if text.starts_with(&format!("{name}:")) {
         text
     } else {

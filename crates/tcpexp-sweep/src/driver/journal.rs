@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use netem_ctl::{Output, RunError};
 use serde_json::{Value, json};
+use tcpexp_units::with_causes;
 
 use super::clock;
 
@@ -53,7 +54,7 @@ impl Journal {
                 entry["stdout"] = String::from_utf8_lossy(&output.stdout).into();
                 entry["stderr"] = String::from_utf8_lossy(&output.stderr).into();
             }
-            Err(error) => entry["error"] = super::chain(error).into(),
+            Err(error) => entry["error"] = with_causes(error).into(),
         }
         self.note("command", entry);
     }

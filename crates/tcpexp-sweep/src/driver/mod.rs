@@ -20,7 +20,6 @@ mod traffic;
 pub use changed::{PlanChanges, plan_changes};
 pub use crew::Reach;
 pub use error::SweepError;
-use error::chain;
 pub use options::{Analysis, CarryOut, Event, On, Options};
 pub use sweep::{Summary, sweep};
 pub(crate) use sweep::{describe, estimate};

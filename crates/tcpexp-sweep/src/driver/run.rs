@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use netem_ctl::{ApplyOptions, Os};
 use tcpexp_runs::record::{CaptureRecord, Role, RunRecord, Status};
-use tcpexp_units::counted;
+use tcpexp_units::{counted, with_causes};
 
 use super::calibrate::{self, Verdict};
-use super::chain;
 use super::clock::{self, positive};
 use super::context::{Around, Run};
 use super::crew::{Crew, FETCH};
@@ -46,14 +45,20 @@ pub(super) fn carry_out(
     run.record.finished_ns = clock::now_ns();
     match (&done, undone) {
         (Ok(()), Ok(())) => {}
-        (Ok(()), Err(error)) => run.fail(Status::Failed, format!("clearing up: {}", chain(&error))),
+        (Ok(()), Err(error)) => run.fail(
+            Status::Failed,
+            format!("clearing up: {}", with_causes(&error)),
+        ),
         // A run without a record is repeated by `--resume`.
         (Err(Trouble::Interrupted), _) => return Err(super::SweepError::Interrupted),
         (Err(error), undone) => {
             let more = undone
                 .err()
-                .map(|error| format!("; clearing up: {}", chain(&error)));
-            run.fail(Status::Failed, chain(error) + &more.unwrap_or_default());
+                .map(|error| format!("; clearing up: {}", with_causes(&error)));
+            run.fail(
+                Status::Failed,
+                with_causes(error) + &more.unwrap_or_default(),
+            );
         }
     }
     // The record comes last, because its presence marks a run that ended.

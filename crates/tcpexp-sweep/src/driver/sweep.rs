@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 use tcpexp_runs::folders::DATASET;
 use tcpexp_runs::record::{RunRecord, Status};
+use tcpexp_units::with_causes;
 
 use super::clock::{self, positive};
 use super::context::Around;
@@ -17,7 +18,7 @@ use super::error::{SweepError, Trouble};
 use super::options::{Event, On, Options};
 use super::place::Place;
 use super::run::{self, preflight};
-use super::{chain, load_times, testbed};
+use super::{load_times, testbed};
 use crate::plan::{Kind, OnFailure, Plan};
 use crate::schedule::{self, Planned};
 use crate::site;
@@ -269,7 +270,7 @@ fn begin(
         match preflight(&crew, first.cell, &generators, &place.owner) {
             Ok(_) => {}
             Err(Trouble::Problems(problems)) => return Err(SweepError::Hosts(problems)),
-            Err(error) => return Err(SweepError::Hosts(vec![chain(&error)])),
+            Err(error) => return Err(SweepError::Hosts(vec![with_causes(&error)])),
         }
     }
     // For later readers of the results. A failure here does not matter. The hosts of a guest have the

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::{FILE_NAME, RecordError, RunRecord, Status};
+use tcpexp_units::with_causes;
 
 use super::Interrupt;
 use super::clock;
@@ -56,16 +57,16 @@ pub(super) fn carry_out(
 /// Moves the files of the run and the journal of the testbed into `dir`, without the record: a run that
 /// has one is complete.
 fn left_by(out: &Path, planned: &Planned<'_>, dir: &Path) -> Result<RunRecord, String> {
-    let text = |error: &dyn std::error::Error| super::chain(error);
     let theirs = out.join(RUNS).join(planned.name());
-    let record = RunRecord::read(&theirs).map_err(|error: RecordError| text(&error))?;
-    let entries = fs::read_dir(&theirs).map_err(|error| text(&error))?;
+    let record = RunRecord::read(&theirs).map_err(|error: RecordError| with_causes(&error))?;
+    let entries = fs::read_dir(&theirs).map_err(|error| with_causes(&error))?;
     for entry in entries {
-        let entry = entry.map_err(|error| text(&error))?;
+        let entry = entry.map_err(|error| with_causes(&error))?;
         if entry.file_name() == FILE_NAME {
             continue;
         }
-        fs::rename(entry.path(), dir.join(entry.file_name())).map_err(|error| text(&error))?;
+        fs::rename(entry.path(), dir.join(entry.file_name()))
+            .map_err(|error| with_causes(&error))?;
     }
     // It has the versions of the testbed's kernel and tools.
     drop(fs::rename(

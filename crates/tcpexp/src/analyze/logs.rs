@@ -11,7 +11,7 @@ use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
     DatasetFlow, EventRow, LogRow, LogSample, QueueRow, QueueSource, ReadingRow, RunEvent,
 };
-use tcpexp_units::{TimeDelta, counted};
+use tcpexp_units::{TimeDelta, counted, with_causes};
 
 use super::captured_flows::{CapturedFlows, Known};
 use super::column_log::{ColumnLog, Line};
@@ -23,7 +23,6 @@ use super::survey::Surveyed;
 use super::tables::Tables;
 use super::test_start::TestStarts;
 use super::{ping_log, queue_log};
-use crate::error::chain;
 use crate::view::View;
 use crate::{Error, LogFile, checksum};
 
@@ -94,7 +93,7 @@ impl<'a> Logs<'a> {
                 // A dataset that cannot be written is an error, whichever log is being read.
                 Err(error @ (Error::Write { .. } | Error::Encode { .. })) => return Err(error),
                 Err(error) if log.is_optional => {
-                    let reason = chain(&error);
+                    let reason = with_causes(&error);
                     self.outcome
                         .warnings
                         .push(format!("{reason}; the log is left out"));

@@ -269,13 +269,3 @@ pub enum Error {
 fn known_logs() -> String {
     import::Format::ALL.map(import::Format::name).join(", ")
 }
-
-/// Joins an error's message with those of its causes.
-#[cfg(feature = "tables")]
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
-}

@@ -8,11 +8,10 @@ use tcpexp_runs::captured::{NamedRun, records_of_runs};
 use tcpexp_runs::folders::{DATASET, RUNS};
 use tcpexp_runs::record::{Parameter, RunRecord, Status};
 use tcpexp_table::{RowsWriter, run_sample_columns, run_series_columns};
-use tcpexp_units::counted;
+use tcpexp_units::{counted, with_causes};
 
 use super::ForeignRun;
 use crate::analyze::{Parameters, SweepColumns};
-use crate::error::chain;
 use crate::{Error, LogFile};
 
 /// Ends of the names of data files. Early versions of Flent wrote the last four.
@@ -144,7 +143,7 @@ impl Test {
                 });
                 test.warnings.extend(lost);
             }
-            Err(error) => test.failure = Some(chain(&error)),
+            Err(error) => test.failure = Some(with_causes(&error)),
         }
         test
     }

@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use tcpexp_pair::spp::Point;
 use tcpexp_store::{Folder, StoreOptions, Stored, as_url};
 use tcpexp_table::PairFileRow;
+use tcpexp_units::with_causes;
 
 use super::matching::{Contents, Found, matched};
 use super::names::Named;
-use crate::error::chain;
 use crate::in_order::in_order;
 use crate::set::{Scan, find};
 use crate::{Error, PairsError, Recording};
@@ -192,10 +192,10 @@ fn look(file: Listed, stores: &StoreOptions) -> Result<Found, Error> {
             span: scan.span,
         },
         Ok(None) => Contents::Other("no records".to_owned()),
-        Err(Error::Capture { source, .. }) => Contents::Other(chain(&source)),
+        Err(Error::Capture { source, .. }) => Contents::Other(with_causes(&source)),
         // If a store does not answer, the existence of the object is unknown.
         Err(error @ Error::Store { .. }) => return Err(error),
-        Err(error) => Contents::Other(chain(&error)),
+        Err(error) => Contents::Other(with_causes(&error)),
     };
     Ok(Found {
         path: text.to_owned(),

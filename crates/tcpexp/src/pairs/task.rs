@@ -10,12 +10,12 @@ use tcpexp_pair::spp::Point;
 use tcpexp_store::{Object, as_url};
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_table::{PairFileRow, PairName, TABLE_VERSION};
+use tcpexp_units::with_causes;
 
 use super::passing::{is_passing, is_passing_io};
 use super::record::{ENDING, FailedPart};
 use crate::analyze::{MANIFEST_FILE_NAME, OF_CAPTURES, columns_of_run, option_words};
 use crate::contents::Contents;
-use crate::error::chain;
 use crate::learned::Fingerprint;
 use crate::set::open_files;
 use crate::{
@@ -274,7 +274,7 @@ impl PairTask {
                     src: paths(src),
                     dst: paths(dst),
                     options: self.option_words(),
-                    error: chain(&error),
+                    error: with_causes(&error),
                 };
                 failed.write(&self.failed_path(), &self.options.stores)?;
                 Ok(TaskOutcome::Failed(error))

@@ -17,9 +17,8 @@ use tcpexp_runs::only::Only;
 use tcpexp_runs::record::{RunRecord, Status};
 use tcpexp_runs::varied::varied;
 use tcpexp_table::dataset::{MANIFEST_FILE_NAME, StoredTables};
-use tcpexp_units::counted;
+use tcpexp_units::{counted, with_causes};
 
-use crate::error::chain;
 use crate::in_order::in_order;
 use crate::{DatasetError, Error, TablesError};
 use cells::cell_table;
@@ -184,7 +183,7 @@ fn run_on_page(
             // One damaged run does not hide the others.
             Err(Error::Dataset(error @ DatasetError::Damaged { .. })) if record.is_some() => {
                 "invalid".clone_into(&mut page.status);
-                page.reason = Some(chain(&error));
+                page.reason = Some(with_causes(&error));
                 return Ok((page, None));
             }
             flows => flows?,

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use tcpexp_runs::captured::{NamedRun, records_of_runs};
 use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::{CaptureRecord, LogRecord, RunRecord, Status};
+use tcpexp_units::with_causes;
 
 use self::files::Experiment;
 use self::hosts::Host;
 use super::ForeignRun;
 use super::places::relative;
-use crate::error::chain;
 use crate::{Error, LogFile};
 
 /// Reads the experiments below `dir`, and creates the directories of their runs in `out`.
@@ -131,7 +131,7 @@ fn run_of(experiment: &Experiment, record: RunRecord, out: &Path) -> Result<Fore
             }
             Err(reason) => run.fail(reason),
         },
-        Err(error) => run.fail(chain(&error)),
+        Err(error) => run.fail(with_causes(&error)),
     }
     Ok(run)
 }
