@@ -47,6 +47,11 @@ pub(crate) fn count(n: u64, width: usize) -> String {
     })
 }
 
+/// A number of things, its digits in groups: see [`tcpexp_units::counted`].
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    tcpexp_units::counted(count(number, usize::MAX), thing)
+}
+
 fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();

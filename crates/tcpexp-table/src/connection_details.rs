@@ -4,9 +4,8 @@ use tcpexp_flow::{Direction, EcnMode, Protocol, RetransmissionCause, SynOptions}
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_units::TimeDelta;
 
-use crate::cells::{NO_VALUE, count, percent};
+use crate::cells::{NO_VALUE, count, counted, percent};
 use crate::remark::remark;
-use crate::text::counted;
 
 /// Formats the details of a connection for a terminal of `width` columns, each count with its share.
 pub fn connection_details(summary: &ConnectionSummary, width: usize) -> String {

@@ -4,10 +4,10 @@ use tcpexp_flow::{Direction, Protocol};
 use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 
-use crate::cells::{NO_VALUE, Unit, count, mega, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, counted, mega, wrapped};
 use crate::connections::rate_bps;
 use crate::order::{Order, longest, ordered};
-use crate::text::{FLOW_TABLE_WIDTH, counted};
+use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
 /// Orders of connections.

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use tcpexp_measure::naming::{Control, Evidence, Fit, Named, Unnamed};
 use tcpexp_measure::sender::{CongestionFamily, CongestionHint};
 
-use crate::cells::{count, wrapped};
+use crate::cells::{count, counted, wrapped};
 use crate::remark::words;
-use crate::text::counted;
 
 /// Range of odds that the text shows as a number.
 const LEAST_TIMES: f64 = 2.0;

@@ -13,7 +13,7 @@ use tcpexp_measure::sender::{
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::cells::{self, NO_VALUE, Unit, count, number, percent};
+use crate::cells::{self, NO_VALUE, Unit, count, counted, number, percent};
 use crate::control_text::{likely_control, named_control};
 use crate::distribution::Distribution;
 use crate::import_text::{row, title};
@@ -21,7 +21,7 @@ use crate::labels::{Labelled, SenderLabel};
 use crate::lost_text::lost_packets;
 use crate::order::{Order, longest, ordered};
 use crate::remark::remark;
-use crate::text::{FLOW_TABLE_WIDTH, counted};
+use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Top, together};
 
 /// Summarizes reconstructed senders.

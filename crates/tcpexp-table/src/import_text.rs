@@ -9,10 +9,10 @@ use tcpexp_measure::sender::SenderSample;
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::cells::{self, NO_VALUE, Unit, count, number, wrapped};
+use crate::cells::{self, NO_VALUE, Unit, count, counted, number, wrapped};
 use crate::distribution::Distribution;
 use crate::labels::SenderLabel;
-use crate::text::{FLOW_TABLE_WIDTH, counted};
+use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Top, together};
 
 /// Summarizes the log of each sender.

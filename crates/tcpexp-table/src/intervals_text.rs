@@ -8,11 +8,11 @@ use tcpexp_logs::import::IntervalSample;
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::cells::{self, NO_VALUE, Unit, count, mega};
+use crate::cells::{self, NO_VALUE, Unit, count, counted, mega};
 use crate::connections::rate_bps;
 use crate::import_text::title;
 use crate::labels::SenderLabel;
-use crate::text::{FLOW_TABLE_WIDTH, counted};
+use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Top, together};
 
 /// Summarizes the intervals of each stream; intervals marked as omitted do not count.

@@ -124,10 +124,9 @@ pub use series::{SeriesTable, run_sample_columns, run_series_columns, series_col
 pub use single_rtt::single_rtt_columns;
 pub use single_rtt_text::TopSingleRtt;
 pub use table_file::TableFile;
-pub use text::FLOW_TABLE_WIDTH;
+pub use text::{FLOW_TABLE_WIDTH, TopFlows};
 pub use throughput::{BinRow, throughput_columns};
 pub use throughput_text::TopThroughput;
-pub use top::TopFlows;
 pub use verdict_text::{verdict_lines, verdict_pages};
 pub use verdicts::{CauseRow, cause_columns, cause_rows};
 pub use writer::{BATCH_ROWS, BatchSink, Format, TableWriter};

@@ -4,9 +4,9 @@ use tcpexp_flow::Direction;
 use tcpexp_pair::path::{PathFlow, PathSummary};
 use tcpexp_units::{RateUnit, TimeDelta};
 
-use crate::cells::{NO_VALUE, Unit, count, percent, show_rate, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, counted, percent, show_rate, wrapped};
 use crate::order::{Order, longest, ordered};
-use crate::text::{FLOW_TABLE_WIDTH, counted};
+use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
 /// Names of the lines for all flows together, by [`PathDirection::index`](tcpexp_pair::spp::PathDirection::index).

@@ -4,9 +4,9 @@ use tcpexp_flow::Direction;
 use tcpexp_measure::rtt::{SingleRttDirection, SingleRttFlow};
 use tcpexp_metrics::RttSummary;
 
-use crate::cells::{NO_VALUE, Unit, count, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, counted, wrapped};
 use crate::order::{Order, longest, ordered};
-use crate::text::{FLOW_TABLE_WIDTH, counted};
+use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
 /// Orders of the connections of a capture, by the names of those of two captures.

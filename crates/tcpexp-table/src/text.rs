@@ -3,10 +3,68 @@
 use tcpexp_flow::Direction;
 use tcpexp_pair::spp::{DirectionCounts, FlowSummary};
 
-use crate::cells::{NO_VALUE, Unit, count, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, counted, wrapped};
+use crate::order::{Order, longest, ordered};
+use crate::top::Top;
 
 /// Minimum width of the flow table, in terminal columns.
 pub const FLOW_TABLE_WIDTH: usize = 80;
+
+/// Orders of flows between two captures.
+const ORDERS: [Order<FlowSummary>; 3] = [
+    Order {
+        name: ("samples", "Round-trip time samples, most first"),
+        key: |flow| Some(flow.samples()),
+    },
+    Order {
+        name: (
+            "rtt",
+            "The larger median round-trip time of the two directions, longest first",
+        ),
+        key: |flow| longest(flow.rtt.iter().flatten().map(|rtt| rtt.median)),
+    },
+    Order {
+        name: (
+            "number",
+            "The number of the flow, which is the order of first appearance",
+        ),
+        key: |flow| Some(u64::MAX - u64::from(flow.flow.number.0)),
+    },
+];
+
+ordered!(TopFlows, 0, ORDERS);
+
+/// The flows with the most round-trip time samples.
+#[derive(Clone, Debug)]
+pub struct TopFlows(Top<FlowSummary>);
+
+impl TopFlows {
+    /// Shows at most `most` flows.
+    pub fn new(most: usize) -> Self {
+        Self(Top::new(most, |summary| {
+            (summary.samples(), summary.flow.number.0)
+        }))
+    }
+
+    /// Adds a finished flow.
+    pub fn add(&mut self, summary: FlowSummary) {
+        self.0.add(summary);
+    }
+
+    /// Formats the table for a terminal of `width` columns, at least 80.
+    ///
+    /// The flows with the most samples come first; one line sums up the rest. `matched` is the
+    /// share of packets found at both points, of the packets sent while both captures ran. It is
+    /// rounded down, so only a flow without a miss shows 100 %.
+    pub fn into_text(self, width: usize) -> String {
+        let (kept, rest) = self.0.into_rows();
+        let rest = RestOfFlows {
+            flows: rest.rows,
+            samples: rest.weight,
+        };
+        flow_table(&kept, rest, width)
+    }
+}
 
 /// Totals of the flows without a line of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,11 +172,6 @@ fn remainder(rest: RestOfFlows, after_others: bool) -> Option<String> {
     (rest.flows > 0).then(|| format!("and {flows} ({samples})"))
 }
 
-/// A number of things, its digits in groups: see [`tcpexp_units::counted`].
-pub(crate) fn counted(number: u64, thing: &str) -> String {
-    tcpexp_units::counted(count(number, usize::MAX), thing)
-}
-
 /// The share of matched packets, `99.7 %`.
 ///
 /// It is rounded down: a flow with one miss in a million packets does not show 100 %.
@@ -145,7 +198,6 @@ mod tests {
     use tcpexp_units::TimeDelta;
 
     use super::*;
-    use crate::TopFlows;
     use crate::cells::columns;
     use crate::testdata::{acks, address, bulk, flow, rtt_micros};
 

@@ -6,11 +6,11 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::throughput::{BinTally, ThroughputBin, ThroughputFlow, Volume};
 use tcpexp_units::{RateUnit, TimeDelta, Timestamp};
 
-use crate::cells::{NO_VALUE, count, percent, show_rate, wrapped};
+use crate::cells::{NO_VALUE, count, counted, percent, show_rate, wrapped};
 use crate::connections::rate_bps;
 use crate::labels::FlowLabel;
 use crate::order::{Order, longest, ordered};
-use crate::text::{FLOW_TABLE_WIDTH, counted};
+use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
 /// Name of the line for both ways together.

@@ -4,10 +4,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use tcpexp_flow::FlowId;
-use tcpexp_pair::spp::FlowSummary;
 
-use crate::order::{Order, longest, ordered};
-use crate::text::{RestOfFlows, flow_table};
+use crate::order::Order;
 
 /// Keeps the heaviest rows and sums up the others, so that memory does not grow with the number of
 /// rows.
@@ -126,60 +124,4 @@ pub(crate) fn together<R>(rows: &mut [R], flow: impl Fn(&R) -> FlowId) {
         places.entry(flow(row)).or_insert(next);
     }
     rows.sort_by_key(|row| places[&flow(row)]);
-}
-
-/// Orders of flows between two captures.
-const ORDERS: [Order<FlowSummary>; 3] = [
-    Order {
-        name: ("samples", "Round-trip time samples, most first"),
-        key: |flow| Some(flow.samples()),
-    },
-    Order {
-        name: (
-            "rtt",
-            "The larger median round-trip time of the two directions, longest first",
-        ),
-        key: |flow| longest(flow.rtt.iter().flatten().map(|rtt| rtt.median)),
-    },
-    Order {
-        name: (
-            "number",
-            "The number of the flow, which is the order of first appearance",
-        ),
-        key: |flow| Some(u64::MAX - u64::from(flow.flow.number.0)),
-    },
-];
-
-ordered!(TopFlows, 0, ORDERS);
-
-/// The flows with the most round-trip time samples.
-#[derive(Clone, Debug)]
-pub struct TopFlows(Top<FlowSummary>);
-
-impl TopFlows {
-    /// Shows at most `most` flows.
-    pub fn new(most: usize) -> Self {
-        Self(Top::new(most, |summary| {
-            (summary.samples(), summary.flow.number.0)
-        }))
-    }
-
-    /// Adds a finished flow.
-    pub fn add(&mut self, summary: FlowSummary) {
-        self.0.add(summary);
-    }
-
-    /// Formats the table for a terminal of `width` columns, at least 80.
-    ///
-    /// The flows with the most samples come first; one line sums up the rest. `matched` is the
-    /// share of packets found at both points, of the packets sent while both captures ran. It is
-    /// rounded down, so only a flow without a miss shows 100 %.
-    pub fn into_text(self, width: usize) -> String {
-        let (kept, rest) = self.0.into_rows();
-        let rest = RestOfFlows {
-            flows: rest.rows,
-            samples: rest.weight,
-        };
-        flow_table(&kept, rest, width)
-    }
 }

@@ -6,12 +6,11 @@ use tcpexp_measure::{Position, SenderLabel};
 use tcpexp_pair::spp::TickMeter;
 use tcpexp_units::TimeDelta;
 
-use crate::cells::{NO_VALUE, count, mega, wrapped};
+use crate::cells::{NO_VALUE, count, counted, mega, wrapped};
 use crate::import_text::title;
 use crate::labels::Labelled;
 use crate::lost_text::lost_count;
 use crate::remark::remark;
-use crate::text::counted;
 
 /// Causes with a smaller share, in thousandths, have no line of their own.
 const LEAST_SHARE: i64 = 10;

@@ -7,10 +7,9 @@ use tcpexp_metrics::repetition::Estimate;
 
 use super::columns::{CELL, finite, of_cell};
 use super::{ALL_CLASSES, ComparedCell};
-use crate::cells::{count, four_digits, wrapped};
+use crate::cells::{count, counted, four_digits, wrapped};
 use crate::columns::Columns;
 use crate::dataset::RunColumns;
-use crate::text::counted;
 
 /// An expectation of one cell, and what the cell measured.
 #[derive(Clone, Debug)]
