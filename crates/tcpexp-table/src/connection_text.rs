@@ -4,7 +4,7 @@ use tcpexp_flow::{Direction, Protocol};
 use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 
-use crate::cells::{NO_VALUE, Unit, count, counted, mega, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, mega, wrapped};
 use crate::connections::rate_bps;
 use crate::order::{Order, longest, ordered};
 use crate::text::FLOW_TABLE_WIDTH;
@@ -101,18 +101,7 @@ fn table(shown: &[ConnectionSummary], rest: Rest, width: usize) -> String {
             lines.extend(line(summary, direction, &unit));
         }
     }
-    if rest.rows > 0 {
-        let flow = if shown.is_empty() {
-            "flow"
-        } else {
-            "more flow"
-        };
-        lines.push(format!(
-            "and {} ({} of payload)",
-            counted(rest.rows, flow),
-            counted(rest.weight, "byte")
-        ));
-    }
+    lines.extend(rest.line_of_flows(shown.len(), "byte", " of payload"));
     lines.join("\n") + "\n"
 }
 

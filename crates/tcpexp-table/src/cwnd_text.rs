@@ -13,16 +13,17 @@ use tcpexp_measure::sender::{
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::cells::{self, NO_VALUE, Unit, count, counted, number, percent};
+use crate::by_flow::{OfFlow, by_flow};
+use crate::cells::{self, NO_VALUE, Unit, count, number, percent};
 use crate::control_text::{likely_control, named_control};
 use crate::distribution::Distribution;
-use crate::import_text::{row, title};
+use crate::import_text::row;
 use crate::labels::{Labelled, SenderLabel};
 use crate::lost_text::lost_packets;
 use crate::order::{Order, longest, ordered};
 use crate::remark::remark;
 use crate::text::FLOW_TABLE_WIDTH;
-use crate::top::{Top, together};
+use crate::top::Top;
 
 /// Summarizes reconstructed senders.
 #[derive(Clone, Debug)]
@@ -160,35 +161,14 @@ impl CwndTable {
     /// The senders with the most ACKs come first; one line sums up the rest.
     pub fn into_text(self, width: usize) -> String {
         let width = width.max(FLOW_TABLE_WIDTH);
-        let (mut shown, rest) = self.over.into_rows();
-        // The title names a flow once, so both senders of a flow must be adjacent.
-        together(&mut shown, |over| over.label.flow);
-        // The unit holds for all rows, so every median is known before the first line.
-        let medians: Vec<Option<TimeDelta>> = shown
-            .iter_mut()
-            .map(|over| Some(over.sender.srtt.summary()?.median))
-            .collect();
-        let unit = Unit::of(medians.iter().flatten().map(|srtt| (*srtt, *srtt)));
-        let mut lines = vec![header(&unit)];
-        let mut before = None;
-        for (over, srtt) in shown.iter().zip(medians) {
-            if before != Some(over.label.flow) {
-                lines.extend(title(&over.label, width));
-            }
-            before = Some(over.label.flow);
-            lines.push(over.numbers(srtt, &unit));
+        let lines = |over: &Over, srtt, unit: &Unit| {
+            let mut lines = vec![over.numbers(srtt, unit)];
             for (heading, what) in over.remarks(self.position) {
                 lines.extend(remark(heading, &what, width));
             }
-        }
-        if rest.rows > 0 {
-            lines.push(format!(
-                "and {} ({})",
-                counted(rest.rows, "more sender"),
-                counted(rest.weight, "ACK")
-            ));
-        }
-        lines.join("\n") + "\n"
+            lines
+        };
+        by_flow(self.over, header, lines, ["more sender", "ACK"], width)
     }
 }
 
@@ -212,6 +192,16 @@ impl Sender {
 
     fn span(&self) -> Option<TimeDelta> {
         self.times.map(|(first, last)| last - first)
+    }
+}
+
+impl OfFlow for Over {
+    fn label(&self) -> &SenderLabel {
+        &self.label
+    }
+
+    fn srtts(&mut self) -> &mut Quantiles {
+        &mut self.sender.srtt
     }
 }
 

@@ -9,11 +9,11 @@ use tcpexp_measure::sender::SenderSample;
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::cells::{self, NO_VALUE, Unit, count, counted, number, wrapped};
+use crate::by_flow::{OfFlow, by_flow};
+use crate::cells::{self, NO_VALUE, Unit, count, number};
 use crate::distribution::Distribution;
 use crate::labels::SenderLabel;
-use crate::text::FLOW_TABLE_WIDTH;
-use crate::top::{Top, together};
+use crate::top::Top;
 
 /// Summarizes the log of each sender.
 #[derive(Clone, Debug, Default)]
@@ -94,39 +94,24 @@ impl ImportTable {
     ///
     /// The `most` senders with the most samples come first; one line sums up the rest.
     pub fn into_text(self, most: usize, width: usize) -> String {
-        let width = width.max(FLOW_TABLE_WIDTH);
         let mut top = Top::new(most, |sender: &Sender| {
             (sender.samples, sender.label.flow.0)
         });
         self.senders
             .into_values()
             .for_each(|sender| top.add(sender));
-        let (mut shown, rest) = top.into_rows();
-        // The title names a flow once, so both senders of a flow must be adjacent.
-        together(&mut shown, |sender| sender.label.flow);
-        // The unit holds for all rows, so every median is known before the first line.
-        let medians: Vec<Option<TimeDelta>> = shown
-            .iter_mut()
-            .map(|sender| Some(sender.srtt.summary()?.median))
-            .collect();
-        let unit = Unit::of(medians.iter().flatten().map(|srtt| (*srtt, *srtt)));
-        let mut lines = vec![header(&unit)];
-        let mut before = None;
-        for (sender, srtt) in shown.iter().zip(medians) {
-            if before != Some(sender.label.flow) {
-                lines.extend(title(&sender.label, width));
-            }
-            before = Some(sender.label.flow);
-            lines.push(sender.line(srtt, &unit));
-        }
-        if rest.rows > 0 {
-            lines.push(format!(
-                "and {} ({})",
-                counted(rest.rows, "more sender"),
-                counted(rest.weight, "sample")
-            ));
-        }
-        lines.join("\n") + "\n"
+        let lines = |sender: &Sender, srtt, unit: &Unit| vec![sender.line(srtt, unit)];
+        by_flow(top, header, lines, ["more sender", "sample"], width)
+    }
+}
+
+impl OfFlow for Sender {
+    fn label(&self) -> &SenderLabel {
+        &self.label
+    }
+
+    fn srtts(&mut self) -> &mut Quantiles {
+        &mut self.srtt
     }
 }
 
@@ -181,18 +166,4 @@ pub(crate) fn row(name: &str, cells: [String; 9]) -> String {
     format!(
         "{name:9} {samples:>9} {span:>8} {min:>8} {median:>6} {max:>5} {ssthresh:>8} {srtt:>6} {retransmitted:>6} {states:>6}"
     )
-}
-
-/// A flow's number and endpoints.
-pub(crate) fn title(label: &SenderLabel, width: usize) -> Vec<String> {
-    match label.ends {
-        None => vec![format!("{} endpoints unknown", label.flow)],
-        Some((initiator, responder)) => wrapped(
-            &[
-                format!("{} {initiator}", label.flow),
-                format!("> {responder}"),
-            ],
-            width,
-        ),
-    }
 }

@@ -8,12 +8,11 @@ use tcpexp_logs::import::IntervalSample;
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::cells::{self, NO_VALUE, Unit, count, counted, mega};
+use crate::by_flow::{OfFlow, by_flow};
+use crate::cells::{self, NO_VALUE, Unit, count, mega};
 use crate::connections::rate_bps;
-use crate::import_text::title;
 use crate::labels::SenderLabel;
-use crate::text::FLOW_TABLE_WIDTH;
-use crate::top::{Top, together};
+use crate::top::Top;
 
 /// Summarizes the intervals of each stream; intervals marked as omitted do not count.
 #[derive(Clone, Debug, Default)]
@@ -81,39 +80,24 @@ impl IntervalTable {
     ///
     /// The `most` streams with the most bytes come first; one line sums up the rest.
     pub fn into_text(self, most: usize, width: usize) -> String {
-        let width = width.max(FLOW_TABLE_WIDTH);
         let mut top = Top::new(most, |stream: &Stream| {
             (stream.bytes.unwrap_or(0), stream.label.flow.0)
         });
         self.streams
             .into_values()
             .for_each(|stream| top.add(stream));
-        let (mut shown, rest) = top.into_rows();
-        // The title names a flow once, so both streams of a flow must be adjacent.
-        together(&mut shown, |stream| stream.label.flow);
-        // The unit holds for all rows, so every median is known before the first line.
-        let medians: Vec<Option<TimeDelta>> = shown
-            .iter_mut()
-            .map(|stream| Some(stream.srtt.summary()?.median))
-            .collect();
-        let unit = Unit::of(medians.iter().flatten().map(|srtt| (*srtt, *srtt)));
-        let mut lines = vec![header(&unit)];
-        let mut before = None;
-        for (stream, srtt) in shown.iter().zip(medians) {
-            if before != Some(stream.label.flow) {
-                lines.extend(title(&stream.label, width));
-            }
-            before = Some(stream.label.flow);
-            lines.push(stream.line(srtt, &unit));
-        }
-        if rest.rows > 0 {
-            lines.push(format!(
-                "and {} ({})",
-                counted(rest.rows, "more stream"),
-                counted(rest.weight, "byte")
-            ));
-        }
-        lines.join("\n") + "\n"
+        let lines = |stream: &Stream, srtt, unit: &Unit| vec![stream.line(srtt, unit)];
+        by_flow(top, header, lines, ["more stream", "byte"], width)
+    }
+}
+
+impl OfFlow for Stream {
+    fn label(&self) -> &SenderLabel {
+        &self.label
+    }
+
+    fn srtts(&mut self) -> &mut Quantiles {
+        &mut self.srtt
     }
 }
 

@@ -17,6 +17,7 @@
 //! ```
 
 mod background;
+mod by_flow;
 mod cells;
 mod columns;
 pub mod compare;

@@ -4,7 +4,7 @@ use tcpexp_flow::Direction;
 use tcpexp_pair::path::{PathFlow, PathSummary};
 use tcpexp_units::{RateUnit, TimeDelta};
 
-use crate::cells::{NO_VALUE, Unit, count, counted, percent, show_rate, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, percent, show_rate, wrapped};
 use crate::order::{Order, longest, ordered};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
@@ -113,7 +113,7 @@ pub(crate) fn tables(sections: &[Section<'_>], shown: usize, rest: Rest) -> Stri
     for (place, section) in sections.iter().enumerate() {
         // The last section is the total of all flows, those below the limit included.
         if place == shown {
-            packets.extend(remainder(rest));
+            packets.extend(rest.line("more flow", "packet", ""));
         }
         for lines in [&mut packets, &mut delays] {
             lines.extend_from_slice(&section.title);
@@ -202,12 +202,6 @@ fn with_packets<'a>(
             is_offset_known,
         })
         .collect()
-}
-
-fn remainder(rest: Rest) -> Option<String> {
-    let flows = counted(rest.rows, "more flow");
-    let packets = counted(rest.weight, "packet");
-    (rest.rows > 0).then(|| format!("and {flows} ({packets})"))
 }
 
 /// One line of counts, 80 columns wide.

@@ -4,7 +4,7 @@ use tcpexp_flow::Direction;
 use tcpexp_measure::rtt::{SingleRttDirection, SingleRttFlow};
 use tcpexp_metrics::RttSummary;
 
-use crate::cells::{NO_VALUE, Unit, count, counted, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, wrapped};
 use crate::order::{Order, longest, ordered};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
@@ -108,18 +108,7 @@ fn table(shown: &[SingleRttFlow], rest: Rest, width: usize) -> String {
             );
         }
     }
-    if rest.rows > 0 {
-        let flow = if shown.is_empty() {
-            "flow"
-        } else {
-            "more flow"
-        };
-        lines.push(format!(
-            "and {} ({})",
-            counted(rest.rows, flow),
-            counted(rest.weight, "sample")
-        ));
-    }
+    lines.extend(rest.line_of_flows(shown.len(), "sample", ""));
     lines.join("\n") + "\n"
 }
 

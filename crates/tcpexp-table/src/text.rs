@@ -3,9 +3,9 @@
 use tcpexp_flow::Direction;
 use tcpexp_pair::spp::{DirectionCounts, FlowSummary};
 
-use crate::cells::{NO_VALUE, Unit, count, counted, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, wrapped};
 use crate::order::{Order, longest, ordered};
-use crate::top::Top;
+use crate::top::{Rest, Top};
 
 /// Minimum width of the flow table, in terminal columns.
 pub const FLOW_TABLE_WIDTH: usize = 80;
@@ -58,21 +58,8 @@ impl TopFlows {
     /// rounded down, so only a flow without a miss shows 100 %.
     pub fn into_text(self, width: usize) -> String {
         let (kept, rest) = self.0.into_rows();
-        let rest = RestOfFlows {
-            flows: rest.rows,
-            samples: rest.weight,
-        };
         flow_table(&kept, rest, width)
     }
-}
-
-/// Totals of the flows without a line of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RestOfFlows {
-    /// Number of flows.
-    pub(crate) flows: u64,
-    /// Number of samples of these flows.
-    pub(crate) samples: u64,
 }
 
 /// Formats flows and their round-trip times for a terminal of `width` columns, at least 80.
@@ -84,11 +71,11 @@ pub(crate) struct RestOfFlows {
 /// by a capture: without the fate of each packet, the two look alike.
 pub(crate) fn flow_table<'a>(
     shown: impl IntoIterator<Item = &'a FlowSummary>,
-    rest: RestOfFlows,
+    rest: Rest,
     width: usize,
 ) -> String {
     let shown: Vec<_> = shown.into_iter().collect();
-    if shown.is_empty() && rest.flows == 0 {
+    if shown.is_empty() && rest.rows == 0 {
         return "no flows\n".to_owned();
     }
     let all = shown
@@ -106,7 +93,7 @@ pub(crate) fn flow_table<'a>(
             (0..Direction::BOTH.len()).filter_map(|index| direction(summary, index, &unit)),
         );
     }
-    lines.extend(remainder(rest, !shown.is_empty()));
+    lines.extend(rest.line_of_flows(shown.len(), "sample", ""));
     lines.join("\n") + "\n"
 }
 
@@ -164,12 +151,6 @@ fn endpoints(summary: &FlowSummary, width: usize) -> Vec<String> {
         lines.extend(wrapped(&at_dst, width));
     }
     lines
-}
-
-fn remainder(rest: RestOfFlows, after_others: bool) -> Option<String> {
-    let flow = if after_others { "more flow" } else { "flow" };
-    let [flows, samples] = [counted(rest.flows, flow), counted(rest.samples, "sample")];
-    (rest.flows > 0).then(|| format!("and {flows} ({samples})"))
 }
 
 /// The share of matched packets, `99.7 %`.

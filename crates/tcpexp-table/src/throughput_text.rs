@@ -6,12 +6,12 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::throughput::{BinTally, ThroughputBin, ThroughputFlow, Volume};
 use tcpexp_units::{RateUnit, TimeDelta, Timestamp};
 
-use crate::cells::{NO_VALUE, count, counted, percent, show_rate, wrapped};
+use crate::cells::{NO_VALUE, count, percent, show_rate, wrapped};
 use crate::connections::rate_bps;
 use crate::labels::FlowLabel;
 use crate::order::{Order, longest, ordered};
 use crate::text::FLOW_TABLE_WIDTH;
-use crate::top::{Rest, Top};
+use crate::top::Top;
 
 /// Name of the line for both ways together.
 const BOTH: &str = "both";
@@ -155,7 +155,7 @@ impl TopThroughput {
             let directions = Direction::BOTH.map(Direction::name).into_iter();
             lines.extend(text.lines(directions.zip(flow.directions), flow.duration));
         }
-        lines.extend(remainder(rest, !kept.is_empty()));
+        lines.extend(rest.line_of_flows(kept.len(), "byte", " on the wire"));
         lines.extend(text.all(&self.all));
         lines.join("\n") + "\n"
     }
@@ -198,13 +198,6 @@ fn title(flow: &FlowRates, width: usize) -> Vec<String> {
         ],
         width,
     )
-}
-
-fn remainder(rest: Rest, after_others: bool) -> Option<String> {
-    let flow = if after_others { "more flow" } else { "flow" };
-    let flows = counted(rest.rows, flow);
-    let bytes = counted(rest.weight, "byte");
-    (rest.rows > 0).then(|| format!("and {flows} ({bytes} on the wire)"))
 }
 
 /// Formatting options of one table.

@@ -1,10 +1,8 @@
 //! Selection of the heaviest rows for text tables.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
-use tcpexp_flow::FlowId;
-
+use crate::cells::counted;
 use crate::order::Order;
 
 /// Keeps the heaviest rows and sums up the others, so that memory does not grow with the number of
@@ -114,14 +112,18 @@ impl Rest {
         self.rows += 1;
         self.weight += weight;
     }
-}
 
-/// Groups rows by flow; each group is at the position of its first row.
-pub(crate) fn together<R>(rows: &mut [R], flow: impl Fn(&R) -> FlowId) {
-    let mut places = HashMap::new();
-    for row in rows.iter() {
-        let next = places.len();
-        places.entry(flow(row)).or_insert(next);
+    /// The line that sums up these rows, such as `and 2 more flows (799 bytes of payload)`; `None` without rows.
+    ///
+    /// `of` follows the weight.
+    pub(crate) fn line(self, row: &str, weight: &str, of: &str) -> Option<String> {
+        let [rows, weight] = [counted(self.rows, row), counted(self.weight, weight)];
+        (self.rows > 0).then(|| format!("and {rows} ({weight}{of})"))
     }
-    rows.sort_by_key(|row| places[&flow(row)]);
+
+    /// The line of flows below `shown` others.
+    pub(crate) fn line_of_flows(self, shown: usize, weight: &str, of: &str) -> Option<String> {
+        let flow = if shown > 0 { "more flow" } else { "flow" };
+        self.line(flow, weight, of)
+    }
 }

@@ -6,8 +6,8 @@ use tcpexp_measure::{Position, SenderLabel};
 use tcpexp_pair::spp::TickMeter;
 use tcpexp_units::TimeDelta;
 
+use crate::by_flow::title;
 use crate::cells::{NO_VALUE, count, counted, mega, wrapped};
-use crate::import_text::title;
 use crate::labels::Labelled;
 use crate::lost_text::lost_count;
 use crate::remark::remark;
