@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use tcpexp::{AnalyzeOptions, ForeignRun, SweepColumns, flent_runs, teacup_runs};
+use tcpexp::{AnalyzeOptions, ForeignRun, SweepColumns, flent_runs, partial, teacup_runs};
 use tcpexp_runs::folders::RUNS;
 use tcpexp_runs::record::Status;
 use tcpexp_units::counted;
@@ -98,8 +98,7 @@ fn output_of(args: &ImportArgs) -> anyhow::Result<&Path> {
 
 /// A directory beside the final place of the results, so that nothing half-written looks whole.
 fn beside(out: &Path) -> anyhow::Result<TemporaryDir> {
-    let parent = out.parent().filter(|dir| !dir.as_os_str().is_empty());
-    TemporaryDir::make(parent.unwrap_or(Path::new(".")), 0o777).with_context(|| cannot_write(out))
+    TemporaryDir::make(partial::folder_of(out), 0o777).with_context(|| cannot_write(out))
 }
 
 fn cannot_write(out: &Path) -> String {

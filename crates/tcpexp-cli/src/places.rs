@@ -170,8 +170,7 @@ fn place(path: &Path) -> Option<PathBuf> {
         Ok(_) => fs::canonicalize(path).ok(),
         Err(_) => {
             // Only the directory of a new file has a canonical path.
-            let folder = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-            let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+            let folder = fs::canonicalize(partial::folder_of(path)).ok()?;
             Some(folder.join(path.file_name()?))
         }
     }

@@ -17,23 +17,14 @@ use crate::caller::caller;
 /// use.
 pub(crate) fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
     remove_on_interrupt();
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = partial::folder_of(path);
     remove_leftovers_once(folder);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The default mode of new files; the umask still applies.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
     // Takes the mutex first: otherwise an interrupt between creation and registration would leave
     // the file.
     let mut temporaries = temporaries();
-    let made = partial::locked(|| builder.tempfile_in(folder), NamedTempFile::path);
+    // The default mode of new files.
+    let create = || partial::builder(0o666).tempfile_in(folder);
+    let made = partial::locked(create, NamedTempFile::path);
     let (file, lock) = made.map_err(|error| {
         let why = match std::fs::metadata(folder) {
             Ok(found) if found.is_dir() => partial::without_path(&error).to_string(),
@@ -73,16 +64,8 @@ impl TemporaryDir {
     /// Creates it in `place` with these access rights, which the umask reduces.
     pub(crate) fn make(place: &Path, mode: u32) -> io::Result<Self> {
         partial::remove_leftovers(place);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(mode));
-        }
-        #[cfg(not(unix))]
-        let _ = mode;
-        let locked = || partial::locked(|| builder.tempdir_in(place), TempDir::path);
+        let create = || partial::builder(mode).tempdir_in(place);
+        let locked = || partial::locked(create, TempDir::path);
         let ((folder, lock), removed) = RemovedOnInterrupt::make(locked, |(dir, _)| dir.path())?;
         Ok(Self {
             folder,
@@ -147,7 +130,8 @@ fn remove_dir(path: &Path) {
     const PATIENCE: Duration = Duration::from_secs(1);
 
     let begun = Instant::now();
-    // No thread creates files under the new name, except one that looked up the old name just before. The name is still that of a partial result.
+    // No thread creates files under the new name, except one that looked up the old name just before. The name is
+    // still that of a partial result.
     let moved = path.with_file_name(format!(
         "{}interrupted-{}{}",
         partial::PREFIX,

@@ -17,6 +17,26 @@ pub const PREFIX: &str = ".tcpexp-";
 /// Suffix of the name of an incomplete result.
 pub const SUFFIX: &str = ".partial";
 
+/// Names an incomplete file or directory. It gets the access rights `mode`, which the umask reduces.
+pub fn builder(mode: u32) -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(mode));
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder
+}
+
+/// The folder of a path, `.` for a name alone.
+pub fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
 /// Creates an incomplete result with `create`, and locks it while the returned file is open.
 ///
 /// On a file system without locks, later runs do not remove leftovers.

@@ -112,7 +112,7 @@ impl DatasetDir {
             _ => {}
         }
         let place = partial::final_place(path);
-        let folder = parent(&place);
+        let folder = partial::folder_of(&place);
         match fs::metadata(folder) {
             Ok(found) if found.is_dir() => {}
             Ok(_) => {
@@ -223,7 +223,7 @@ impl DatasetDir {
         let old = tempfile::Builder::new()
             .prefix(".tcpexp-")
             .suffix(".old")
-            .tempdir_in(parent(&path))
+            .tempdir_in(partial::folder_of(&path))
             .map_err(cannot)?;
         fs::rename(&path, old.path()).map_err(cannot)?;
         if let Err(error) = fs::rename(temporary.path(), &path) {
@@ -242,15 +242,9 @@ impl DatasetDir {
 /// Creates a hidden directory, and the lock that marks it as in use.
 fn temporary_in(folder: &Path) -> io::Result<(TempDir, File)> {
     partial::remove_leftovers(folder);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The default mode of a new directory, which the umask reduces.
-        builder.permissions(fs::Permissions::from_mode(0o777));
-    }
-    partial::locked(|| builder.tempdir_in(folder), TempDir::path)
+    // The default mode of a new directory.
+    let create = || partial::builder(0o777).tempdir_in(folder);
+    partial::locked(create, TempDir::path)
 }
 
 /// Swaps the names of two directories.
@@ -264,10 +258,4 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
 }

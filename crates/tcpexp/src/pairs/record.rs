@@ -60,19 +60,10 @@ impl FailedPart {
                 source,
             });
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // The default mode of a new file, which the umask reduces.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let made = partial::locked(
-            || builder.tempfile_in(folder),
-            tempfile::NamedTempFile::path,
-        );
+        let folder = partial::folder_of(path);
+        // The default mode of a new file.
+        let create = || partial::builder(0o666).tempfile_in(folder);
+        let made = partial::locked(create, tempfile::NamedTempFile::path);
         let (mut file, _lock) = made.map_err(|error| cannot(partial::without_path(&error)))?;
         file.write_all(text.as_bytes()).map_err(cannot)?;
         file.persist(path).map_err(|error| cannot(error.error))?;
