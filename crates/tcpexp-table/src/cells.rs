@@ -64,10 +64,12 @@ fn grouped(n: u64) -> String {
     text
 }
 
-/// Millions with up to three decimals, in at most `width` characters.
+/// Millions with up to three decimals, in the width of a column of rates.
 ///
 /// Only zero shows as 0.
-pub(crate) fn mega(value: u64, width: usize) -> String {
+pub(crate) fn mega(value: u64) -> String {
+    const WIDTH: usize = 8;
+
     let millions = value as f64 / 1e6;
     match value {
         0 => return "0".to_owned(),
@@ -77,7 +79,7 @@ pub(crate) fn mega(value: u64, width: usize) -> String {
     (0..=3)
         .rev()
         .map(|decimals| format!("{millions:.decimals$}"))
-        .find(|text| text.len() <= width)
+        .find(|text| text.len() <= WIDTH)
         .unwrap_or_else(|| format!("{millions:.1e}"))
 }
 
@@ -258,7 +260,7 @@ mod tests {
 
     #[test]
     fn only_zero_shows_as_zero_millions() {
-        let shown = [0, 1, 499, 500, 1_500_000].map(|value| mega(value, 8));
+        let shown = [0, 1, 499, 500, 1_500_000].map(mega);
         assert_eq!(shown, ["0", "<0.001", "<0.001", "0.001", "1.500"]);
     }
 

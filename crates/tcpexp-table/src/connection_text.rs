@@ -169,8 +169,7 @@ fn line(summary: &ConnectionSummary, direction: Direction, unit: &Unit) -> Optio
             NO_VALUE.to_owned()
         }
     };
-    let goodput =
-        rate_bps(of.unique_bytes, summary.duration).map_or(NO_VALUE.to_owned(), |bps| mega(bps, 8));
+    let goodput = rate_bps(of.unique_bytes, summary.duration).map_or(NO_VALUE.to_owned(), mega);
     let rtt = of.rtt.as_ref();
     let rtt = rtt.map_or([NO_VALUE; 3].map(str::to_owned), |rtt| {
         [rtt.min, rtt.median, rtt.p95].map(|span| unit.show(span))

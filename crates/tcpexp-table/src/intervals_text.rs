@@ -105,7 +105,7 @@ impl Stream {
     fn line(&self, srtt: Option<TimeDelta>, unit: &Unit) -> String {
         let span = self.times.map(|(first, last)| last - first);
         let cell = |n: Option<u64>, width| n.map_or(NO_VALUE.to_owned(), |n| count(n, width));
-        let rate = |bps: Option<u64>| bps.map_or(NO_VALUE.to_owned(), |bps| mega(bps, 8));
+        let rate = |bps: Option<u64>| bps.map_or(NO_VALUE.to_owned(), mega);
         let mean = self.bytes.zip(span);
         let mean = mean.and_then(|(bytes, span)| rate_bps(bytes, span));
         row(

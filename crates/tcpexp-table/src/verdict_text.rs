@@ -307,7 +307,7 @@ fn losses(seen: &Evidence) -> Vec<String> {
     if let (Some(rate), Some(spread)) =
         (seen.goodput_between_losses_bps, seen.goodput_spread_percent)
     {
-        let rate = mega(rate, 8);
+        let rate = mega(rate);
         parts.push(format!(
             "median goodput between losses {rate} Mbit/s, interquartile range {spread} % of it"
         ));
