@@ -15,8 +15,6 @@ use crate::router::{Interface, Os, Router};
 pub struct Holder {
     /// The owner's name.
     pub owner: String,
-    /// Start of the lease, in seconds since 1970 on the router's clock.
-    pub since_s: Option<i64>,
     /// Seconds until the watchdog clears the router, at the time of reading; `None` without a watchdog.
     pub clears_in_s: Option<i64>,
     /// The bottleneck that it applied.
@@ -167,10 +165,10 @@ pub(crate) fn holder(sections: &[(&str, &str)]) -> Option<Holder> {
         let found = sections.iter().find(|(known, _)| *known == name);
         found.map_or("", |(_, text)| text.trim())
     };
+    // The owner's name, and the start of the lease.
     let mut words = section("owner").split_ascii_whitespace();
     Some(Holder {
         owner: words.next()?.to_owned(),
-        since_s: words.next().and_then(|word| word.parse().ok()),
         clears_in_s: section("clears in").parse().ok(),
         bottleneck: serde_json::from_str(section("bottleneck")).ok(),
         router: serde_json::from_str(section("router")).ok(),

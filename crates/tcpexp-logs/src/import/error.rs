@@ -84,9 +84,6 @@ pub enum Unusable {
     /// The row has more columns than its header, so a value may contain a comma.
     #[error("a row with more columns than the header names")]
     LongRow,
-    /// The columns have no header.
-    #[error("columns without a header that names them")]
-    NoHeader,
     /// A header names no column for the time, so the rows below it cannot be read.
     #[error("a header without a column for the time")]
     NoTime,

@@ -59,15 +59,11 @@ struct Span {
 /// How well the pacing agrees with BBR's, over a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModelFit {
-    /// Comparisons made.
-    pub comparisons: u32,
-    /// Sum of their errors: the logarithm of the observed by the predicted time, at most 1.
-    pub error_sum: f64,
-    /// Comparisons in the gain cycle, and the sum of their errors at a constant rate.
+    /// Comparisons in the gain cycle.
     pub in_cycle: u32,
-    /// Sum of the errors in the gain cycle with the best phase.
+    /// Sum of their errors with the best phase: the logarithm of the observed by the predicted time, at most 1.
     pub cycle_error_sum: f64,
-    /// Sum of the errors in the gain cycle at a constant rate.
+    /// Sum of their errors at a constant rate.
     pub constant_error_sum: f64,
 }
 
@@ -168,8 +164,6 @@ impl PacingWatch {
         self.comparisons += 1;
         let weight = LATEST.max(1.0 / f64::from(self.comparisons));
         self.error += (error - self.error) * weight;
-        self.fit.comparisons += 1;
-        self.fit.error_sum += error;
         if is_cycling {
             let constant = (took / span.steady.max(1.0)).max(1e-9).ln().abs();
             let constant = constant.min(MOST_ERROR);

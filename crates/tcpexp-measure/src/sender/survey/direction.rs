@@ -55,13 +55,13 @@ pub(super) struct SideSurvey {
     unsent_acks: UnsentAckSearch,
     data_gaps: DataGapSearch,
     /// `None` before data whose sender is known to have received an ACK.
-    flight: Option<Box<Flight>>,
+    pub(super) flight: Option<Box<Flight>>,
     pub(super) ecn: EcnSigns,
 }
 
 /// Signs of a sender that probes the path, in its data in flight.
 #[derive(Default)]
-struct Flight {
+pub(super) struct Flight {
     drains: Drains,
     pulses: Pulses,
 }
@@ -272,10 +272,5 @@ impl SideSurvey {
                 _ => drains > 0,
             },
         })
-    }
-
-    #[cfg(test)]
-    pub(super) fn has_flight(&self) -> bool {
-        self.flight.is_some()
     }
 }

@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn an_end_without_data_has_no_state_of_a_flight() {
         let survey = upload("S", "S.");
-        let has_flight = survey.sides.map(|side| side.has_flight());
+        let has_flight = survey.sides.map(|side| side.flight.is_some());
         assert_eq!(has_flight, [true, false]);
         let bytes = size_of::<FlowSurvey>();
         assert!(bytes <= 1_664, "{bytes}");
