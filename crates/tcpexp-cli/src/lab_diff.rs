@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use tcpexp::{CwndOptions, Direction, FlowId, Recording, SenderRow, SenderSample, TimeDelta, cwnd};
 use tcpexp_runs::folders::run_dirs;
 use tcpexp_runs::record::{Role, RunRecord, Status};
+use tcpexp_runs::varied::settings;
 use tcpexp_sweep::plan::Plan;
 use tcpexp_sweep::schedule::Planned;
 use tcpexp_sweep::{On, Options, sweep};
@@ -189,12 +190,10 @@ fn compared(a: &Path, b: &Path) -> anyhow::Result<String> {
 }
 
 fn varied(record: &RunRecord) -> String {
-    let value = |name: &String| {
-        let value = record.parameters.get(name)?.as_ref()?;
-        let value = serde_json::to_string(value).ok()?;
-        Some(format!(" {name}={}", value.trim_matches('"')))
-    };
-    record.varied.iter().filter_map(value).collect()
+    let settings = settings(&record.varied, &record.parameters);
+    settings
+        .iter()
+        .fold(String::new(), |text, setting| text + " " + setting)
 }
 
 /// The capture of one kernel's run.

@@ -1,11 +1,22 @@
 //! The parameters that vary between runs, and those that suffice to distinguish the cells of a grid.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::record::{Parameter, RunRecord};
 
 /// The name that stands for the hash of a cell, for cells with equal parameters.
 pub const CELL: &str = "cell";
+
+/// The parameters of these names that have a value, each as `name=value`.
+pub fn settings(names: &[String], parameters: &BTreeMap<String, Option<Parameter>>) -> Vec<String> {
+    let setting = |name: &String| {
+        let value = parameters.get(name)?.as_ref()?;
+        let text = serde_json::to_string(value).unwrap_or_default();
+        // JSON has quotes around texts only.
+        Some(format!("{name}={}", text.trim_matches('"')))
+    };
+    names.iter().filter_map(setting).collect()
+}
 
 /// The names of the parameters that vary between runs: first those that the runs' plans vary, in the order of
 /// the plans, then the others in which cells differ that have equal values of the first.

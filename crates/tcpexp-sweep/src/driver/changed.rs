@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use tcpexp_runs::folders::RUNS;
-use tcpexp_runs::record::Parameter;
+use tcpexp_runs::varied::settings;
 
 use crate::plan::{Cell, Kind, Plan, PlanError};
 
@@ -76,12 +76,7 @@ fn parameters(cell: &Cell) -> String {
 
 /// The varied parameters of a cell.
 fn name(plan: &Plan, cell: &Cell) -> String {
-    let value = |name: &String| {
-        let value: &Parameter = cell.parameters.get(name)?.as_ref()?;
-        let text = serde_json::to_string(value).unwrap_or_default();
-        Some(format!("{name}={}", text.trim_matches('"')))
-    };
-    let words: Vec<_> = plan.varied.iter().filter_map(value).collect();
+    let words = settings(&plan.varied, &cell.parameters);
     if words.is_empty() {
         "the only cell".to_owned()
     } else {

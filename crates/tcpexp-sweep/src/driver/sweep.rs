@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 use tcpexp_runs::folders::DATASET;
 use tcpexp_runs::record::{RunRecord, Status};
+use tcpexp_runs::varied::settings;
 use tcpexp_units::with_causes;
 
 use super::clock::{self, positive};
@@ -228,13 +229,7 @@ fn with_retries(
 
 /// The varied parameters of a run, as text.
 pub(crate) fn describe(plan: &Plan, run: &Planned<'_>) -> String {
-    let value = |name: &String| {
-        let value = run.cell.parameters.get(name)?.as_ref()?;
-        let text = serde_json::to_string(value).unwrap_or_default();
-        // JSON has quotes around texts only.
-        Some(format!("{name}={}", text.trim_matches('"')))
-    };
-    let mut words: Vec<_> = plan.varied.iter().filter_map(value).collect();
+    let mut words = settings(&plan.varied, &run.cell.parameters);
     if plan.run.repetitions > 1 {
         words.push(format!("repetition {}", run.repetition));
     }
