@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
+use tcpexp_wire::protocol::{TCP, UDP};
 use tcpexp_wire::{Packet, Transport};
 
 /// Protocol of a flow.
@@ -15,10 +16,6 @@ pub enum Protocol {
     /// Another protocol, by its number in the IP header, which is neither 6 nor 17.
     Other(u8),
 }
-
-/// Numbers of the IP header, as IANA assigns them.
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 
 /// Names of protocols that captures often hold, by number in the IP header: IANA's keywords in lower
 /// case, without hyphens.

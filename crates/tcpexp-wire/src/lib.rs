@@ -38,7 +38,7 @@ mod link;
 mod options;
 mod other;
 mod packet;
-mod protocol;
+pub mod protocol;
 mod quic;
 mod seq;
 mod skipped;

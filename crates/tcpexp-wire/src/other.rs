@@ -1,15 +1,9 @@
 //! Decodes packets of protocols other than TCP and UDP.
 
 use crate::ip::IpPacket;
+use crate::protocol::{DCCP, ICMP, ICMPV6, SCTP, UDP_LITE};
 use crate::transport::packet as whole_packet;
 use crate::{Other, Packet, Ports, Skipped, Transport};
-
-// Protocol numbers of the IP header, as IANA assigns them.
-const ICMP: u8 = 1;
-const DCCP: u8 = 33;
-const ICMPV6: u8 = 58;
-const SCTP: u8 = 132;
-const UDP_LITE: u8 = 136;
 
 /// Ports of a protocol without ports.
 const NO_PORTS: Ports = Ports {

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use serde_json::Value;
 use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_units::{BitRate, ByteCount, TimeDelta, Timestamp};
+use tcpexp_wire::protocol::SCTP;
 
 use super::error::{Error, Report, Unusable};
 use super::flows::Flows;
@@ -158,8 +159,6 @@ impl Test {
     }
 }
 
-/// Number of SCTP in the IP header, as IANA assigns it.
-const SCTP: u8 = 132;
 /// Longest test of iperf3 (`MAX_TIME` in its `iperf.h`).
 const LONGEST_SECONDS: i64 = 86_400;
 /// Greatest difference between the length of an interval and its `seconds`, which iperf3 prints as a number

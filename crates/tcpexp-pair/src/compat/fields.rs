@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use crc::{Algorithm, Crc};
+use tcpexp_wire::protocol::{TCP, UDP};
 
 /// CRC-64/Jones as in Redis: reflected, initial value 0, no final inversion.
 const CRC_64_JONES: Algorithm<u64> = Algorithm {
@@ -17,9 +18,6 @@ const CRC_64_JONES: Algorithm<u64> = Algorithm {
 };
 
 static HASH: Crc<u64> = Crc::<u64>::new(&CRC_64_JONES);
-
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 
 /// Header fields that identify a packet, numbered as in the tool's option `-#`.
 ///

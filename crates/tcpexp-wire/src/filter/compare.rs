@@ -5,6 +5,7 @@ use super::error::{FilterError, FilterProblem};
 use super::protocol::{Protocol, protocol};
 use super::value::{Comparison, Header, Operation, Relation, Size, Value};
 use super::words::number;
+use crate::protocol::ICMPV6;
 
 /// True if a comparison comes next.
 pub(super) fn is_comparison(cursor: &Cursor<'_>) -> bool {
@@ -112,7 +113,6 @@ fn operand(cursor: &mut Cursor<'_>) -> Result<Value, FilterError> {
 
 /// Bytes of a header: `ip[2:2]`.
 fn bytes(cursor: &mut Cursor<'_>) -> Result<Value, FilterError> {
-    const ICMPV6: u8 = 58;
     let named = cursor.peek().and_then(protocol);
     let header = match named.ok_or_else(|| cursor.wrong(FilterProblem::Number))? {
         Protocol::Ether => Header::Link,

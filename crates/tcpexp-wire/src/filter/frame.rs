@@ -1,13 +1,14 @@
 //! The bytes of a frame, by layer.
 
 use crate::LinkType;
+use crate::protocol::{SCTP, TCP, UDP};
 
 pub(super) const IPV4: u16 = 0x0800;
 pub(super) const IPV6: u16 = 0x86dd;
 pub(super) const ARP: u16 = 0x0806;
 pub(super) const RARP: u16 = 0x8035;
-/// Protocols with ports: TCP, UDP and SCTP.
-pub(super) const WITH_PORTS: [u8; 3] = [6, 17, 132];
+/// Protocols with ports.
+pub(super) const WITH_PORTS: [u8; 3] = [TCP, UDP, SCTP];
 /// Protocol number of the IPv6 fragment header.
 const FRAGMENT: u8 = 44;
 

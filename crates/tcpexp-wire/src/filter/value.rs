@@ -1,6 +1,7 @@
 //! Comparisons of packet bytes: `tcp[tcpflags] & tcp-syn != 0`.
 
 use super::frame::{Frame, IPV6, Undecided};
+use crate::protocol::ICMPV6;
 
 /// A number computed from a packet. The arithmetic is that of 32-bit unsigned integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,7 +157,6 @@ impl Header {
                 frame.is_ipv4_protocol(tags, protocol)? && frame.ipv4_transport(tags)?.is_some()
             }
             Self::Icmp6 => {
-                const ICMPV6: u8 = 58;
                 frame.is_type(tags, IPV6)? && frame.u8(frame.payload(tags)? + 6)? == ICMPV6
             }
         })
