@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use tcpexp::{Direction, Recording, TimeDelta, Timestamp, Tunnels};
 use tcpexp_flow::{FlowId, FlowPacket, FlowTable, Packets, Segment, StreamOffset, SynOptions};
-use tcpexp_wire::TcpFlags;
+use tcpexp_wire::{Ecn, TcpFlags};
 
 /// Largest difference of times that is not reported.
 ///
@@ -49,7 +49,7 @@ pub(crate) struct Sent {
     pub(crate) flags: TcpFlags,
     pub(crate) window: u16,
     /// ECN field of the IP header.
-    pub(crate) ecn: u8,
+    pub(crate) ecn: Ecn,
     pub(crate) sack_blocks: usize,
     pub(crate) syn: Option<SynOptions>,
     /// True if all its payload was sent before.
@@ -172,7 +172,7 @@ impl TracedFlow {
             }),
             flags: segment.flags,
             window: segment.window,
-            ecn: segment.seen.traffic_class & 3,
+            ecn: Ecn::of(segment.seen.traffic_class),
             sack_blocks: segment.sack_block_count(),
             syn: segment.syn,
             is_again,
@@ -266,7 +266,7 @@ impl Property {
                 .ack
                 .map_or_else(|| "none".to_owned(), |ack| ack.to_string()),
             Self::Sack => format!("{} blocks", packet.sack_blocks),
-            Self::Ecn => ["Not-ECT", "ECT(1)", "ECT(0)", "CE"][usize::from(packet.ecn)].to_owned(),
+            Self::Ecn => codepoint(packet.ecn).to_owned(),
             Self::Window => packet.window.to_string(),
             Self::Time => format!("{:.3} ms", packet.after.as_nanos() as f64 / 1e6),
         }
@@ -297,6 +297,16 @@ fn options(syn: SynOptions) -> String {
         .chain(word("sack", syn.sack_permitted))
         .chain(word("timestamps", syn.timestamps));
     words.collect::<Vec<_>>().join(", ")
+}
+
+/// Name of a codepoint (RFC 3168, section 5).
+const fn codepoint(ecn: Ecn) -> &'static str {
+    match ecn {
+        Ecn::NotEct => "Not-ECT",
+        Ecn::Ect1 => "ECT(1)",
+        Ecn::Ect0 => "ECT(0)",
+        Ecn::Ce => "CE",
+    }
 }
 
 fn payload(packet: &Sent) -> String {
@@ -336,7 +346,7 @@ mod tests {
                 ack: None,
                 flags: TcpFlags::ACK,
                 window: 100,
-                ecn: 0,
+                ecn: Ecn::NotEct,
                 sack_blocks: 0,
                 syn: None,
                 is_again: false,

@@ -140,6 +140,7 @@ fn sending(found: &Difference, a: &State, b: &State) -> String {
 mod tests {
     use super::*;
     use tcpexp::Direction;
+    use tcpexp_wire::Ecn;
 
     fn found(property: Property, is_again: [bool; 2]) -> Difference {
         let packet = |is_again| Sent {
@@ -149,7 +150,7 @@ mod tests {
             ack: None,
             flags: tcpexp_wire::TcpFlags::ACK,
             window: 1,
-            ecn: 0,
+            ecn: Ecn::NotEct,
             sack_blocks: 0,
             syn: None,
             is_again,

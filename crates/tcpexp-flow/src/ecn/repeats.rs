@@ -1,9 +1,8 @@
 //! Packets that arrive without new data.
 
-use crate::{Segment, StreamOffset};
+use tcpexp_wire::Ecn;
 
-/// Bits of the ECN field; without them, no router marks a packet (RFC 3168, section 5).
-const ECN_CAPABLE: u8 = 0b11;
+use crate::{Segment, StreamOffset};
 
 /// Retransmissions and pure ACKs that a router may mark: the counter of marked packets counts them although no
 /// acknowledgment number shows their arrival.
@@ -24,7 +23,7 @@ impl Repeats {
     /// Records a segment of the marked direction whose data, if any, was sent before.
     pub(super) fn send(&mut self, segment: &Segment, smss_bytes: u32) {
         self.has_resent[0] |= segment.seen.payload_bytes > 0;
-        if segment.seen.traffic_class & ECN_CAPABLE != 0 {
+        if Ecn::of(segment.seen.traffic_class) != Ecn::NotEct {
             let packets = segment.seen.payload_bytes.div_ceil(smss_bytes).max(1);
             self.packets[0] += u64::from(packets);
         }

@@ -1,6 +1,7 @@
 //! The use of ECN in a connection whose handshake was not captured.
 
 use tcpexp_flow::{EcnMode, Segment, ace};
+use tcpexp_wire::Ecn;
 
 /// ECN bits of one direction's packets, for connections without a captured handshake.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,8 +16,8 @@ impl EcnSigns {
     #[inline]
     pub(super) fn take(&mut self, segment: &Segment) {
         // RFC 3168, section 6.1.4, sends pure ACKs as not ECN-capable, so only data counts here.
-        let is_capable = segment.seen.payload_bytes > 0 && segment.seen.traffic_class & 3 != 0;
-        self.is_capable |= is_capable;
+        let ecn = Ecn::of(segment.seen.traffic_class);
+        self.is_capable |= segment.seen.payload_bytes > 0 && ecn != Ecn::NotEct;
         // The bits of a SYN negotiate ECN and count nothing (RFC 9768, section 3.1).
         if !segment.flags.syn() {
             self.ace |= ace(segment.flags);
