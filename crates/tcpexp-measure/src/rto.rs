@@ -16,7 +16,7 @@ const LINUX_RTT_MAX_MICROS: i32 = i32::MAX >> 3;
 /// Timer tick of the kernel configuration of most distributions (`HZ=250`).
 const LINUX_JIFFY: TimeDelta = TimeDelta::from_millis(4);
 /// Linux's maximum timeout (`TCP_RTO_MAX`).
-const LINUX_RTO_MAX: TimeDelta = TimeDelta::from_seconds(120);
+pub(crate) const LINUX_RTO_MAX: TimeDelta = TimeDelta::from_seconds(120);
 
 /// Number of doublings after which any timeout has reached its maximum.
 const MAX_DOUBLINGS: u32 = LINUX_RTO_MAX.as_nanos().ilog2() + 1;

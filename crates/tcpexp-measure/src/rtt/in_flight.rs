@@ -7,9 +7,10 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::missed::has_missed_data;
 use crate::mss::LONGEST_ETHERNET_BYTES;
+use crate::rto::LINUX_RTO_MAX;
 
-/// Maximum waiting time for an ACK: Linux's maximum retransmission timeout.
-const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
+/// Maximum waiting time for an ACK or an echo: Linux's maximum retransmission timeout.
+pub(super) const EXPIRY: TimeDelta = LINUX_RTO_MAX;
 /// Maximum number of stored segments: 10 Gbit/s for 300 ms in full frames.
 const MAX_SEGMENTS: usize = 1 << 18;
 /// Maximum number of stored segments before the first packet of the other end, which may never

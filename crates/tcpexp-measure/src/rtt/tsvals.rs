@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use tcpexp_flow::{Segment, StreamOffset, is_after};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::Timestamp;
 
-/// Maximum waiting time for an echo.
-const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
+use super::in_flight::EXPIRY;
+
 /// Maximum number of stored timestamps: two minutes of milliseconds.
 const MAX_TSVALS: usize = 120_000;
 /// Maximum number of stored timestamps before the first packet of the other end, which may never

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_flow::{StreamOffset, is_after};
+use tcpexp_flow::{SHORTEST_TIMEOUT, StreamOffset, is_after};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::engine::Engine;
@@ -21,10 +21,6 @@ use super::stamps::Ticks;
 
 /// Maximum number of ACKs that wait for an echo.
 const MAX_DEPARTED: usize = 1 << 16;
-
-/// Least time by which a retransmission timeout exceeds the round-trip time: Linux adds at least this to
-/// the smoothed round-trip time (`tcp_rto_min`).
-const LEAST_TIMEOUT: TimeDelta = TimeDelta::from_millis(200);
 
 /// ACKs that left the receiver and are not echoed yet.
 ///
@@ -191,7 +187,8 @@ impl<'a> Replay<'a> {
         engine: &mut Engine<'_>,
     ) {
         let before = self.arrived.replace(arrival);
-        let timeout = self.least_rtt.unwrap_or_default() + LEAST_TIMEOUT;
+        // Linux adds at least its minimum timeout to the smoothed round-trip time.
+        let timeout = self.least_rtt.unwrap_or_default() + SHORTEST_TIMEOUT;
         if before.is_some_and(|before| arrival - before < timeout) {
             return;
         }

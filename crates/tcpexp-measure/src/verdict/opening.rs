@@ -1,14 +1,14 @@
 //! How a connection was opened.
 
-use tcpexp_flow::{Direction, StreamOffset};
+use tcpexp_flow::{Direction, SHORTEST_TIMEOUT, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::{Packet, Transport};
 
 use crate::tls::{TlsHandshake, TlsTimes};
 
 /// A SYN that follows another one sooner is a second record of it: the first timeout is one second (RFC
-/// 6298, section 2.1), and Linux never waits less than this (`TCP_RTO_MIN`).
-const COPY_GAP: TimeDelta = TimeDelta::from_millis(200);
+/// 6298, section 2.1), and Linux never waits less than this.
+const COPY_GAP: TimeDelta = SHORTEST_TIMEOUT;
 
 /// How a connection was opened, on the clock of its capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

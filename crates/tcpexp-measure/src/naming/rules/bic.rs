@@ -1,6 +1,6 @@
 //! BIC: a binary search for the window of the last loss.
 
-use super::{Ack, Counter, Rule, halved, per_1024, per_2048};
+use super::{Ack, Counter, REFRESH_US, Rule, halved, per_1024, per_2048};
 
 /// β = 0.8, in 1/1024.
 const BETA: u32 = 819;
@@ -12,8 +12,6 @@ const MAX_INCREMENT: u32 = 16;
 const SMOOTH: u32 = 20;
 /// The search goes a fourth of the way.
 const PART: u32 = 4;
-/// The increase is computed anew when the window has changed, or after 1/32 s.
-const REFRESH_US: i64 = 1_000_000 / 32;
 /// Acknowledged segments per segment before the first loss: 5 % per round trip.
 const SLOWEST_UNLOST: u32 = 20;
 

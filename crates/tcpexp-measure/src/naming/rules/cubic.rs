@@ -1,13 +1,11 @@
 //! CUBIC (RFC 9438), with fast convergence and the Reno-friendly region.
 
-use super::{Ack, Counter, Rule, per_1024, per_2048};
+use super::{Ack, Counter, REFRESH_US, Rule, per_1024, per_2048};
 
 /// β = 0.7, in 1/1024.
 const BETA: u32 = 717;
 /// C = 0.4 in Linux's units: `bic_scale` · 10.
 const SCALE: u64 = 410;
-/// The window is computed anew when it has changed, or after 1/32 s.
-const REFRESH_US: i64 = 1_000_000 / 32;
 /// Round-trip times within the first second of an epoch do not count as minimum.
 const SETTLE_US: i64 = 1_000_000;
 /// Acknowledged segments per segment of the Reno-friendly window, in eighths of the window:

@@ -29,6 +29,9 @@ const HZ: i64 = 250;
 /// Microseconds per timer tick.
 const TICK_US: i64 = 1_000_000 / HZ;
 
+/// BIC and CUBIC compute the increase anew when the window has changed, or after 1/32 s.
+const REFRESH_US: i64 = 1_000_000 / 32;
+
 /// An ACK that advances `snd_una`, as a congestion control sees it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ack {

@@ -19,13 +19,9 @@ pub(super) use delivery::{Delivery, Repairing};
 pub use state::{ModelPhase, PathModel};
 pub use watch::ModelFit;
 
-use bbr::Bbr;
+use bbr::{BANDWIDTH_ROUNDS, Bbr};
 use rate::RateSampler;
 use watch::PacingWatch;
-
-/// Round trips over which the bandwidth is the maximum; after this time, a capture that begins
-/// later also shows it.
-const BANDWIDTH_ROUNDS: u32 = 10;
 
 /// The replay of one sender that paces.
 #[derive(Debug)]

@@ -21,8 +21,9 @@ const HIGH: u64 = 2_885 * ONE / 1_000 + 1;
 const DRAIN: u64 = ONE * 1_000 / 2_885;
 /// The window gain of the gain cycle (`bbr_cwnd_gain`).
 const WINDOW: u64 = 2 * ONE;
-/// Round trips over which the bandwidth is the maximum (`bbr_bw_rtts`).
-const BANDWIDTH_ROUNDS: u32 = 10;
+/// Round trips over which the bandwidth is the maximum (`bbr_bw_rtts`); after this time, a capture that begins
+/// later also shows it.
+pub(super) const BANDWIDTH_ROUNDS: u32 = 10;
 /// Time over which the propagation time is the minimum (`bbr_min_rtt_win_sec`).
 const LEAST_RTT_WINDOW: TimeDelta = TimeDelta::from_seconds(10);
 /// Time with the least window in `ProbeRTT` (`bbr_probe_rtt_mode_ms`).
