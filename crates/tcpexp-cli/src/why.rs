@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use tcpexp::{CwndOptions, LARGE_BYTES, LabelledVerdict, why};
 use tcpexp_table::{FLOW_TABLE_WIDTH, cause_columns, cause_rows, verdict_pages};
+use tcpexp_units::counted;
 
 use crate::progress::Progress;
 use crate::sender_args::SenderArgs;
@@ -92,9 +93,8 @@ pub(crate) fn run(args: &WhyArgs) -> anyhow::Result<()> {
     let mut text = verdict_pages(shown, FLOW_TABLE_WIDTH);
     let more = wanted.len() - shown.len();
     if more > 0 {
-        let senders = if more == 1 { "sender" } else { "senders" };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "\nand {more} more {senders}");
+        let _ = writeln!(text, "\nand {}", counted(more, "more sender"));
     }
     sheet.finish(&text, [])
 }

@@ -1,6 +1,7 @@
 //! Scores of reconstructions, as text for a terminal.
 
 use tcpexp_logs::score::{LossScore, Score, ScoreRow, SenderScore};
+use tcpexp_units::counted;
 
 use crate::cells::{NO_VALUE, count, wrapped};
 
@@ -43,10 +44,9 @@ pub fn score_text(scored: &[ScoredSender]) -> String {
         _ => several(&shown),
     };
     if !few.is_empty() {
-        let senders = if few.len() == 1 { "sender" } else { "senders" };
+        let senders = counted(few.len(), "sender");
         lines.push(format!(
-            "and {} {senders} with fewer than {MIN_ACKS} windows in the truth",
-            few.len()
+            "and {senders} with fewer than {MIN_ACKS} windows in the truth"
         ));
     }
     lines.join("\n") + "\n"
