@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use tcpexp_table::{Cell, Frame, Series};
+use tcpexp_table::{Frame, Series};
 
 use crate::Error;
 use crate::numbers::numbers;
@@ -22,10 +22,7 @@ pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
         .iter()
         .all(|frame| frame.column("direction").is_some());
     let key = |frame: &Frame, row: usize| {
-        let text = |column: &str| match frame.column(column)?.cell(row) {
-            Cell::Text(text) => Some(text.to_owned()),
-            _ => None,
-        };
+        let text = |column: &str| frame.text(column, row).map(str::to_owned);
         let file = if is_of_one { text("file") } else { None };
         let direction = if has_directions {
             text("direction")
@@ -71,11 +68,8 @@ fn sources(frame: &Frame) -> BTreeSet<String> {
     let Some(files) = frame.column("file") else {
         return BTreeSet::new();
     };
-    let cells = (0..frame.rows()).filter_map(|row| match files.cell(row) {
-        Cell::Text(text) => Some(text.to_owned()),
-        _ => None,
-    });
-    cells.collect()
+    let files = (0..frame.rows()).filter_map(|row| files.text(row));
+    files.map(str::to_owned).collect()
 }
 
 #[cfg(test)]

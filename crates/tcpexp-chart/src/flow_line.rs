@@ -129,7 +129,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
         // Rows of packet pairs cover both directions, or only the direction of the payload.
         let is_reverse = directions.is_some_and(|directions| {
             let mut rows = points.iter().map(|point| point.2);
-            rows.all(|row| directions.cell(row) == Cell::Text("reverse"))
+            rows.all(|row| directions.text(row) == Some("reverse"))
         });
         Some(FlowLine {
             name: flow_name(frame, rows[0], is_reverse),
@@ -183,7 +183,7 @@ pub(crate) fn time_column(frame: &Frame) -> Option<&Series> {
 /// same path, so the direction does not count.
 pub(crate) fn flow_columns(frame: &Frame) -> Vec<String> {
     let is_paired = match frame.column("method") {
-        Some(method) => (0..frame.rows()).all(|row| method.cell(row) == Cell::Text("packet_pairs")),
+        Some(method) => (0..frame.rows()).all(|row| method.text(row) == Some("packet_pairs")),
         // The table of `tcpexp rtt SRC DST` has a column `reference`, but none for the method.
         None => frame.column("reference").is_some(),
     };

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use tcpexp_table::{Cell, Frame, Series};
+use tcpexp_table::{Frame, Series};
 use tcpexp_units::Timestamp;
 
 use crate::flow_line::{FlowLine, MIN_SHARE_DIVISOR, is_held, lines_of, time_column};
@@ -173,17 +173,16 @@ fn lines_of_sender(sender: &Frame, window: &FlowLine) -> Result<Vec<TimeLine>, E
 
 /// The recoveries in a table of events.
 fn recoveries(events: &Frame) -> Vec<TimeSpan> {
-    let cell = |column: &str, row| events.column(column).map_or(Cell::Null, |of| of.cell(row));
-    let nanos = |column, row| match cell(column, row) {
-        Cell::Whole(nanos) => Some(Timestamp::from_nanos(nanos)),
-        _ => None,
+    let time = |column: &str, row| {
+        let nanos = events.column(column)?.whole(row)?;
+        Some(Timestamp::from_nanos(nanos))
     };
-    let rows = (0..events.rows()).filter(|&row| cell("event", row) == Cell::Text("recovery"));
+    let rows = (0..events.rows()).filter(|&row| events.text("event", row) == Some("recovery"));
     let spans = rows.filter_map(|row| {
         Some(TimeSpan {
-            start: nanos("time", row)?,
-            end: nanos("end_time", row),
-            is_timeout: cell("kind", row) == Cell::Text("timeout"),
+            start: time("time", row)?,
+            end: time("end_time", row),
+            is_timeout: events.text("kind", row) == Some("timeout"),
         })
     });
     spans.collect()
@@ -199,8 +198,7 @@ pub fn losses(lost: &Frame) -> Vec<Timestamp> {
 }
 
 fn is_measured(sender: &Frame, row: usize) -> bool {
-    let source = sender.column("cwnd_source");
-    source.is_some_and(|source| source.cell(row) == Cell::Text("measured"))
+    sender.text("cwnd_source", row) == Some("measured")
 }
 
 /// Flight sizes in the sender's segments, the unit of the windows.

@@ -62,6 +62,11 @@ impl Frame {
         found.map(|(_, series)| series)
     }
 
+    /// A row's text in the column of this name; `None` for a number, or without the column.
+    pub fn text(&self, column: &str, row: usize) -> Option<&str> {
+        self.column(column)?.text(row)
+    }
+
     /// The names of the columns.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|(name, _)| name.as_str())
@@ -205,6 +210,14 @@ impl Series {
     pub fn whole(&self, row: usize) -> Option<i64> {
         match self.cell(row) {
             Cell::Whole(whole) => Some(whole),
+            _ => None,
+        }
+    }
+
+    /// A row's text; `None` for a number.
+    pub fn text(&self, row: usize) -> Option<&str> {
+        match self.cell(row) {
+            Cell::Text(text) => Some(text),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::{Cell, Frame};
+use crate::Frame;
 
 /// Columns that [`queue_rows`] reads.
 pub const QUEUE_KEYS: [&str; 6] = ["file", "log", "interface", "kind", "handle", "parent"];
@@ -16,10 +16,7 @@ const WITHOUT_QUEUE: [&str; 3] = ["clsact", "ingress", "noqueue"];
 /// Disciplines that hold no packets (`clsact`) are not, although they have a parent. A row without an
 /// interface is about the queue that its packets passed.
 pub fn queue_rows(queue: &Frame) -> Vec<bool> {
-    let text = |column: &str, row: usize| match queue.column(column)?.cell(row) {
-        Cell::Text(text) => Some(text),
-        _ => None,
-    };
+    let text = |column, row| queue.text(column, row);
     let device = |row| ["file", "log", "interface"].map(|column| text(column, row));
     let holds_packets = |row| text("kind", row).is_none_or(|kind| !WITHOUT_QUEUE.contains(&kind));
     let is_inner = |row| text("parent", row).is_some() && holds_packets(row);

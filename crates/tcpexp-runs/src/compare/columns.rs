@@ -1,7 +1,7 @@
 //! Columns of a dataset's table, by name.
 
 use tcpexp_table::dataset::StoredTables;
-use tcpexp_table::{Cell, Frame, Series, TableFile};
+use tcpexp_table::{Frame, Series, TableFile};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::CompareError;
@@ -41,10 +41,7 @@ impl Columns {
 
 impl<'a> Column<'a> {
     pub(super) fn text(&self, row: usize) -> Option<&'a str> {
-        match self.0?.cell(row) {
-            Cell::Text(text) => Some(text),
-            _ => None,
-        }
+        self.0?.text(row)
     }
 
     pub(super) fn is(&self, row: usize, text: &str) -> bool {

@@ -7,7 +7,7 @@ use tcpexp_chart::page::{PageFlow, PageSeries, page_quantiles};
 use tcpexp_metrics::pooling::{Lane, Pooling};
 use tcpexp_runs::position::{completed, host_of, is_at_sender};
 use tcpexp_table::dataset::StoredTables;
-use tcpexp_table::{Cell, Frame, QUEUE_KEYS, TableFile, queue_rows};
+use tcpexp_table::{Frame, QUEUE_KEYS, TableFile, queue_rows};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::{DatasetError, Error};
@@ -127,7 +127,7 @@ pub(super) fn flows_of(data: &StoredTables, most_points: usize) -> Result<RunFlo
 /// router.
 fn fullest_queue(queue: &Frame) -> Vec<(Timestamp, i64)> {
     let is_queue = queue_rows(queue);
-    let name = |row| QUEUE_KEYS.map(|key| text(queue, key, row));
+    let name = |row| QUEUE_KEYS.map(|key| queue.text(key, row));
     let names: BTreeSet<_> = (0..queue.rows())
         .filter(|row| is_queue[*row])
         .map(name)
@@ -183,8 +183,8 @@ impl Tables {
     fn leaves_out_rtt(&self, chosen: &Chosen) -> bool {
         let is_left_out = |row| {
             number(&self.rtt, "flow_id", row) == Some(chosen.flow)
-                && text(&self.rtt, "direction", row) == Some(&chosen.direction)
-                && text(&self.rtt, "method", row) == Some("sequence_ack")
+                && self.rtt.text("direction", row) == Some(&chosen.direction)
+                && self.rtt.text("method", row) == Some("sequence_ack")
         };
         !chosen.has_rtt_of_acks(&self.flows) && (0..self.rtt.rows()).any(is_left_out)
     }
@@ -192,12 +192,12 @@ impl Tables {
     fn flow(&self, chosen: &Chosen, most_points: usize) -> PageFlow {
         let is_of = |frame: &Frame, row| {
             number(frame, "flow_id", row) == Some(chosen.flow)
-                && text(frame, "direction", row) == Some(&chosen.direction)
+                && frame.text("direction", row) == Some(&chosen.direction)
         };
         // The comparison of runs uses the same samples.
         let has_rtt_of_acks = chosen.has_rtt_of_acks(&self.flows);
         let rtt = values(&self.rtt, "rtt_ns", |row| {
-            let of = |column| text(&self.rtt, column, row);
+            let of = |column| self.rtt.text(column, row);
             let is_of_data = match of("method") {
                 Some("packet_pairs") => of("reference") == Some(&chosen.capture),
                 Some("sequence_ack") => has_rtt_of_acks && of("ack_class") == Some("cumulative"),
@@ -211,8 +211,7 @@ impl Tables {
         let goodput = |at_sender| {
             values(&self.throughput, "goodput_bps", |row| {
                 is_of(&self.throughput, row)
-                    && (text(&self.throughput, "capture", row) == Some(&chosen.capture))
-                        == at_sender
+                    && (self.throughput.text("capture", row) == Some(&chosen.capture)) == at_sender
             })
         };
         // Goodput counts at the receiver's capture, if the run has one.
@@ -257,14 +256,14 @@ pub(super) fn read_table(
 /// words.
 fn chosen(flows: &Frame) -> (Vec<Chosen>, String) {
     let direction = |row| {
-        let cell = |column| text(flows, column, row).map(str::to_owned);
+        let cell = |column| flows.text(column, row).map(str::to_owned);
         let direction = cell("direction")?;
         let (from, to) = match direction.as_str() {
             "forward" => ("initiator", "responder"),
             _ => ("responder", "initiator"),
         };
         let (from, to) = (cell(from)?, cell(to)?);
-        let vantage = text(flows, "vantage", row);
+        let vantage = flows.text("vantage", row);
         Some(Chosen {
             label: cell("traffic").unwrap_or_else(|| format!("{from} > {to}")),
             from: host_of(&from),
@@ -343,13 +342,6 @@ pub(super) fn add(
 
 fn number(frame: &Frame, column: &str, row: usize) -> Option<i64> {
     frame.column(column)?.whole(row)
-}
-
-fn text<'f>(frame: &'f Frame, column: &str, row: usize) -> Option<&'f str> {
-    match frame.column(column)?.cell(row) {
-        Cell::Text(text) => Some(text),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use serde_json::Value;
 use tcpexp_chart::page::{PageFlow, page_quantiles};
 use tcpexp_metrics::quantile::percentiles;
 use tcpexp_runs::compare::{bits_per_second, is_computed};
+use tcpexp_table::Frame;
 use tcpexp_table::dataset::StoredTables;
-use tcpexp_table::{Cell, Frame};
 use tcpexp_units::Timestamp;
 
 use super::flows::{GOODPUT, MAX_FLOWS, NUMBERS, RTT, RunFlows, add, read_table};
@@ -163,10 +163,7 @@ type Named = BTreeMap<String, Series>;
 
 fn by_name(frame: &Frame) -> Named {
     let mut all = Named::new();
-    let text = |column: &str, row| match frame.column(column)?.cell(row) {
-        Cell::Text(text) => Some(text.to_owned()),
-        _ => None,
-    };
+    let text = |column, row| frame.text(column, row).map(str::to_owned);
     for row in 0..frame.rows() {
         let number = |column: &str| frame.column(column)?.number(row);
         let whole = frame

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tcpexp_chart::bound_columns;
 use tcpexp_table::compare::ALL_CLASSES;
-use tcpexp_table::{Cell, Frame, Series};
+use tcpexp_table::{Frame, Series};
 
 use super::SOURCE_COLUMN;
 
@@ -18,10 +18,7 @@ pub(super) const CELL: &str = "cell";
 ///
 /// Some measures exist for all classes together only. Their rows stay.
 pub(super) fn without_all_classes(rows: &Frame, column: &str) -> Frame {
-    let text = |column: &str, row: usize| match rows.column(column).map(|series| series.cell(row)) {
-        Some(Cell::Text(text)) => Some(text),
-        _ => None,
-    };
+    let text = |column, row| rows.text(column, row);
     let is_all = |row: usize| text(CLASS, row) == Some(ALL_CLASSES);
     let cell = |row: usize| (text(SOURCE_COLUMN, row), text(CELL, row), text("run", row));
     // A row whose value is not known has bounds of it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tcpexp_chart::{Levels, Quantity};
-use tcpexp_table::{Cell, Frame};
+use tcpexp_table::Frame;
 
 use super::words::listed;
 use super::{FLOW_COLUMN, SOURCE_COLUMN};
@@ -127,10 +127,7 @@ pub(super) fn stated_unit(frame: &Frame, column: &str) -> Result<Option<String>,
     let units = frame.column(UNIT);
     let unit = |row: usize| {
         values?.number(row)?;
-        match units?.cell(row) {
-            Cell::Text(unit) => Some(unit),
-            _ => None,
-        }
+        units?.text(row)
     };
     let units: BTreeSet<&str> = (0..frame.rows()).filter_map(unit).collect();
     let mut units = units.into_iter();

@@ -1,7 +1,7 @@
 //! The rows of a column to draw, and the columns that group them.
 
 use tcpexp_chart::bound_columns;
-use tcpexp_table::{Cell, Frame, QUEUE_KEYS};
+use tcpexp_table::{Frame, QUEUE_KEYS};
 
 use super::arrived::{arrived_columns, take_arrived};
 use super::classes::{CELL, CLASS, without_all_classes};
@@ -250,7 +250,7 @@ impl Selection {
 /// Describes the directions of the rows; `None` for tables without directions.
 fn directions_of(rows: &Frame) -> Option<String> {
     let directions = rows.column(DIRECTION)?;
-    let has = |name: &str| (0..rows.rows()).any(|row| directions.cell(row) == Cell::Text(name));
+    let has = |name: &str| (0..rows.rows()).any(|row| directions.text(row) == Some(name));
     match ["forward", "reverse"].map(has) {
         [true, true] => Some("both directions".to_owned()),
         [true, false] => Some("forward".to_owned()),

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use tcpexp_table::dataset::{DatasetTable, TableEntry};
-use tcpexp_table::{Cell, Filter, FilterCheck, Frame, Series, TableFile};
+use tcpexp_table::{Filter, FilterCheck, Frame, Series, TableFile};
 
 use crate::pairs::PAIR_COLUMN;
 use crate::{DatasetError, Error, TablesError};
@@ -328,11 +328,7 @@ impl Entry {
 }
 
 fn flow(frame: &Frame, row: usize) -> Option<String> {
-    let end = |column| match frame.column(column)?.cell(row) {
-        Cell::Text(end) => Some(end),
-        _ => None,
-    };
-    let [initiator, responder] = ENDS.map(end);
+    let [initiator, responder] = ENDS.map(|column| frame.text(column, row));
     Some(format!("{} > {}", initiator?, responder?))
 }
 

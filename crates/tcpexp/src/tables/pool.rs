@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tcpexp_chart::RUN_COLUMNS;
 use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
 use tcpexp_runs::position::{completed, host_of, is_at_sender};
-use tcpexp_table::{Cell, Frame};
+use tcpexp_table::Frame;
 
 use super::{Query, SOURCE_COLUMN};
 use crate::{Error, TablesError};
@@ -88,7 +88,11 @@ pub(super) fn pool<'a>(
     // The flows of other files are not in the chart, and a note about them would be wrong.
     let in_chart = sources(rows);
     let of_chart: Vec<bool> = (0..flows.rows())
-        .map(|row| text(flows, SOURCE_COLUMN, row).is_some_and(|file| in_chart.contains(file)))
+        .map(|row| {
+            flows
+                .text(SOURCE_COLUMN, row)
+                .is_some_and(|file| in_chart.contains(file))
+        })
         .collect();
     let flows = flows.filtered(&of_chart);
     let lanes: Vec<(Key, Lane<'_>)> = (0..flows.rows())
@@ -104,7 +108,7 @@ pub(super) fn pool<'a>(
     let with_acks = with_rtt_of_acks(&flows);
     for (row, ((key, _), counts)) in lanes.into_iter().zip(&pooled.counts).enumerate() {
         if *counts {
-            let capture = text(&flows, "capture", row).map(str::to_owned);
+            let capture = flows.text("capture", row).map(str::to_owned);
             let lane = Counted {
                 capture,
                 has_rtt_of_acks: with_acks[row],
@@ -128,7 +132,7 @@ pub(super) fn pool<'a>(
         .into());
     }
     let directions: BTreeSet<&str> = (0..rows.rows())
-        .filter_map(|row| text(rows, "direction", row))
+        .filter_map(|row| rows.text("direction", row))
         .collect();
     let directions: Vec<&str> = directions.into_iter().collect();
     // The words name a rule; without one, a filter may leave only one direction.
@@ -171,12 +175,12 @@ fn with_rtt_of_acks(flows: &Frame) -> Vec<bool> {
         return vec![true; flows.rows()];
     }
     let position = |row: usize| {
-        let is_forward = text(flows, "direction", row) == Some("forward");
+        let is_forward = flows.text("direction", row) == Some("forward");
         let sender = if is_forward { "initiator" } else { "responder" };
-        let host = text(flows, sender, row).map(host_of);
+        let host = flows.text(sender, row).map(host_of);
         (
-            (text(flows, SOURCE_COLUMN, row), host),
-            is_at_sender(text(flows, "vantage", row), is_forward),
+            (flows.text(SOURCE_COLUMN, row), host),
+            is_at_sender(flows.text("vantage", row), is_forward),
         )
     };
     let positions = completed((0..flows.rows()).map(position));
@@ -186,7 +190,7 @@ fn with_rtt_of_acks(flows: &Frame) -> Vec<bool> {
 /// True if a direction that counts has round-trip times from a capture away from its sender.
 fn has_partial_rtts(rows: &Frame, counted: &BTreeMap<Key, Counted>) -> bool {
     let is_partial = |row| {
-        text(rows, "method", row) == Some("sequence_ack")
+        rows.text("method", row) == Some("sequence_ack")
             && key(rows, row)
                 .and_then(|key| counted.get(&key))
                 .is_some_and(|lane| !lane.has_rtt_of_acks)
@@ -196,9 +200,9 @@ fn has_partial_rtts(rows: &Frame, counted: &BTreeMap<Key, Counted>) -> bool {
 
 fn key(frame: &Frame, row: usize) -> Option<Key> {
     Some((
-        text(frame, SOURCE_COLUMN, row)?.to_owned(),
+        frame.text(SOURCE_COLUMN, row)?.to_owned(),
         frame.column("flow_id")?.whole(row)?,
-        text(frame, "direction", row)?.to_owned(),
+        frame.text("direction", row)?.to_owned(),
     ))
 }
 
@@ -206,10 +210,10 @@ fn lane(flows: &Frame, row: usize) -> Option<(Key, Lane<'_>)> {
     let key = key(flows, row)?;
     let bytes = flows.column("unique_bytes")?.whole(row)?;
     let lane = Lane {
-        run: text(flows, SOURCE_COLUMN, row)?,
+        run: flows.text(SOURCE_COLUMN, row)?,
         flow: key.1,
         is_forward: key.2 == "forward",
-        class: text(flows, "traffic_class", row),
+        class: flows.text("traffic_class", row),
         payload_bytes: u64::try_from(bytes).unwrap_or(0),
     };
     Some((key, lane))
@@ -227,7 +231,7 @@ fn kept(
     let lane = |row| counted.get(&key(frame, row)?);
     // True for a row of the far capture of its direction; `None` if the table has no captures.
     let is_far =
-        |row: usize, lane: &Counted| Some(text(frame, "capture", row)? != lane.capture.as_deref()?);
+        |row: usize, lane: &Counted| Some(frame.text("capture", row)? != lane.capture.as_deref()?);
     // The table of flows also has the column `capture`. Its `unique_bytes` distinguishes it from
     // tables with rows of each capture.
     let has_width = frame.column("capture").is_some() && frame.column("unique_bytes").is_none();
@@ -241,17 +245,20 @@ fn kept(
         .collect();
     let flow_of = |row| {
         Some((
-            text(frame, SOURCE_COLUMN, row)?,
+            frame.text(SOURCE_COLUMN, row)?,
             frame.column("flow_id")?.whole(row)?,
         ))
     };
     let counts = |row: usize| {
-        if !text(frame, SOURCE_COLUMN, row).is_some_and(|file| with_flows.contains(file)) {
+        if !frame
+            .text(SOURCE_COLUMN, row)
+            .is_some_and(|file| with_flows.contains(file))
+        {
             return true;
         }
         // The spin bit shows the whole round trip of a flow in whichever direction (RFC 9000, section
         // 17.4).
-        if text(frame, "method", row) == Some("spin_bit") {
+        if frame.text("method", row) == Some("spin_bit") {
             return flow_of(row).is_some_and(|flow| flows.contains(&flow));
         }
         let (Some(lane), Some(key)) = (lane(row), key(frame, row)) else {
@@ -272,15 +279,15 @@ fn kept(
 /// True if a round-trip time belongs to the data direction: from packet pairs at the sending side,
 /// or from cumulative acknowledgments in a capture at the sender. Also true for rows that are not round-trip times.
 fn is_rtt_of_data(frame: &Frame, row: usize, lane: &Counted) -> bool {
-    let reference = text(frame, "reference", row);
+    let reference = frame.text("reference", row);
     let is_sender = || match (reference, lane.capture.as_deref()) {
         (Some(reference), Some(capture)) => reference == capture,
         _ => true,
     };
-    match text(frame, "method", row) {
+    match frame.text("method", row) {
         Some("packet_pairs") | None => is_sender(),
         Some("sequence_ack") => {
-            lane.has_rtt_of_acks && text(frame, "ack_class", row) == Some("cumulative")
+            lane.has_rtt_of_acks && frame.text("ack_class", row) == Some("cumulative")
         }
         Some(_) => false,
     }
@@ -289,15 +296,8 @@ fn is_rtt_of_data(frame: &Frame, row: usize, lane: &Counted) -> bool {
 /// The files of the rows.
 fn sources(frame: &Frame) -> BTreeSet<String> {
     (0..frame.rows())
-        .filter_map(|row| text(frame, SOURCE_COLUMN, row).map(str::to_owned))
+        .filter_map(|row| frame.text(SOURCE_COLUMN, row).map(str::to_owned))
         .collect()
-}
-
-fn text<'f>(frame: &'f Frame, column: &str, row: usize) -> Option<&'f str> {
-    match frame.column(column)?.cell(row) {
-        Cell::Text(text) => Some(text),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tcpexp_chart::Levels;
-use tcpexp_table::{Cell, Frame, queue_rows};
+use tcpexp_table::{Frame, queue_rows};
 
 use super::SOURCE_COLUMN;
 use super::words::listed;
@@ -31,10 +31,7 @@ pub(super) fn take(rows: &Frame, column: &str, chosen: &[&str]) -> (Frame, Optio
     let (Some(interfaces), Some(values)) = (queues.column(INTERFACE), queues.column(column)) else {
         return (queues, None);
     };
-    let interface = |row| match interfaces.cell(row) {
-        Cell::Text(name) => Some(name.to_owned()),
-        _ => None,
-    };
+    let interface = |row| interfaces.text(row).map(str::to_owned);
     let mut sums: BTreeMap<Option<String>, f64> = BTreeMap::new();
     for row in 0..queues.rows() {
         *sums.entry(interface(row)).or_default() += values.number(row).unwrap_or(0.0);

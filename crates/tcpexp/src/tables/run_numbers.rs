@@ -10,7 +10,7 @@ use tcpexp_metrics::pooling::{BULK, MIN_PERCENT, PooledDirection, PooledFlows, P
 use tcpexp_runs::compare::{CompareOptions, Comparison, LOAD};
 use tcpexp_runs::record::Status;
 use tcpexp_table::compare::{ALL_CLASSES, compare_run_columns};
-use tcpexp_table::{Cell, Frame, Series};
+use tcpexp_table::{Frame, Series};
 
 use super::apart::told_apart;
 use super::{Entry, SOURCE_COLUMN, Selection, Tables};
@@ -161,10 +161,7 @@ fn of_comparison(
     let rows = comparison.run_rows();
     let mut frame = Frame::of_batch(&columns.batch(&rows)?)?;
     if let Some(runs) = frame.column("run") {
-        let names = (0..frame.rows()).map(|row| match runs.cell(row) {
-            Cell::Text(run) => Some(name(run)),
-            _ => None,
-        });
+        let names = (0..frame.rows()).map(|row| runs.text(row).map(&name));
         let names = Series::texts(names);
         frame.add(SOURCE_COLUMN, names);
     }
@@ -176,11 +173,7 @@ fn of_comparison(
 
 /// Returns for each row whether it counts, and a description of the flows of the rows that count.
 fn counted(flows: &PooledFlows, names_class: bool, frame: &Frame) -> (Vec<bool>, String) {
-    let text = |column: &str, row: usize| match frame.column(column).map(|series| series.cell(row))
-    {
-        Some(Cell::Text(text)) => Some(text),
-        _ => None,
-    };
+    let text = |column, row| frame.text(column, row);
     let rows = || (0..frame.rows()).map(|row| (text(SOURCE_COLUMN, row), text(CLASS, row)));
     let senders = |row: usize| frame.column(SENDERS)?.number(row);
     let mut classes: BTreeMap<Option<&str>, BTreeSet<&str>> = BTreeMap::new();

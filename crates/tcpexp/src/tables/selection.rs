@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tcpexp_metrics::pooling::Pooling;
-use tcpexp_table::{Cell, Filter, Frame};
+use tcpexp_table::{Filter, Frame};
 
 use super::totals::{OF_RATES, sources_with_flows, without_totals};
 use super::words::listed;
@@ -223,10 +223,7 @@ impl Selection {
         let is_wanted = |row: usize| {
             let number = number.and_then(|numbers| numbers.whole(row));
             let number = number.and_then(|number| u32::try_from(number).ok());
-            let ends = match ends.map(|ends| ends.cell(row)) {
-                Some(Cell::Text(ends)) => ends,
-                _ => "",
-            };
+            let ends = ends.and_then(|ends| ends.text(row)).unwrap_or_default();
             number.is_some_and(|number| self.flows.iter().any(|flow| flow.fits(number, ends)))
         };
         let keep: Vec<bool> = (0..frame.rows()).map(is_wanted).collect();

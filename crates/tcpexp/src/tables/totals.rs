@@ -38,10 +38,7 @@ fn is_of_flow(rows: &Frame, row: usize) -> bool {
 }
 
 fn source(rows: &Frame, row: usize) -> Option<&str> {
-    match rows.column(SOURCE_COLUMN)?.cell(row) {
-        Cell::Text(source) => Some(source),
-        _ => None,
-    }
+    rows.text(SOURCE_COLUMN, row)
 }
 
 #[cfg(test)]

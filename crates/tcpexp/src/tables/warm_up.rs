@@ -1,6 +1,6 @@
 //! Rows of a load generator's warm-up.
 
-use tcpexp_table::{Cell, Frame};
+use tcpexp_table::Frame;
 
 /// Columns that are true in rows of the warm-up: of the table of intervals, and of the logs of a dataset.
 pub(super) const OMITTED: [&str; 2] = ["omitted", "interval_omitted"];
@@ -14,7 +14,7 @@ pub(super) fn without_warm_up(rows: &Frame, columns: &[&str]) -> Option<Frame> {
     let columns: Vec<_> = columns.collect();
     let counts = |row: usize| {
         let mut columns = columns.iter();
-        !columns.any(|column| column.cell(row) == Cell::Text("true"))
+        !columns.any(|column| column.text(row) == Some("true"))
     };
     let keep: Vec<bool> = (0..rows.rows()).map(counts).collect();
     keep.contains(&false).then(|| rows.filtered(&keep))
