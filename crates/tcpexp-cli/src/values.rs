@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tcpexp::Clocks;
 use tcpexp_measure::throughput::Origin;
-use tcpexp_units::{TimeDelta, Timestamp, exact};
+use tcpexp_units::{BitRate, TimeDelta, Timestamp, exact};
 
 /// What `--one-clock` states about the clocks of two captures.
 pub(crate) const fn clocks(one_clock: bool) -> Clocks {
@@ -47,23 +47,11 @@ pub(crate) fn parse_directory(text: &str) -> Result<PathBuf, String> {
 
 /// Parses a rate with its unit into bits per second: `800kbit`, `2.5Gbit/s`.
 pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
-    let wrong = || "expected a rate with its unit, such as 800kbit, 10Mbit or 2.5Gbit/s".to_owned();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit = unit.trim().to_ascii_lowercase();
-    let scale = match unit.strip_suffix("/s").unwrap_or(&unit) {
-        "bit" => 1,
-        "kbit" => 1_000,
-        "mbit" => 1_000_000,
-        "gbit" => 1_000_000_000,
-        "tbit" => 1_000_000_000_000,
-        _ => return Err(wrong()),
-    };
-    match exact(number, scale).ok_or_else(wrong)? {
-        0 => Err("expected a rate greater than 0".into()),
-        bps => Ok(bps),
+    // The form of rates in plans. In lower case, it has no rates in bytes.
+    match text.to_ascii_lowercase().parse().map(BitRate::as_bps) {
+        Ok(0) => Err("expected a rate greater than 0".into()),
+        Ok(bps) => Ok(bps),
+        Err(_) => Err("expected a rate with its unit, such as 800kbit, 10Mbit or 2.5Gbit/s".into()),
     }
 }
 
