@@ -40,14 +40,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         return Err(wrong_usage("the dataset needs a directory: use -o DIR"));
     };
     if let Some(dst) = &args.dst {
-        if src.as_os_str() == "-" && dst.as_os_str() == "-" {
-            return Err(wrong_usage(
-                "only one of the two captures can be standard input",
-            ));
-        }
-        if args.sender.position.is_some() {
-            return Err(wrong_usage("--position requires a single capture"));
-        }
+        args.sender.require_fitting(src, dst)?;
     } else if args.symmetric {
         return Err(wrong_usage("--symmetric requires two captures"));
     } else if args.one_clock {
@@ -59,9 +52,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         || DatasetDir::create_with(output, &of_this_run()),
         DatasetDir::temporary,
     )?;
-    let src = args.reading.open(src)?;
-    let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
-    let dst = dst.transpose()?;
+    let (src, dst) = args.reading.open_both(src, args.dst.as_deref())?;
     let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
     let passes = ANALYZE_PASSES[usize::from(dst.is_none())] - args.learned.saves(1)
         + args.reading.extra_passes(captures.len());

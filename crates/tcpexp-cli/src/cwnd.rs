@@ -16,7 +16,7 @@ use tcpexp_table::{
 use crate::cwnd_chart::CwndChart;
 use crate::progress::Progress;
 use crate::sender_args::CwndArgs;
-use crate::shared_args::{SelectArgs, shown_names, wrong_usage};
+use crate::shared_args::{SelectArgs, shown_names};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::warnings;
@@ -24,14 +24,7 @@ use crate::{failure, fetched, shown, truth};
 
 pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     if let Some(dst) = &args.dst {
-        if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
-            return Err(wrong_usage(
-                "only one of the two captures can be standard input",
-            ));
-        }
-        if args.sender.position.is_some() {
-            return Err(wrong_usage("--position requires a single capture"));
-        }
+        args.sender.require_fitting(&args.src, dst)?;
     }
     let mut results = Results::create(args)?;
     // Reads the log first, to report its errors before the long measurement.
@@ -40,9 +33,7 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
         .as_ref()
         .map(|path| truth::read(&[fetched::local(path)?], args.truth_format));
     let truth = truth.transpose()?;
-    let src = args.reading.open(&args.src)?;
-    let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
-    let dst = dst.transpose()?;
+    let (src, dst) = args.reading.open_both(&args.src, args.dst.as_deref())?;
     let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
     let passes = if dst.is_some() { 4 } else { 2 } + args.reading.extra_passes(captures.len());
     let progress = Progress::watch(&captures, passes, args.output.quiet);

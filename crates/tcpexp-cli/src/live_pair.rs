@@ -20,17 +20,13 @@ use crate::live_output::rows_in;
 use crate::output::without_wrapping;
 use crate::prometheus::Metrics;
 use crate::rtt_args::RttArgs;
-use crate::shared_args::wrong_usage;
+use crate::shared_args::require_one_input;
 use crate::standard_output::StandardOutput;
 use crate::values::clocks;
 
 /// Prints each round-trip time between two captures in progress.
 pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
-    if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
-        return Err(wrong_usage(
-            "only one of the two captures can be standard input",
-        ));
-    }
+    require_one_input(&args.src, dst)?;
     let mut printer = Printer {
         rows: rows_in(args.output.format, rtt_columns())?,
         first: [None; 2],

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::report;
 use crate::results::Results;
 use crate::rtt_args::RttArgs;
-use crate::shared_args::wrong_usage;
+use crate::shared_args::require_one_input;
 use crate::values::clocks;
 
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
@@ -18,11 +18,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     if args.live {
         return crate::live_pair::run(args, dst);
     }
-    if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
-        return Err(wrong_usage(
-            "only one of the two captures can be standard input",
-        ));
-    }
+    require_one_input(&args.src, dst)?;
     if args.compat.is_some() {
         return crate::compat::run(args, dst);
     }

@@ -1,6 +1,6 @@
 //! Arguments of `tcpexp cwnd`, `import` and `score`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
@@ -11,7 +11,9 @@ use tcpexp_measure::sender::{Profile, SenderOptions};
 use crate::picture::Picture;
 use tcpexp_table::CwndTable;
 
-use crate::shared_args::{OutputArgs, PartArgs, ReadArgs, SelectArgs, StoreArgs, order_of};
+use crate::shared_args::{
+    OutputArgs, PartArgs, ReadArgs, SelectArgs, StoreArgs, order_of, require_one_input, wrong_usage,
+};
 
 /// Reconstruct the congestion window of TCP senders
 ///
@@ -123,6 +125,15 @@ pub(crate) enum ProfileArg {
 }
 
 impl SenderArgs {
+    /// Refuses arguments that two captures cannot have.
+    pub(crate) fn require_fitting(&self, src: &Path, dst: &Path) -> anyhow::Result<()> {
+        require_one_input(src, dst)?;
+        if self.position.is_some() {
+            return Err(wrong_usage("--position requires a single capture"));
+        }
+        Ok(())
+    }
+
     /// Returns the options of the library.
     pub(crate) fn options(&self) -> SenderOptions {
         SenderOptions {

@@ -177,6 +177,17 @@ impl ReadArgs {
         Recording::open_with(path, &self.stores()).map(|recording| self.prepared(recording))
     }
 
+    /// The captures at these paths.
+    pub(crate) fn open_both(
+        &self,
+        src: &Path,
+        dst: Option<&Path>,
+    ) -> Result<(Recording, Option<Recording>), tcpexp::Error> {
+        let src = self.open(src)?;
+        let dst = dst.map(|dst| self.open(dst)).transpose()?;
+        Ok((src, dst))
+    }
+
     /// Options of object stores.
     pub(crate) fn stores(&self) -> StoreOptions {
         self.stores.storage_option.iter().cloned().collect()
@@ -336,6 +347,16 @@ fn unknown_extension(file: &Path, alternatives: &str) -> anyhow::Error {
 
 /// Name of standard input in messages, as the library has it.
 pub(crate) const STANDARD_INPUT: &str = "standard input";
+
+/// Refuses to read both captures from standard input.
+pub(crate) fn require_one_input(src: &Path, dst: &Path) -> anyhow::Result<()> {
+    if src.as_os_str() == "-" && dst.as_os_str() == "-" {
+        return Err(wrong_usage(
+            "only one of the two captures can be standard input",
+        ));
+    }
+    Ok(())
+}
 
 /// An error in the arguments: exit code 2.
 pub(crate) fn wrong_usage(what: &str) -> anyhow::Error {

@@ -9,7 +9,7 @@ use tcpexp_units::TimeDelta;
 
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::shared_args::{ReadArgs, check_extension, wrong_usage};
+use crate::shared_args::{ReadArgs, check_extension, require_one_input};
 use crate::values::{clocks, parse_time};
 use crate::{fetched, shown, warnings};
 
@@ -54,11 +54,7 @@ pub(crate) struct SurveyArgs {
 }
 
 pub(crate) fn run(args: &SurveyArgs) -> anyhow::Result<()> {
-    if args.src.as_os_str() == "-" && args.dst.as_os_str() == "-" {
-        return Err(wrong_usage(
-            "only one of the two captures can be standard input",
-        ));
-    }
+    require_one_input(&args.src, &args.dst)?;
     check_extension(&args.output, &[".json"])?;
     let mut out = Output::create(Some(&args.output))?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);

@@ -10,7 +10,7 @@ use tcpexp_units::counted;
 
 use crate::progress::Progress;
 use crate::sender_args::SenderArgs;
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names, wrong_usage};
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names};
 use crate::sheet::Sheet;
 use crate::{shown, warnings};
 
@@ -46,19 +46,10 @@ pub(crate) struct WhyArgs {
 
 pub(crate) fn run(args: &WhyArgs) -> anyhow::Result<()> {
     if let Some(dst) = &args.dst {
-        if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
-            return Err(wrong_usage(
-                "only one of the two captures can be standard input",
-            ));
-        }
-        if args.sender.position.is_some() {
-            return Err(wrong_usage("--position requires a single capture"));
-        }
+        args.sender.require_fitting(&args.src, dst)?;
     }
     let mut sheet = Sheet::create(&args.output, cause_columns())?;
-    let src = args.reading.open(&args.src)?;
-    let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
-    let dst = dst.transpose()?;
+    let (src, dst) = args.reading.open_both(&args.src, args.dst.as_deref())?;
     let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
     let passes = if dst.is_some() { 6 } else { 4 } + args.reading.extra_passes(captures.len());
     let progress = Progress::watch(&captures, passes, args.output.quiet);
