@@ -1,8 +1,9 @@
 //! Names of flows on command lines.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
+
+use thiserror::Error;
 
 /// A text that selects flows: `5201`, `:5201`, `10.0.0.1` or `#3`.
 ///
@@ -18,13 +19,18 @@ use std::str::FromStr;
 ///     assert!(name.parse::<FlowName>()?.fits(7, ends), "{name}");
 /// }
 /// assert!(!":520".parse::<FlowName>()?.fits(7, ends));
-/// # Ok::<(), std::convert::Infallible>(())
+/// # Ok::<(), tcpexp::NoFlowName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowName {
     text: String,
     kind: Kind,
 }
+
+/// An empty text: it is a part of all addresses, and would select every flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("an empty text would select every flow")]
+pub struct NoFlowName;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -53,9 +59,13 @@ fn has_port(ends: &str, port: u32) -> bool {
 }
 
 impl FromStr for FlowName {
-    type Err = Infallible;
+    type Err = NoFlowName;
 
-    fn from_str(text: &str) -> Result<Self, Infallible> {
+    fn from_str(text: &str) -> Result<Self, NoFlowName> {
+        // Spaces are also between the two addresses of each flow.
+        if text.trim().is_empty() {
+            return Err(NoFlowName);
+        }
         let number = |text: &str| {
             // `parse` alone accepts a sign.
             let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -79,5 +89,17 @@ impl FromStr for FlowName {
 impl fmt::Display for FlowName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_text_names_no_flow() {
+        for empty in ["", " ", "\t\n"] {
+            assert_eq!(empty.parse::<FlowName>(), Err(NoFlowName), "{empty:?}");
+        }
     }
 }

@@ -136,7 +136,7 @@ pub use error::{Error, PartError};
 #[cfg(feature = "runs")]
 pub use experiments::{FlentFile, ForeignRun, flent_file, flent_runs, teacup_runs};
 pub use explain::{Explained, Explanation, explain, records};
-pub use flow_name::FlowName;
+pub use flow_name::{FlowName, NoFlowName};
 pub use flows::flows;
 pub use info::{
     CaptureInfo, coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning,
