@@ -1,5 +1,6 @@
 //! Selection of a capture's packets by a filter and by time.
 
+use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -123,6 +124,17 @@ impl FromStr for Moment {
     }
 }
 
+impl fmt::Display for Moment {
+    /// Writes a text that gives this moment when parsed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(at) => f.write_str(&at.rfc3339()),
+            Self::AfterStart(time) => write!(f, "{}ns", time.as_nanos()),
+            Self::BeforeEnd(time) => write!(f, "-{}ns", time.as_nanos()),
+        }
+    }
+}
+
 fn moment(text: &str) -> Option<Moment> {
     const NANOS: u64 = 1_000_000_000;
     // March 1973, before any capture of packets. A smaller number is meant as a time after the start
@@ -185,6 +197,20 @@ mod tests {
         assert_eq!("1970-01-01T00:00:00Z".parse(), at(0));
         assert_eq!("1969-12-31T23:59:59Z".parse(), at(-1_000_000_000));
         assert_eq!("2000-02-29T12:00:00Z".parse(), at(951_825_600_000_000_000));
+    }
+
+    #[test]
+    fn a_moment_is_read_as_it_was_written() {
+        for text in [
+            "0s",
+            "1.5ms",
+            "-5s",
+            "1767225609.5",
+            "1969-12-31T23:59:59.25Z",
+        ] {
+            let moment: Moment = text.parse().unwrap();
+            assert_eq!(moment.to_string().parse(), Ok(moment), "{moment}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{Filter, Tunnels};
 
+use super::option_words::AS_GIVEN;
 use super::{AnalyzeInputs, AnalyzeOptions, DatasetDir, LogKind, LogSource, Manifest, analyze};
 use crate::set::open_files;
 use crate::{DatasetError, Error, Moment, Recording};
@@ -122,9 +123,13 @@ impl RecordedDataset {
             let filter = text("filter").and_then(|filter| Filter::parse(filter).ok());
             selection.filter = filter.map(Into::into);
         }
-        let moment = |name| number(name).map(|at| Moment::At(Timestamp::from_nanos(at)));
-        selection.from = selection.from.or_else(|| moment("from_ns"));
-        selection.to = selection.to.or_else(|| moment("to_ns"));
+        // The captures are the same, so a limit as it was given is the same moment.
+        let moment = |given, at| {
+            let given = text(given).and_then(|text| text.parse().ok());
+            given.or_else(|| number(at).map(|at| Moment::At(Timestamp::from_nanos(at))))
+        };
+        selection.from = selection.from.or_else(|| moment("from", "from_ns"));
+        selection.to = selection.to.or_else(|| moment("to", "to_ns"));
         if flag("inner") {
             options.tunnels = Tunnels::Entered;
         }
@@ -146,7 +151,10 @@ impl RecordedDataset {
         &'a self,
         later: &'a Manifest,
     ) -> impl Iterator<Item = (&'a str, String, String)> {
-        later.options.iter().filter_map(|(name, now)| {
+        // The moments of the limits in time say more than how these were given.
+        let options = later.options.iter();
+        let options = options.filter(|(name, _)| !AS_GIVEN.contains(&name.as_str()));
+        options.filter_map(|(name, now)| {
             let before = self.manifest.options.get(name)?;
             (before != now).then(|| (name.as_str(), before.to_string(), now.to_string()))
         })

@@ -9,7 +9,8 @@ use tcpexp_store::StoreOptions;
 use tcpexp_table::dataset::{DatasetTable, TableEntry, TableOutput, merge_tables};
 
 use super::dataset_dir::DatasetDir;
-use super::manifest::{CaptureInput, LogInput, Manifest};
+use super::manifest::{CaptureInput, Checked, LogInput, Manifest};
+use super::option_words::AS_GIVEN;
 use super::tables::{file_name, unwritten, written};
 use crate::{DatasetError, Error};
 
@@ -138,14 +139,18 @@ pub(crate) fn difference(a: &Manifest, b: &Manifest) -> Option<&'static str> {
     let options = |manifest: &Manifest| {
         let mut options = manifest.options.clone();
         options.remove(SHARD);
+        // Of the same captures, the moments count: `from_ns` and `to_ns`.
+        options.retain(|name, _| !AS_GIVEN.contains(&name.as_str()));
         options
     };
     let differences = [
         (count(a) != count(b), "number of parts"),
         (a.tcpexp_version != b.tcpexp_version, "tcpexp_version"),
-        (contents(a) != contents(b), "captures"),
+        (files(a).ne(files(b)), "captures"),
         (log_contents(a) != log_contents(b), "logs"),
+        // With other options, other packets of the same files are counted.
         (options(a) != options(b), "options"),
+        (contents(a) != contents(b), "captures"),
         (a.run != b.run, "run"),
         (a.origin_ns != b.origin_ns, "origin_ns"),
         (a.comparison != b.comparison, "comparison"),
@@ -153,6 +158,15 @@ pub(crate) fn difference(a: &Manifest, b: &Manifest) -> Option<&'static str> {
     ];
     let mut differences = differences.into_iter();
     Some(differences.find(|(differs, _)| *differs)?.1)
+}
+
+/// The identities of the files of the captures.
+fn files(manifest: &Manifest) -> impl Iterator<Item = (&str, u64, &str)> {
+    let captures = manifest.captures.iter();
+    captures.map(|CaptureInput { point, file, .. }| {
+        let Checked { bytes, sha256, .. } = file;
+        (&**point, *bytes, &**sha256)
+    })
 }
 
 /// The captures without their paths, which may differ where parts are made on several machines.
@@ -172,4 +186,39 @@ fn log_contents(manifest: &Manifest) -> Vec<LogInput> {
         log.file.path.clear();
     }
     logs
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_testkit::script;
+
+    use super::*;
+    use crate::{AnalyzeInputs, AnalyzeOptions, Moment, Recording, analyze};
+
+    #[test]
+    fn parts_of_other_times_of_one_capture_differ_in_options() {
+        let folder = tempfile::tempdir().unwrap();
+        let capture = script::capture("0.00 > S\n0.04 < S.\n0.05 > .\n0.06 > 1:1001(1000)");
+        let capture = Recording::spool("src".into(), capture.as_slice()).unwrap();
+        let part = |shard: &str, from: Option<&str>| {
+            let mut options = AnalyzeOptions {
+                shard: shard.parse().ok(),
+                ..AnalyzeOptions::default()
+            };
+            options.selection.from = from.map(|from| from.parse::<Moment>().unwrap());
+            let path = folder.path().join(shard.replace('/', "-"));
+            let out = DatasetDir::create(&path).unwrap();
+            analyze(AnalyzeInputs::new(&capture, None), &options, out).unwrap();
+            path
+        };
+        let merged = |parts: [PathBuf; 2]| {
+            let out = DatasetDir::create(&folder.path().join("all")).unwrap();
+            merge(&parts, out).map_err(|error| error.to_string())
+        };
+        let refusal = merged([part("1/2", None), part("2/2", Some("50ms"))]).unwrap_err();
+        assert!(refusal.ends_with("they differ in options"), "{refusal}");
+        // The same moment may be given in two forms.
+        let whole = merged([part("1/2", Some("50ms")), part("2/2", Some("-10ms"))]);
+        assert!(whole.is_ok(), "{whole:?}");
+    }
 }

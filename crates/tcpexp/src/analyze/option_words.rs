@@ -15,6 +15,10 @@ use crate::selection::Range;
 /// Options of a manifest that depend on the captures.
 pub(crate) const OF_CAPTURES: [&str; 2] = ["from_ns", "to_ns"];
 
+/// The limits in time as they were given, such as `-5000000000ns`. Pairs of one analysis have them in common,
+/// though their moments differ.
+pub(crate) const AS_GIVEN: [&str; 2] = ["from", "to"];
+
 /// The options as the manifest has them. `range` has the selected times on the source's clock. `max_flows` is
 /// the maximum number of live flows; the manifest has it only if it is not the default.
 pub(crate) fn option_words(
@@ -58,6 +62,12 @@ pub(crate) fn option_words(
     if options.clocks == Clocks::One {
         words.insert("one_clock".to_owned(), true.into());
     }
+    let given = [options.selection.from, options.selection.to];
+    for (name, moment) in AS_GIVEN.into_iter().zip(given) {
+        if let Some(moment) = moment {
+            words.insert(name.to_owned(), moment.to_string().into());
+        }
+    }
     if max_flows != MAX_FLOWS {
         words.insert("max_flows".to_owned(), max_flows.get().into());
     }
@@ -70,6 +80,18 @@ pub(crate) fn option_words(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_in_time_are_options_as_they_were_given() {
+        let words = |from: &str| {
+            let mut options = AnalyzeOptions::default();
+            options.selection.from = from.parse().ok();
+            option_words(&options, None, true, MAX_FLOWS)
+        };
+        assert_eq!(words("1.5s")["from"], "1500000000ns");
+        assert!(!words("1.5s").contains_key("to"));
+        assert!(!words("").contains_key("from"));
+    }
 
     #[test]
     fn analyses_with_other_flow_limits_have_other_options() {

@@ -308,6 +308,32 @@ mod tests {
         assert!(refusal.ends_with("they differ in origin_ns"), "{refusal}");
     }
 
+    #[test]
+    fn pairs_with_other_limits_in_time_are_not_merged() {
+        let with = |path: &str, from: &str, from_ns: i64| {
+            let mut part = dataset(path, "1.0.0");
+            let options = &mut part.manifest.options;
+            options.insert("from".to_owned(), from.into());
+            options.insert("from_ns".to_owned(), from_ns.into());
+            part
+        };
+        let options_of = |other: Part| {
+            let datasets = vec![with("pair1", "5ns", 1_005), other];
+            let failures = Vec::new();
+            let made = Parts { datasets, failures };
+            let options = common_options(made.made().collect());
+            options.map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            options_of(with("pair2", "5ns", 2_005)).unwrap()["from"],
+            "5ns"
+        );
+        for other in [with("pair2", "6ns", 1_005), dataset("pair2", "1.0.0")] {
+            let refusal = options_of(other).unwrap_err();
+            assert!(refusal.ends_with("they differ in options"), "{refusal}");
+        }
+    }
+
     fn failure(filter: Option<&str>) -> (PathBuf, FailedPart) {
         let failure = FailedPart {
             kind: FailedPart::kind(),

@@ -128,8 +128,6 @@ struct Identity {
     /// The reason why a file cannot be read.
     files: [Vec<Result<Fingerprint, String>>; 2],
     options: BTreeMap<String, serde_json::Value>,
-    /// The limits in time as they were given: their moments depend on the captures.
-    range: String,
 }
 
 impl PairTask {
@@ -168,14 +166,12 @@ impl PairTask {
         let fingerprints =
             |files: &[PathBuf]| files.iter().map(fingerprint).collect::<Result<_, _>>();
         let [src, dst] = &pair.files;
-        let selection = &options.selection;
         let identity = Identity {
             tcpexp_version: env!("CARGO_PKG_VERSION"),
             schema_version: TABLE_VERSION,
             run: columns_of_run(&options.run),
             files: [fingerprints(src)?, fingerprints(dst)?],
             options: option_words(&options, None, true, max_flows),
-            range: format!("{:?} {:?}", selection.from, selection.to),
         };
         let text = serde_json::to_string(&identity).unwrap_or_default();
         let (_, mut name) = checksum::of(text.as_bytes()).unwrap_or_default();
