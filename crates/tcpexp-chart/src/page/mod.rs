@@ -7,6 +7,7 @@
 mod quantiles;
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -121,8 +122,8 @@ pub struct PageFlow {
 pub struct PageSeries {
     /// Seconds since the start of the run, in ascending order.
     pub time_s: Vec<f64>,
-    /// Values at these times.
-    pub values: Vec<f64>,
+    /// Values at these times; null where the line ends because the value is unknown.
+    pub values: Vec<Option<f64>>,
 }
 
 /// A table.
@@ -238,9 +239,28 @@ impl PageSeries {
     ) -> Self {
         let points = samples.points(most_bins).into_iter();
         let (time_s, values) = points
-            .map(|(time, sample)| ((time - start).as_seconds_f64(), value(sample)))
+            .map(|(time, sample)| ((time - start).as_seconds_f64(), Some(value(sample))))
             .unzip();
         Self { time_s, values }
+    }
+
+    /// Ends the line at these times in seconds, in rising order, at which its value is unknown.
+    pub fn end_at(&mut self, times_s: impl IntoIterator<Item = f64>) {
+        let mut ends = times_s.into_iter().peekable();
+        let (times, values) = (mem::take(&mut self.time_s), mem::take(&mut self.values));
+        for (time, value) in times.into_iter().zip(values) {
+            // Thinning may leave several ends between two points, and one is enough.
+            let mut end = None;
+            while let Some(passed) = ends.next_if(|end| *end < time) {
+                end = Some(passed);
+            }
+            if let Some(end) = end.filter(|_| !self.time_s.is_empty()) {
+                self.time_s.push(end);
+                self.values.push(None);
+            }
+            self.time_s.push(time);
+            self.values.push(value);
+        }
     }
 }
 

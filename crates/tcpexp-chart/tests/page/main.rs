@@ -2,6 +2,7 @@
 //! letters take the room of the layout in any font.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
+mod gaps;
 mod print;
 
 use std::collections::BTreeMap;

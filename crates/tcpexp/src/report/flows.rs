@@ -7,9 +7,10 @@ use tcpexp_chart::page::{PageFlow, PageSeries, page_quantiles};
 use tcpexp_metrics::pooling::{Lane, Pooling};
 use tcpexp_runs::position::{completed, host_of, is_at_sender};
 use tcpexp_table::dataset::StoredTables;
-use tcpexp_table::{Frame, QUEUE_KEYS, TableFile, queue_rows};
+use tcpexp_table::{Cell, Frame, QUEUE_KEYS, TableFile, queue_rows};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::gaps::{at, end_at, unknown_times};
 use crate::{DatasetError, Error};
 
 /// Key, heading and axis label of each panel.
@@ -171,7 +172,7 @@ impl Tables {
                 &with(&["reference", "method", "ack_class", "rtt_ns"]),
             )?,
             sender: read("sender", &with(&["cwnd_segments"]))?,
-            throughput: read("throughput", &with(&["goodput_bps"]))?,
+            throughput: read("throughput", &with(&["goodput_bps", "width_ns"]))?,
             queue: read(
                 "queue",
                 &[&["time_s", "backlog_packets"], &QUEUE_KEYS[..]].concat(),
@@ -208,20 +209,19 @@ impl Tables {
         let cwnd = values(&self.sender, "cwnd_segments", |row| {
             is_of(&self.sender, row)
         });
-        let goodput = |at_sender| {
-            values(&self.throughput, "goodput_bps", |row| {
-                is_of(&self.throughput, row)
-                    && (self.throughput.text("capture", row) == Some(&chosen.capture)) == at_sender
-            })
+        let bins = &self.throughput;
+        let is_counted = |row, at_sender| {
+            is_of(bins, row) && (bins.text("capture", row) == Some(&chosen.capture)) == at_sender
         };
+        let goodput = |at_sender| values(bins, "goodput_bps", |row| is_counted(row, at_sender));
         // Goodput counts at the receiver's capture, if the run has one.
-        let goodput = Some(goodput(false))
-            .filter(|far| !far.is_empty())
-            .unwrap_or_else(|| goodput(true));
+        let at_sender = goodput(false).is_empty();
+        let unknown = unknown_times(bins, "goodput_bps", |row| is_counted(row, at_sender));
         let mut series = BTreeMap::new();
         add(&mut series, RTT, &rtt, most_points, 1e6);
         add(&mut series, WINDOW, &cwnd, most_points, 1.0);
-        add(&mut series, GOODPUT, &goodput, most_points, 1e6);
+        add(&mut series, GOODPUT, &goodput(at_sender), most_points, 1e6);
+        end_at(&unknown, series.get_mut(GOODPUT.0));
         let samples = rtt.iter().map(|(_, nanos)| *nanos as f64 / 1e6).collect();
         let quantiles = page_quantiles(samples).map(|quantiles| (RTT.0.to_owned(), quantiles));
         PageFlow {
@@ -313,11 +313,6 @@ fn values(frame: &Frame, column: &str, is_wanted: impl Fn(usize) -> bool) -> Vec
         .filter(|row| is_wanted(*row))
         .filter_map(value)
         .collect()
-}
-
-/// Converts seconds since a run's origin to a time.
-fn at(seconds: f64) -> Timestamp {
-    Timestamp::from_nanos(TimeDelta::from_seconds_f64(seconds).as_nanos())
 }
 
 pub(super) fn add(

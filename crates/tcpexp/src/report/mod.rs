@@ -2,6 +2,7 @@
 
 mod cells;
 mod flows;
+mod gaps;
 mod parameters;
 mod series;
 

@@ -11,6 +11,7 @@ use tcpexp_table::dataset::StoredTables;
 use tcpexp_units::Timestamp;
 
 use super::flows::{GOODPUT, MAX_FLOWS, NUMBERS, RTT, RunFlows, add, read_table};
+use super::gaps::end_at;
 use crate::Error;
 
 /// The rule that chooses the series, in words.
@@ -96,6 +97,7 @@ fn rate(name: &str, series: &Series, unit_bps: f64, most_points: usize) -> (Page
         most_points,
         per_mbps,
     );
+    end_at(&series.unknown, flow.series.get_mut(GOODPUT.0));
     let goodput = series.tool_mean.map(|mean| mean * unit_bps);
     (flow, numbers_of(&[("arrived_goodput_bps", goodput)]))
 }
@@ -136,6 +138,8 @@ struct Series {
     tool_mean: Option<f64>,
     /// Time and value.
     values: Vec<(Timestamp, f64)>,
+    /// Times without a value.
+    unknown: Vec<Timestamp>,
 }
 
 impl Series {
@@ -169,13 +173,19 @@ fn by_name(frame: &Frame) -> Named {
         let whole = frame
             .column("elapsed_ns")
             .and_then(|column| column.whole(row));
-        if let (Some(name), Some(at), Some(value)) = (text("series", row), whole, number("value")) {
-            let series = all.entry(name).or_default();
-            series.unit = text("unit", row);
-            series.tool_mean = number("tool_mean");
-            series.values.push((Timestamp::from_nanos(at), value));
-        }
+        let Some((name, at)) = text("series", row).zip(whole.map(Timestamp::from_nanos)) else {
+            continue;
+        };
+        let series = all.entry(name).or_default();
+        let Some(value) = number("value") else {
+            series.unknown.push(at);
+            continue;
+        };
+        series.unit = text("unit", row);
+        series.tool_mean = number("tool_mean");
+        series.values.push((at, value));
     }
+    all.retain(|_, series| !series.values.is_empty());
     all
 }
 
@@ -193,6 +203,7 @@ mod tests {
                 unit: unit.map(str::to_owned),
                 tool_mean,
                 values: times.into_iter().zip(values).collect(),
+                unknown: Vec::new(),
             };
             (name.to_owned(), series)
         };
