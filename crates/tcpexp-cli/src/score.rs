@@ -56,6 +56,16 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
         let reconstructed = reconstructed(args, &pair)?;
         let truth = truth::read(&pair.truth, args.truth_format)?;
         warnings::of_truth(&truth);
+        if truth
+            .senders
+            .iter()
+            .any(|sender| sender.record.epochs_polled)
+        {
+            failure::print_line(
+                "warning: polls of a sender's state miss the recoveries between them, so recoveries and the causes \
+                 of retransmissions are not compared",
+            );
+        }
         // The default clock offset of 0 assumes one clock for the capture and the log.
         let scores = score_all(&reconstructed, &truth.senders, Options::default());
         sheet.add(rows(&pair, &scores))?;

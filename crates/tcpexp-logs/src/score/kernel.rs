@@ -1,6 +1,6 @@
 //! Records of senders from kernel logs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
 use tcpexp_flow::{Direction, FlowId};
@@ -21,7 +21,8 @@ use crate::import::{Batch, ImportedFlow, StateChange};
 /// events are counted.
 ///
 /// Where the kernel lost events of a log, the epochs of its senders are not complete, and the number of
-/// its retransmission events is no total.
+/// its retransmission events is no total. Epochs from polls are not complete either: a reduction that
+/// begins and ends between two polls is missing, and the others begin late.
 ///
 /// Connections that use the same ports one after another are senders of their own. Each log names
 /// them in the same order.
@@ -58,6 +59,8 @@ struct LoggedSender {
     ends: Ends,
     record: SenderRecord,
     states: Vec<StateChange>,
+    /// True if the states are those of polls, whose rows have no sequence numbers.
+    are_states_polled: bool,
     retransmits: Vec<Timestamp>,
     /// True if the states and retransmissions may lack events.
     lacks_events: bool,
@@ -85,13 +88,18 @@ impl Senders {
             // Rows without endpoints belong to one sender.
             ends.map_or((None, 0), |ends| (Some(turned(ends)), earlier))
         };
+        let mut polled = HashSet::new();
         for row in &log.samples {
+            if row.snd_una.is_none() {
+                polled.insert((row.flow, row.direction));
+            }
             let sender = self.sender(name(row.flow, row.direction));
             sender.record.samples.push(*row);
         }
         for row in &log.state_changes {
             let sender = self.sender(name(row.flow, row.direction));
             sender.states.push(*row);
+            sender.are_states_polled |= polled.contains(&(row.flow, row.direction));
         }
         for row in &log.counters {
             let sender = self.sender(name(row.flow, row.direction));
@@ -124,6 +132,7 @@ impl Senders {
                 ends: name.0,
                 record: SenderRecord::default(),
                 states: Vec::new(),
+                are_states_polled: false,
                 retransmits: Vec::new(),
                 lacks_events: false,
             });
@@ -153,6 +162,7 @@ impl LoggedSender {
         // Never mix the states of both: a poll may see a change before its event gets a timestamp.
         if self.states.is_empty() {
             self.states = other.states;
+            self.are_states_polled = other.are_states_polled;
         }
         self.record.totals.append(&mut other.record.totals);
         self.retransmits.append(&mut other.retransmits);
@@ -167,7 +177,9 @@ impl LoggedSender {
         if self.record.totals.is_empty() && !self.lacks_events {
             self.record.totals = counted(&mut self.retransmits);
         }
-        self.record.epochs_complete = !(self.states.is_empty() || self.lacks_events);
+        self.record.epochs_polled = self.are_states_polled;
+        self.record.epochs_complete =
+            !(self.states.is_empty() || self.lacks_events || self.are_states_polled);
         let samples = &self.record.samples;
         let mut epochs = from_states(&self.states);
         for number in 0..epochs.len() {
@@ -315,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn polls_without_endpoints_belong_to_the_only_named_sender() {
+    fn polls_without_endpoints_belong_to_the_only_named_sender_and_have_no_complete_epochs() {
         let trace = batch(
             Format::TcpProbe,
             &[probe(1, 1, 20, 30), set(2, 3), set(4, 0)].concat(),
@@ -328,12 +340,16 @@ mod tests {
             4.6,0,244000,10,0,0,0,41883,5,10,3,4000,0,0,1,0
         ",
         );
-        assert_snapshot!(rendered(&kernel_records(&[trace.clone(), polls.clone()])), @r"
+        let whole = kernel_records(&[trace.clone(), polls.clone()]);
+        assert!(whole[0].record.epochs_complete && !whole[0].record.epochs_polled);
+        assert_snapshot!(rendered(&whole), @r"
         10.0.0.1:4 to 10.0.0.2:5
         fast_recovery at 2 to Some(4), threshold Some(5)
         4 samples, Some(3) again
         ");
-        assert_snapshot!(rendered(&kernel_records(&[polls])), @r"
+        let polled = kernel_records(&[polls]);
+        assert!(!polled[0].record.epochs_complete && polled[0].record.epochs_polled);
+        assert_snapshot!(rendered(&polled), @r"
         unnamed
         fast_recovery at 2 to Some(4), threshold Some(5)
         3 samples, Some(3) again

@@ -99,6 +99,7 @@ impl Sender {
                 samples: self.samples,
                 epochs: self.epochs,
                 epochs_complete: true,
+                epochs_polled: false,
                 retransmitted,
                 lost_segments: self.lost_packets,
             },

@@ -13,8 +13,10 @@ pub struct SenderRecord {
     pub samples: Vec<SenderSample>,
     /// Reductions of the window, in order of time.
     pub epochs: Vec<Epoch>,
-    /// True if `epochs` has every reduction. False for a log without congestion states.
+    /// True if `epochs` has every reduction. False for a log without congestion states, and for polls.
     pub epochs_complete: bool,
+    /// True if `epochs` come from polls, which miss the reductions between two of them.
+    pub epochs_polled: bool,
     /// Running totals, in order of time.
     pub totals: Vec<Totals>,
     /// Retransmissions and their causes, in order of time. Empty for a kernel: its epochs show the
