@@ -1,4 +1,4 @@
-//! Changes of the path's delay during a run.
+//! Delays of the path that vary during a run.
 
 use serde_json::Value;
 
@@ -14,11 +14,33 @@ const KEYS: [&str; 6] = [
     "flows",
 ];
 
-/// True if the plan of a run changes the delay of the path between its first and its last packet, so that the
-/// path has no single base RTT.
+/// The keys of a path that give its packets several delays: jitter adds to the delay of some packets and subtracts
+/// from that of others, and a reordered packet passes without the delay (`sch_netem.c`, `netem_enqueue`).
+const VARYING: [&str; 2] = ["jitter", "reorder"];
+
+/// True if the plan of a run varies the delay of the path without a queue, so that the path has no single base
+/// RTT: the smallest RTT is that of the fastest packets, and the others would seem to have queued.
 ///
 /// A change counts too if the router did not report it: it may have been made.
 pub(super) fn moves_delay(record: &RunRecord) -> bool {
+    has_several_delays(&record.bottleneck) || changes_delay(record)
+}
+
+fn has_several_delays(path: &Value) -> bool {
+    let ways = ["forward", "reverse"]
+        .iter()
+        .filter_map(|way| path.get(way));
+    let mut given = ways.flat_map(|way| VARYING.iter().filter_map(|key| way.get(key)));
+    given.any(|value| match value {
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        // Zero has units too, such as `0ms` and `0%`.
+        Value::String(text) => text.contains(|c| matches!(c, '1'..='9')),
+        _ => false,
+    })
+}
+
+/// True if the plan changes the delay between the first and the last packet.
+fn changes_delay(record: &RunRecord) -> bool {
     let moves = |change: &ChangeRecord| match &change.bottleneck {
         Some(after) => has_other_delay(&record.bottleneck, after),
         None => KEYS.iter().any(|key| change.what.contains(key)),
@@ -50,6 +72,18 @@ mod tests {
         });
         record["changes"] = json!([change]);
         moves_delay(&serde_json::from_value(record).unwrap())
+    }
+
+    #[test]
+    fn jitter_and_reordered_packets_give_the_path_several_delays() {
+        let with = |key: &str, value: &str| {
+            has_several_delays(&json!({"forward": {"delay": "10ms"}, "reverse": {key: value}}))
+        };
+        assert!(with("jitter", "2ms"));
+        assert!(with("reorder", "0.5%"));
+        assert!(!with("jitter", "0ms"));
+        assert!(!with("reorder", "0%"));
+        assert!(!with("loss", "1%"));
     }
 
     #[test]

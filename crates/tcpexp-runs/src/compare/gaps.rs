@@ -8,7 +8,7 @@ use tcpexp_units::Timestamp;
 pub enum Gap {
     /// Round-trip times: the only capture is not at or near the hosts that send.
     Rtt,
-    /// The base RTT: the plan changes the delay of the path.
+    /// The base RTT: the plan varies the delay of the path.
     BaseRtt,
     /// Rates of a class: duplicates among its packets may count as goodput.
     Duplicates,
@@ -42,7 +42,7 @@ impl Gap {
         match self {
             Self::Rtt => "RTTs are null: the only capture is not near the sender of the data",
             Self::BaseRtt => {
-                "rtt_base_ms and the measures that need it are null: the delay of the path changes during the run"
+                "rtt_base_ms and the measures that need it are null: the plan varies the delay of the path"
             }
             Self::Duplicates => "some rates are null: which UDP packets arrived twice is unknown",
             Self::Rates => {
