@@ -271,7 +271,7 @@ fn a_comparison_has_a_row_for_each_cell_and_class() {
 
     numbers         medians over runs, without the first 2 s
     1 run           some rates are null: the bins are too wide for the time measured
-                    (analyze --bin)
+                    (of captures: analyze --bin)
     baseline        generators=1
     ");
     assert_eq!(

@@ -46,10 +46,10 @@ impl Gap {
             }
             Self::Duplicates => "some rates are null: which UDP packets arrived twice is unknown",
             Self::Rates => {
-                "some rates are null: the bins are too wide for the time measured (analyze --bin)"
+                "some rates are null: the bins are too wide for the time measured (of captures: analyze --bin)"
             }
             Self::Sharing => {
-                "jain, max_min_ratio, epsilon, rtt_unfairness_exponent and share_ratio are null: the bins are too wide for the time in which all senders send (analyze --bin)"
+                "jain, max_min_ratio, epsilon, rtt_unfairness_exponent and share_ratio are null: the bins are too wide for the time in which all senders send (of captures: analyze --bin)"
             }
             Self::Units => "rates are null: the unit of a series of rates is missing or unknown",
             Self::Values => {

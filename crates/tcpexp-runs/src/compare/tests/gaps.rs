@@ -177,7 +177,7 @@ fn verdict_without_a_value_has_the_reason() {
         let expected = Expected::parse(text).unwrap();
         comparison.check(&[expected], None).unwrap()[0].found()
     };
-    assert_snapshot!(found("goodput_bps > 1"), @"no value; some rates are null: the bins are too wide for the time measured (analyze --bin)");
+    assert_snapshot!(found("goodput_bps > 1"), @"no value; some rates are null: the bins are too wide for the time measured (of captures: analyze --bin)");
     assert_eq!(
         found("tcp_efficiency_percent > 1"),
         found("goodput_bps > 1")
