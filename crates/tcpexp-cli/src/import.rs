@@ -53,6 +53,11 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     let log = LogFile::open(&fetched::local(&args.log)?)?;
     let name = fetched::in_text(&log.name().display().to_string());
     let report = log.read(format, |batch| results.take(batch))?;
+    if args.events.is_some() && format == Format::TcpProbe && report.lines.event_lines == 0 {
+        return Err(wrong_usage(&format!(
+            "{name} contains no events: a trace has them, but /proc/net/tcpprobe and a CSV do not"
+        )));
+    }
     warn(args, &results.sheet, &report, &name);
     if args.events.is_some() && format == Format::TcpInfo {
         failure::print_line(&format!(

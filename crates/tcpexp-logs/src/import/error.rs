@@ -135,6 +135,9 @@ pub struct Report {
     pub failure: Option<String>,
     /// Events that the kernel lost before it could write them to the log, at least.
     pub lost_events: u64,
+    /// Lines with an event of the kernel's tracing. Only this form of `tcp_probe` has changes of the congestion
+    /// state and retransmissions.
+    pub event_lines: u64,
 }
 
 impl Report {

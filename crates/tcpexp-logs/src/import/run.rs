@@ -185,6 +185,9 @@ fn by_line<E: From<Error>>(
     if !batch.is_empty() {
         sink(batch)?;
     }
+    if let Parser::TcpProbe(log) = parser {
+        report.event_lines = log.event_lines;
+    }
     Ok(report)
 }
 
