@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 
 use tcpexp_table::{Frame, Series};
-use tcpexp_units::Timestamp;
+use tcpexp_units::{Timestamp, counted};
 
 use crate::flow_line::{FlowLine, MIN_SHARE_DIVISOR, is_held, lines_of, time_column};
-use crate::on_axis::{Heights, seen};
+use crate::on_axis::{Heights, MIN_SEEN, seen};
 use crate::theme::SERIES;
 use crate::{Error, Flows, LineKind, PanelKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
@@ -16,6 +16,7 @@ impl TimePanel {
             quantity: Quantity::of_column(column),
             lines: Vec::new(),
             others: Vec::new(),
+            on_axis: 0,
             sender: None,
             spans: Vec::new(),
             lost: Vec::new(),
@@ -25,6 +26,15 @@ impl TimePanel {
     /// True if it has no line, neither in a colour nor among the others.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.others.is_empty()
+    }
+
+    /// States how many lines are left out: `without 2 lines of goodput with a peak below 1/50 of the highest`.
+    pub fn left_out(&self) -> Option<String> {
+        let lines = counted(self.on_axis, "line");
+        let name = &self.quantity.name;
+        (self.on_axis > 0).then(|| {
+            format!("without {lines} of {name} with a peak below 1/{MIN_SEEN} of the highest")
+        })
     }
 
     /// Adds a line in its colour, or to the others if all colours are in use.
@@ -53,7 +63,7 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
         lines.sort_by(|a, b| b.sum().total_cmp(&a.sum()));
         // With more lines than colours, the unseen ones count among the others.
         if lines.len() <= SERIES {
-            leave_out_unseen(&mut lines);
+            panel.on_axis = leave_out_unseen(&mut lines);
         }
         for line in &mut lines {
             line.end_bins(frame);
@@ -76,14 +86,17 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
     Ok(panel)
 }
 
-/// Removes lines of rates that would coincide with the axis, unless together they carry a load.
-fn leave_out_unseen(lines: &mut Vec<FlowLine>) {
+/// Removes lines of rates that would coincide with the axis, unless together they carry a load. Returns
+/// their number.
+fn leave_out_unseen(lines: &mut Vec<FlowLine>) -> usize {
+    let all = lines.len();
     let heights = lines.iter().map(|line| Heights {
         peak: line.points.iter().map(|point| point.1).fold(0.0, f64::max),
         sum: line.sum(),
     });
     let mut are_seen = seen(&heights.collect::<Vec<_>>()).into_iter();
     lines.retain(|_| are_seen.next() != Some(false));
+    all - lines.len()
 }
 
 /// The panel of congestion windows, estimated and logged.
@@ -443,6 +456,18 @@ mod tests {
         };
         assert_eq!(lines(5), 1);
         assert_eq!(lines(20), SERIES);
+    }
+
+    #[test]
+    fn a_panel_counts_the_lines_of_rates_that_it_leaves_out() {
+        let left_out = |small: usize| {
+            let mbps = [&[1000][..], &vec![1; small]].concat();
+            let panel = column_panel(&rates(&mbps), "goodput_bps", &mut Flows::default());
+            panel.unwrap().left_out()
+        };
+        let two = "without 2 lines of goodput with a peak below 1/50 of the highest";
+        assert_eq!(left_out(2).as_deref(), Some(two));
+        assert_eq!(left_out(20), None);
     }
 
     #[test]

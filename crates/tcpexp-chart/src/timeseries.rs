@@ -36,6 +36,8 @@ pub struct TimePanel {
     pub lines: Vec<TimeLine>,
     /// Lines without a colour of their own, drawn as one band.
     pub others: Vec<TimeLine>,
+    /// Number of lines of rates that are left out because they would coincide with the axis.
+    pub on_axis: usize,
     /// Number of the flow whose window the panel shows, if it shows a single sender.
     pub sender: Option<usize>,
     /// Shaded time spans.
@@ -347,6 +349,7 @@ mod tests {
             quantity: Quantity::of_column(column),
             lines,
             others: Vec::new(),
+            on_axis: 0,
             sender: None,
             spans: Vec::new(),
             lost: Vec::new(),

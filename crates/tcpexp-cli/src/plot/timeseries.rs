@@ -181,6 +181,7 @@ impl TimeseriesArgs {
             }
         }
         notes.extend(drawn.iter().filter_map(|drawn| drawn.rows.errors.clone()));
+        notes.extend(drawn.iter().filter_map(|drawn| drawn.panel.left_out()));
         let mut widths = BTreeSet::new();
         for drawn in drawn.iter().filter(|drawn| drawn.is_rate) {
             let frame = &drawn.rows.frame;

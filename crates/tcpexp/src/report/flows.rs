@@ -7,8 +7,8 @@ use tcpexp_chart::page::{PageFlow, PageSeries, page_quantiles};
 use tcpexp_metrics::pooling::{Lane, Pooling};
 use tcpexp_runs::position::{completed, host_of, is_at_sender};
 use tcpexp_table::dataset::StoredTables;
-use tcpexp_table::{Cell, Frame, QUEUE_KEYS, TableFile, queue_rows};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_table::{Frame, QUEUE_KEYS, TableFile, queue_rows};
+use tcpexp_units::Timestamp;
 
 use super::gaps::{at, end_at, unknown_times};
 use crate::{DatasetError, Error};
