@@ -56,6 +56,7 @@ mod report;
 mod results;
 mod rtt;
 mod rtt_args;
+mod rtt_errors;
 mod schema;
 mod score;
 mod score_pairs;

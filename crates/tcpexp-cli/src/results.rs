@@ -21,6 +21,7 @@ use crate::output::{self, Output, without_wrapping};
 use crate::picture::Chart;
 use crate::report;
 use crate::rtt_args::RttArgs;
+use crate::rtt_errors::RttErrors;
 use crate::shared_args::{Format, is_wanted, shown_names};
 use crate::shown;
 use crate::side_table::SideTable;
@@ -36,6 +37,7 @@ pub(crate) struct Results {
     table: TopFlows,
     flows: Option<SideTable<RttFlowRow>>,
     chart: Option<Chart>,
+    errors: RttErrors,
     seen: Seen,
 }
 
@@ -85,6 +87,7 @@ impl Results {
                 .map(|path| SideTable::create(path, rtt_flow_columns()))
                 .transpose()?,
             chart: args.plot.as_ref().map(Chart::create).transpose()?,
+            errors: RttErrors::default(),
             seen: Seen::default(),
         })
     }
@@ -142,6 +145,7 @@ impl Results {
             if let Some(flows) = &mut self.flows {
                 flows.add(RttFlowRow::of(summary.clone()))?;
             }
+            self.errors.add_flow(&summary);
             self.seen.add_flow(&summary);
             self.table.add(summary);
         }
@@ -189,7 +193,7 @@ impl Results {
         let flows = self.flows.map(SideTable::complete).transpose()?;
         let chart = self
             .chart
-            .map(|chart| chart.draw(rtt_figure, None))
+            .map(|chart| chart.draw(rtt_figure, self.errors.note()))
             .transpose()?;
         output::finish_all([out].into_iter().chain(flows).chain(chart))?;
         if shows_table {

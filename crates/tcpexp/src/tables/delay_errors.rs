@@ -1,5 +1,6 @@
 //! The maximum errors of one-way and queueing delays and of round-trip times, for the notes of charts.
 
+mod induced;
 mod known;
 
 use tcpexp_chart::Levels;
@@ -9,6 +10,7 @@ use tcpexp_units::TimeDelta;
 use super::Selection;
 use super::queues::QUEUE;
 use crate::TablesError;
+use induced::{INDUCED, SMALLEST, induced_errors};
 pub use known::is_noted_error;
 use known::{Known, USUAL_PERCENT, usual};
 
@@ -33,7 +35,7 @@ struct Delays {
     without_bound: WithoutBound,
 }
 
-const DELAYS: [Delays; 4] = [
+const DELAYS: [Delays; 5] = [
     Delays {
         start: "owd_",
         error: "owd_error_ns",
@@ -56,6 +58,12 @@ const DELAYS: [Delays; 4] = [
         start: "rtt_",
         error: "rtt_error_ns",
         noun: "round-trip time",
+        without_bound: WithoutBound::OfOneClock,
+    },
+    Delays {
+        start: INDUCED,
+        error: "rtt_error_ns",
+        noun: "induced round-trip time",
         without_bound: WithoutBound::OfOneClock,
     },
 ];
@@ -125,7 +133,9 @@ impl Selection {
         column: &str,
         groups: &[String],
     ) -> Option<String> {
-        let start = Delays::of(column)?.0.start;
+        let of_column = Delays::of(column)?.0.start;
+        let is_induced = of_column == INDUCED;
+        let start = if is_induced { "rtt_" } else { of_column };
         let (source, column) = if table == QUEUE {
             ("owd", format!("{start}ns"))
         } else {
@@ -136,7 +146,14 @@ impl Selection {
         let groups = groups.iter();
         let groups = groups.filter_map(|name| elsewhere.tables.resolve(&sources, name));
         let required: Vec<String> = [column].into_iter().chain(groups).collect();
-        elsewhere.counted(source, &required, &[], &[]).ok()?.errors
+        let groups_of_flows = &required[1..];
+        let optional = is_induced.then(|| SMALLEST.to_owned());
+        let rows = elsewhere.counted(source, &required, optional.as_slice(), &[]);
+        let rows = rows.ok()?;
+        if is_induced {
+            return induced_errors(rows.frame, groups_of_flows);
+        }
+        rows.errors
     }
 }
 
