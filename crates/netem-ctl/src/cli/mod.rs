@@ -1,5 +1,6 @@
 //! The command line of `netem-ctl`, also for use as a subcommand.
 
+mod limit;
 mod run;
 
 use std::path::PathBuf;

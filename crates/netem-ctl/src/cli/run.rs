@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tcpexp_units::counted;
 use thiserror::Error;
 
+use super::limit::limits;
 use super::{ApplyArgs, ChangeArgs, ClearArgs, Command, ShowArgs, Target, VerifyArgs};
 use crate::bottleneck::{Bottleneck, ReadError, TraceError};
 use crate::control::{ApplyOptions, Control, ControlError, Holder};
@@ -233,18 +234,8 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     ];
     for ((from, to, path), size) in ways.into_iter().zip(plan.queues) {
         let delay = path.delay.unwrap_or_default();
-        write!(out, "  {from} > {to}: delay {}", delay.to_exact_text())?;
-        match path.rate {
-            None => match path
-                .trace
-                .as_ref()
-                .and_then(|trace| Some((trace, trace.mean_rate()?)))
-            {
-                None => write!(out, ", no rate limit")?,
-                Some((trace, mean)) => write!(out, ", trace {} (mean {mean})", trace.file)?,
-            },
-            Some(rate) => write!(out, ", rate {rate}")?,
-        }
+        let (delay, limits) = (delay.to_exact_text(), limits(path));
+        write!(out, "  {from} > {to}: delay {delay}, {limits}")?;
         if let Some(queue) = path.queue {
             write!(out, ", {queue}")?;
         }
