@@ -87,16 +87,22 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
 }
 
 /// Removes lines of rates that would coincide with the axis, unless together they carry a load. Returns
-/// their number.
+/// the number of those with a rate above zero: a direction without payload has no goodput to show.
 fn leave_out_unseen(lines: &mut Vec<FlowLine>) -> usize {
-    let all = lines.len();
     let heights = lines.iter().map(|line| Heights {
         peak: line.points.iter().map(|point| point.1).fold(0.0, f64::max),
         sum: line.sum(),
     });
-    let mut are_seen = seen(&heights.collect::<Vec<_>>()).into_iter();
+    let heights: Vec<Heights> = heights.collect();
+    let are_seen = seen(&heights);
+    let unseen = heights
+        .iter()
+        .zip(&are_seen)
+        .filter(|(_, is_seen)| !**is_seen);
+    let left_out = unseen.filter(|(line, _)| line.peak > 0.0).count();
+    let mut are_seen = are_seen.into_iter();
     lines.retain(|_| are_seen.next() != Some(false));
-    all - lines.len()
+    left_out
 }
 
 /// The panel of congestion windows, estimated and logged.
@@ -460,14 +466,15 @@ mod tests {
 
     #[test]
     fn a_panel_counts_the_lines_of_rates_that_it_leaves_out() {
-        let left_out = |small: usize| {
-            let mbps = [&[1000][..], &vec![1; small]].concat();
+        let left_out = |small: &[i64]| {
+            let mbps = [&[1000][..], small].concat();
             let panel = column_panel(&rates(&mbps), "goodput_bps", &mut Flows::default());
             panel.unwrap().left_out()
         };
         let two = "without 2 lines of goodput with a peak below 1/50 of the highest";
-        assert_eq!(left_out(2).as_deref(), Some(two));
-        assert_eq!(left_out(20), None);
+        assert_eq!(left_out(&[1, 1, 0]).as_deref(), Some(two));
+        assert_eq!(left_out(&[1; 20]), None);
+        assert_eq!(left_out(&[0, 0]), None);
     }
 
     #[test]

@@ -181,7 +181,6 @@ impl TimeseriesArgs {
             }
         }
         notes.extend(drawn.iter().filter_map(|drawn| drawn.rows.errors.clone()));
-        notes.extend(drawn.iter().filter_map(|drawn| drawn.panel.left_out()));
         let mut widths = BTreeSet::new();
         for drawn in drawn.iter().filter(|drawn| drawn.is_rate) {
             let frame = &drawn.rows.frame;
@@ -196,6 +195,7 @@ impl TimeseriesArgs {
             let widths: Vec<String> = widths.collect();
             notes.push(format!("rates in bins of {}", widths.join(" or ")));
         }
+        notes.extend(drawn.iter().filter_map(|drawn| drawn.panel.left_out()));
         notes
     }
 }
