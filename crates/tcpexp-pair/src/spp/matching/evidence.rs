@@ -9,9 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tcpexp_flow::{StreamOffset, is_after};
+use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::SeqNum;
 
 use super::answered::Answered;
+use super::at_receiver::AtReceiver;
 use super::beyond::LossesBeyond;
 use super::departure::Departure;
 use super::echoes::Echoes;
@@ -68,6 +70,7 @@ pub(in crate::spp) struct Evidence {
     lacking: BTreeSet<StreamOffset>,
     /// Losses beyond the downstream point: then the receiver also waits for data that passed it.
     beyond: LossesBeyond,
+    at_receiver: AtReceiver,
     /// True if an original was overtaken: then a retransmission does not prove a loss.
     reordered: bool,
     /// Place (lower half) of the latest arrival that filled a hole with retransmitted bytes: a
@@ -140,6 +143,26 @@ impl Evidence {
         self.seen.add(start, end);
         let forgotten = self.seen.limit(REMEMBERED);
         self.forget(forgotten);
+    }
+
+    /// Adds the time `at` on the clock of the downstream point at which data arrived; `tick` is the resolution of this
+    /// clock.
+    #[inline]
+    pub(in crate::spp) fn arrive_in_time(
+        &mut self,
+        (seq, bytes): (SeqNum, u32),
+        place: u32,
+        at: Timestamp,
+        tick: TimeDelta,
+    ) {
+        if self.at_receiver.is_shown() {
+            return;
+        }
+        let (start, end) = self.range(seq, bytes);
+        // The receiver may have acknowledged an earlier transmission.
+        if !self.was_retransmitted(start, end) {
+            self.at_receiver.arrive(place, at, end, tick);
+        }
     }
 
     /// Adds that the arrival at the place `arrival` (lower half) is this departure.
@@ -217,11 +240,17 @@ impl Evidence {
         }
     }
 
-    /// Adds an acknowledgment that left the downstream point, at this place (lower half).
-    pub(in crate::spp) fn acknowledge_downstream(&mut self, place: u32, ack: SeqNum) {
+    /// Adds an acknowledgment that left the downstream point, at this place (lower half) and time on its clock.
+    pub(in crate::spp) fn acknowledge_downstream(
+        &mut self,
+        place: u32,
+        at: Timestamp,
+        ack: SeqNum,
+    ) {
         let ack = self.offset(ack);
         if self.acked_downstream.is_none_or(|(_, acked)| acked < ack) {
             self.acked_downstream = Some((place, ack));
+            self.at_receiver.acknowledge(place, at, ack);
             if let Some(answered) = &mut self.answered {
                 answered.acknowledge(place, ack);
             }
@@ -269,9 +298,10 @@ impl Evidence {
     fn was_repaired(&self, start: StreamOffset, end: StreamOffset, misses: bool) -> bool {
         // A sender also retransmits data that arrived: all data after a timeout, and data that is late
         // (RFC 4653, section 2). The receiver waits for late data as for lost data.
-        // If the path loses packets beyond this point, the receiver also waits for data that the capture
-        // missed here.
-        !self.reordered
+        // Behind a point between the ends, the path may lose data that the capture missed. The receiver waits for it,
+        // although it passed the point. No packet of the flow need show such losses.
+        self.at_receiver.is_shown()
+            && !self.reordered
             && !self.beyond.are_proven()
             // With no acknowledgment missed, the receiver's last one suffices.
             && (self.was_lacking(start, end) || !misses && self.was_awaited(start, end))
@@ -367,6 +397,13 @@ mod tests {
         evidence
     }
 
+    /// Adds data that is acknowledged at once where it arrives.
+    fn answer_at_once(evidence: &mut Evidence) {
+        let at = Timestamp::from_nanos(0);
+        evidence.acknowledge_downstream(1, at, SeqNum(SEGMENT));
+        evidence.arrive_in_time((SeqNum(0), SEGMENT), 0, at, TimeDelta::ZERO);
+    }
+
     fn of(evidence: &Evidence, number: u32) -> Absence {
         evidence.absence(SeqNum(number * SEGMENT), SEGMENT, 0, false)
     }
@@ -407,6 +444,7 @@ mod tests {
     fn waiting_of_the_receiver_proves_no_loss_before_a_point_beyond_which_packets_are_lost() {
         // The fourth segment is captured and lost beyond the point; the second was not captured.
         let mut evidence = Evidence::default();
+        answer_at_once(&mut evidence);
         for segment in 1..=6 {
             evidence.depart(SeqNum(segment * SEGMENT), SEGMENT, segment);
             if segment != 2 {
@@ -414,7 +452,8 @@ mod tests {
             }
         }
         for (lost, place) in [(2, 10), (4, 20)] {
-            evidence.acknowledge_downstream(place, SeqNum(lost * SEGMENT));
+            let at = Timestamp::from_nanos(place.into());
+            evidence.acknowledge_downstream(place, at, SeqNum(lost * SEGMENT));
             for _ in 0..=REPEATED {
                 evidence.acknowledge(SeqNum(lost * SEGMENT), true);
             }
@@ -435,6 +474,7 @@ mod tests {
     fn in_a_bad_capture_a_retransmission_proves_a_loss_only_if_the_receiver_waited_for_the_data() {
         let absence = |repetitions| {
             let mut evidence = evidence(&[1, 2, 3, 4], &[1, 2, 4], 3);
+            answer_at_once(&mut evidence);
             for _ in 0..repetitions {
                 evidence.acknowledge(SeqNum(3 * SEGMENT), true);
             }

@@ -2,6 +2,7 @@
 
 mod answered;
 mod arrived;
+mod at_receiver;
 mod beyond;
 mod counts;
 mod departure;

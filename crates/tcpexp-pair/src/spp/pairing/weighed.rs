@@ -4,6 +4,7 @@ use super::pair::Pair;
 use crate::spp::linking::Event;
 use crate::spp::matching::Departure;
 use tcpexp_flow::Protocol;
+use tcpexp_units::TimeDelta;
 
 /// A packet's passage of a point, as evidence.
 ///
@@ -20,13 +21,17 @@ pub(in crate::spp) enum Weighed {
 }
 
 impl Pair {
-    /// Updates the evidence.
-    pub(in crate::spp) fn weigh(&mut self, event: &Event, passage: Weighed) {
+    /// Updates the evidence. `tick` is the resolution of the clock of the point that the packet passes.
+    pub(in crate::spp) fn weigh(&mut self, event: &Event, passage: Weighed, tick: TimeDelta) {
         // Only TCP has acknowledgments that prove an arrival.
         if self.flow.protocol != Protocol::Tcp {
             return;
         }
-        let (mark, place) = (event.sighting.mark, event.sighting.place());
+        let (mark, place, time) = (
+            event.sighting.mark,
+            event.sighting.place(),
+            event.sighting.time,
+        );
         let evidence = self.evidence.get_or_insert_default();
         if let Some((tsval, tsecr)) = mark.timestamps() {
             let of_sent = &mut evidence[event.direction.index()];
@@ -44,7 +49,13 @@ impl Pair {
         if bytes > 0 {
             let data = &mut evidence[event.direction.index()];
             match passage {
-                Weighed::Arrives => data.arrive(mark.seq(), bytes, place),
+                Weighed::Arrives => {
+                    data.arrive(mark.seq(), bytes, place);
+                    // A firewall may answer a SYN for the receiver.
+                    if mark.length > 0 {
+                        data.arrive_in_time((mark.seq(), bytes), place, time, tick);
+                    }
+                }
                 Weighed::Departs(number) => {
                     data.depart(mark.seq(), bytes, number);
                     if mark.length == 0 {
@@ -59,7 +70,7 @@ impl Pair {
             let data = &mut evidence[event.direction.opposite().index()];
             data.acknowledge(ack, bytes == 0);
             if passage != Weighed::Arrives {
-                data.acknowledge_downstream(place, ack);
+                data.acknowledge_downstream(place, time, ack);
             }
         }
     }

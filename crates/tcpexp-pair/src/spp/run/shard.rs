@@ -185,7 +185,8 @@ impl Shard {
             } else {
                 Weighed::DepartsAsCopy
             };
-            pair.weigh(event, passage(low_half(number)));
+            let tick = setting.clock.ticks()[upstream.index()];
+            pair.weigh(event, passage(low_half(number)), tick);
         }
         if !is_new {
             let counts = &mut pair.counts[event.direction.index()];
@@ -270,9 +271,11 @@ impl Shard {
         let pair = self.pairs.get(event.flow)?;
         let sighting = &event.sighting;
         let path_direction = event.path_direction.index();
-        pair.pass(event.path_direction.upstream().opposite(), sighting.at);
+        let downstream = event.path_direction.upstream().opposite();
+        pair.pass(downstream, sighting.at);
         if self.outcomes.is_some() {
-            pair.weigh(event, Weighed::Arrives);
+            let tick = setting.clock.ticks()[downstream.index()];
+            pair.weigh(event, Weighed::Arrives, tick);
         }
         let recent = &mut self.recent[path_direction];
         let remembered = &mut self.remembered[path_direction];

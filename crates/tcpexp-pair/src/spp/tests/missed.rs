@@ -91,10 +91,13 @@ fn repeated_acknowledgment_of_number_zero_proves_a_loss_as_any_other() {
             src 1.100 > {0}:{1}(100) ack 1 flow 2 id 70
             both 1.150 > {0}:{1}(100) ack 1 flow 2 id 75
             both 1.180 < 1 ack {2} flow 2 id 85
+            both 1.2000 > {2}:{3}(100) ack 1 flow 2 id 76
+            both 1.2101 < 1 ack {3} flow 2 id 86
         ",
             at(0),
             at(100),
             at(500),
+            at(600),
         );
         for number in 1..5 {
             let (start, end) = (at(100 * number), at(100 * number + 100));
@@ -116,6 +119,33 @@ fn repeated_acknowledgment_of_number_zero_proves_a_loss_as_any_other() {
         let lost: u64 = counts.clone().map(|counts| counts.lost).sum();
         let unproven: u64 = counts.map(|counts| counts.lost_unproven).sum();
         assert_eq!((lost, unproven), (1, 0), "{isn}");
+    }
+}
+
+#[test]
+fn loss_before_a_capture_between_the_ends_is_not_proven() {
+    // The capture may have missed the original, and the path may have lost it afterwards.
+    let counts = |answer: &str| {
+        counts_within_connection(&format!(
+            "
+            both 1.0000 > 501:601(100) ack 501 id 70
+            both {answer} < 501 ack 601 id 80
+            src 1.0500 > 601:701(100) ack 501 id 71
+            both 1.0510 > 701:801(100) ack 501 id 72
+            both 1.0620 < 501 ack 601 id 81
+            both 1.1500 > 601:701(100) ack 501 id 73
+            both 1.1700 < 501 ack 801 id 82
+            both 1.3000 > 801:901(100) ack 501 id 74
+        "
+        ))
+    };
+    for (answer, unproven) in [("1.0101", 0), ("1.0110", 1)] {
+        let counts = counts(answer);
+        assert_eq!(
+            (counts.lost, counts.lost_unproven),
+            (1, unproven),
+            "{answer}"
+        );
     }
 }
 
