@@ -31,6 +31,8 @@ pub(in crate::spp) struct Setting {
     pub(in crate::spp) slack: TimeDelta,
     /// Smallest plausible one-way delay, by [`PathDirection::index`].
     smallest_owd: [TimeDelta; 2],
+    /// Maximum error of the clocks' offset; `None` if packets in one direction alone do not bound it.
+    offset_error: Option<TimeDelta>,
     /// The smallest round trip of the sampled packets; `None` if it is unknown.
     round_trip: Option<TimeDelta>,
     /// Time of the first and the last packet of each capture on the common timeline.
@@ -81,10 +83,9 @@ impl Setting {
         let offset = alignment.clock.offset();
         let round_trip = alignment.clock.smallest_round_trip();
         // Rounding, skew or false matches may put the lower bound above the upper bound.
-        let apart = match (offset.lower, offset.upper) {
-            (Some(lower), Some(upper)) => (upper - lower).max(TimeDelta::ZERO),
-            _ => TimeDelta::ZERO,
-        };
+        let apart = offset.upper.zip(offset.lower);
+        let apart = apart.map(|(upper, lower)| (upper - lower).max(TimeDelta::ZERO));
+        let half = apart.map(|apart| TimeDelta::from_nanos(apart.as_nanos() / 2));
         let smallest_owd = smallest_owds(alignment, round_trip);
         let max_owd = alignment.max_owd.map(|owd| owd.unwrap_or(longest));
         // A suspected step stays on the timeline. If it is a real step, packets beyond it seem to
@@ -93,14 +94,14 @@ impl Setting {
         let unsure = steps.fold(TimeDelta::ZERO, |sum, step| sum + step.size.abs());
         // The bounds hold for the sampled packets; the clocks may drift between them.
         let drift = alignment.clock.delay_error.drift.min(longest);
-        let slack =
-            DISORDER + coarseness + TimeDelta::from_nanos(apart.as_nanos() / 2) + drift + unsure;
+        let slack = DISORDER + coarseness + half.unwrap_or_default() + drift + unsure;
         Self {
             clock: alignment.clock.clone(),
             coverage: alignment.clock.coverage(),
             coarseness,
             slack,
             smallest_owd: smallest_owd.map(|smallest| smallest - coarseness - unsure),
+            offset_error: half.map(|half| half + drift),
             round_trip,
             spans: alignment.spans,
             max_owd,
@@ -139,12 +140,19 @@ impl Setting {
         let smallest = self.smallest_owd[path_direction.index()];
         let spread = |longest: TimeDelta| (longest - smallest - smallest).max(TimeDelta::ZERO);
         let overtakes = spread(self.max_owd[path_direction.index()]);
-        let is_proven = |(from, to)| from + overtakes + off <= at && at + overtakes + off <= to;
+        let proven = self.proven[path_direction.index()];
+        // On the timeline, a packet may arrive before it leaves by the error of the offset. Without a bound of this
+        // error, only packets that arrived show when the capture began.
+        let has_begun = self
+            .offset_error
+            .is_some_and(|error| first + error + off <= at)
+            || proven.is_some_and(|(from, _)| from + overtakes + off <= at);
         // A queue that fills may delay the last packets by more than those whose arrival the upstream
         // capture still saw.
         let longest = self.max_owd_at_end[path_direction.index()];
-        let is_covered = first + off <= at && at + longest + spread(longest) + off <= last;
-        !is_covered && !self.proven[path_direction.index()].is_some_and(is_proven)
+        let has_not_ended = at + longest + spread(longest) + off <= last
+            || proven.is_some_and(|(_, to)| at + overtakes + off <= to);
+        !(has_begun && has_not_ended)
     }
 
     /// True if `at` is around an unknown clock step: packets seem to arrive before they leave. A packet that

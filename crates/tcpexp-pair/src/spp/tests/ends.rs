@@ -198,3 +198,26 @@ fn packets_after_an_idle_time_in_which_the_clocks_drifted_are_found() {
         assert!(counts.matched >= 78, "{counts:?}");
     }
 }
+
+#[test]
+fn packets_from_before_a_capture_are_not_lost_if_all_packets_go_one_way() {
+    // The destination's capture begins with packet 10, which is faster than all later packets. These
+    // alone bound the offset, so the capture seems to begin 20 ms before this packet left.
+    let mut text = String::new();
+    for number in 0..80_u32 {
+        let sent = 1.0 + 0.005 * f64::from(number);
+        let owd = match number {
+            10 => 0.020,
+            _ => 0.040 + 0.001 * f64::from(number * 7 % 21),
+        };
+        let (start, end) = (501 + 100 * number, 601 + 100 * number);
+        let line = format!("> {start}:{end}(100) ack 1 id {}", number + 1);
+        writeln!(text, "src {sent:.4} {line}").unwrap();
+        if number >= 10 && number != 40 {
+            writeln!(text, "dst {:.4} {line}", sent + owd).unwrap();
+        }
+    }
+    let fates = fates(&text);
+    assert!(fates.contains("lost 200.0 -"), "{fates}");
+    assert_eq!(fates.matches("lost").count(), 1, "{fates}");
+}

@@ -115,9 +115,10 @@ fn packets_of_too_many_ended_flows_are_given_up_without_being_called_lost() {
     });
     assert!(totals.flows_shed[0] > 3_000);
     assert!(totals.given_up_early > 3_000, "{totals:?}");
-    // The last flows end with the capture, which shows that their packets are lost.
+    // The last flows end with the capture, which shows that their packets are lost. Packets of one direction show when
+    // the capture began only after the first of them are matched.
     let last = 2 * MAX_FLOWS as u64;
-    assert!(counts.lost + counts.outside <= last, "{counts:?}");
+    assert!(counts.lost <= last, "{counts:?}");
     assert_eq!(counts.seen, u64::from(2 * FLOWS));
     assert_eq!(counts.matched, u64::from(FLOWS));
     assert_eq!(counts.lost_or_missed, given_up);
