@@ -155,6 +155,8 @@ impl TickMeter {
         let stretched = self
             .stretched_ns()
             .filter(|tick| !is_even && !self.is_spacing(*tick));
+        let is_rounded = divisor % TICK_OF_CAPTURES.as_nanos() == 0;
+        let stretched = stretched.map(|tick| if is_rounded { unrounded_ns(tick) } else { tick });
         TimeDelta::from_nanos(stretched.unwrap_or(0).max(divisor))
     }
 
@@ -263,6 +265,17 @@ const fn rounding_ns(tick_ns: i64) -> i64 {
     }
 }
 
+/// The largest error of a time on a clock whose ticks seem to be `tick_ns` long, in a file of whole microseconds.
+///
+/// The ticks of some timers, such as one of 1024 Hz, are no whole microseconds. The file rounds their times down, so the
+/// usual least gap is shorter than a tick, and a time is too early by up to a tick and the rounding.
+fn unrounded_ns(tick_ns: i64) -> i64 {
+    let unit_ns = TICK_OF_CAPTURES.as_nanos();
+    let is_rounded = |timer: &i64| timer % unit_ns != 0 && (timer - tick_ns).abs() < unit_ns;
+    let timer = TIMERS_NS.into_iter().find(is_rounded);
+    timer.map_or(tick_ns, |timer| timer + unit_ns)
+}
+
 fn greatest_divisor(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a, b);
     while b != 0 {
@@ -312,6 +325,27 @@ mod tests {
         });
         let off = (tick_of_pairs(gaps).unwrap() - TimeDelta::from_nanos(tick_ns)).abs();
         assert!(off <= TICK_OF_CAPTURES, "{off}");
+    }
+
+    #[test]
+    fn times_of_a_rounded_tick_are_too_early_by_less_than_the_tick() {
+        for (ticks, seconds) in [(1_024, 1), (300, 1), (64, 1), (128, 1), (1_193_182, 65_536)] {
+            let shown = |at: i64| {
+                let turns = i128::from(at) * ticks / (1_000_000_000 * seconds);
+                let nanos = turns * 1_000_000_000 * seconds / ticks;
+                floor(i64::try_from(nanos).unwrap(), 1_000)
+            };
+            let found = tick(shown).as_nanos();
+            let early = (0..1_000_000).map(|number| {
+                let at = 1_700_000_000_000_000_000 + number * 100_003;
+                at - shown(at)
+            });
+            let most = early.max().unwrap();
+            assert!(
+                (0..=2_000).contains(&(found - most)),
+                "{ticks} {found} {most}"
+            );
+        }
     }
 
     #[test]
