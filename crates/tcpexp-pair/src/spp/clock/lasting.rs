@@ -22,7 +22,16 @@ const STRETCH: TimeDelta = TimeDelta::from_seconds(10);
 /// with the step if its change differs from the size by at most as much. Between these limits, it shows neither.
 const PARTS: i64 = 4;
 
-/// Removes the steps across which the smallest delays of both directions stay; returns true if there are any.
+/// Number of packets on each side of a suspected step that show the smallest delay of a direction well enough to
+/// contradict the step. A choice, not measured.
+const ENOUGH: usize = 64;
+
+/// Removes the steps across which the smallest delays of both directions stay; returns true if there are any. One such
+/// direction is sufficient for a suspected step, which only the other direction shows.
+///
+/// A suspected step may be real if a queue hides it in the direction that does not show it. But a queue that stands on
+/// one side of the step for as long as the smallest delays count, and is as long as the step, is improbable. The
+/// movement that the delays of both directions allow stays in the errors of all times.
 ///
 /// A larger step that lasts limits the stretches on which a smaller step is checked.
 pub(super) fn remove_passing(jumps: &mut Vec<Jump>, crossings: &[Crossing], drift: f64) -> bool {
@@ -34,10 +43,13 @@ pub(super) fn remove_passing(jumps: &mut Vec<Jump>, crossings: &[Crossing], drif
         let limits = (0..jumps.len()).filter(|&other| lasts[other]);
         let limits: Vec<&Jump> = limits.map(|other| &jumps[other]).collect();
         let moved = moved(jump, &limits, crossings, drift);
+        let stays = |moved: &TimeDelta| is_near(*moved, TimeDelta::ZERO, jump);
         let passes = moved.is_some_and(|moved| {
-            moved
-                .into_iter()
-                .all(|moved| is_near(moved, TimeDelta::ZERO, jump))
+            if jump.suspected && has_enough(jump, &limits, crossings) {
+                moved.iter().any(stays)
+            } else {
+                moved.iter().all(stays)
+            }
         });
         lasts[index] = !passes;
     }
@@ -86,20 +98,7 @@ fn moved(
     drift: f64,
 ) -> Option<[TimeDelta; 2]> {
     let smallest = |path_direction: PathDirection, next: usize| {
-        let stretch: Vec<usize> = (0..crossings.len())
-            .filter(|&index| crossings[index].path_direction == path_direction)
-            .filter(|&index| {
-                let away = elapsed(crossings, jump.point.opposite(), jump.after, index);
-                away.abs() <= STRETCH
-            })
-            .filter(|&index| {
-                let mut steps = limits.iter().chain([&jump]);
-                steps.all(|step| {
-                    let is_past = |index: usize| step.is_before(&crossings[index], crossings);
-                    is_past(index) == is_past(next)
-                })
-            })
-            .collect();
+        let stretch = stretch(jump, limits, crossings, path_direction, next);
         let delays = jump.delays(crossings, drift, path_direction, &stretch);
         confirmed(&delays).iter().map(|delay| delay.owd_ns).min()
     };
@@ -109,4 +108,37 @@ fn moved(
         Some(TimeDelta::from_nanos(after.saturating_sub(before)))
     };
     Some([longer(PathDirection::Out)?, -longer(PathDirection::Back)?])
+}
+
+/// True if each direction has enough packets on each side of the step.
+fn has_enough(jump: &Jump, limits: &[&Jump], crossings: &[Crossing]) -> bool {
+    PathDirection::BOTH.into_iter().all(|path_direction| {
+        [jump.before, jump.after]
+            .into_iter()
+            .all(|next| stretch(jump, limits, crossings, path_direction, next).len() >= ENOUGH)
+    })
+}
+
+/// The crossings of a direction on the side of the step that has the crossing `next`, as far as they count.
+fn stretch(
+    jump: &Jump,
+    limits: &[&Jump],
+    crossings: &[Crossing],
+    path_direction: PathDirection,
+    next: usize,
+) -> Vec<usize> {
+    (0..crossings.len())
+        .filter(|&index| crossings[index].path_direction == path_direction)
+        .filter(|&index| {
+            let away = elapsed(crossings, jump.point.opposite(), jump.after, index);
+            away.abs() <= STRETCH
+        })
+        .filter(|&index| {
+            let mut steps = limits.iter().chain([&jump]);
+            steps.all(|step| {
+                let is_past = |index: usize| step.is_before(&crossings[index], crossings);
+                is_past(index) == is_past(next)
+            })
+        })
+        .collect()
 }

@@ -1021,6 +1021,38 @@ mod tests {
         assert!((steps[0].size - TimeDelta::from_millis(20)).abs() <= TimeDelta::from_millis(6));
     }
 
+    /// A queue towards the source that is empty for half a second in every five.
+    fn noisy_back(path_direction: PathDirection, sent_ns: i64) -> i64 {
+        let is_full = path_direction == PathDirection::Back && sent_ns % (5 * SECOND) > SECOND / 2;
+        let queue = if is_full {
+            random_below(sent_ns + 1, 8 * MS)
+        } else {
+            0
+        };
+        clean(path_direction, sent_ns) + queue
+    }
+
+    #[test]
+    fn suspected_step_is_none_if_the_smallest_delays_of_the_other_direction_stay() {
+        let model = Scene::default().model(|path_direction, sent_ns| {
+            let is_longer = path_direction == PathDirection::Out && sent_ns > 12_500 * MS;
+            noisy_back(path_direction, sent_ns) + i64::from(is_longer) * MS
+        });
+        let steps = [model.steps(), model.suspected_steps()].concat();
+        assert!(steps.is_empty(), "{steps:?}");
+    }
+
+    #[test]
+    fn step_that_a_queue_of_one_direction_hides_is_suspected_at_least() {
+        let scene = Scene {
+            set: vec![(Point::Dst, 12_500 * MS, MS)],
+            ..Scene::default()
+        };
+        let model = scene.model(noisy_back);
+        let steps = [model.steps(), model.suspected_steps()].concat();
+        assert_eq!(steps.len(), 1, "{steps:?}");
+    }
+
     #[test]
     fn link_stall_in_both_directions_is_not_a_clock_step() {
         let model = Scene::default().model(|path_direction, sent_ns| {
