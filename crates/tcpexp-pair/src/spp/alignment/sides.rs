@@ -17,8 +17,9 @@ use tcpexp_units::TimeDelta;
 /// and a negative sign on the way back. Of two packets that cross at about the same time, the
 /// packet with the larger difference goes out.
 ///
-/// Traffic in one direction has no such packets. It goes from the source to the destination, as the
-/// captures are named, unless TTLs or the clock offset that other hosts show contradict that.
+/// Traffic in one direction has no such packets. The clock offset that other hosts show determines its
+/// way, or the TTLs, unless hosts whose way is known contradict the TTLs: some paths set the TTL anew.
+/// Otherwise the traffic goes from the source to the destination, as the captures are named.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::spp) struct Sides {
     #[serde(with = "super::sorted")]
@@ -57,15 +58,24 @@ impl Sides {
             let (root, half) = halves.find(packet.fields.source_address);
             let votes = votes.entry(root).or_default();
             let ordering = packet.fields.ttl.cmp(&at_dst.fields.ttl) as i64;
-            votes.ttl += if half { -ordering } else { ordering };
+            votes.ttl[usize::from(half)] += if half { -ordering } else { ordering };
             votes.sent += if half { -1 } else { 1 };
         }
-        let mut offset = None;
-        if votes.values().any(|votes| votes.shown().is_none()) {
-            offset = known_offset(common, &mut halves, &votes);
+        let mut evidence = Evidence {
+            offset: None,
+            has_routers_ttl: !votes.values().any(Votes::contradict_ttl),
+        };
+        if votes.values().any(|votes| votes.by_time().is_none()) {
+            evidence.offset =
+                known_offset(common, &mut halves, &votes, Votes::by_time).or_else(|| {
+                    known_offset(common, &mut halves, &votes, |votes| votes.shown(&evidence))
+                });
+            let offset = evidence
+                .offset
+                .map_or(TimeDelta::ZERO, |offset| offset.time);
             for (packet, at_dst) in common {
                 let (root, half) = halves.find(packet.fields.source_address);
-                let ordering = (at_dst.time - packet.time).cmp(&offset.unwrap_or_default()) as i64;
+                let ordering = (at_dst.time - packet.time).cmp(&offset) as i64;
                 votes.entry(root).or_default().clock += if half { -ordering } else { ordering };
             }
         }
@@ -73,12 +83,14 @@ impl Sides {
         let way = |address| {
             let (root, half) = halves.find(address);
             let votes = votes.get(&root);
-            let first_half_is_out = votes.is_none_or(|votes| votes.first_half_is_out(offset));
+            let first_half_is_out = votes.is_none_or(|votes| votes.first_half_is_out(&evidence));
             (address, way_of(half, first_half_is_out))
         };
         Self {
             ways_by_sender: addresses.into_iter().map(way).collect(),
-            is_against_clocks: votes.values().any(|votes| votes.are_against_clocks(offset)),
+            is_against_clocks: votes
+                .values()
+                .any(|votes| votes.are_against_clocks(&evidence)),
         }
     }
 
@@ -111,17 +123,18 @@ fn way_of(half: bool, first_half_is_out: bool) -> PathDirection {
     }
 }
 
-/// The offset of the destination's clock, by the packets of the groups whose times or TTLs show their
-/// ways; `None` if they pass one way only.
+/// The offset of the destination's clock, by the packets of the groups whose way `way_of_group`
+/// returns; `None` if they pass one way only.
 fn known_offset(
     common: &[(Sketched, Sketched)],
     halves: &mut Halves,
     votes: &HashMap<u64, Votes, FixedState>,
-) -> Option<TimeDelta> {
+    way_of_group: impl Fn(&Votes) -> Option<bool>,
+) -> Option<KnownOffset> {
     let (mut least_out, mut greatest_back) = (None::<TimeDelta>, None::<TimeDelta>);
     for (packet, at_dst) in common {
         let (root, half) = halves.find(packet.fields.source_address);
-        let Some(first_half_is_out) = votes.get(&root).and_then(Votes::shown) else {
+        let Some(first_half_is_out) = votes.get(&root).and_then(&way_of_group) else {
             continue;
         };
         let difference = at_dst.time - packet.time;
@@ -135,18 +148,33 @@ fn known_offset(
         }
     }
     let (out, back) = least_out.zip(greatest_back)?;
-    Some(TimeDelta::from_nanos(
-        back.as_nanos().midpoint(out.as_nanos()),
-    ))
+    Some(KnownOffset {
+        time: TimeDelta::from_nanos(back.as_nanos().midpoint(out.as_nanos())),
+        is_steady: back <= out,
+    })
+}
+
+/// What all groups together show.
+struct Evidence {
+    offset: Option<KnownOffset>,
+    /// True if no group contradicts that routers decremented the TTL, and nothing else changed it.
+    has_routers_ttl: bool,
+}
+
+#[derive(Clone, Copy)]
+struct KnownOffset {
+    time: TimeDelta,
+    /// False if no constant offset fits the packets: a clock drifts or was set.
+    is_steady: bool,
 }
 
 /// Votes on whether the first half of a group of addresses is on the source side.
 #[derive(Default)]
 struct Votes {
     time: i64,
-    /// Routers decrement the TTL, so it is larger at the point passed first. Decides only for
-    /// one-way traffic.
-    ttl: i64,
+    /// By the packets of each half. Routers decrement the TTL, so it is larger at the point passed
+    /// first. Decides only for one-way traffic.
+    ttl: [i64; 2],
     /// Assumes that the clocks have the offset that other groups show, or agree.
     clock: i64,
     /// Assumes that more packets go from the source to the destination.
@@ -154,24 +182,40 @@ struct Votes {
 }
 
 impl Votes {
-    /// What times and TTLs show; `None` if nothing.
-    fn shown(&self) -> Option<bool> {
-        let votes = [self.time, self.ttl].into_iter().find(|&votes| votes != 0);
-        votes.map(|votes| votes > 0)
+    /// The way that times show.
+    fn by_time(&self) -> Option<bool> {
+        decided(self.time)
     }
 
-    /// `offset` is the known offset of the clocks.
-    fn first_half_is_out(&self, offset: Option<TimeDelta>) -> bool {
-        let clock = offset.map(|_| self.clock).filter(|&votes| votes != 0);
-        let assumed = clock.unwrap_or(self.sent);
-        self.shown().unwrap_or(assumed >= 0)
+    /// What times, a steady offset and TTLs show; `None` if nothing.
+    fn shown(&self, evidence: &Evidence) -> Option<bool> {
+        let is_steady = evidence.offset.is_some_and(|offset| offset.is_steady);
+        self.by_time()
+            .or_else(|| decided(self.clock).filter(|_| is_steady))
+            .or_else(|| decided(self.ttl.iter().sum()).filter(|_| evidence.has_routers_ttl))
+    }
+
+    /// True if the TTLs contradict each other or the times.
+    fn contradict_ttl(&self) -> bool {
+        let [first, second] = self.ttl.map(i64::signum);
+        first * second < 0 || (first + second) * self.time.signum() < 0
+    }
+
+    fn first_half_is_out(&self, evidence: &Evidence) -> bool {
+        let clock = decided(self.clock).filter(|_| evidence.offset.is_some());
+        self.shown(evidence).or(clock).unwrap_or(self.sent >= 0)
     }
 
     /// True if the order of the captures decides, against the clocks.
-    fn are_against_clocks(&self, offset: Option<TimeDelta>) -> bool {
-        let decides = offset.is_none() && self.shown().is_none();
+    fn are_against_clocks(&self, evidence: &Evidence) -> bool {
+        let decides = evidence.offset.is_none() && self.shown(evidence).is_none();
         decides && self.sent.signum() * self.clock.signum() < 0
     }
+}
+
+/// Returns `None` for as many votes against as for.
+fn decided(votes: i64) -> Option<bool> {
+    (votes != 0).then_some(votes > 0)
 }
 
 /// Addresses in groups of two halves: a disjoint-set forest that also stores the half of each

@@ -6,6 +6,7 @@ mod gaps;
 mod many_flows;
 mod missed;
 mod one_clock;
+mod one_way;
 mod recurring;
 mod refused;
 mod silences;
