@@ -20,7 +20,7 @@ pub(crate) const SET_BACK: usize = WINDOW / 2;
 /// Least time by which a backward clock step of fewer than [`SET_BACK`] records exceeds the disorder of receive
 /// queues. Linux handles received packets for up to 2 ms at a time (`net.core.netdev_budget_usecs`), so two queues
 /// written in turn differ by about twice this time.
-const LEAST_STEP: TimeDelta = TimeDelta::from_millis(5);
+pub(crate) const LEAST_STEP: TimeDelta = TimeDelta::from_millis(5);
 /// Number of records at the end of a file and at the start of the next one that may be out of order
 /// with each other if the two are parts of one capture. More of them would look like a clock step.
 pub(crate) const MIXED: usize = SET_BACK - 1;

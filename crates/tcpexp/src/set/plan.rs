@@ -3,13 +3,14 @@
 use tcpexp_units::Timestamp;
 
 use super::scan::Scan;
+use crate::order::LEAST_STEP;
 
 /// Numbers of files that belong together, for files in the order of their first times. A group of one
 /// file overlaps with no other.
 ///
-/// Records may be a few places out of order where a file was cut. Such files count as consecutive,
-/// because a pass can sort so few records. Files with no more records than this overlap if their middles
-/// do.
+/// Records may be a few places and milliseconds out of order where a file was cut. Such files count as
+/// consecutive, because a pass can sort these records. Files with no more records than this overlap if
+/// their middles do.
 pub(super) fn groups<'a>(files: impl Iterator<Item = &'a Scan>) -> Vec<usize> {
     let mut groups: Vec<usize> = Vec::new();
     // Latest times of all files so far, and of all but the last records of each.
@@ -18,7 +19,8 @@ pub(super) fn groups<'a>(files: impl Iterator<Item = &'a Scan>) -> Vec<usize> {
     for scan in files {
         let (first, last) = scan.span.unwrap_or((Timestamp::MAX, Timestamp::MAX));
         let (middle_from, middle_to) = scan.middle.unwrap_or((first, Timestamp::MIN));
-        let follows = latest_inside <= first
+        let follows = latest <= first + LEAST_STEP
+            && latest_inside <= first
             && latest <= scan.earliest_inside
             && latest_middle <= middle_from;
         match groups.last_mut() {
@@ -69,6 +71,16 @@ mod tests {
     fn a_few_records_out_of_order_at_the_cut_are_no_overlap() {
         let files = [scan(0, 9, 1, 12), scan(10, 19, 12, 20)];
         assert_eq!(planned(&files), [1, 1]);
+    }
+
+    #[test]
+    fn files_of_which_few_records_overlap_for_seconds_are_one_group() {
+        let s = 1_000_000_000;
+        let files = [
+            scan(0, 9 * s, s, 500 * s),
+            scan(10 * s, 1_000 * s, 501 * s, 1_001 * s),
+        ];
+        assert_eq!(planned(&files), [2]);
     }
 
     #[test]
