@@ -26,6 +26,8 @@ pub enum OrderEvidence {
     /// Time since its gap was left: less than half a round-trip time means reordering, because no
     /// ACK can have caused a retransmission yet; a whole round-trip time means a retransmission.
     Time,
+    /// Time, as above, and no ACK or timer gave the sender a reason to retransmit it.
+    NoCause,
     /// No evidence: the order is unknown.
     Nothing,
 }

@@ -117,7 +117,12 @@ impl Classifier {
             (SendOrder::Unknown, _) if fresh_bytes < segment.seen.payload_bytes => {
                 (SendOrder::Later, OrderEvidence::Bytes)
             }
-            (SendOrder::Unknown, _) => self.by_time(segment, times.shortest_rtt),
+            (SendOrder::Unknown, _) => match self.by_time(segment, times.shortest_rtt) {
+                (SendOrder::Earlier, _) if self.has_no_cause(sent, segment, times) => {
+                    (SendOrder::Earlier, OrderEvidence::NoCause)
+                }
+                known => known,
+            },
             known => known,
         };
         let cause = self.cause(sent, segment, times);

@@ -51,13 +51,14 @@ impl Behind {
     /// True if it was reordered on the path. If false, it is a retransmission, unless it is
     /// [undecided](Self::is_undecided).
     ///
-    /// A host sends in order, so at the sender's own interface (`at_sender`) only the sender's counters
-    /// prove that it was sent earlier, not the time.
+    /// A host sends in order. So at the sender's own interface (`at_sender`), a segment below newer data is a
+    /// retransmission whose original the capture missed, unless the sender's counters prove that it was sent
+    /// earlier, or the sender had no cause to retransmit: interfaces with several queues swap packets.
     pub fn is_reordered(&self, at_sender: bool) -> bool {
-        let is_counted = matches!(
+        let is_proven = matches!(
             self.known_by,
-            OrderEvidence::IpId | OrderEvidence::Timestamp
+            OrderEvidence::IpId | OrderEvidence::Timestamp | OrderEvidence::NoCause
         );
-        self.sent == SendOrder::Earlier && (is_counted || !at_sender)
+        self.sent == SendOrder::Earlier && (is_proven || !at_sender)
     }
 }

@@ -20,23 +20,28 @@ pub(super) fn undecided(is_acknowledged: bool) -> Class {
 }
 
 impl Classifier {
-    /// True if nothing that the capture shows makes the sender send `segment` again: no ACK has reported data above
-    /// it, and no timer expires within a round trip (RFC 6298, section 2). Then the path may have duplicated it.
-    /// Without ACKs or a round-trip time, the sender may have had a reason.
+    /// True if nothing that the capture shows makes the sender send `segment` again. Then the path may have
+    /// duplicated it.
     #[cold]
     pub(super) fn is_unasked(&self, sent: Sent, segment: &Segment, times: &PathTimes) -> bool {
+        // After a reduction of the path MTU, the sender repeats its data in shorter segments.
+        let is_shorter = segment.numbers_taken() < sent.latest.numbers;
+        !is_shorter && self.has_no_cause(sent, segment, times)
+    }
+
+    /// True if no ACK has reported data above `segment`, and no timer expires within a round trip (RFC 6298,
+    /// section 2). False without ACKs or a round-trip time: the sender may have had a reason to retransmit.
+    #[cold]
+    pub(super) fn has_no_cause(&self, sent: Sent, segment: &Segment, times: &PathTimes) -> bool {
         let disorder = self.disorder.as_deref();
         let may_be_reported = disorder.is_some_and(|disorder| {
             let recovery = disorder.recovery.as_ref();
             disorder.gaps.is_reported_above(segment.start)
                 || recovery.is_some_and(|recovery| recovery.is_of(segment.start))
         });
-        // After a reduction of the path MTU, the sender repeats its data in shorter segments.
-        let is_shorter = segment.numbers_taken() < sent.latest.numbers;
         let waited = segment.seen.at - self.armed_at(sent, times);
         self.acked.is_some_and(|acked| !acked.is_loss_reported)
             && !may_be_reported
-            && !is_shorter
             && !segment.flags.syn()
             && times
                 .srtt
