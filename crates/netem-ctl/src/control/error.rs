@@ -123,6 +123,12 @@ pub enum ControlError {
         /// The host.
         host: String,
     },
+    /// The script that clears did not say what it did.
+    #[error("{host}: the router does not answer whether it is cleared")]
+    NoAnswer {
+        /// The host.
+        host: String,
+    },
 }
 
 fn list(wrong: &[Mismatch]) -> String {

@@ -240,7 +240,13 @@ impl<'a> Control<'a> {
         self.succeeded(&output)?;
         let text = output.text();
         let owner = text.lines().find_map(|line| line.strip_prefix("owner "));
-        let cleared = text.lines().any(|line| line == "cleared");
+        let says = |word: &str| text.lines().any(|line| line == word);
+        let cleared = says("cleared");
+        // An account that runs no commands can end a session without an error.
+        if !cleared && !says("nothing") && !self.runner.is_dry() {
+            let host = self.runner.host().to_owned();
+            return Err(ControlError::NoAnswer { host });
+        }
         // A bottleneck that outlived its lease has no owner (`clear_forgotten`).
         let owner = owner.unwrap_or("somebody").to_owned();
         Ok(Cleared {
@@ -353,6 +359,21 @@ mod tests {
     /// A free or held router on which the second script with steps to make, that of the earlier bottleneck,
     /// succeeds.
     fn router(lease: &'static str) -> Recording {
+    #[test]
+    fn a_router_is_not_cleared_if_the_script_says_nothing() {
+        let clear = |says: &'static str| {
+            let router = Recording::new("rtr", move |_| Ok(Output::silent(0).saying(says)));
+            let cleared = Control::new(&router, "me").clear(Os::Linux);
+            cleared
+                .map(|cleared| cleared.owner)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(clear("nothing\n"), Ok(None));
+        assert_eq!(clear("owner me\ncleared\n"), Ok(Some("me".to_owned())));
+        let error = "rtr: the router does not answer whether it is cleared";
+        assert_eq!(clear("Welcome\n"), Err(error.to_owned()));
+    }
+
         let made = std::sync::atomic::AtomicUsize::new(0);
         Recording::new("rtr", move |script| {
             let text = &script.text;
@@ -369,6 +390,9 @@ mod tests {
             Ok(Output::silent(i32::from(before == 0)).complaining("exit code 1 of: tc"))
         })
     }
+            if text.contains("\nrouter_release ") {
+                return Ok(Output::silent(0).saying("nothing\n"));
+            }
 
     /// Applies a bottleneck that fails, and returns the error and the last call of `router_apply`.
     fn failed_apply(lease: &'static str) -> (String, String) {

@@ -93,18 +93,22 @@ router_keep() {
 }
 
 # router_release OWNER: clears the router unless another owner has it
-router_release() { ! lease_is_of "$1" || router_clear; }
+router_release() { if lease_is_of "$1"; then router_clear; else echo nothing; fi; }
 
-# router_clear: clears the router, whoever has it
+# router_clear: clears the router, whoever has it. Prints `cleared` or `nothing`: an empty output is no
+# answer of this function.
 router_clear() {
     ! read -r holder _ 2>/dev/null <"$lease/owner" || echo "owner $holder"
     if [ -e "$lease/clear.sh" ]; then
         /bin/sh "$lease/clear.sh"
         echo cleared
-    elif clear_forgotten; then
+    elif clear_forgotten || [ -e "$lease" ]; then
+        # An `apply` that was killed early has a lease without `clear.sh`.
         refuse_left_over
         rm -rf "$lease"
         echo cleared
+    else
+        echo nothing
     fi
 }
 

@@ -127,3 +127,17 @@ fn a_bottleneck_refused_by_the_kernel_leaves_nothing_behind() {
     assert!(refused.contains("of: tc qdisc add dev r0"), "{refused}");
     assert_eq!(here.state(), before);
 }
+
+#[test]
+fn the_lease_of_an_apply_that_was_killed_early_is_cleared() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    here.says(
+        "set -- $(ls -Li /proc/self/ns/net); mkdir /run/tcpexp-netem-$1; \
+         echo test 1767225600 >/run/tcpexp-netem-$1/owner",
+    );
+    let runner = here.runner();
+    let cleared = Control::new(&runner, "test").clear(Os::Linux).unwrap();
+    assert_eq!(cleared.owner.as_deref(), Some("test"));
+    assert_eq!(here.state(), before);
+}
