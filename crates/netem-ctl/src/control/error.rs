@@ -95,12 +95,12 @@ pub enum ControlError {
         /// The differences.
         wrong: Vec<Mismatch>,
     },
-    /// Clearing did not remove everything.
+    /// Clearing did not remove or restore everything.
     #[error("{host}: not cleared: {what}")]
     Left {
         /// The host.
         host: String,
-        /// The remaining queues, devices or rules.
+        /// The remaining queues, devices or rules, or the settings that are not restored.
         what: String,
     },
     /// A bottleneck could not be applied, and the earlier one of the same owner is on the router.

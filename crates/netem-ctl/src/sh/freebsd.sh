@@ -29,6 +29,14 @@ restore_settings() {
     while read -r setting; do try sysctl "$setting"; done <"$lease/settings"
 }
 
+# left_settings: prints the settings that differ from the saved ones
+left_settings() {
+    [ -e "$lease/settings" ] || return 0
+    while read -r setting; do
+        [ "$(sysctl -n "${setting%%=*}")" = "${setting#*=}" ] || echo "${setting%%=*} that is not ${setting#*=} again"
+    done <"$lease/settings"
+}
+
 # left_over: prints what there is of any bottleneck
 left_over() { ipfw set "$rule_set" list; }
 

@@ -68,9 +68,31 @@ restore_settings() {
     done
 }
 
+# left_settings DEVICE...: prints the offloads that were on and are not on again. Some drivers refuse a
+# change for a while, and `ethtool -K` succeeds if only a part of the change fails.
+left_settings() {
+    for device; do
+        # A device that is gone has nothing to restore.
+        ip link show dev "$device" >/dev/null 2>&1 || continue
+        [ -s "$lease/offloads.$device" ] || continue
+        features=$(ethtool -k "$device" 2>/dev/null) || {
+            echo "offloads of $device: ethtool -k fails"
+            continue
+        }
+        off=
+        for pair in $offloads; do
+            grep -q "^${pair%%:*} on" "$lease/offloads.$device" || continue
+            case "$features
+" in *"${pair#*:}: on"*) ;; *) off="$off ${pair%%:*}" ;; esac
+        done
+        [ -z "$off" ] || echo "offloads of $device that are still off:$off"
+    done
+}
+
 # left_over: prints what there is of any bottleneck
 left_over() {
-    tc qdisc show | grep -E " ($forward_root|$reverse_root) dev " || true
+    queues=$(tc qdisc show) || echo "queues that cannot be read: tc qdisc show fails"
+    echo "$queues" | grep -E " ($forward_root|$reverse_root) dev " || true
     ip -o link show group "$group" 2>/dev/null || true
 }
 
@@ -78,6 +100,7 @@ left_over() {
 # was nothing.
 clear_forgotten() {
     found=
+    run tc qdisc show >/dev/null
     for device in $(tc qdisc show |
         sed -n "s/^qdisc [a-z_]* \($forward_root\|$reverse_root\) dev \([^ ]*\) root.*/\2/p"); do
         found=yes

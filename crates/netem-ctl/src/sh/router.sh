@@ -119,13 +119,14 @@ router_clear_known() {
     # shellcheck source=/dev/null
     . "$lease/steps_to_clear.sh"
     restore_settings "$@"
-    refuse_left_over
+    refuse_left_over "$@"
     lease_end
 }
 
-# refuse_left_over: exits with $left_code if something could not be cleared
+# refuse_left_over DEVICE...: exits with $left_code if something could not be cleared or restored. The lease
+# stays, because it has the settings of the devices from before the bottleneck.
 refuse_left_over() {
-    left=$(left_over)
+    left=$(left_over && left_settings "$@")
     [ -z "$left" ] || {
         echo "left: $left" >&2
         exit "$left_code"

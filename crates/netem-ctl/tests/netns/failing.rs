@@ -1,8 +1,13 @@
 //! Bottlenecks that cannot be made or changed leave the router as it was.
 
+use std::time::Duration;
+
 use netem_ctl::{Control, Os, Router, plan};
 
-use super::{FAST, Namespace, SLOW, plainly, planned};
+use super::{FAST, Faulty, Namespace, SLOW, plainly, planned};
+
+/// Time limit of a script in tests of scripts that end by themselves.
+const LONG: Duration = Duration::from_secs(30);
 
 #[test]
 fn a_change_that_fails_half_way_leaves_what_was_there() {
@@ -140,4 +145,43 @@ fn the_lease_of_an_apply_that_was_killed_early_is_cleared() {
     let cleared = Control::new(&runner, "test").clear(Os::Linux).unwrap();
     assert_eq!(cleared.owner.as_deref(), Some("test"));
     assert_eq!(here.state(), before);
+}
+
+#[test]
+fn offloads_that_cannot_be_turned_on_again_keep_the_lease() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    control.apply(&planned(SLOW), plainly()).unwrap();
+    let refuses = "case \"$*\" in -K*on*) echo 'Device or resource busy' >&2; exit 1 ;; esac";
+    let faulty = Faulty::new(&here, "ethtool", refuses, LONG);
+    let broken = Control::new(&faulty, "test");
+    for error in [
+        broken.clear(Os::Linux).unwrap_err(),
+        // Another bottleneck would save the offloads as they are now.
+        broken.apply(&planned(FAST), plainly()).unwrap_err(),
+    ] {
+        let error = error.to_string();
+        let left = "not cleared: offloads of r0 that are still off: tso gso";
+        assert!(error.contains(left), "{error}");
+    }
+    let cleared = control.clear(Os::Linux).unwrap();
+    assert_eq!(cleared.owner.as_deref(), Some("test"));
+    assert_eq!(here.state(), before);
+}
+
+#[test]
+fn a_router_whose_queues_cannot_be_read_is_not_cleared() {
+    let Some(here) = Namespace::new() else { return };
+    let faulty = Faulty::new(&here, "tc", "exit 2", LONG);
+    let broken = Control::new(&faulty, "test");
+    let error = broken.clear(Os::Linux).unwrap_err().to_string();
+    assert!(error.contains("exit code 2 of: tc qdisc show"), "{error}");
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    control.apply(&planned(SLOW), plainly()).unwrap();
+    let error = broken.clear(Os::Linux).unwrap_err().to_string();
+    assert!(error.contains("tc qdisc show fails"), "{error}");
+    control.clear(Os::Linux).unwrap();
 }

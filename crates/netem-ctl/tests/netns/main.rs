@@ -7,10 +7,17 @@ mod failing;
 mod owners;
 mod process;
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
-use netem_ctl::{ApplyOptions, Bottleneck, Local, Os, Plan, Router, Runner, Script, plan};
+use netem_ctl::{
+    ApplyOptions, Bottleneck, Local, Os, Output, Plan, Router, RunError, Runner, Script, plan,
+};
+use tempfile::TempDir;
 
 /// A namespace with the interfaces `r0` and `r1`.
 struct Namespace(String);
@@ -72,6 +79,51 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         let _ = Command::new("ip").args(["netns", "del", &self.0]).status();
+    }
+}
+
+/// A router on which one program is replaced by a script, and which ends scripts after a shorter time.
+struct Faulty {
+    runner: Local,
+    folder: TempDir,
+    patience: Duration,
+}
+
+impl Faulty {
+    /// Runs `body` before the program. The program does not run if `body` exits.
+    fn new(here: &Namespace, program: &str, body: &str, patience: Duration) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let real = tcpexp_testkit::find_program(program).unwrap();
+        let file = folder.path().join(program);
+        let text = format!("#!/bin/sh\n{body}\nexec {} \"$@\"\n", real.display());
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        Self {
+            runner: here.runner(),
+            folder,
+            patience,
+        }
+    }
+}
+
+impl Runner for Faulty {
+    fn host(&self) -> &str {
+        self.runner.host()
+    }
+
+    fn run(&self, script: &Script) -> Result<Output, RunError> {
+        let folder = self.folder.path().display();
+        let mut script = script.clone().within(self.patience);
+        script.text = format!("PATH={folder}:$PATH\nexport PATH\n{}", script.text);
+        self.runner.run(&script)
+    }
+
+    fn fetch(&self, remote: &str, local: &Path, timeout: Duration) -> Result<(), RunError> {
+        self.runner.fetch(remote, local, timeout)
+    }
+
+    fn upload(&self, local: &Path, remote: &str, timeout: Duration) -> Result<(), RunError> {
+        self.runner.upload(local, remote, timeout)
     }
 }
 
