@@ -103,6 +103,12 @@ pub enum ControlError {
         /// The remaining queues, devices or rules, or the settings that are not restored.
         what: String,
     },
+    /// A bottleneck could not be applied, and its parts are removed.
+    #[error("{why}; the router is cleared")]
+    Cleared {
+        /// The error.
+        why: Box<ControlError>,
+    },
     /// A bottleneck could not be applied, and the earlier one of the same owner is on the router.
     #[error("{why}; the earlier bottleneck is in place again")]
     Restored {
@@ -117,15 +123,15 @@ pub enum ControlError {
         /// Why restoring failed.
         source: Box<ControlError>,
     },
-    /// The router printed no counters.
-    #[error("{host}: cannot read the counters of its queues")]
-    NoCounters {
-        /// The host.
-        host: String,
-    },
     /// The script that clears did not say what it did.
     #[error("{host}: the router does not answer whether it is cleared")]
     NoAnswer {
+        /// The host.
+        host: String,
+    },
+    /// The router printed no counters.
+    #[error("{host}: cannot read the counters of its queues")]
+    NoCounters {
         /// The host.
         host: String,
     },
@@ -137,6 +143,18 @@ fn list(wrong: &[Mismatch]) -> String {
 }
 
 impl ControlError {
+    /// True if the router may hold a part of a bottleneck after this error of applying it, and can be cleared.
+    pub(crate) const fn leaves_parts(&self) -> bool {
+        match self {
+            // Another owner's bottleneck stays, and what cannot be cleared is not tried again at once.
+            Self::Held { .. } | Self::Left { .. } => false,
+            // A script that was killed may not have undone its changes. After the other errors, no script has
+            // begun, or the state is unknown because the connection is lost or the script still runs.
+            Self::Run(error) => matches!(error, RunError::Timeout { .. }),
+            _ => true,
+        }
+    }
+
     /// This error, once the router is `restored` after it.
     pub(crate) fn once<T>(self, restored: Result<T, Self>) -> Self {
         match restored {

@@ -133,21 +133,39 @@ impl<'a> Control<'a> {
 
     /// Makes the bottleneck and reads it back. If that fails, makes the bottleneck that the same owner
     /// had before, with the rest of the time until its watchdog clears it, or clears the router if there was none.
+    /// The error states what was done. If the connection is lost, only the watchdog clears the router.
     pub fn apply(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
         let holder = self.preflight(&plan.router)?;
         let before = holder.filter(|holder| holder.owner == self.owner);
-        self.make(plan, options).map_err(|why| match before {
-            // Without a connection, the state of the router is unknown, and its watchdog clears the
-            // router.
-            Some(before) if !matches!(why, ControlError::Run(_)) => self.restore(&before, why),
-            _ => why,
-        })
+        self.make(plan, options)
+            .map_err(|why| self.undo(plan.router.os, before.as_ref(), why))
     }
 
-    /// The error of a failed [`apply`](Self::apply), once the bottleneck from before it is made again.
-    fn restore(&self, before: &Holder, why: ControlError) -> ControlError {
-        let Some(plan) = before.plan() else {
+    /// Makes the bottleneck and reads it back.
+    fn make(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
+        let script = scripts::apply(plan, &self.owner, options);
+        let output = self.run(&script, true)?;
+        self.succeeded(&output)?;
+        self.verify(plan)
+    }
+
+    /// The error of a failed [`make`](Self::make), once its parts are cleared, unless another owner has taken
+    /// the router over, and the bottleneck from before it is made again.
+    fn undo(&self, os: Os, before: Option<&Holder>, why: ControlError) -> ControlError {
+        if !why.leaves_parts() {
             return why;
+        }
+        // The script clears its parts itself, unless it was killed.
+        let cleared = match self.release(os) {
+            Ok(cleared) => cleared,
+            Err(source) => return why.once(Err::<(), _>(source)),
+        };
+        let Some((before, plan)) = before.and_then(|before| Some((before, before.plan()?))) else {
+            let why = Box::new(why);
+            return match cleared.owner {
+                Some(_) => ControlError::Cleared { why },
+                None => *why,
+            };
         };
         let options = ApplyOptions {
             clear_after: before.clears_in(),
@@ -156,18 +174,8 @@ impl<'a> Control<'a> {
         };
         match self.make(&plan, options) {
             Ok(()) => ControlError::Restored { why: Box::new(why) },
-            Err(source) => why.once(Err::<(), _>(source)),
+            Err(source) => why.once(Err::<(), _>(self.undo(os, None, source))),
         }
-    }
-
-    /// Makes the bottleneck and reads it back. Clears it if that fails, unless another owner has taken
-    /// the router over.
-    fn make(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
-        let script = scripts::apply(plan, &self.owner, options);
-        let output = self.run(&script, true)?;
-        self.succeeded(&output)?;
-        self.verify(plan)
-            .map_err(|why| why.once(self.release(plan.router.os)))
     }
 
     /// Reads the bottleneck back; differences are an error.
@@ -351,14 +359,6 @@ mod tests {
         );
     }
 
-    /// What a router without offloads answers to the read-back of a path without rate and delay.
-    const READ_BACK: &str = "tcp-segmentation-offload: off\ngeneric-segmentation-offload: off\n\
-                             generic-receive-offload: off\nlarge-receive-offload: off\n\
-                             tx-udp-segmentation: off\n";
-
-    /// A free or held router on which the second script with steps to make, that of the earlier bottleneck,
-    /// succeeds.
-    fn router(lease: &'static str) -> Recording {
     #[test]
     fn a_router_is_not_cleared_if_the_script_says_nothing() {
         let clear = |says: &'static str| {
@@ -374,6 +374,14 @@ mod tests {
         assert_eq!(clear("Welcome\n"), Err(error.to_owned()));
     }
 
+    /// What a router without offloads answers to the read-back of a path without rate and delay.
+    const READ_BACK: &str = "tcp-segmentation-offload: off\ngeneric-segmentation-offload: off\n\
+                             generic-receive-offload: off\nlarge-receive-offload: off\n\
+                             tx-udp-segmentation: off\n";
+
+    /// A free or held router on which the second script with steps to make, that of the earlier bottleneck,
+    /// succeeds.
+    fn router(lease: &'static str) -> Recording {
         let made = std::sync::atomic::AtomicUsize::new(0);
         Recording::new("rtr", move |script| {
             let text = &script.text;
@@ -381,6 +389,9 @@ mod tests {
                 return Ok(Output::silent(0).saying(format!(
                     "@@ tools\n{lease}@@ links\nr0\nr1\n@@ qdisc r0\n[]\n@@ qdisc r1\n[]\n"
                 )));
+            }
+            if text.contains("\nrouter_release ") {
+                return Ok(Output::silent(0).saying("nothing\n"));
             }
             if !text.contains("\nrouter_apply ") {
                 let sections = [0, 1].map(|index| format!("@@ {index}\n{READ_BACK}"));
@@ -390,9 +401,6 @@ mod tests {
             Ok(Output::silent(i32::from(before == 0)).complaining("exit code 1 of: tc"))
         })
     }
-            if text.contains("\nrouter_release ") {
-                return Ok(Output::silent(0).saying("nothing\n"));
-            }
 
     /// Applies a bottleneck that fails, and returns the error and the last call of `router_apply`.
     fn failed_apply(lease: &'static str) -> (String, String) {

@@ -179,6 +179,25 @@ mod tests {
     }
 
     #[test]
+    fn a_hanging_script_undoes_its_changes_and_its_children_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().display();
+        // The background process ignores SIGTERM.
+        let text = format!(
+            "trap 'exit 143' TERM; trap 'echo >{at}/undone' EXIT\n\
+             (trap '' TERM; while :; do sleep 0.2; echo >>{at}/alive; done) &\n\
+             sleep 3600\n"
+        );
+        let script = Script::new(text).within(Duration::from_secs(1));
+        assert!(Local::new().run(&script).is_err());
+        assert!(folder.path().join("undone").exists());
+        let alive = || fs::metadata(folder.path().join("alive")).map_or(0, |file| file.len());
+        let then = alive();
+        std::thread::sleep(Duration::from_millis(600));
+        assert_eq!(alive(), then);
+    }
+
+    #[test]
     fn a_background_process_does_not_delay_the_result() {
         let started = Instant::now();
         assert_eq!(run("sleep 30 & echo $!\n").code, 0);

@@ -30,6 +30,9 @@ pub(crate) enum Source {
 /// Time limit for reading a pipe after its process ended: a background process may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// Time from SIGTERM to SIGKILL, in which a script undoes its changes: as `timeout -k` in `shell::line`.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// Runs `command` for at most `timeout`. `host` is its name in messages.
 pub(crate) fn run(
     mut command: Command,
@@ -108,28 +111,36 @@ pub(crate) enum End {
     Unkillable,
 }
 
-/// Waits for the end. Kills the process group after `timeout`.
+/// Waits for the end. Ends the process group after `timeout`.
 pub(crate) fn wait(child: &mut Child, timeout: Duration) -> io::Result<End> {
-    let deadline = Instant::now() + timeout;
+    if let Some(status) = ended(child, timeout)? {
+        return Ok(End::Ended(status));
+    }
+    // SIGKILL runs no trap of a script, and the trap undoes the script's changes.
+    for (signal, patience) in [(Signal::TERM, LAST_WORDS), (Signal::KILL, Duration::MAX)] {
+        // The child leads its own process group, so a signal to the group also reaches its children.
+        if let Ok(id) = i32::try_from(child.id())
+            && let Some(group) = Pid::from_raw(id)
+            && kill_process_group(group, signal) == Err(Errno::PERM)
+        {
+            return Ok(End::Unkillable);
+        }
+        // SIGKILL follows even if the child has ended: its children may ignore SIGTERM.
+        ended(child, patience)?;
+    }
+    Ok(End::Killed)
+}
+
+/// Waits for the end for at most `patience`. A child that has ended stays a zombie until its parent waits for it.
+fn ended(child: &mut Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
     // The standard library has no wait with a time limit. The pause grows, so that short scripts
     // return at once and long scripts cost little processor time.
     let mut pause = Duration::from_micros(500);
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(End::Ended(status));
-        }
-        if Instant::now() >= deadline {
-            // The child leads its own process group, so a signal to the group also reaches its
-            // children.
-            if let Ok(id) = i32::try_from(child.id())
-                && let Some(group) = Pid::from_raw(id)
-                && kill_process_group(group, Signal::KILL) == Err(Errno::PERM)
-            {
-                return Ok(End::Unkillable);
-            }
-            // A killed child stays a zombie until its parent waits for it.
-            child.wait()?;
-            return Ok(End::Killed);
+        let status = child.try_wait()?;
+        if status.is_some() || started.elapsed() >= patience {
+            return Ok(status);
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));

@@ -73,14 +73,35 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// The last lines of standard error, on one line.
+    /// The signal that ended the script.
+    fn signal(&self) -> Option<String> {
+        let number = self.code.checked_sub(128).filter(|number| *number > 0)?;
+        // POSIX fixes these numbers: kill(1p), "EXTENDED DESCRIPTION".
+        let name = match number {
+            1 => "SIGHUP",
+            2 => "SIGINT",
+            3 => "SIGQUIT",
+            6 => "SIGABRT",
+            9 => "SIGKILL",
+            14 => "SIGALRM",
+            15 => "SIGTERM",
+            // The highest signal of Linux is 64.
+            16..=64 | 4..=13 => return Some(format!("signal {number}")),
+            _ => return None,
+        };
+        Some(name.to_owned())
+    }
+
+    /// The last lines of standard error, on one line; the signal if a signal ended a script without error output.
     pub fn complaint(&self) -> String {
         let stderr = String::from_utf8_lossy(&self.stderr);
         let lines: Vec<&str> = stderr.lines().map(str::trim).collect();
         let said: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
         match said.as_slice() {
-            // As of a process that was killed.
-            [] => "no error output".to_owned(),
+            [] => self.signal().map_or_else(
+                || "no error output".to_owned(),
+                |signal| format!("ended by {signal}"),
+            ),
             [.., a, b, c] => [*a, *b, *c].join("; "),
             few => few.join("; "),
         }
@@ -110,5 +131,22 @@ mod tests {
         assert_eq!(complaint("one\ntwo\n\nthree\nfour\n"), "two; three; four");
         assert_eq!(complaint("\none\n"), "one");
         assert_eq!(complaint("\n"), "no error output");
+    }
+
+    #[test]
+    fn error_message_without_error_output_names_the_signal() {
+        let complaint = |code: i32| Output {
+            code,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            started: Timestamp::MIN,
+            finished: Timestamp::MIN,
+        };
+        let complaint = |code: i32| complaint(code).complaint();
+        assert_eq!(complaint(137), "ended by SIGKILL");
+        assert_eq!(complaint(139), "ended by signal 11");
+        for code in [-1, 1, 128, 255] {
+            assert_eq!(complaint(code), "no error output", "{code}");
+        }
     }
 }

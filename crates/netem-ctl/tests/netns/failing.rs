@@ -185,3 +185,48 @@ fn a_router_whose_queues_cannot_be_read_is_not_cleared() {
     assert!(error.contains("tc qdisc show fails"), "{error}");
     control.clear(Os::Linux).unwrap();
 }
+
+#[test]
+fn an_apply_that_hangs_or_is_killed_leaves_the_first_bottleneck() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let slow = planned(SLOW);
+    let fast = planned(FAST);
+    // Only the queue of the second bottleneck has this limit.
+    let hangs = "case \"$*\" in *'limit 90') sleep 100 ;; esac";
+    // A shell that ignores SIGTERM is killed in the middle.
+    let resists = "case \"$*\" in *'limit 90') trap '' TERM; kill -s STOP $PPID; sleep 100 ;; esac";
+    let kills = "case \"$*\" in *'limit 90') kill -s KILL $PPID; exit 1 ;; esac";
+    let short = Duration::from_secs(5);
+    for (body, patience, error) in [
+        (
+            hangs,
+            short,
+            "the script did not end within 5 s and was killed",
+        ),
+        (
+            resists,
+            short,
+            "the script did not end within 5 s and was killed",
+        ),
+        (kills, LONG, "ended by SIGKILL"),
+    ] {
+        let faulty = Faulty::new(&here, "tc", body, patience);
+        let broken = Control::new(&faulty, "test");
+        let failed = broken.apply(&fast, plainly()).unwrap_err().to_string();
+        assert!(failed.contains(error), "{failed}");
+        assert_eq!(here.state(), before, "{failed}");
+        control.apply(&slow, plainly()).unwrap();
+        let held = here.says("tc qdisc show; tc class show dev r1; ethtool -k r0");
+        let failed = broken.apply(&fast, plainly()).unwrap_err().to_string();
+        let end = format!("{error}; the earlier bottleneck is in place again");
+        assert!(failed.ends_with(&end), "{failed}");
+        control.verify(&slow).unwrap();
+        let now = here.says("tc qdisc show; tc class show dev r1; ethtool -k r0");
+        assert_eq!(now, held);
+        control.clear(Os::Linux).unwrap();
+        assert_eq!(here.state(), before);
+    }
+}
