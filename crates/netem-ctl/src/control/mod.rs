@@ -12,7 +12,7 @@ use tcpexp_units::Timestamp;
 
 use crate::plan::{ChangeError, Mismatch, Plan};
 use crate::router::{Os, Router};
-use crate::runner::{Output, Runner, Script};
+use crate::runner::{Output, RunError, Runner, Script};
 
 pub use counters::{Counters, QueueCounters};
 pub use error::ControlError;
@@ -65,6 +65,9 @@ pub struct Shown {
 
 /// Time limit of a script. A router changes in about a second; this allows for slow ones.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Exit code of a script that SIGKILL ended.
+const KILLED: i32 = 128 + 9;
 
 /// Longest time ahead for which a change may be scheduled.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
@@ -213,8 +216,21 @@ impl<'a> Control<'a> {
         to: &Plan,
         at: Option<Timestamp>,
     ) -> Result<Changed, ControlError> {
-        let output = self.run_script(&change_script(from, to, &self.owner, at)?)?;
-        self.succeeded(&output)?;
+        let ran = self.run_script(&change_script(from, to, &self.owner, at)?);
+        // The script undoes its steps itself, unless it was killed.
+        let was_killed = match &ran {
+            Ok(output) => output.code == KILLED,
+            Err(why) => matches!(why, ControlError::Run(RunError::Timeout { .. })),
+        };
+        let output = ran
+            .and_then(|output| self.succeeded(&output).map(|()| output))
+            .map_err(|why| {
+                if was_killed {
+                    why.once(self.change_back(from, to))
+                } else {
+                    why
+                }
+            })?;
         self.verify(to)
             .map_err(|why| why.once(self.change_back(from, to)))?;
         Ok(Changed::parse(&output.text()))
@@ -320,7 +336,7 @@ mod tests {
     use super::*;
     use crate::bottleneck::Bottleneck;
     use crate::plan::plan;
-    use crate::runner::{Recording, RunError};
+    use crate::runner::Recording;
 
     /// A host on which sudo asks for a password.
     struct Locked;

@@ -29,6 +29,26 @@ fn a_change_that_fails_half_way_leaves_what_was_there() {
 }
 
 #[test]
+fn a_change_that_is_killed_half_way_leaves_what_was_there() {
+    let Some(here) = Namespace::new() else { return };
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let slow = planned(SLOW);
+    let fast = planned(&FAST.replace("64kB", "90kB"));
+    control.apply(&slow, plainly()).unwrap();
+    let before = here.says("tc qdisc show; tc class show dev r1");
+    // The forward queue is at r1 and changes first. The second call of this kind makes the change undone.
+    let kills = "case \"$*\" in *' dev r0 '*)\n\
+                 [ -e \"$0.done\" ] || { : >\"$0.done\"; kill -s KILL $PPID; exit 1; } ;; esac";
+    let faulty = Faulty::new(&here, "tc", kills, LONG);
+    let broken = Control::new(&faulty, "test");
+    let failed = broken.change(&slow, &fast, None).unwrap_err().to_string();
+    assert!(failed.ends_with("ended by SIGKILL"), "{failed}");
+    assert_eq!(here.says("tc qdisc show; tc class show dev r1"), before);
+    control.clear(Os::Linux).unwrap();
+}
+
+#[test]
 fn a_second_bottleneck_that_fails_half_way_leaves_the_first() {
     let Some(here) = Namespace::new() else { return };
     let before = here.state();
