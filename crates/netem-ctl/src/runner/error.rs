@@ -28,6 +28,15 @@ pub enum RunError {
         /// The time limit.
         seconds: u64,
     },
+    /// The account does not run commands.
+    #[error(
+        "{host}: the login ended without an error and without running the script: expected an account that \
+         runs commands"
+    )]
+    NoScript {
+        /// The host.
+        host: String,
+    },
     /// The script failed.
     #[error("{host}: exit code {code}: {message}")]
     Exit {

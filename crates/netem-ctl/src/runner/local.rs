@@ -108,7 +108,8 @@ impl Runner for Local {
         // `sudo` makes the script another user's, so only the limit there can end it.
         let limit = script.timeout + shell::MARGIN;
         let output = process::run(command, self.host(), input, Sink::Memory, limit)?;
-        shell::judge(output, self.host(), script)
+        let output = shell::judge(output, self.host(), script)?;
+        shell::without_greeting(output, self.host())
     }
 
     fn fetch(&self, remote: &str, local: &Path, _: Duration) -> Result<(), RunError> {

@@ -19,6 +19,9 @@ use super::shell;
 /// The program of a session.
 pub(super) const SESSION_SH: &str = include_str!("../sh/session.sh");
 
+/// The word behind the mark on the line before the output of a script.
+const BEGIN: &str = "begin";
+
 /// Time that a session has to end after its output has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -58,8 +61,12 @@ impl Session {
                 *shared = Some(shell);
                 output
             }
-            Answer::Ended { stdout, stderr } => Output {
-                code: shell.exit_code(host)?,
+            Answer::Ended {
+                began,
+                stdout,
+                stderr,
+            } => Output {
+                code: shell.failure(host, began)?,
                 stdout,
                 stderr,
                 started,
@@ -96,6 +103,7 @@ enum Answer {
     Complete(Output),
     /// The session ended before the script.
     Ended {
+        began: bool,
         stdout: Vec<u8>,
         stderr: Vec<u8>,
     },
@@ -152,8 +160,11 @@ impl Shell {
                 Ok((Pipe::Stderr, bytes)) => stderr.push(&bytes),
                 Err(RecvTimeoutError::Timeout) => return Answer::Late,
                 Err(RecvTimeoutError::Disconnected) => {
-                    let (stdout, stderr) = (stdout.bytes, stderr.bytes);
-                    return Answer::Ended { stdout, stderr };
+                    return Answer::Ended {
+                        began: stdout.began,
+                        stdout: stdout.bytes,
+                        stderr: stderr.bytes,
+                    };
                 }
             }
             let (Some(code), Some(_)) = (&stdout.rest, &stderr.rest) else {
@@ -167,6 +178,21 @@ impl Shell {
                 started,
                 finished: now(),
             });
+        }
+    }
+
+    /// Waits for the end of a session that ended before its script, and returns the exit code. A code of 0 is an
+    /// error, because the script did not succeed.
+    fn failure(&mut self, host: &str, began: bool) -> Result<i32, RunError> {
+        match (self.exit_code(host)?, began) {
+            (0, false) => Err(RunError::NoScript {
+                host: host.to_owned(),
+            }),
+            (0, true) => Err(RunError::Pipe {
+                host: host.to_owned(),
+                source: io::ErrorKind::UnexpectedEof.into(),
+            }),
+            (code, _) => Ok(code),
         }
     }
 
@@ -219,11 +245,13 @@ fn mark() -> String {
     format!("end-of-script-{process}-{count}-{time}")
 }
 
-/// Output up to a line that begins with a mark.
+/// Output between two lines that begin with a mark.
 struct Until<'a> {
     mark: &'a str,
     bytes: Vec<u8>,
-    /// The text behind the mark on its line, once the line is complete.
+    /// True once the first of the lines is complete. The bytes before it are dropped.
+    began: bool,
+    /// The text behind the mark on the last line, once the line is complete.
     rest: Option<String>,
 }
 
@@ -232,6 +260,7 @@ impl<'a> Until<'a> {
         Self {
             mark,
             bytes: Vec::new(),
+            began: false,
             rest: None,
         }
     }
@@ -243,23 +272,30 @@ impl<'a> Until<'a> {
         }
         // The mark may have begun in the piece before.
         let line = self.mark.len() + 16;
-        let from = self.bytes.len().saturating_sub(line);
+        let mut from = self.bytes.len().saturating_sub(line);
         self.bytes.extend_from_slice(bytes);
+        while let Some((at, end)) = self.marked_line(from) {
+            let rest = String::from_utf8_lossy(&self.bytes[at + self.mark.len()..end]);
+            let rest = rest.trim().to_owned();
+            if rest != BEGIN {
+                self.rest = Some(rest);
+                // The session begins a new line before the mark.
+                self.bytes.truncate(at.saturating_sub(1));
+                return;
+            }
+            self.began = true;
+            self.bytes.drain(..=end);
+            from = 0;
+        }
+    }
+
+    /// Positions of the mark and of the end of its line, once the line is complete.
+    fn marked_line(&self, from: usize) -> Option<(usize, usize)> {
         let mark = self.mark.as_bytes();
-        let found = self.bytes[from..]
-            .windows(mark.len())
-            .position(|window| window == mark);
-        let Some(at) = found.map(|at| from + at) else {
-            return;
-        };
-        let behind = &self.bytes[at + mark.len()..];
-        let Some(end) = behind.iter().position(|byte| *byte == b'\n') else {
-            return;
-        };
-        let rest = String::from_utf8_lossy(&behind[..end]);
-        self.rest = Some(rest.trim().to_owned());
-        // The session begins a new line before the mark.
-        self.bytes.truncate(at.saturating_sub(1));
+        let mut windows = self.bytes[from..].windows(mark.len());
+        let at = from + windows.position(|window| window == mark)?;
+        let line = &self.bytes[at..];
+        Some((at, at + line.iter().position(|byte| *byte == b'\n')?))
     }
 }
 
@@ -288,6 +324,30 @@ mod tests {
             let ran = self.session.run(script, "rtr", SOON, start).unwrap();
             ran.expect("the session is free")
         }
+    }
+
+    #[test]
+    fn text_of_the_login_is_no_output_of_a_script() {
+        let line = shell::line(&Script::new(""), &shell::Input::Stream(SESSION_SH.len()));
+        let login = |begin: &str| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", &format!("{begin}; {line}")]);
+            command
+        };
+        let script = Script::new("echo '@@ owner'; echo why >&2\n");
+        let start = || login("printf 'Welcome!'; printf 'No mail.' >&2");
+        let ran = Session::default().run(&script, "rtr", SOON, start);
+        let output = ran.unwrap().expect("the session is free");
+        assert_eq!(output.text(), "@@ owner\n");
+        assert_eq!(output.complaint(), "why");
+        // Such an account does not run the script.
+        let start = || login("echo Welcome; exit 0");
+        let error = Session::default().run(&script, "rtr", SOON, start);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "rtr: the login ended without an error and without running the script: \
+             expected an account that runs commands"
+        );
     }
 
     #[test]
@@ -342,12 +402,19 @@ mod tests {
 
     #[test]
     fn a_mark_is_found_in_pieces() {
-        let mut until = Until::new("mark");
-        for piece in ["a ma", "ze\n\nma", "rk 4", "2", "\nlater"] {
-            assert_eq!(until.rest, None);
-            until.push(piece.as_bytes());
+        let pieces = [
+            "noi", "se\nma", "rk beg", "in\na ma", "ze\n\nma", "rk 4", "2", "\nlater",
+        ];
+        // Each piece alone, and all in one piece.
+        for pieces in [pieces.as_slice(), &[&pieces.concat()]] {
+            let mut until = Until::new("mark");
+            for piece in pieces {
+                assert_eq!(until.rest, None);
+                until.push(piece.as_bytes());
+            }
+            assert!(until.began);
+            assert_eq!(until.rest.as_deref(), Some("42"));
+            assert_eq!(until.bytes, b"a maze\n");
         }
-        assert_eq!(until.rest.as_deref(), Some("42"));
-        assert_eq!(until.bytes, b"a maze\n");
     }
 }

@@ -22,6 +22,9 @@ pub(crate) enum Input {
     Stream(usize),
 }
 
+/// The line before the output of a script. Before it is the text that the login prints.
+const BEGIN: &str = "tcpexp-script-begins";
+
 const NO_SUDO: &str = "the user is not root, and sudo is not installed";
 const SUDO_ASKS: &str = "the user is not root, and sudo asks for a password (sudo -n fails)";
 const REFUSED: i32 = 97;
@@ -63,12 +66,34 @@ pub(crate) fn line(script: &Script, input: &Input) -> String {
     } else {
         String::new()
     };
-    format!("{paths}; {limit}; {root}exec $t {shell}")
+    // The text of the login may lack a line end.
+    let begin = match input {
+        Input::Script => format!("echo; echo {BEGIN}; "),
+        // The output of the others is data, or has marks of its own.
+        Input::Command(_) | Input::Stream(_) => String::new(),
+    };
+    format!("{begin}{paths}; {limit}; {root}exec $t {shell}")
 }
 
 /// The time limit on the host. A duration of 0 would disable the limit of `timeout`.
 pub(crate) fn limit_seconds(script: &Script) -> u64 {
     script.timeout.as_secs().max(1)
+}
+
+/// Removes what the login printed before the output of [`Input::Script`].
+pub(crate) fn without_greeting(mut output: Output, host: &str) -> Result<Output, RunError> {
+    let begin = format!("\n{BEGIN}\n");
+    let mut windows = output.stdout.windows(begin.len());
+    match windows.position(|window| window == begin.as_bytes()) {
+        Some(at) => drop(output.stdout.drain(..at + begin.len())),
+        // An account may run another command instead, and succeed.
+        None if output.is_success() => {
+            let host = host.to_owned();
+            return Err(RunError::NoScript { host });
+        }
+        None => {}
+    }
+    Ok(output)
 }
 
 /// Turns failures of the shell line into errors; failures of the script stay in its output.

@@ -229,7 +229,8 @@ impl Runner for Ssh {
             }
         }
         let text = Source::Text(script.text.clone());
-        self.exchange(script, &Input::Script, text, Sink::Memory)
+        let output = self.exchange(script, &Input::Script, text, Sink::Memory)?;
+        shell::without_greeting(output, &self.host.0)
     }
 
     fn fetch(&self, remote: &str, local: &Path, timeout: Duration) -> Result<(), RunError> {

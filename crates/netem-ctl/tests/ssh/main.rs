@@ -36,6 +36,36 @@ fn scripts_arrive_unchanged_and_return_their_exit_code() {
 }
 
 #[test]
+fn text_of_the_login_is_no_output_of_a_script() {
+    let Some(server) = Server::start(Odd::Talkative) else {
+        return;
+    };
+    for ssh in [server.ssh(), server.ssh().kept_open()] {
+        for _ in 0..2 {
+            let output = ssh.run(&Script::new("echo '@@ owner'; printf end\n"));
+            assert_eq!(output.unwrap().text(), "@@ owner\nend");
+        }
+    }
+}
+
+#[test]
+fn an_account_that_runs_no_commands_is_an_error() {
+    let Some(server) = Server::start(Odd::Idle) else {
+        return;
+    };
+    for ssh in [server.ssh(), server.ssh().kept_open()] {
+        for script in [Script::new("true\n"), Script::new("true\n").as_root()] {
+            let error = ssh.run(&script).unwrap_err().to_string();
+            assert!(
+                error.contains("expected an account that runs commands"),
+                "{error}"
+            );
+        }
+        assert!(Control::new(&ssh, "me").clear(Os::Linux).is_err());
+    }
+}
+
+#[test]
 fn files_are_copied_in_both_directions() {
     let Some(server) = Server::start(Odd::Nothing) else {
         return;

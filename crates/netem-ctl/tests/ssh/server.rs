@@ -32,6 +32,10 @@ pub(crate) enum Odd {
     Denied,
     /// The session has no root and no sudo.
     Powerless,
+    /// The login prints text without a line end.
+    Talkative,
+    /// The login succeeds and runs no command.
+    Idle,
 }
 
 impl Server {
@@ -73,17 +77,20 @@ impl Server {
             all + &format!("[127.0.0.1]:{port} {key}\n")
         });
         fs::write(at("known"), known).unwrap();
-        let force = if odd == Odd::Powerless {
-            format!("ForceCommand {}\n", powerless(folder.path()).display())
-        } else {
-            String::new()
+        let force = match odd {
+            Odd::Powerless => powerless(folder.path()).display().to_string(),
+            Odd::Talkative => {
+                "printf Welcome!; printf Mail. >&2; eval \"$SSH_ORIGINAL_COMMAND\"".to_owned()
+            }
+            Odd::Idle => "exit 0".to_owned(),
+            _ => "none".to_owned(),
         };
         // The user's start-up files may print what no test expects.
         let home = folder.path().display();
         let server = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\n\
              StrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
-             PidFile none\nSetEnv HOME={home}\n{force}",
+             PidFile none\nSetEnv HOME={home}\nForceCommand {force}\n",
             at("host").display(),
             at("authorized").display()
         );
