@@ -10,6 +10,7 @@ mod shell;
 mod ssh;
 mod ssh_error;
 mod stream;
+mod until;
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,0 +1,130 @@
+//! Tests of applying, restoring and clearing with recorded scripts.
+
+use std::path::Path;
+
+use super::*;
+use crate::bottleneck::Bottleneck;
+use crate::plan::plan;
+use crate::runner::Recording;
+
+/// A host on which sudo asks for a password.
+struct Locked;
+
+impl Runner for Locked {
+    fn host(&self) -> &'static str {
+        "rtr"
+    }
+
+    fn run(&self, _: &Script) -> Result<Output, RunError> {
+        let at = Timestamp::from_nanos(0);
+        Ok(Output {
+            code: 1,
+            stdout: Vec::new(),
+            stderr: b"sudo: a password is required\n".to_vec(),
+            started: at,
+            finished: at,
+        })
+    }
+
+    fn fetch(&self, _: &str, _: &Path, _: Duration) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn upload(&self, _: &Path, _: &str, _: Duration) -> Result<(), RunError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_router_that_cannot_be_read_is_not_shown_as_free() {
+    let error = Control::new(&Locked, "me").show(Os::Linux).unwrap_err();
+    assert!(
+        error.to_string().contains("a password is required"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_router_is_not_cleared_if_the_script_says_nothing() {
+    let clear = |says: &'static str| {
+        let router = Recording::new("rtr", move |_| Ok(Output::silent(0).saying(says)));
+        let cleared = Control::new(&router, "me").clear(Os::Linux);
+        cleared
+            .map(|cleared| cleared.owner)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(clear("nothing\n"), Ok(None));
+    assert_eq!(clear("owner me\ncleared\n"), Ok(Some("me".to_owned())));
+    let error = "rtr: the router does not answer whether it is cleared";
+    assert_eq!(clear("Welcome\n"), Err(error.to_owned()));
+}
+
+/// What a router without offloads answers to the read-back of a path without rate and delay.
+const READ_BACK: &str = "tcp-segmentation-offload: off\ngeneric-segmentation-offload: off\n\
+                         generic-receive-offload: off\nlarge-receive-offload: off\n\
+                         tx-udp-segmentation: off\n";
+
+/// A free or held router on which the second script with steps to make, that of the earlier bottleneck,
+/// succeeds.
+fn router(lease: &'static str) -> Recording {
+    let made = std::sync::atomic::AtomicUsize::new(0);
+    Recording::new("rtr", move |script| {
+        let text = &script.text;
+        if text.contains("\nrouter_preflight ") {
+            return Ok(Output::silent(0).saying(format!(
+                "@@ tools\n{lease}@@ links\nr0\nr1\n@@ qdisc r0\n[]\n@@ qdisc r1\n[]\n"
+            )));
+        }
+        if text.contains("\nrouter_release ") {
+            return Ok(Output::silent(0).saying("nothing\n"));
+        }
+        if !text.contains("\nrouter_apply ") {
+            let sections = [0, 1].map(|index| format!("@@ {index}\n{READ_BACK}"));
+            return Ok(Output::silent(0).saying(sections.concat()));
+        }
+        let before = made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok(Output::silent(i32::from(before == 0)).complaining("exit code 1 of: tc"))
+    })
+}
+
+/// Applies a bottleneck that fails, and returns the error and the last call of `router_apply`.
+fn failed_apply(lease: &'static str) -> (String, String) {
+    let router = router(lease);
+    let interfaces = Router {
+        os: Os::Linux,
+        left: "r0".parse().unwrap(),
+        right: "r1".parse().unwrap(),
+    };
+    let plan = plan(&Bottleneck::default(), &interfaces).unwrap();
+    let options = ApplyOptions {
+        clear_after: Some(Duration::from_secs(7_200)),
+        take_over: true,
+    };
+    let error = Control::new(&router, "me").apply(&plan, options);
+    let scripts = router.scripts();
+    let calls = scripts.iter().flat_map(|script| script.text.lines());
+    let mut calls = calls.filter(|line| line.starts_with("router_apply me "));
+    let last = calls.next_back().unwrap_or_default().to_owned();
+    (error.unwrap_err().to_string(), last)
+}
+
+#[test]
+fn failed_apply_restores_the_earlier_bottleneck_with_the_rest_of_its_time() {
+    const HELD: &str = "@@ owner\nme 1767225600\n@@ clears in\n90\n@@ bottleneck\n\
+                        {\"forward\":{}}\n@@ router\n\
+                        {\"os\":\"linux\",\"left\":\"r0\",\"right\":\"r1\"}\n";
+    const FOREVER: &str = "@@ owner\nme 1767225600\n@@ clears in\n@@ bottleneck\n\
+                           {\"forward\":{}}\n@@ router\n\
+                           {\"os\":\"linux\",\"left\":\"r0\",\"right\":\"r1\"}\n";
+    let error = "rtr: exit code 1 of: tc; the earlier bottleneck is in place again";
+    let restored = |call: &str| (error.to_owned(), call.to_owned());
+    assert_eq!(failed_apply(HELD), restored("router_apply me '' 90 r0 r1"));
+    assert_eq!(
+        failed_apply(FOREVER),
+        restored("router_apply me '' '' r0 r1")
+    );
+    // A free router has nothing to restore.
+    let (error, last) = failed_apply("@@ owner\n");
+    assert_eq!(error, "rtr: exit code 1 of: tc");
+    assert_eq!(last, "router_apply me yes 7200 r0 r1");
+}
