@@ -32,6 +32,10 @@ pub struct Ssh {
     session: Option<Session>,
 }
 
+/// Begins the line that a command prints on standard error after it has copied a file. An empty line comes
+/// before it, because the login may have printed text without a line end.
+const COPIED: &str = "tcpexp-copied";
+
 /// Name of a host as `ssh` takes it: `rtr`, `root@192.0.2.1`. The user's configuration resolves it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SshHost(String);
@@ -191,23 +195,30 @@ impl Ssh {
         RunError::Ssh { host, problem }
     }
 
-    /// Runs a command with a local file as input or output.
+    /// Runs a command with a local file as input or output, and returns the length of the file on the host.
     fn transfer(
         &self,
         command: String,
         stdin: Source,
         stdout: Sink,
         timeout: Duration,
-    ) -> Result<(), RunError> {
+    ) -> Result<u64, RunError> {
         // Only the time limit of this script counts: `input` has the command, and standard input
         // has data.
         let script = Script::new("").within(timeout);
         let output = self.exchange(&script, &Input::Command(command), stdin, stdout)?;
+        let host = self.host.0.clone();
         if output.is_success() {
-            return Ok(());
+            let said = String::from_utf8_lossy(&output.stderr);
+            let mut lengths = said.lines().filter_map(|line| line.strip_prefix(COPIED));
+            let length = lengths
+                .next_back()
+                .and_then(|text| text.trim().parse().ok());
+            // An account may run another command instead, and succeed.
+            return length.ok_or(RunError::NoScript { host });
         }
         Err(RunError::Exit {
-            host: self.host.0.clone(),
+            host,
             code: output.code,
             message: output.complaint(),
         })
@@ -238,7 +249,17 @@ impl Runner for Ssh {
         let partial = partial(local);
         let file = File::create(&partial).map_err(failed(&partial))?;
         let nothing = Source::Text(String::new());
-        let copied = self.transfer(format!("cat {remote}"), nothing, Sink::File(file), timeout);
+        let command = format!("cat {remote}; echo >&2; echo {COPIED} \\$(wc -c <{remote}) >&2");
+        let copied = self.transfer(command, nothing, Sink::File(file), timeout);
+        let copied = copied.and_then(|length| {
+            let here = fs::metadata(&partial).map_err(failed(&partial))?.len();
+            // The file may have grown since.
+            if here <= length {
+                return Ok(());
+            }
+            let why = "the copy is longer than the file, because the login prints text";
+            Err(failed(local)(std::io::Error::other(why)))
+        });
         if let Err(error) = copied {
             // The remote side reports only a broken pipe.
             let is_full = rustix::fs::statvfs(&partial).is_ok_and(|room| room.f_bavail == 0);
@@ -263,9 +284,10 @@ impl Runner for Ssh {
             "cat >{remote}.partial; \
              [ \\$(wc -c <{remote}.partial) -eq {bytes} ] || \
              {{ rm -f {remote}.partial; echo {remote} has another length than the file >&2; exit 1; }}; \
-             mv {remote}.partial {remote}"
+             mv {remote}.partial {remote}; echo >&2; echo {COPIED} {bytes} >&2"
         );
         self.transfer(command, Source::File(file), Sink::Memory, timeout)
+            .map(|_| ())
     }
 }
 

@@ -62,7 +62,36 @@ fn an_account_that_runs_no_commands_is_an_error() {
             );
         }
         assert!(Control::new(&ssh, "me").clear(Os::Linux).is_err());
+        let [from, to] = ["config", "copy"].map(|name| server.folder().join(name));
+        for copied in [
+            ssh.upload(&from, &to.display().to_string(), SOON),
+            ssh.fetch(&from.display().to_string(), &to, SOON),
+        ] {
+            let error = copied.unwrap_err().to_string();
+            assert!(
+                error.contains("expected an account that runs commands"),
+                "{error}"
+            );
+        }
+        assert!(!to.exists());
     }
+}
+
+#[test]
+fn text_of_the_login_never_becomes_a_part_of_a_file() {
+    let Some(server) = Server::start(Odd::Talkative) else {
+        return;
+    };
+    let [from, to, back] = ["config", "to", "back"].map(|name| server.folder().join(name));
+    let ssh = server.ssh();
+    ssh.upload(&from, &to.display().to_string(), SOON).unwrap();
+    assert_eq!(fs::read(&to).unwrap(), fs::read(&from).unwrap());
+    let error = ssh
+        .fetch(&to.display().to_string(), &back, SOON)
+        .unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.contains("longer than the file"), "{error}: {source}");
+    assert!(!back.exists());
 }
 
 #[test]
