@@ -70,7 +70,7 @@ fn one<'i>(
     let at = table
         .get("at")
         .ok_or_else(|| expected("expected at, a time such as \"30s\""))?;
-    let mut what = Vec::new();
+    let mut changed = Vec::new();
     for (key, span, value) in keys(table).into_iter().filter(|(key, ..)| key != "at") {
         let mut place = Place::new(&key);
         if !matches!(place.0[0].as_str(), "path" | "forward" | "reverse") {
@@ -81,6 +81,13 @@ fn one<'i>(
         if place.0[0] != "path" {
             place.0.insert(0, "path".to_owned());
         }
+        changed.push((place, key, span, value));
+    }
+    let keys = changed.iter();
+    let keys = keys.map(|(place, key, span, _)| (place.clone(), key.as_str(), span.clone()));
+    place::check_unique(keys)?;
+    let mut what = Vec::new();
+    for (place, key, span, value) in changed {
         place::set(plan, &place.0, value).map_err(|why| Fault::new(span, why))?;
         let text = value
             .get_ref()

@@ -12,6 +12,8 @@
 //! include = [{ cc = "bbr", rate = "20mbit" }]
 //! ```
 
+mod ambiguity;
+
 use std::ops::Range;
 
 use toml::Spanned;
@@ -20,6 +22,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::Fault;
 use super::place::Place;
 use super::schema;
+use ambiguity::{check_unique, unambiguous};
 
 /// Key of the cells to leave out.
 const EXCLUDE: &str = "exclude";
@@ -174,46 +177,11 @@ fn check_exclusion(rule: &Rule<'_>, axes: &[Axis<'_>]) -> Result<(), Fault> {
 
 /// Refuses the name of an included cell: it is not in a list, so no column has its name.
 fn check_inclusion(cell: &Rule<'_>) -> Result<(), Fault> {
-    match &cell.name {
-        Some(name) => Err(Fault::new(
-            name.span(),
-            "expected no name: only tables in a list have names",
-        )),
-        None => Ok(()),
+    if let Some(name) = &cell.name {
+        let message = "expected no name: only tables in a list have names";
+        return Err(Fault::new(name.span(), message));
     }
-}
-
-/// Refuses two lists that set the same key: only the last list would count. Also refuses two tables with the
-/// same name in one list.
-fn unambiguous(axes: &[Axis<'_>]) -> Result<(), Fault> {
-    let mut places: Vec<(Place, &str)> = Vec::new();
-    for axis in axes {
-        let settings = || axis.points.iter().flat_map(|point| &point.settings);
-        for setting in settings() {
-            let place = Place::new(setting.key.get_ref());
-            let before = places.iter().find(|(known, _)| *known == place);
-            if let Some((_, other)) = before.filter(|(_, other)| *other != axis.name) {
-                let message = format!("expected another key, because {other} sets it too");
-                return Err(Fault::new(setting.key.span(), message));
-            }
-            if before.is_none() {
-                places.push((place, &axis.name));
-            }
-        }
-        let mut labels: Vec<&str> = Vec::new();
-        for point in &axis.points {
-            let Some(label) = &point.label else {
-                continue;
-            };
-            if labels.contains(&label.as_str()) {
-                let span = point.settings.first().map(|setting| setting.key.span());
-                let message = format!("expected a name of its own, found {label:?} twice");
-                return Err(Fault::new(span.unwrap_or_default(), message));
-            }
-            labels.push(label);
-        }
-    }
-    Ok(())
+    check_unique(&cell.settings)
 }
 
 /// Reads a list, or nested tables of lists: an unquoted `path.forward.rate = […]` is nested tables.

@@ -9,6 +9,11 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::error::Fault;
+
+/// All entries of an array of tables, in place of the name of one.
+const ALL: &str = "*";
+
 /// The keys that lead to a parameter.
 ///
 /// In an array of tables, a key is the `name` of a table, or `*` for all tables.
@@ -75,10 +80,32 @@ impl Place {
         Self(keys)
     }
 
+    /// True if the value at one place is the one at the other or a part of it.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        let mut both = self.0.iter().zip(&other.0);
+        both.all(|(key, other)| key == other || key == ALL || other == ALL)
+    }
+
     /// All short names.
     pub(super) fn aliases() -> impl Iterator<Item = &'static str> {
         ALIASES.iter().map(|(alias, _)| *alias)
     }
+}
+
+/// Refuses two keys of one table that set the same value: only the later one would count. Each key comes with its
+/// place and its span.
+pub(super) fn check_unique<'k>(
+    keys: impl IntoIterator<Item = (Place, &'k str, Range<usize>)>,
+) -> Result<(), Fault> {
+    let mut known: Vec<(Place, &str)> = Vec::new();
+    for (place, key, span) in keys {
+        if let Some((_, other)) = known.iter().find(|(known, _)| known.overlaps(&place)) {
+            let message = format!("expected another key, because {other} sets it too");
+            return Err(Fault::new(span, message));
+        }
+        known.push((place, key));
+    }
+    Ok(())
 }
 
 /// Sets a value, creating tables as needed. The error is a message.
@@ -123,7 +150,7 @@ fn set_in_array<'i>(
         };
         let is_wanted = match wanted.as_str() {
             // Skip tools that do not take the parameter: ping has no cc.
-            "*" => takes(item, rest),
+            ALL => takes(item, rest),
             name => text(item, "name") == Some(name),
         };
         if is_wanted {

@@ -56,7 +56,8 @@ const MATRIX: &str = "
 Each key has a list of values; the cells are all combinations. A key is the dotted place of a parameter, such as
 `path.forward.rate`, `traffic.NAME.cc` or `traffic.*.cc` for all traffic that takes it, or a short name. A list of
 tables under a name of its own varies several parameters together; `name` in a table labels it. `exclude` and `include`
-are lists of tables that remove and add cells.
+are lists of tables that remove and add cells. Two lists, or two keys of one table, that set the same parameter are
+refused, such as `cc` and `traffic.NAME.cc`.
 
 | short name | place |
 |---|---|

@@ -77,6 +77,28 @@ fn exclusion_by_a_bare_name_or_without_keys_is_refused() {
 }
 
 #[test]
+fn two_values_of_one_parameter_are_refused() {
+    let matrix = |list: &str| refusal_of("[matrix]\n", &format!("[matrix]\n{list}\n"));
+    assert_snapshot!(matrix("traffic.bulk.cc = [\"bbr\"]"), @"plan.toml:5: matrix.cc: expected another key, because traffic.bulk.cc sets it too");
+    assert_snapshot!(matrix("loss = [{ enter_bad = \"1%\", leave_bad = \"9%\" }]\nlink = [{ loss = \"1%\" }]"), @"plan.toml:5: matrix.link[1].loss: expected another key, because loss sets it too");
+    assert_snapshot!(matrix("link = [{ delay = \"1ms\", path.forward.delay = \"2ms\" }]"), @"plan.toml:4: matrix.link[1].path.forward.delay: expected another key, because delay sets it too");
+    assert_snapshot!(matrix("path.forward.delay = [\"1ms\"]\n\"path.forward.delay\" = [\"2ms\"]"), @"plan.toml:5: matrix.path.forward.delay: expected another key, because path.forward.delay sets it too");
+    assert_snapshot!(matrix("include = [{ cc = \"bbr\", traffic.bulk.cc = \"vegas\" }]"), @"plan.toml:4: matrix.include[1].traffic.bulk.cc: expected another key, because cc sets it too");
+    let change = |keys: &str| {
+        refusal_of(
+            "[[traffic]]",
+            &format!("[[change]]\nat = \"3s\"\n{keys}\n[[traffic]]"),
+        )
+    };
+    assert_snapshot!(change("rate = \"1mbit\"\nforward.rate = \"2mbit\""), @"plan.toml:14: change[1].forward.rate: expected another key, because rate sets it too");
+    assert_snapshot!(change("path.forward.delay = \"1ms\"\ndelay = \"2ms\""), @"plan.toml:14: change[1].delay: expected another key, because path.forward.delay sets it too");
+    // Each table of a list is a cell of its own, and each generator a parameter of its own.
+    let lists = "[matrix]\nlink = [{ delay = \"1ms\" }, { path.forward.delay = \"2ms\" }]\n";
+    let text = PLAN.replace("[matrix]\n", lists);
+    assert_eq!(plan(&text).cells.len(), 8);
+}
+
+#[test]
 fn interval_that_ping_cuts_is_refused() {
     let with = |tool: &str| {
         let text = PLAN.replace("cc = [\"cubic\", \"reno\"]\n", "");
