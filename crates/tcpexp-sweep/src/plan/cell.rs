@@ -59,6 +59,7 @@ pub(super) fn all<'a>(
     kind: Option<Kind>,
     traces: &mut Traces,
 ) -> Result<(Vec<Cell>, Vec<CellText<'a>>), Fault> {
+    schema::check_keys(root.get_ref())?;
     let matrix = root.get_ref().get("matrix");
     let mut cells: Vec<Cell> = Vec::new();
     let mut hashes = HashSet::new();

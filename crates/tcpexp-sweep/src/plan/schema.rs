@@ -56,6 +56,20 @@ pub(super) fn check_tables(plan: &DeTable<'_>) -> Result<(), Fault> {
     }
 }
 
+/// Refuses an unknown key of a plan. The error of [`Setup`] would lack `matrix`, `change` and `include`, which are
+/// taken out before it is read.
+pub(super) fn check_keys(plan: &DeTable<'_>) -> Result<(), Fault> {
+    let known = || SCHEMA["properties"].as_object().into_iter().flatten();
+    let is_known = |key: &str| known().any(|(known, _)| known == key);
+    let Some(key) = plan.keys().find(|key| !is_known(key.get_ref())) else {
+        return Ok(());
+    };
+    let names: Vec<String> = known().map(|(known, _)| format!("`{known}`")).collect();
+    let names = names.join(", ");
+    let message = format!("unknown field `{}`, expected one of {names}", key.get_ref());
+    Err(Fault::new(key.span(), message))
+}
+
 /// True if the value at a place of a plan may be a table with all these keys.
 pub(super) fn has_keys<'a>(place: &Place, keys: impl Iterator<Item = &'a str>) -> bool {
     let keys: Vec<&str> = keys.collect();

@@ -99,6 +99,12 @@ fn two_values_of_one_parameter_are_refused() {
 }
 
 #[test]
+fn error_about_an_unknown_table_names_all_tables_of_a_plan() {
+    let unknown = |key: &str| refusal_of("[matrix]", &format!("[{key}]\n[matrix]"));
+    assert_snapshot!(unknown("changes"), @"plan.toml:3: changes: unknown field `changes`, expected one of `calibration`, `capture`, `change`, `expect`, `hops`, `hosts`, `include`, `kind`, `lab`, `log`, `loggers`, `matrix`, `name`, `path`, `prepare`, `run`, `traffic`");
+}
+
+#[test]
 fn interval_that_ping_cuts_is_refused() {
     let with = |tool: &str| {
         let text = PLAN.replace("cc = [\"cubic\", \"reno\"]\n", "");
