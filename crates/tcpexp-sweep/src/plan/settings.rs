@@ -60,7 +60,7 @@ pub struct Loggers {
 #[serde(deny_unknown_fields, default)]
 pub struct Prepare {
     /// Keep segmentation and receive offloads. By default they are turned off, so that a packet in
-    /// a queue or capture is a packet on the wire.
+    /// a queue or capture is a packet on the wire; a run fails if one cannot be turned off.
     pub keep_offloads: bool,
     /// Initial congestion window of sources and sinks, in segments: an attribute of their routes. Linux
     /// only.

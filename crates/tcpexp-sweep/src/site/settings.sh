@@ -82,31 +82,48 @@ confirm() {
     (set -f && echo setting "$1="$3)
 }
 
-# offloads_off INTERFACE, for the time of the run
+# offloads_off INTERFACE, for the time of the run. Fails if one stays on, because packets would be merged in
+# captures and queues.
 offloads_off() {
+    on=$(offloads "$1" changeable)
     if [ "$system" = FreeBSD ]; then
-        for feature in tso lro; do
-            ifconfig "$1" | grep -q "options.*$(echo $feature | tr "[:lower:]" "[:upper:]")" || continue
+        for feature in $on; do
             on_undo "ifconfig $1 $feature"
-            ifconfig "$1" "-$feature"
+            ifconfig "$1" "-$feature" || :
+        done
+    elif [ -n "$on" ]; then
+        # shellcheck disable=SC2086 # words are what it holds
+        on_undo "ethtool -K $1$(printf ' %s on' $on)"
+        # shellcheck disable=SC2046,SC2086
+        ethtool -K "$1" $(printf ' %s off' $on) 2>/dev/null ||
+            # It may have stopped at the first that it cannot turn off.
+            for feature in $on; do ethtool -K "$1" "$feature" off 2>/dev/null || :; done
+    fi
+    on=$(offloads "$1" all)
+    [ -z "$on" ] || {
+        # shellcheck disable=SC2086
+        echo "the offloads $(echo $on) of $1 cannot be turned off: prepare.keep_offloads = true keeps all offloads" >&2
+        return 1
+    }
+}
+
+# offloads INTERFACE all|changeable: prints the offloads that are on, or those of them that are not fixed
+offloads() {
+    if [ "$system" = FreeBSD ]; then
+        for pair in 'TSO[46]:tso' LRO:lro; do
+            # VLAN_HWTSO stays without TSO, and does nothing then.
+            ! ifconfig "$1" | grep -q "options=.*[<,]${pair%%:*}[,>]" || echo "${pair#*:}"
         done
         return
     fi
-    # A feature marked "on [fixed]" cannot be turned off, and does not match below.
-    features="$(ethtool -k "$1")
-"
-    on=
+    features=$(ethtool -k "$1")
     for pair in tcp-segmentation-offload:tso generic-segmentation-offload:gso \
         generic-receive-offload:gro large-receive-offload:lro \
         tx-udp-segmentation:tx-udp-segmentation rx-gro-hw:rx-gro-hw; do
-        case $features in *"${pair%%:*}: on
-"*) on="$on ${pair#*:}" ;; esac
+        case $2$features in
+        changeable*"${pair%%:*}: on [fixed]"*) ;;
+        # A driver that refuses leaves "on [requested off]".
+        *"${pair%%:*}: on"*) echo "${pair#*:}" ;;
+        esac
     done
-    [ -n "$on" ] || return 0
-    # shellcheck disable=SC2086 # words are what it holds
-    on_undo "ethtool -K $1$(printf ' %s on' $on)"
-    # shellcheck disable=SC2046,SC2086
-    ethtool -K "$1" $(printf ' %s off' $on) 2>/dev/null ||
-        # It may have stopped at the first that it cannot turn off.
-        for feature in $on; do ethtool -K "$1" "$feature" off 2>/dev/null || :; done
 }

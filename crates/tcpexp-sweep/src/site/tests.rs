@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{COMMANDS_SH, RUN_SH};
+use super::{COMMANDS_SH, RUN_SH, SETTINGS_SH};
 
 /// Runs commands in a run's directory, and returns their output.
 fn run_in(dir: &Path, commands: &str) -> String {
@@ -153,4 +153,67 @@ fn a_lease_ends_at_its_deadline_unless_it_is_extended() {
         &dir.path().display().to_string(),
     ]);
     assert_eq!(text, "long\n");
+}
+
+/// Turns offloads off with an `ethtool` that knows these features, and refuses to turn one off. Returns
+/// whether that succeeded, and what was printed, then what the run undoes.
+fn offloads_off(features: &str, refused: &str) -> (bool, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let features = features.replace("; ", "\n");
+    std::fs::write(dir.path().join("features"), features + "\n").unwrap();
+    std::fs::create_dir(dir.path().join("undo.d")).unwrap();
+    let script = format!(
+        r#"dir={0} lease={0} system=Linux
+        {host}{RUN_SH}{SETTINGS_SH}
+        ethtool() {{
+            [ "$1" = -K ] || {{ cat "$dir/features"; return; }}
+            shift 2
+            while [ $# -gt 0 ]; do
+                [ "$1" != "$refused" ] || return 95
+                case $1 in tso) name=tcp-segmentation ;; gro) name=generic-receive ;; lro) name=large-receive ;; esac
+                sed "s/^$name-offload: .*/$name-offload: $2/" "$dir/features" >"$dir/new"
+                mv "$dir/new" "$dir/features"
+                shift 2
+            done
+        }}
+        refused='{refused}'
+        offloads_off eth1 || code=$?
+        cat "$dir"/undo.d/* 2>/dev/null || :
+        exit "${{code:-0}}"
+        "#,
+        dir.path().display(),
+        host = netem_ctl::HOST_SH,
+    );
+    shell(&["-euc", &script])
+}
+
+#[test]
+fn offload_that_stays_on_fails_the_preparation() {
+    let on = "tcp-segmentation-offload: on; generic-receive-offload: on; large-receive-offload: off [fixed]";
+    let undo = "ethtool -K eth1 tso on gro on\n";
+    assert_eq!(offloads_off(on, ""), (true, undo.to_owned()));
+    let refused = |names: &str| {
+        format!(
+            "the offloads {names} of eth1 cannot be turned off: prepare.keep_offloads = true keeps all offloads\n"
+        )
+    };
+    assert_eq!(
+        offloads_off(on, "tso"),
+        (false, undo.to_owned() + &refused("tso"))
+    );
+    let fixed = on.replace("off [fixed]", "on [fixed]");
+    assert_eq!(
+        offloads_off(&fixed, "gro"),
+        (false, undo.to_owned() + &refused("gro lro"))
+    );
+    let requested = "tcp-segmentation-offload: on [requested off]";
+    let undo = "ethtool -K eth1 tso on\n".to_owned();
+    assert_eq!(
+        offloads_off(requested, "tso"),
+        (false, undo + &refused("tso"))
+    );
+    assert_eq!(
+        offloads_off("tcp-segmentation-offload: off", ""),
+        (true, String::new())
+    );
 }
