@@ -12,7 +12,7 @@ use super::phases::{dir, parameters};
 use crate::plan::{self, Setup};
 
 /// The functions of the preflight script.
-const PREFLIGHT_SH: &str = include_str!("preflight.sh");
+pub(super) const PREFLIGHT_SH: &str = include_str!("preflight.sh");
 
 /// The script that checks a host. It changes nothing.
 pub(crate) fn preflight(

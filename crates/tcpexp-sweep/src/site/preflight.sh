@@ -50,8 +50,13 @@ route_to() {
 
 # has_address INTERFACE ADDRESS
 has_address() {
+    addresses_of "$1" | grep -qxF "$2" || problem "interface $1 does not have the address $2"
+}
+
+# addresses_of INTERFACE: prints each of its addresses, without the length of the prefix and the zone
+addresses_of() {
     if [ "$system" = FreeBSD ]; then ifconfig "$1"; else ip -o addr show dev "$1"; fi 2>/dev/null |
-        grep -qF "$2" || problem "interface $1 does not have the address $2"
+        sed -n 's/.*[[:blank:]]inet6\{0,1\} \([^ /%]*\).*/\1/p'
 }
 
 # has_route ADDRESS INTERFACE

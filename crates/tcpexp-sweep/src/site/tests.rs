@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::preflight::PREFLIGHT_SH;
 use super::{COMMANDS_SH, RUN_SH, SETTINGS_SH};
 
 /// Runs commands in a run's directory, and returns their output.
@@ -216,4 +217,37 @@ fn offload_that_stays_on_fails_the_preparation() {
         offloads_off("tcp-segmentation-offload: off", ""),
         (true, String::new())
     );
+}
+
+#[test]
+fn address_of_an_interface_is_compared_as_a_whole() {
+    let script = format!(
+        r#"{PREFLIGHT_SH}
+        for system in Linux FreeBSD; do
+            for address in 10.0.0.10 10.0.0.1 10.0.0.255 10.0.0.0 fd00::10 fd00::1 10x0.0.10; do
+                has_address eth1 "$address"
+            done
+        done
+        "#
+    );
+    // The functions replace the programs.
+    let programs = r"
+        ip() {
+            printf '%s\n' '2: eth1    inet 10.0.0.10/24 brd 10.0.0.255 scope global eth1' \
+                '2: eth1    inet6 fd00::10/64 scope global nodad'
+        }
+        ifconfig() {
+            printf '\t%s\n' 'inet 10.0.0.10 netmask 0xffffff00 broadcast 10.0.0.255' \
+                'inet6 fd00::10%em1 prefixlen 64 scopeid 0x1'
+        }
+        ";
+    let (_, text) = shell(&["-euc", &format!("{programs}{script}")]);
+    let problems = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("problem="));
+    let refused = ["10.0.0.1", "10.0.0.255", "10.0.0.0", "fd00::1", "10x0.0.10"];
+    let expected = refused.repeat(2).into_iter();
+    let expected =
+        expected.map(|address| format!("interface eth1 does not have the address {address}"));
+    assert_eq!(problems.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }
