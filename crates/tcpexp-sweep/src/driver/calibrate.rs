@@ -190,7 +190,8 @@ pub(super) fn forget_server(setup: &Setup, name: &str) -> String {
 
 type Load = (f64, std::collections::BTreeMap<String, u64>);
 
-/// Overloads the bottleneck and reads its rate from its counters.
+/// Overloads the bottleneck and reads its rate from its counters. `None` if the path has no rate or the router has
+/// no counters; counters that cannot be read are an error.
 fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     let (_, host) = run.router()?;
     let path = run.cell.setup.path.resolved();
@@ -223,9 +224,11 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
         if measured.as_ref().is_some_and(is_silent) {
             restart(run, source, &client)?;
         }
-        measured = counted_load(run, wait, times.measure)?;
+        let load = counted_load(run, wait, times.measure)?;
         // Packets of the load or of its control connection may be lost.
-        if !measured.as_ref().is_some_and(is_slow) {
+        let is_enough = !is_slow(&load);
+        measured = Some(load);
+        if is_enough {
             break;
         }
     }
@@ -252,9 +255,9 @@ fn restart(run: &Run<'_>, source: &str, client: &str) -> Result<(), Trouble> {
 }
 
 /// The rate and the drops of the bottleneck, from its counters: after `wait`, and `time` later.
-fn counted_load(run: &Run<'_>, wait: Duration, time: Duration) -> Result<Option<Load>, Trouble> {
+fn counted_load(run: &Run<'_>, wait: Duration, time: Duration) -> Result<Load, Trouble> {
     let (router, host) = run.router()?;
-    let read = site::READ;
+    let read = site::reading(host);
     // One script reads both times, because another connection in between takes an unknown time.
     let reads = format!(
         "sleep {:.3}\n{read}echo\nsleep {:.3}\n{read}",
@@ -265,22 +268,24 @@ fn counted_load(run: &Run<'_>, wait: Duration, time: Duration) -> Result<Option<
     let text = run
         .crew
         .at_within(router, "load", &reads, wait + time + PATIENCE)?;
-    let Some((before, after)) = text.split_once("\n\n") else {
-        return Ok(None);
-    };
-    let (Some(before), Some(after)) = (Counters::parse(before), Counters::parse(after)) else {
-        return Ok(None);
-    };
-    let path = run.cell.setup.path.resolved();
     let right = host.right.as_deref().unwrap_or_default();
+    let unread = |why: String| Trouble::Counters {
+        router: router.to_owned(),
+        why,
+    };
+    let (before, after) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let [before, after] = [before, after].map(|text| Counters::parse(text, &[right]));
+    let (before, after) = (before.map_err(unread)?, after.map_err(unread)?);
+    let path = run.cell.setup.path.resolved();
     let rate = after.rate_bps(&before, right);
+    let rate = rate.ok_or_else(|| unread(format!("the queue of {right} was replaced")))?;
     // The counters of `cake` have Ethernet frames, however it counts bytes for its rate.
     let scale = if path.forward.queue == Some(Queue::Cake) {
         path.forward.link_bytes(LOAD_BYTES) as f64 / LOAD_FRAME as f64
     } else {
         1.0
     };
-    Ok(rate.map(|rate| (rate * scale, after.drops(&before))))
+    Ok((rate * scale, after.drops(&before)))
 }
 
 /// The first source, and the address of the first sink.

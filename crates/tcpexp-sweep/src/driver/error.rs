@@ -32,6 +32,9 @@ pub(super) enum Trouble {
         phase: String,
         source: Box<ControlError>,
     },
+    /// The counters of a router do not show whether its path is as planned.
+    #[error("cannot read the counters of {router}: {why}")]
+    Counters { router: String, why: String },
     /// The router cannot emulate the path.
     #[error("cannot set up the path")]
     Path(#[source] Box<dyn std::error::Error + Send + Sync>),

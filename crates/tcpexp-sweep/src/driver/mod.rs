@@ -12,6 +12,7 @@ mod kept;
 mod load_times;
 mod options;
 mod place;
+mod queues;
 mod run;
 mod sweep;
 mod testbed;

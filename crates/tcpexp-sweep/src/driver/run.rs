@@ -17,6 +17,7 @@ use super::error::Trouble;
 use super::files::{self, Seen};
 use super::journal::Journal;
 use super::kept::while_kept;
+use super::queues;
 use crate::plan::{self, Cell, Host};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
@@ -91,7 +92,7 @@ impl Run<'_> {
         self.enter("stop")?;
         let gathered = self.stop()?;
         files::judge_ends(&gathered, &self.generators)?;
-        let after = self.counters(&gathered);
+        let after = self.counters(&gathered)?;
         self.enter("fetch")?;
         let crew = self.crew.clone();
         while_kept(&crew, MARGIN, || files::fetch(self, &ends, &gathered))?;
@@ -155,9 +156,9 @@ impl Run<'_> {
             // The server of the load ends before the captures start, so that they do not contain
             // its packets.
             let script = calibrate::forget_server(setup, name) + &site::record(setup, (name, host));
-            Some(script + self.reading(name))
+            Some(script + &self.reading(name))
         })?;
-        Ok(self.counters(&said))
+        self.counters(&said)
     }
 
     /// Lets the path drain, then ends all processes and packs their files.
@@ -168,29 +169,38 @@ impl Run<'_> {
         }
         while_kept(&self.crew, MARGIN, || {
             self.crew.each_within("stop", FETCH, |name| {
-                Some(site::plain(name, self.reading(name)) + &site::gather(name))
+                Some(site::plain(name, &self.reading(name)) + &site::gather(name))
             })
         })
     }
 
     /// Commands that print the counters of a Linux router; empty for other hosts.
-    fn reading(&self, name: &str) -> &'static str {
-        let is_router = |host: &Host| host.role == Role::Router && host.os == Os::Linux;
+    fn reading(&self, name: &str) -> String {
         let host = self.cell.setup.hosts.get(name);
-        if host.is_some_and(is_router) {
-            site::READ
-        } else {
-            ""
-        }
+        let router = host.filter(|host| is_counted(host));
+        router.map_or_else(String::new, site::reading)
     }
 
-    /// The counters of each router, which its output begins with.
-    fn counters(&self, said: &[(String, String)]) -> AllCounters {
-        let routers = self.cell.setup.paths().filter_map(|(router, ..)| {
-            let (_, text) = said.iter().find(|(name, _)| name == router)?;
-            Some((router.to_owned(), Counters::parse(text)?))
-        });
-        routers.collect()
+    /// The counters of each Linux router, which its output begins with. Those of an interface without a planned
+    /// queue may be unreadable.
+    fn counters(&self, said: &[(String, String)]) -> Result<AllCounters, Trouble> {
+        let mut all = AllCounters::new();
+        for (router, host, path) in self
+            .cell
+            .setup
+            .paths()
+            .filter(|(_, host, _)| is_counted(host))
+        {
+            let text = said.iter().find(|(name, _)| name == router);
+            let text = text.map_or("", |(_, text)| text);
+            let unread = |why| Trouble::Counters {
+                router: router.to_owned(),
+                why,
+            };
+            let counters = Counters::parse(text, &queues::needed(host, path)).map_err(unread)?;
+            all.insert(router.to_owned(), counters);
+        }
+        Ok(all)
     }
 
     /// Decides whether the run is valid.
@@ -203,7 +213,8 @@ impl Run<'_> {
             );
         }
         let cell = self.cell;
-        for (index, (name, host, _)) in cell.setup.paths().enumerate() {
+        for (index, (name, host, path)) in cell.setup.paths().enumerate() {
+            // Only Linux has counters.
             let (Some(before), Some(after)) = (before.get(name), after.get(name)) else {
                 continue;
             };
@@ -211,25 +222,11 @@ impl Run<'_> {
             if index == 0 {
                 self.record.queue = after.since(before, &right);
             }
-            let unshaped = after.unshaped(before, &right);
-            if unshaped > 0 {
-                self.fail(
-                    Status::Invalid,
-                    counted(unshaped, "packet") + " bypassed the rate of the bottleneck",
-                );
-            }
             // Emulated losses are drops of the delay stage too.
             let is_lossless = !cell.emulates_loss(index);
-            let delayed = after
-                .drops(before)
-                .into_iter()
-                .filter(|(queue, _)| site::is_delay_stage(queue));
-            let lost: u64 = delayed.map(|(_, drops)| drops).sum();
-            if is_lossless && lost > 0 {
-                self.fail(
-                    Status::Invalid,
-                    format!("the delay stage dropped {}", counted(lost, "packet")),
-                );
+            let needed = queues::needed(host, path);
+            for fault in queues::faults(before, after, &needed, is_lossless) {
+                self.fail(Status::Invalid, fault);
             }
         }
     }
@@ -298,6 +295,11 @@ pub(super) fn preflight(
     } else {
         Err(Trouble::Problems(problems))
     }
+}
+
+/// True if the host is a router whose queues have counters.
+fn is_counted(host: &Host) -> bool {
+    host.role == Role::Router && host.os == Os::Linux
 }
 
 /// Number of packets missing from a capture: dropped by the kernel, or unread at its end.

@@ -6,7 +6,7 @@ mod generator;
 mod phases;
 mod preflight;
 
-pub(crate) use counters::{Counters, READ, is_delay_stage};
+pub(crate) use counters::{Counters, is_delay_stage, reading};
 pub(crate) use files::{capture_name, captures, logs};
 pub(crate) use generator::{Generator, generators};
 pub(crate) use phases::*;

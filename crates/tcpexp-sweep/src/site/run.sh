@@ -292,3 +292,15 @@ trace_siftr() {
     sysctl "net.inet.siftr.logfile=$dir/out/logs/$2" >/dev/null
     sysctl net.inet.siftr.enabled=1 >/dev/null
 }
+
+# print_counters PREFIX INTERFACE...: prints the time, then the queues of each interface and of the devices whose
+# names begin with PREFIX: counters_at NS, and queues DEVICE JSON. What `tc` refuses has no JSON.
+print_counters() {
+    prefix=$1
+    shift
+    # The time is that of the first interface, so nothing comes between.
+    # shellcheck disable=SC2046 # words are what it holds
+    set -- "$@" $(ip -o link show | sed -n "s/^[0-9]*: \($prefix[^:@]*\).*/\1/p")
+    echo "counters_at $(now_ns)"
+    for device; do echo "queues $device $(tc -s -j qdisc show dev "$device" 2>/dev/null)"; done
+}

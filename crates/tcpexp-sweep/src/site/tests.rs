@@ -251,3 +251,16 @@ fn address_of_an_interface_is_compared_as_a_whole() {
         expected.map(|address| format!("interface eth1 does not have the address {address}"));
     assert_eq!(problems.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }
+
+#[test]
+fn counters_of_each_interface_and_delay_stage_are_printed_on_a_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let commands = r#"
+        ip() { printf '%s\n' '1: lo: <UP>' '7: tcxd-l@NONE: <UP>' '8: tcxd-r: <UP>' '9: far@if3: <UP>'; }
+        tc() { [ "$6" != left ] && echo "[$*]"; }
+        print_counters tcxd- right left | sed 's/^counters_at [0-9]*$/counters_at TIME/'
+    "#;
+    let expected = "counters_at TIME\nqueues right [-s -j qdisc show dev right]\nqueues left \n\
+                    queues tcxd-l [-s -j qdisc show dev tcxd-l]\nqueues tcxd-r [-s -j qdisc show dev tcxd-r]\n";
+    assert_eq!(run_in(dir.path(), commands), expected);
+}
