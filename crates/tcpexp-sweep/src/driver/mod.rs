@@ -1,6 +1,7 @@
 //! Runs a plan, and restores the hosts after each run.
 
 mod calibrate;
+mod captures;
 mod changed;
 mod clock;
 mod context;

@@ -6,10 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use netem_ctl::{ApplyOptions, Os};
-use tcpexp_runs::record::{CaptureRecord, Role, RunRecord, Status};
+use tcpexp_runs::record::{Role, RunRecord, Status};
 use tcpexp_units::{counted, with_causes};
 
 use super::calibrate::{self, Verdict};
+use super::captures;
 use super::clock::{self, positive};
 use super::context::{Around, Run};
 use super::crew::{Crew, FETCH};
@@ -18,7 +19,7 @@ use super::files::{self, Seen};
 use super::journal::Journal;
 use super::kept::while_kept;
 use super::queues;
-use crate::plan::{self, Cell, Host};
+use crate::plan::{self, Capture, Cell, Host};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
 
@@ -205,12 +206,10 @@ impl Run<'_> {
 
     /// Decides whether the run is valid.
     fn judge(&mut self, before: &AllCounters, after: &AllCounters) {
-        let lost: u64 = self.record.captures.iter().map(missing_packets).sum();
-        if lost > 0 {
-            self.fail(
-                Status::Invalid,
-                format!("captures lost {}", counted(lost, "packet")),
-            );
+        let has_all = self.cell.setup.capture.filter == Capture::default().filter;
+        let generators = if has_all { &self.generators[..] } else { &[] };
+        for fault in captures::faults(&self.record.captures, generators) {
+            self.fail(Status::Invalid, fault);
         }
         let cell = self.cell;
         for (index, (name, host, path)) in cell.setup.paths().enumerate() {
@@ -300,13 +299,4 @@ pub(super) fn preflight(
 /// True if the host is a router whose queues have counters.
 fn is_counted(host: &Host) -> bool {
     host.role == Role::Router && host.os == Os::Linux
-}
-
-/// Number of packets missing from a capture: dropped by the kernel, or unread at its end.
-fn missing_packets(capture: &CaptureRecord) -> u64 {
-    let dropped = capture.packets_dropped.unwrap_or(0);
-    let unread = |received: u64| received.checked_sub(capture.packets_captured?);
-    // The kernel counts dropped packets as received.
-    let unread = capture.packets_received.and_then(unread).unwrap_or(0);
-    dropped.max(unread)
 }
