@@ -300,7 +300,7 @@ print_counters() {
     shift
     # The time is that of the first interface, so nothing comes between.
     # shellcheck disable=SC2046 # words are what it holds
-    set -- "$@" $(ip -o link show | sed -n "s/^[0-9]*: \($prefix[^:@]*\).*/\1/p")
+    set -- "$@" $(ip -o link show | sed -n "s/^[0-9]*: \(${prefix}[^:@]*\).*/\1/p")
     echo "counters_at $(now_ns)"
     for device; do echo "queues $device $(tc -s -j qdisc show dev "$device" 2>/dev/null)"; done
 }

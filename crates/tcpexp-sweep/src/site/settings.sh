@@ -102,7 +102,7 @@ offloads_off() {
     on=$(offloads "$1" all)
     [ -z "$on" ] || {
         # shellcheck disable=SC2086
-        echo "the offloads $(echo $on) of $1 cannot be turned off: prepare.keep_offloads = true keeps all offloads" >&2
+        echo "the offloads$(printf ' %s' $on) of $1 cannot be turned off: prepare.keep_offloads = true keeps all offloads" >&2
         return 1
     }
 }
