@@ -9,6 +9,7 @@ mod acked;
 mod behind;
 mod class;
 mod gaps;
+mod probes;
 mod repeats;
 #[cfg(test)]
 mod tests;
