@@ -19,7 +19,7 @@ use tcpexp_units::Timestamp;
 use crate::acceptance::Acceptance;
 use crate::cause::PathTimes;
 use crate::coverage::{Beginning, missed};
-use crate::identity::Identity;
+use crate::identity::{Counters, Identity};
 use crate::{DoubtedAck, FirstCopies, Holes, Segment, StreamOffset};
 use acked::Acked;
 pub(crate) use behind::COPY_DELAY;
@@ -330,6 +330,7 @@ impl Classifier {
                 start: sent.nxt,
                 end: segment.start,
                 at: segment.seen.at,
+                beyond: Counters::of(segment),
                 is_after_retransmission: sent.latest.end() < sent.nxt,
             };
             disorder.gaps.leave(gap, una);

@@ -2,6 +2,7 @@
 
 use crate::Segment;
 use crate::hops::Hops;
+use crate::serial::is_after;
 
 /// Order of sending of a segment, relative to the segments captured before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,22 @@ const MAX_ID_STEP: u16 = 1 << 12;
 /// values have one step up per 15 others, and a counter of one connection has no other steps.
 const STEPS_PER_MISSTEP: u32 = 16;
 
+/// The sender's counters in one packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    ip_id: Option<u16>,
+    tsval: Option<u32>,
+}
+
+impl Counters {
+    pub(crate) fn of(segment: &Segment) -> Self {
+        Self {
+            ip_id: segment.seen.ip_id,
+            tsval: segment.timestamps.map(|(tsval, _)| tsval),
+        }
+    }
+}
+
 /// Latest counter values of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Identity {
@@ -72,15 +89,20 @@ impl Identity {
     /// Returns the order of sending of a segment that starts below `nxt`, and records its counters
     /// if it was sent later.
     pub(crate) fn out_of_order(&mut self, segment: &Segment) -> (SendOrder, OrderEvidence) {
-        let by_id = self.by_ip_id(segment);
+        let order = self.order(segment);
         let by_timestamp = self.by_timestamp(segment);
-        if by_id == SendOrder::Later {
+        if self.by_ip_id(segment) == SendOrder::Later {
             self.ip_id = segment.seen.ip_id;
         }
         if by_timestamp == SendOrder::Later {
             self.tsval = segment.timestamps.map(|(tsval, _)| tsval);
         }
-        match (by_id, by_timestamp) {
+        order
+    }
+
+    /// Returns the order of sending of a segment, relative to the last recorded segment.
+    pub(crate) fn order(&self, segment: &Segment) -> (SendOrder, OrderEvidence) {
+        match (self.by_ip_id(segment), self.by_timestamp(segment)) {
             (SendOrder::Unknown, SendOrder::Unknown) => {
                 (SendOrder::Unknown, OrderEvidence::Nothing)
             }
@@ -88,6 +110,29 @@ impl Identity {
             // A segment with a newer timestamp cannot have been sent earlier.
             (SendOrder::Earlier, SendOrder::Later) => (SendOrder::Later, OrderEvidence::Timestamp),
             (order, _) => (order, OrderEvidence::IpId),
+        }
+    }
+
+    /// The evidence that `segment`, which was sent before the last recorded segment, was sent after the packet
+    /// with these counters; `None` if no counter shows it.
+    pub(crate) fn evidence_after(
+        &self,
+        counters: Counters,
+        segment: &Segment,
+    ) -> Option<OrderEvidence> {
+        let own = Counters::of(segment);
+        let ids_behind = |counters: Counters| {
+            let ids = self.ip_id.zip(counters.ip_id);
+            ids.map(|(furthest, id)| furthest.wrapping_sub(id))
+        };
+        let by_id = ids_behind(own).zip(ids_behind(counters));
+        let by_timestamp = own.tsval.zip(counters.tsval);
+        if self.is_counter() && by_id.is_some_and(|(own, other)| own < other) {
+            Some(OrderEvidence::IpId)
+        } else if by_timestamp.is_some_and(|(own, other)| is_after(own, other)) {
+            Some(OrderEvidence::Timestamp)
+        } else {
+            None
         }
     }
 
@@ -140,7 +185,8 @@ impl Identity {
         self.hops.is_past_router(segment.seen.ttl) && (has_same_stamp || !self.is_later(segment))
     }
 
-    fn is_counter(&self) -> bool {
+    /// True if the Identification counts up.
+    pub(crate) fn is_counter(&self) -> bool {
         self.steps > self.missteps.saturating_mul(STEPS_PER_MISSTEP)
     }
 

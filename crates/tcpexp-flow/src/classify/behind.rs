@@ -86,7 +86,8 @@ impl Classifier {
         {
             return Class::Copy;
         }
-        let (order, known_by) = match self.identity.out_of_order(segment) {
+        let known = self.identity.out_of_order(segment);
+        let (order, known_by) = match self.after_gap(segment, fresh_bytes, known) {
             // A retransmission that newer data has overtaken.
             (SendOrder::Earlier, OrderEvidence::IpId) if self.is_after_original(sent, segment) => {
                 let is_known = fresh_bytes < segment.seen.payload_bytes;
@@ -219,6 +220,24 @@ impl Classifier {
         let is_recovering =
             recovery.is_some_and(|recovery| self.una().is_none_or(|una| una < recovery.until));
         self.acked.is_some_and(|acked| !acked.is_loss_reported) && !is_recovering
+    }
+
+    /// The order of sending of a segment that the sender's counters show to be older than the latest one.
+    ///
+    /// Newer data may have overtaken a retransmission too. But no original was sent after data above its gap.
+    fn after_gap(
+        &self,
+        segment: &Segment,
+        fresh_bytes: u32,
+        known: (SendOrder, OrderEvidence),
+    ) -> (SendOrder, OrderEvidence) {
+        if known.0 != SendOrder::Earlier || fresh_bytes == 0 {
+            return known;
+        }
+        let gaps = self.disorder.as_deref().map(|disorder| &disorder.gaps);
+        gaps.and_then(|gaps| gaps.around(segment.payload_start(), segment.end()))
+            .and_then(|gap| self.identity.evidence_after(gap.beyond, segment))
+            .map_or(known, |known_by| (SendOrder::Later, known_by))
     }
 
     /// The order of sending, by the time since the segment's gap was left.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use tcpexp_units::Timestamp;
 
 use crate::StreamOffset;
+use crate::identity::Counters;
 
 /// Upper bound on gaps; beyond it, the lowest is forgotten.
 const MAX_GAPS: usize = 256;
@@ -19,6 +20,8 @@ pub(super) struct Gap {
     pub(super) end: StreamOffset,
     /// Capture time of the segment that left the gap.
     pub(super) at: Timestamp,
+    /// Counters of the segment that left the gap: the sender sent all data of the gap before this segment.
+    pub(super) beyond: Counters,
     /// True if a retransmission was captured just before. It may have been sent after the missing data, and
     /// its ACK may report their loss before that of the segment that left the gap.
     pub(super) is_after_retransmission: bool,
@@ -85,6 +88,7 @@ mod tests {
             start: at(start),
             end: at(end),
             at: Timestamp::from_nanos(start.into()),
+            beyond: Counters::default(),
             is_after_retransmission: false,
         }
     }

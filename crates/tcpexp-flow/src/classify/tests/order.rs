@@ -220,3 +220,31 @@ fn retransmission_that_newer_data_overtakes_is_not_its_original() {
     let lost = "4294967000:1(297)";
     assert_snapshot!(overtaken(lost, 41), @"0.081 > sent Later by IpId, ReorderingTimer");
 }
+
+/// The class of a retransmission that fills a gap, after newer data has overtaken it: `first` of the packet below
+/// the gap, `beyond` of those above it, `newer` of the newer data, `again` of the retransmission.
+fn overtaken_in_gap([first, beyond, newer, again]: [&str; 4]) -> String {
+    let all = classes(&format!(
+        "
+        0.000 > 1:1001(1000) {first}
+        0.001 > 2001:3001(1000) {beyond}
+        0.041 < ack 1001 sack 2001:3001
+        0.060 > 3001:4001(1000) {newer}
+        0.061 > 1001:2001(1000) {again}
+    "
+    ));
+    all.lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn segment_sent_after_data_above_its_gap_is_a_retransmission() {
+    let by_ip_id = |again: &str| overtaken_in_gap(["id 1", "id 3", "id 5", again]);
+    assert_snapshot!(by_ip_id("id 4"), @"0.061 > sent Later by IpId, ReorderingTimer");
+    assert_snapshot!(by_ip_id("id 2"), @"0.061 > sent Earlier by IpId, ReorderingTimer");
+    let wrapped = ["id 65533", "id 65535", "id 1", "id 0"];
+    assert_snapshot!(overtaken_in_gap(wrapped), @"0.061 > sent Later by IpId, ReorderingTimer");
+    let by_timestamp =
+        |again: &str| overtaken_in_gap(["v6 ts 10 1", "v6 ts 12 1", "v6 ts 60 1", again]);
+    assert_snapshot!(by_timestamp("v6 ts 59 1"), @"0.061 > sent Later by Timestamp, ReorderingTimer");
+    assert_snapshot!(by_timestamp("v6 ts 11 1"), @"0.061 > sent Earlier by Timestamp, ReorderingTimer");
+}
