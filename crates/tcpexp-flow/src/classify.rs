@@ -226,7 +226,10 @@ impl Classifier {
             if sent.is_none() {
                 self.go_on(segment);
             }
-            return self.empty(ahead, segment);
+            return match sent {
+                Some(sent) if ahead == -1 => self.before_nxt(sent, segment),
+                _ => Class::Empty,
+            };
         }
         if sent.is_none() {
             self.beginning.send(segment);
@@ -361,16 +364,6 @@ impl Classifier {
         });
         if segment.is_numbered() {
             self.identity.in_order(segment);
-        }
-    }
-
-    fn empty(&self, ahead: i64, segment: &Segment) -> Class {
-        // Linux probes with the number before `snd_una` and without payload (`tcp_xmit_probe_skb`).
-        let is_probe = ahead == -1 && segment.ack.is_some() && !segment.flags.rst();
-        match (is_probe, self.is_window_closed()) {
-            (false, _) => Class::Empty,
-            (true, false) => Class::KeepAlive,
-            (true, true) => Class::WindowProbe,
         }
     }
 }
