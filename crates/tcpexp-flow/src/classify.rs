@@ -92,6 +92,8 @@ struct Disorder {
     /// Sequence number of a FIN that left a gap.
     fin: Option<StreamOffset>,
     recovery: Option<Recovery>,
+    /// The latest segment that started below `nxt`, and its counters.
+    behind: Option<(Transmission, Counters)>,
     doubted: Option<DoubtedAck>,
     /// Bytes whose first captured transmission was not the sender's first: their originals may still
     /// arrive.

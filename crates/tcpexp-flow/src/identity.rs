@@ -55,6 +55,12 @@ impl Counters {
             tsval: segment.timestamps.map(|(tsval, _)| tsval),
         }
     }
+
+    /// True if another packet of the flow hardly has the same counters.
+    pub(crate) fn identify_packet(self) -> bool {
+        // An Identification of 0 identifies no packet: some stacks send 0 in every packet.
+        self.ip_id.is_some_and(|id| id != 0)
+    }
 }
 
 /// Latest counter values of one direction.

@@ -7,7 +7,7 @@ use crate::cause::{
     LossRecoveryKind, MAX_ANSWER_DELAY, PathTimes, RetransmissionCause, RetransmissionEvidence,
     SHORTEST_TIMEOUT, is_expired,
 };
-use crate::identity::{OrderEvidence, SendOrder};
+use crate::identity::{Counters, OrderEvidence, SendOrder};
 use crate::{Segment, StreamOffset};
 
 /// Greatest delay between a packet and its duplicate record: a hundredth of [`SHORTEST_TIMEOUT`], so that no
@@ -86,6 +86,7 @@ impl Classifier {
         {
             return Class::Copy;
         }
+        self.disorder().behind = Some((Transmission::of(segment), Counters::of(segment)));
         let known = self.identity.out_of_order(segment);
         let (order, known_by) = match self.after_gap(segment, fresh_bytes, known) {
             // A retransmission that newer data has overtaken.
@@ -174,6 +175,9 @@ impl Classifier {
 
     fn is_copy(&self, sent: Sent, segment: &Segment) -> bool {
         if sent.latest.has_range_of(segment) && self.identity.is_same_count(segment) {
+            return true;
+        }
+        if self.is_copy_of_behind(segment) {
             return true;
         }
         // A copy has the same Identification; another segment with the same start has a different one.

@@ -245,3 +245,22 @@ fn overtaken_retransmission_after_a_timeout_is_no_duplicate() {
         assert!(last.contains("> sent Unknown by Bytes"), "{classes}");
     }
 }
+
+#[test]
+fn path_duplicate_of_a_retransmission_has_its_random_identification() {
+    let repeated = |again: &str, id: u32, at: &str| {
+        let all = classes(&format!(
+            "
+            0.0000 > 1:1001(1000) id 9
+            0.0010 > 2001:3001(1000) id 40000
+            0.0011 > 3001:4001(1000) id 7
+            0.0410 < ack 1001 sack 2001:4001
+            {again} > 1001:2001(1000) id 30000
+            {at} > 1001:2001(1000) id {id}
+        "
+        ));
+        all.lines().skip(3).collect::<Vec<_>>().join(", ")
+    };
+    assert_snapshot!(repeated("0.0600", 30_000, "0.0601"), @"0.060 > sent Later by Time, ReorderingTimer, 0.060 > Copy");
+    assert_snapshot!(repeated("0.0600", 500, "0.0601"), @"0.060 > sent Later by Time, ReorderingTimer, 0.060 > sent Later by Bytes, FastRetransmit");
+}
