@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netem_ctl::{ApplyOptions, Os};
 use tcpexp_runs::record::{Role, RunRecord, Status};
-use tcpexp_units::{counted, with_causes};
+use tcpexp_units::with_causes;
 
 use super::calibrate::{self, Verdict};
 use super::captures;
