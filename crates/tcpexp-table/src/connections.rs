@@ -86,7 +86,7 @@ pub(crate) fn sizes<R: 'static>(
         .count("ip_bytes", "Bytes of the IP datagrams.", move |row| of(row).ip_bytes)
         .count("payload_bytes", "Bytes of transport payload.", move |row| of(row).payload_bytes)
         .maybe_count("missed_bytes", "Bytes of data that the other end acknowledged and the capture never shows: the capture missed at least these. Without the SYN, bytes that may have been sent before the capture began do not count. 0 does not prove that it missed nothing: it may have missed pure ACKs, and data that was sent again. Null for other protocols than TCP.", move |row| Some(tcp(row)?.missed.as_ref().map_or(0, |missed| missed.bytes())))
-        .count("unique_bytes", "Bytes of payload, without those captured earlier; for other protocols than TCP all bytes.", move |row| of(row).unique_bytes)
+        .count("unique_bytes", "Bytes of payload, without those captured earlier, those outside the receive window and the text of a RST; for other protocols than TCP all bytes.", move |row| of(row).unique_bytes)
         .maybe_count("largest_payload_bytes", "Largest payload of one packet, in bytes; exceeds a segment if the host uses segmentation offload. Null without payload.", move |row| of(row).largest_payload_bytes.map(u64::from))
         .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).ip_bytes, duration(row)))
         .maybe_count("goodput_bps", "Unique payload over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).unique_bytes, duration(row)))

@@ -83,8 +83,8 @@ pub struct DirectionSummary {
     pub ip_bytes: u64,
     /// Bytes of transport payload.
     pub payload_bytes: u64,
-    /// Bytes of payload captured for the first time, without those outside the receive window; for other
-    /// protocols than TCP, all payload bytes.
+    /// Bytes of payload captured for the first time, without those outside the receive window and the text of a
+    /// RST (RFC 9293, section 3.5.3); for other protocols than TCP, all payload bytes.
     pub unique_bytes: u64,
     /// Bytes that the other end acknowledged and the capture never shows: the capture missed them. `None`
     /// without such bytes.
