@@ -41,6 +41,10 @@ pub struct CeFeedback {
     echoed_bytes: Option<u32>,
     since_option: SinceOption,
     una: Option<StreamOffset>,
+    /// False if the receiver cannot report data behind a gap.
+    has_sack: bool,
+    /// Without SACK: data before this offset may have arrived behind a gap.
+    gap_until: Option<StreamOffset>,
     reported: Reported,
     sent: SentPackets,
     repeats: Repeats,
@@ -86,6 +90,8 @@ impl CeFeedback {
             echoed_bytes: None,
             since_option: SinceOption::default(),
             una: None,
+            has_sack: true,
+            gap_until: None,
             reported: Reported::default(),
             sent: SentPackets::default(),
             repeats: Repeats::default(),
@@ -121,6 +127,13 @@ impl CeFeedback {
     pub fn up_to(mut self, most_bytes: u32, options_bytes: u32) -> Self {
         let full = |bytes: u32| bytes.saturating_sub(options_bytes).max(1);
         self.sizes = Sizes::new(full(self.smss_bytes), full(most_bytes));
+        self
+    }
+
+    /// Declares that the receiver sends no SACK blocks: SACK was not agreed on.
+    #[must_use]
+    pub fn without_sack(mut self) -> Self {
+        self.has_sack = false;
         self
     }
 
@@ -162,6 +175,10 @@ impl CeFeedback {
         if ack < before || ticks < 0 {
             return 0;
         }
+        self.has_sack |= segment.sack_block_count() > 0;
+        if !self.has_sack && self.una == Some(ack) && !segment.is_numbered() {
+            self.gap_until = self.sent.nxt();
+        }
         let packets = self.sent.count(before, ack, self.smss_bytes);
         let reported = Reported::of(segment, ack);
         let marked = match self.mode {
@@ -169,7 +186,10 @@ impl CeFeedback {
             EcnMode::Classic => self.classic(segment.flags.ece(), ack, packets),
             EcnMode::Accurate => {
                 let new = self.newly_received(before, ack, &reported);
-                if ack == before && ticks == 0 && new == 0 && self.passes_over(segment, &reported) {
+                if ticks == 0
+                    && self.brings_nothing(before, ack, new)
+                    && self.passes_over(segment, &reported)
+                {
                     return 0;
                 }
                 self.accurate(segment, before, new)
@@ -218,7 +238,8 @@ impl CeFeedback {
     /// Number of packets reported as marked. With RFC 3168, the number of times that ECE became
     /// set: a lower bound. With DCTCP, whose receiver ends ECE without CWR, the packets that ACKs
     /// with ECE cover. `None` if an ACK covered so many packets that the counter may have wrapped
-    /// unnoticed, or if the number of segments in packets that count is unknown.
+    /// unnoticed, if the counter and the marked bytes disagree, or if the number of segments in packets that count
+    /// is unknown.
     pub fn packets(&self) -> Option<u64> {
         if self.echoes.are_of_dctcp() {
             return Some(self.echoes.packets).filter(|_| !self.sizes.are_unsure());
@@ -231,13 +252,29 @@ impl CeFeedback {
     fn newly_received(&self, before: StreamOffset, ack: StreamOffset, reported: &Reported) -> u64 {
         let (sent, smss_bytes) = (&self.sent, self.smss_bytes);
         let acked = self.reported.unreported(sent, [before, ack], smss_bytes);
-        let beyond = match sent.nxt() {
-            // A receiver without SACK reports no data behind a gap before the gap is filled.
-            Some(nxt) if reported.is_empty() && ack > before && self.repeats.may_fill_gaps() => {
-                sent.count(ack, nxt.max(ack), smss_bytes)
-            }
-            _ => self.reported.new_in(reported, ack, sent, smss_bytes),
+        let beyond = match self.hidden_end(before, ack, reported) {
+            Some(end) => sent.count(ack, end, smss_bytes),
+            None => self.reported.new_in(reported, ack, sent, smss_bytes),
         };
         acked + beyond
+    }
+
+    /// One past the data beyond `ack` that may have arrived, if the ACK cannot report it; `None` if it reports all
+    /// arrived data. A receiver without SACK reports no data behind a gap before the gap is filled.
+    fn hidden_end(
+        &self,
+        before: StreamOffset,
+        ack: StreamOffset,
+        reported: &Reported,
+    ) -> Option<StreamOffset> {
+        let nxt = self.sent.nxt().filter(|nxt| *nxt > ack)?;
+        let has_gap = !self.has_sack && self.gap_until.is_some_and(|until| ack < until);
+        let fills_gap = ack > before && self.repeats.may_fill_gaps();
+        (reported.is_empty() && (has_gap || fills_gap)).then_some(nxt)
+    }
+
+    /// True if an ACK reports no data as newly received. Without SACK, `new` packets may be hidden behind a gap.
+    fn brings_nothing(&self, before: StreamOffset, ack: StreamOffset, new: u64) -> bool {
+        ack == before && (new == 0 || !self.has_sack)
     }
 }

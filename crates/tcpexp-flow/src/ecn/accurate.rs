@@ -37,15 +37,15 @@ impl CeFeedback {
         if new_bytes.is_some_and(has_fallen) || reported.highest(ack) < self.reported.highest(ack) {
             return true;
         }
+        // The byte counter never falls, so this ACK is newer, and the bytes show whether the packet counter wrapped.
+        if new_bytes.is_some_and(|bytes| bytes > 0) {
+            return false;
+        }
         let least = increase(before, ace(segment.flags));
         // An increase by more packets than can have arrived is a decrease (RFC 9768, section 3.2.2.5), or a
         // receiver without SACK has data above a gap. An unchanged counter may also have wrapped.
-        if least == 0 || least > self.repeats.most() {
-            return true;
-        }
-        let rose = new_bytes.is_some_and(|bytes| bytes > 0);
-        self.is_ambiguous |= !rose;
-        !rose
+        self.is_ambiguous |= least > 0 && least <= self.repeats.most();
+        true
     }
 
     /// Processes the ACE field and the `AccECN` option of an ACK, which followed an ACK of the data before `una`
@@ -58,7 +58,7 @@ impl CeFeedback {
             // The counter of an ACK that arrived earlier includes what this ACK counts.
             return 0;
         }
-        self.echoed_bytes = segment.echoed_ce_bytes.or(self.echoed_bytes);
+        let echoed_bytes = segment.echoed_ce_bytes.or(self.echoed_bytes);
         let before = match self.state {
             Echo::First(before) => {
                 // The path clears the field (RFC 9768, section 3.2.2.4).
@@ -69,26 +69,39 @@ impl CeFeedback {
             // RFC 9768, section 3.2.2.1, table 4.
             Echo::Handshake => {
                 self.is_ambiguous |= count == 0;
+                self.echoed_bytes = echoed_bytes;
                 return self.start(count == HANDSHAKE_CE);
             }
             Echo::Unknown | Echo::Ece(_) => {
                 self.state = Echo::Count(count);
+                self.echoed_bytes = echoed_bytes;
                 return 0;
             }
         };
-        self.state = Echo::Count(count);
         let least = increase(before, count);
         // Without the data, the sizes of its packets are unknown.
         let is_covered = self.sent.has_any() || segment.ack.is_none_or(|ack| ack <= una);
         let arrived = new + self.repeats.most() + self.duplicates(segment);
         // The counter cannot have wrapped if fewer packets arrived (RFC 9768, appendix A.2).
-        let marked = if is_covered && arrived < u64::from(COUNTS) {
+        let proven = self.fewest_with(least, new_bytes);
+        let marked = if is_covered && arrived < u64::from(COUNTS) && proven == least {
             Some(least)
         } else {
             new_bytes
                 .filter(|_| self.sent.has_any() && !self.sizes.are_latest_unsure())
                 .and_then(|bytes| self.of_bytes(least, u64::from(bytes), una, segment))
+                // Fewer packets cannot hold the bytes, and more have not arrived, as far as the ACKs show.
+                .filter(|marked| (proven..=proven.max(arrived)).contains(marked))
         };
+        let brings_nothing = segment
+            .ack
+            .is_none_or(|ack| self.brings_nothing(una, ack, new));
+        if marked.is_none() && new_bytes.is_some() && brings_nothing {
+            // The counters of a later ACK include those of this ACK, and may decide.
+            return 0;
+        }
+        self.state = Echo::Count(count);
+        self.echoed_bytes = echoed_bytes;
         self.is_ambiguous |= marked.is_none();
         let marked = marked.unwrap_or(least);
         self.packets += marked;
@@ -113,6 +126,15 @@ impl CeFeedback {
     fn new_bytes(&self, segment: &Segment) -> Option<u32> {
         let values = segment.echoed_ce_bytes.zip(self.echoed_bytes);
         values.map(|(now, then)| now.wrapping_sub(then) & BYTE_COUNTER_MASK)
+    }
+
+    /// The fewest packets that can hold the new marked bytes, among `least` plus whole wraps of the counter.
+    fn fewest_with(&self, least: u64, new_bytes: Option<u32>) -> u64 {
+        let [_, most_counted] = self.since_option.bytes;
+        let bytes = u64::from(new_bytes.unwrap_or(0)).saturating_sub(most_counted);
+        let packets = bytes.div_ceil(u64::from(self.smss_bytes));
+        let wraps = packets.saturating_sub(least).div_ceil(u64::from(COUNTS));
+        least + wraps * u64::from(COUNTS)
     }
 
     /// Number of packets that the ACK reports as received twice (RFC 2883).
@@ -141,7 +163,9 @@ impl CeFeedback {
     fn sizes(&self, una: StreamOffset, segment: &Segment) -> Vec<Alike> {
         let mut sizes = Vec::new();
         if let Some(ack) = segment.ack {
-            let to = Reported::of(segment, ack).highest(ack);
+            let reported = Reported::of(segment, ack);
+            let hidden = self.hidden_end(una, ack, &reported);
+            let to = hidden.unwrap_or_else(|| reported.highest(ack));
             let take = |alike| sizes.push(alike);
             self.sent.each(una, to, self.smss_bytes, take);
         }

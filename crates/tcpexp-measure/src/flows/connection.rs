@@ -226,6 +226,9 @@ fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segm
         let mut feedback = CeFeedback::new(&handshake.ecn, is_by_client, smss_bytes)
             .map(|feedback| feedback.up_to(most_bytes, options_bytes))
             .filter(|_| handshake.ecn.mode() != Some(EcnMode::NotEcn));
+        if handshake.agreed(|offer| offer.sack_permitted) == Some(false) {
+            feedback = feedback.map(CeFeedback::without_sack);
+        }
         if let Some(feedback) = &mut feedback
             && direction != syn_ack.seen.direction
         {
