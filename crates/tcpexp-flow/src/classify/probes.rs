@@ -10,7 +10,7 @@ impl Classifier {
     /// `snd_una` and without payload (`tcp_xmit_probe_skb`).
     #[cold]
     pub(super) fn before_nxt(&self, sent: Sent, segment: &Segment) -> Class {
-        // While data is outstanding, a sender retransmits it instead. Without ACKs captured, it may be acknowledged.
+        // While data is outstanding, a sender retransmits it. Without captured ACKs, it may be acknowledged.
         let is_acknowledged = self.una().is_none_or(|una| una >= sent.nxt);
         let is_ack = segment.ack.is_some() && !segment.flags.rst();
         if !is_ack || !is_acknowledged || self.is_overtaken(sent, segment) {
