@@ -1,6 +1,8 @@
 //! State of one live connection.
 
-use tcpexp_flow::{CeFeedback, Datagram, Direction, EcnMode, Flow, PathTimes, Segment};
+use tcpexp_flow::{
+    CeFeedback, Class, Datagram, Direction, EcnMode, Flow, PathTimes, Segment, StreamOffset,
+};
 use tcpexp_units::TimeDelta;
 
 use super::ending::Closing;
@@ -59,9 +61,9 @@ impl Connection {
         }
     }
 
-    /// Processes a TCP segment.
+    /// Processes a TCP segment; returns its class, and true if it is a duplicate ACK.
     #[inline]
-    pub fn see(&mut self, segment: &Segment) {
+    pub fn see(&mut self, segment: &Segment) -> (Class, bool) {
         let Self {
             handshake,
             closing,
@@ -89,7 +91,7 @@ impl Connection {
         if is_duplicate {
             half.count_duplicate_ack();
         }
-        half.sends(segment, || PathTimes {
+        let class = half.sends(segment, || PathTimes {
             shortest_rtt: shortest[0]
                 .get()
                 .zip(shortest[1].get())
@@ -106,6 +108,12 @@ impl Connection {
         if self.closing.is_closed() {
             self.halves.iter_mut().for_each(Half::shrink);
         }
+        (class, is_duplicate)
+    }
+
+    /// One past the highest sequence number captured in a direction.
+    pub(crate) fn nxt(&self, direction: Direction) -> Option<StreamOffset> {
+        self.halves[direction.index()].nxt()
     }
 
     /// Returns the summary so far.

@@ -84,10 +84,10 @@ impl Rare {
 }
 
 impl Half {
-    /// Processes a segment of this direction. `path` is as for [`Classifier::segment`], without the
-    /// timer.
+    /// Processes a segment of this direction; returns its class. `path` is as for [`Classifier::segment`],
+    /// without the timer.
     #[inline]
-    pub(super) fn sends(&mut self, segment: &Segment, path: impl FnOnce() -> PathTimes) {
+    pub(super) fn sends(&mut self, segment: &Segment, path: impl FnOnce() -> PathTimes) -> Class {
         let seen = &segment.seen;
         self.count(seen);
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
@@ -132,6 +132,12 @@ impl Half {
             Class::KeepAlive => self.rare().keep_alives += 1,
             Class::WindowProbe => self.rare().window_probes += 1,
         }
+        class
+    }
+
+    /// One past the highest sequence number captured.
+    pub(super) fn nxt(&self) -> Option<StreamOffset> {
+        self.classifier.nxt()
     }
 
     /// Adds a round-trip time between the two ends, from the ACK of this direction's data before

@@ -1,13 +1,13 @@
 //! The packets of one flow.
 
 use tcpexp_flow::{
-    Class, Classifier, Datagram, Direction, Flow, FlowId, PathTimes, Seen, Segment, StreamOffset,
-    SynOptions,
+    Class, Datagram, Direction, Flow, FlowId, Seen, Segment, StreamOffset, SynOptions,
 };
 
 use super::packet::{FlowPacketRow, PacketClass, PacketRtt, TcpPart};
 use crate::Meter;
 use crate::Position;
+use crate::flows::Connection;
 use crate::rtt::{SingleRttMeter, SingleRttRow};
 
 /// Yields each packet of a flow, with what it shows by itself.
@@ -16,6 +16,8 @@ pub struct PacketMeter {
     flow: FlowId,
     /// By direction of the data: true if the capture was taken at its sender.
     at_sender: [bool; 2],
+    /// Classifies the packets as in the table of flows: by the same times of the path and the timers.
+    connection: Connection,
     streams: [Stream; 2],
     rtt: SingleRttMeter,
     /// Scratch for the rows of `rtt`.
@@ -24,7 +26,6 @@ pub struct PacketMeter {
 
 #[derive(Debug, Default)]
 struct Stream {
-    classifier: Classifier,
     /// The sequence number that counts as 0.
     origin: Option<StreamOffset>,
     syn: Option<SynOptions>,
@@ -37,6 +38,7 @@ impl PacketMeter {
         Self {
             flow: flow.id,
             at_sender: Direction::BOTH.map(|side| position(side) == Some(Position::Sender)),
+            connection: Connection::of(flow),
             streams: Default::default(),
             rtt: SingleRttMeter::new(flow),
             found: Vec::new(),
@@ -66,20 +68,20 @@ impl PacketMeter {
     }
 
     fn tcp(&mut self, segment: &Segment) -> TcpPart {
-        let (own, other) = self.streams_of(segment.seen.direction);
+        let direction = segment.seen.direction;
+        let nxt = self.connection.nxt(direction);
+        let (class, is_duplicate_ack) = self.connection.see(segment);
+        let class = self.class(segment, class, nxt);
+        let (own, other) = self.streams_of(direction);
         // Without its own first packet, a stream is numbered from the first acknowledgment of it.
         let relative_ack = segment.ack.map(|ack| ack.since(other.origin(ack)));
         let other_origin = other.origin;
-        let is_duplicate_ack = other.classifier.acknowledge(segment);
         if segment.flags.syn() {
             own.syn = segment.syn;
             own.origin = Some(segment.start);
         }
         let relative_start = segment.start.since(own.origin(segment.start));
         let window_bytes = window_bytes(segment, own.syn, other.syn);
-        let nxt = own.classifier.nxt();
-        let (class, _) = own.classifier.segment(segment, PathTimes::default);
-        let class = self.class(segment, class, nxt);
         let relative = |block: (StreamOffset, StreamOffset)| {
             let origin = other_origin.unwrap_or(block.0);
             (block.0.since(origin), block.1.since(origin))

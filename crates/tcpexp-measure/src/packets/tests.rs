@@ -80,3 +80,23 @@ fn a_stream_without_its_first_packet_begins_at_one() {
     2 forward 4381 1460 bytes after_gap ack 1 window None
     ");
 }
+
+#[test]
+fn a_repeat_that_nothing_asks_for_is_undecided_as_in_the_table_of_flows() {
+    let packets = packets(
+        "
+        0.000 > S mss 1000 id 0
+        0.040 < S. mss 1000 id 0
+        0.040 > ack 1 id 0
+        0.041 > 1:1001(1000) id 0
+        0.081 < ack 1001 id 0
+        0.0820 > 1001:2001(1000) id 0
+        0.0821 > 2001:3001(1000) id 0
+        0.0822 > 3001:4001(1000) id 0
+        0.0823 > 4001:5001(1000) id 0
+        0.0825 > 1001:2001(1000) id 0
+    ",
+    );
+    let last = packets.lines().last().unwrap_or_default();
+    assert!(last.contains(PacketClass::Behind.name()), "{packets}");
+}
