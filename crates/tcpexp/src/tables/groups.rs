@@ -188,13 +188,24 @@ impl Selection {
         let filtered = self.filters.iter().map(|filter| filter.column.as_str());
         let chosen: Vec<&str> = filtered.chain(asked.iter().copied()).collect();
         let is_of_queues = queues::are_of_table(table, &chosen);
-        let keys: &[&str] = if is_of_queues { &QUEUE_KEYS } else { &[] };
+        let keys = if is_of_queues {
+            [&QUEUE_KEYS[..], &queues::KEYS[..]].concat()
+        } else {
+            Vec::new()
+        };
         let has_classes = [CELL, CLASS].iter().all(|name| self.has(table, name));
         let classes: &[&str] = if has_classes { &[CELL, CLASS] } else { &[] };
         let is_omitted = |name: &&&str| self.has(table, name) && !chosen.contains(*name);
         let omitted: Vec<&str> = OMITTED.iter().filter(is_omitted).copied().collect();
         let omitted = omitted.as_slice();
-        let optional = [optional, arrived_columns(column), keys, classes, omitted].concat();
+        let optional = [
+            optional,
+            arrived_columns(column),
+            keys.as_slice(),
+            classes,
+            omitted,
+        ]
+        .concat();
         let optional: Vec<String> = optional.into_iter().map(str::to_owned).collect();
         let mut counted = self.counted_by(table, required, &optional, (asked, divides))?;
         take_arrived(&mut counted.frame, column);
@@ -206,10 +217,26 @@ impl Selection {
         if has_classes && !chosen.contains(&CLASS) {
             counted.frame = without_all_classes(&counted.frame, column);
         }
-        if is_of_queues {
+        Ok((
+            self.of_main_queues((table, column), asked, counted),
+            without,
+        ))
+    }
+
+    /// Of rows of the table `queue`, keeps those of the queue that the filters and the `asked` groups choose, and
+    /// describes them. Rows of other tables stay.
+    pub fn of_main_queues(
+        &self,
+        (table, column): (&str, &str),
+        asked: &[&str],
+        mut counted: Counted,
+    ) -> Counted {
+        let filtered = self.filters.iter().map(|filter| filter.column.as_str());
+        let chosen: Vec<&str> = filtered.chain(asked.iter().copied()).collect();
+        if queues::are_of_table(table, &chosen) {
             (counted.frame, counted.note) = queues::take(&counted.frame, column, &chosen);
         }
-        Ok((counted, without))
+        counted
     }
 
     /// Keeps the rows that count, and describes them.
@@ -384,5 +411,25 @@ mod tests {
         let (values, _) = drawn(false, None, "traffic_class");
         assert_eq!(values, [Some(900), Some(20)]);
         assert_eq!(drawn(true, None, "traffic_class").0, [Some(900)]);
+    }
+
+    #[test]
+    fn lines_of_groups_show_the_fullest_queue() {
+        let rows = "time,cc,way,queueing_delay_max_ns\n1,reno,out,70\n1,reno,back,1\n2,bbr,out,2\n";
+        let (_dir, tables) = folder(&[("queue", rows)]);
+        let selection = Selection::of(tables);
+        let column = "queueing_delay_max_ns";
+        let drawn = |group: &[&str], table: &str| {
+            let columns: Vec<String> = group.iter().map(ToString::to_string).collect();
+            let required = [&[column.to_owned()][..], &columns].concat();
+            let way = ["way".to_owned()];
+            let all = selection.counted("queue", &required, &way, group);
+            let main = selection.of_main_queues((table, column), group, all.unwrap());
+            (main.frame.rows(), main.note)
+        };
+        let note = "queue on the way out, the fullest way".to_owned();
+        assert_eq!(drawn(&["cc"], "queue"), (2, Some(note)));
+        assert_eq!(drawn(&["cc", "way"], "queue").0, 3);
+        assert_eq!(drawn(&["cc"], "rtt"), (3, None));
     }
 }

@@ -1,17 +1,22 @@
 //! The rows of the table `queue` that a chart of many runs shows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tcpexp_chart::Levels;
 use tcpexp_table::{Frame, queue_rows};
 
 use super::SOURCE_COLUMN;
 use super::words::listed;
+use crate::pairs::PAIR_COLUMN;
 
 /// Table of the queueing disciplines of routers.
 pub(super) const QUEUE: &str = "queue";
 const INTERFACE: &str = "interface";
 const LOG: &str = "log";
+/// Direction between the points of the packets that passed the queue.
+const WAY: &str = "way";
+/// Columns that [`take`] reads besides those that [`queue_rows`] reads.
+pub(super) const KEYS: [&str; 2] = [WAY, PAIR_COLUMN];
 /// Columns by which a user chooses disciplines.
 const DISCIPLINE_KEYS: [&str; 3] = ["kind", "handle", "parent"];
 
@@ -26,10 +31,19 @@ pub(super) fn are_of_table(table: &str, chosen: &[&str]) -> bool {
 /// Unless the user chooses the interface, these are the rows of the interface with the largest sum of
 /// `column`: the packets of the other direction have a queue too, which is mostly empty. Interfaces of
 /// several routers may have the same name; of these, the one with the largest sum in a file counts there.
+/// Rows that packets yield have no interface but a way between the points, which counts in the same manner.
 pub(super) fn take(rows: &Frame, column: &str, chosen: &[&str]) -> (Frame, Option<String>) {
     let queues = rows.filtered(&queue_rows(rows));
+    let (queues, of_interfaces) = of_fullest_interface(&queues, column, chosen);
+    let (queues, of_ways) = of_fullest_ways(&queues, column, chosen);
+    let notes = of_interfaces.into_iter().chain(of_ways);
+    let note = notes.reduce(|interfaces, ways| format!("{interfaces}, {ways}"));
+    (queues, note)
+}
+
+fn of_fullest_interface(queues: &Frame, column: &str, chosen: &[&str]) -> (Frame, Option<String>) {
     let (Some(interfaces), Some(values)) = (queues.column(INTERFACE), queues.column(column)) else {
-        return (queues, None);
+        return (queues.clone(), None);
     };
     let interface = |row| interfaces.text(row).map(str::to_owned);
     let mut sums: BTreeMap<Option<String>, f64> = BTreeMap::new();
@@ -50,7 +64,7 @@ pub(super) fn take(rows: &Frame, column: &str, chosen: &[&str]) -> (Frame, Optio
             )),
         );
     }
-    let (queues, several) = of_fullest_logs(&queues, column, chosen);
+    let (queues, several) = of_fullest_logs(queues, column, chosen);
     let names: Vec<String> = sums.into_keys().flatten().collect();
     let note = (!names.is_empty()).then(|| format!("queue of {}{several}", listed(&names)));
     (queues, note)
@@ -62,31 +76,69 @@ fn of_fullest_logs(queues: &Frame, column: &str, chosen: &[&str]) -> (Frame, &'s
     if chosen.contains(&LOG) || queues.column(LOG).is_none() {
         return (queues.clone(), "");
     }
-    let of_interface = [SOURCE_COLUMN, INTERFACE].map(str::to_owned);
-    let of_log = [SOURCE_COLUMN, INTERFACE, LOG].map(str::to_owned);
-    let (interfaces, logs) = (
-        Levels::of(queues, &of_interface),
-        Levels::of(queues, &of_log),
-    );
-    if interfaces.len() == logs.len() {
-        return (queues.clone(), "");
+    match of_fullest(queues, column, &[SOURCE_COLUMN, INTERFACE], LOG) {
+        Some(keep) => (queues.filtered(&keep), " of the fullest router"),
+        None => (queues.clone(), ""),
+    }
+}
+
+/// Keeps, for each run, the rows of the way between the points with the largest sum of `column`, unless the
+/// user chooses the way, and names the ways of the rows.
+fn of_fullest_ways(queues: &Frame, column: &str, chosen: &[&str]) -> (Frame, Option<String>) {
+    let keep = if chosen.contains(&WAY) {
+        None
+    } else {
+        of_fullest(
+            queues,
+            column,
+            &[SOURCE_COLUMN, PAIR_COLUMN, INTERFACE],
+            WAY,
+        )
+    };
+    let is_choice = keep.is_some();
+    let queues = keep.map_or_else(|| queues.clone(), |keep| queues.filtered(&keep));
+    let way = |row| match queues.column(WAY)?.cell(row) {
+        Cell::Text(way) => Some(way.to_owned()),
+        _ => None,
+    };
+    let ways: BTreeSet<String> = (0..queues.rows()).filter_map(way).collect();
+    let ways = Vec::from_iter(ways);
+    let note = match (ways.as_slice(), is_choice) {
+        ([], _) => None,
+        ([way], true) => Some(format!("queue on the way {way}, the fullest way")),
+        (ways, true) => Some(format!(
+            "queue on the fullest way of each run: {}",
+            listed(ways)
+        )),
+        (ways, false) => Some(format!("queue on the way {}", listed(ways))),
+    };
+    (queues, note)
+}
+
+/// Whether each row has the value of `among` with the largest sum of `column`, of the rows with the same
+/// values of `within`; `None` if no rows differ in `among` alone.
+fn of_fullest(queues: &Frame, column: &str, within: &[&str], among: &str) -> Option<Vec<bool>> {
+    let mut columns: Vec<String> = within.iter().map(|name| (*name).to_owned()).collect();
+    let places = Levels::of(queues, &columns);
+    columns.push(among.to_owned());
+    let parts = Levels::of(queues, &columns);
+    if places.len() == parts.len() {
+        return None;
     }
     let values = queues.column(column);
-    let mut sums = vec![0.0; logs.len()];
+    let mut sums = vec![0.0; parts.len()];
     for row in 0..queues.rows() {
-        sums[logs.of_row(row)] += values.and_then(|values| values.number(row)).unwrap_or(0.0);
+        sums[parts.of_row(row)] += values.and_then(|values| values.number(row)).unwrap_or(0.0);
     }
-    let mut fullest = vec![None; interfaces.len()];
+    let mut fullest = vec![None; places.len()];
     for row in 0..queues.rows() {
-        let (log, best) = (logs.of_row(row), &mut fullest[interfaces.of_row(row)]);
-        if best.is_none_or(|best: usize| sums[log] > sums[best]) {
-            *best = Some(log);
+        let (part, best) = (parts.of_row(row), &mut fullest[places.of_row(row)]);
+        if best.is_none_or(|best: usize| sums[part] > sums[best]) {
+            *best = Some(part);
         }
     }
-    let keep: Vec<bool> = (0..queues.rows())
-        .map(|row| fullest[interfaces.of_row(row)] == Some(logs.of_row(row)))
-        .collect();
-    (queues.filtered(&keep), " of the fullest router")
+    let is_kept = |row| fullest[places.of_row(row)] == Some(parts.of_row(row));
+    Some((0..queues.rows()).map(is_kept).collect())
 }
 
 #[cfg(test)]
@@ -156,5 +208,37 @@ mod tests {
         assert!(are_of_table("queue", &["interface"]));
         assert!(!are_of_table("queue", &["kind"]));
         assert!(!are_of_table("flows", &[]));
+    }
+
+    #[test]
+    fn of_the_rows_of_packets_the_fullest_way_of_each_run_counts() {
+        let texts = |values: [&str; 6]| Series::texts(values.map(Some));
+        let rows = |runs: [&str; 6]| {
+            let ways = texts(["out", "back", "back", "out", "back", "out"]);
+            let delays = [Some(70), Some(1), Some(2), Some(3), Some(80), Some(90)];
+            Frame::of(vec![
+                (SOURCE_COLUMN.into(), texts(runs)),
+                (INTERFACE.into(), Series::texts([None::<&str>; 6])),
+                (WAY.into(), ways),
+                (
+                    "queueing_delay_mean_ns".into(),
+                    Series::Whole(delays.into()),
+                ),
+            ])
+        };
+        let taken = |runs, chosen: &[&str]| {
+            let (frame, note) = take(&rows(runs), "queueing_delay_mean_ns", chosen);
+            (frame.rows(), note.unwrap())
+        };
+        let one = ["a", "a", "a", "a", "b", "b"];
+        let note = "queue on the way out, the fullest way";
+        assert_eq!(taken(one, &[]), (3, note.to_owned()));
+        let other = ["a", "a", "a", "b", "b", "b"];
+        let runs = ["a", "a", "b", "b", "b", "a"];
+        assert_eq!(taken(other, &[]).0, 3);
+        let note = "queue on the fullest way of each run: back and out";
+        assert_eq!(taken(runs, &[]), (4, note.to_owned()));
+        let note = "queue on the way back and out";
+        assert_eq!(taken(one, &[WAY]), (6, note.to_owned()));
     }
 }
