@@ -6,6 +6,7 @@ use tcpexp_chart::Levels;
 use tcpexp_runs::varied::independent;
 use tcpexp_table::Frame;
 
+use super::words::Differing;
 use super::{Query, SOURCE_COLUMN, Selection};
 use crate::Error;
 
@@ -13,14 +14,13 @@ use crate::Error;
 const SMALL: &str = "flows";
 
 impl Selection {
-    /// The parameters in which the runs of a group differ. Leaves out the parameters that define the groups,
-    /// and those whose values follow from the others.
+    /// The parameters in which the runs of a group differ, without those that define the groups.
     pub(super) fn differing(
         &self,
         table: &str,
         frame: &Frame,
         groups: &[Vec<String>],
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Differing, Error> {
         let groups: Vec<String> = groups.iter().flatten().cloned().collect();
         let others = self.tables.varied.iter();
         let others: Vec<String> = others
@@ -28,7 +28,7 @@ impl Selection {
             .cloned()
             .collect();
         if others.is_empty() {
-            return Ok(others);
+            return Ok(Differing::default());
         }
         let of_groups = Levels::of(frame, &groups);
         let sources = Levels::of(frame, &[SOURCE_COLUMN.to_owned()]);
@@ -38,23 +38,27 @@ impl Selection {
         }
         let values = self.parameters_by_source(table, &others)?;
         let value = |source: &str, place: usize| values.get(source).map(|all| all[place]);
-        let mut differing: Vec<usize> = Vec::new();
-        for place in 0..others.len() {
-            let mut known = BTreeMap::new();
-            let is_determined = used.iter().all(|(group, source)| {
-                let listed = differing.iter().map(|place| value(source, *place));
+        // True if the values of `known` and the group determine those of a parameter.
+        let is_determined = |place: usize, known: &[usize]| {
+            let mut values = BTreeMap::new();
+            used.iter().all(|(group, source)| {
+                let listed = known.iter().map(|place| value(source, *place));
                 let key = (*group, listed.collect::<Vec<_>>());
                 let own = value(source, place);
-                *known.entry(key).or_insert(own) == own
-            });
-            if !is_determined {
-                differing.push(place);
+                *values.entry(key).or_insert(own) == own
+            })
+        };
+        let mut differing = Differing::default();
+        let mut known: Vec<usize> = Vec::new();
+        for (place, name) in others.into_iter().enumerate() {
+            if !is_determined(place, &known) {
+                known.push(place);
+                differing.names.push(name);
+            } else if !is_determined(place, &[]) {
+                differing.dependent.push(name);
             }
         }
-        Ok(differing
-            .into_iter()
-            .map(|place| others[place].clone())
-            .collect())
+        Ok(differing)
     }
 
     /// The varied parameters that suffice to distinguish the runs that the filters select.
@@ -174,12 +178,12 @@ mod tests {
     }
 
     /// The parameters in which the runs of each `cc` differ.
-    fn differing(rows: &[&str]) -> Vec<String> {
+    fn differing(rows: &[&str]) -> String {
         let (_dir, tables) = runs(rows);
         let groups = ["cc".to_owned()];
         let groups = [(&groups[..], UsualGroups::No)];
         let rows = Selection::of(tables).grouped("goodput_bps", &groups, &[], &[]);
-        rows.unwrap().differing
+        rows.unwrap().differing.words().unwrap_or_default()
     }
 
     #[test]
@@ -203,16 +207,13 @@ mod tests {
 
     #[test]
     fn only_parameters_that_vary_within_a_group_differ() {
-        assert_eq!(
-            differing(&["reno,1,a,9", "reno,1,a,9", "bbr,2,a,9"]),
-            [""; 0]
-        );
-        assert_eq!(differing(&["reno,1,a,9", "reno,1,a,8"]), ["buffer"]);
+        assert_eq!(differing(&["reno,1,a,9", "reno,1,a,9", "bbr,2,a,9"]), "");
+        assert_eq!(differing(&["reno,1,a,9", "reno,1,a,8"]), "buffer");
     }
 
     #[test]
-    fn parameters_that_others_determine_are_left_out() {
+    fn parameters_that_others_determine_are_named_after_them() {
         let runs = ["reno,1,slow,9", "reno,2,fast,9", "reno,2,fast,8"];
-        assert_eq!(differing(&runs), ["rate", "buffer"]);
+        assert_eq!(differing(&runs), "rate, buffer and link");
     }
 }

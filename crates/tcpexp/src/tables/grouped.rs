@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tcpexp_chart::{Levels, Quantity};
+use tcpexp_chart::Levels;
 use tcpexp_table::Frame;
 
-use super::words::listed;
+use super::words::Differing;
 use super::{FLOW_COLUMN, SOURCE_COLUMN};
 use crate::{Error, TablesError};
 
@@ -33,7 +33,7 @@ pub struct Grouped {
     /// True if the rows are those of the flows and directions that a pooled figure counts.
     pub is_pooled: bool,
     /// The parameters in which runs of one group differ.
-    pub differing: Vec<String>,
+    pub(super) differing: Differing,
 }
 
 impl Grouped {
@@ -70,12 +70,8 @@ impl Grouped {
     /// Describes the rows of a group: the pooled flows and directions, and in which parameters its runs
     /// differ. `None` if all rows of equal runs are read.
     pub fn pool_note(&self) -> Option<String> {
-        let names = self.differing.iter();
-        let names: Vec<String> = names
-            .map(|name| Quantity::stem(name).replace('_', " "))
-            .collect();
-        let differing = (!names.is_empty())
-            .then(|| format!("runs that differ in {} are pooled", listed(&names)));
+        let differing = self.differing.words();
+        let differing = differing.map(|names| format!("runs that differ in {names} are pooled"));
         let parts = [self.note.clone(), self.errors.clone(), differing];
         let parts = parts.into_iter().flatten();
         parts.reduce(|note, differing| format!("{note}; {differing}"))
