@@ -15,7 +15,8 @@ use super::gaps::end_at;
 use crate::Error;
 
 /// The rule that chooses the series, in words.
-const RULE: &str = "series of Flent's tools: round-trip times, then rates with the largest first";
+const RULE: &str =
+    "series of Flent's tools: round-trip times, then rates, those of the most data first";
 /// What the rule leaves out, in words.
 const WITHOUT: &str = "; without series of other quantities and in unknown units";
 /// Beginning of the names of series of round-trip times.
@@ -52,7 +53,7 @@ fn drawn(reported: &Named, samples: &Named, most_points: usize) -> RunFlows {
             flows.push((f64::INFINITY, ping(name, own, most_points)));
         } else if let Some(unit_bps) = unit_bps {
             let rate = rate(name, series, unit_bps, most_points);
-            flows.push((series.mean().unwrap_or(0.0) * unit_bps, rate));
+            flows.push((series.size() * unit_bps, rate));
         }
     }
     let chosen = flows.len();
@@ -143,9 +144,13 @@ struct Series {
 }
 
 impl Series {
-    fn mean(&self) -> Option<f64> {
-        let sum: f64 = self.values.iter().map(|(_, value)| value).sum();
-        (!self.values.is_empty()).then(|| sum / self.values.len() as f64)
+    /// Amount of data of a series of rates, in its unit times the interval of the values: the mean of the tool,
+    /// or of the values without one, over the time in which the series has values. Flent interpolates them to
+    /// common times, so their number shows this time.
+    fn size(&self) -> f64 {
+        let sum = self.values.iter().map(|(_, value)| value).sum();
+        let count = self.values.len() as f64;
+        self.tool_mean.map_or(sum, |mean| mean * count)
     }
 
     /// The values in parts of their unit.
@@ -194,6 +199,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_series_with_the_most_data_come_first() {
+        let series = |name: &str, tool_mean, values: &[f64]| {
+            let times = (0..).map(Timestamp::from_nanos);
+            let series = Series {
+                unit: Some("Mbits/s".to_owned()),
+                tool_mean,
+                values: times.zip(values.iter().copied()).collect(),
+            };
+            (name.to_owned(), series)
+        };
+        let reported = Named::from([
+            series("TCP upload::1", Some(5.0), &[9.0, 9.0]),
+            series("TCP upload::2", None, &[2.0; 10]),
+            series("TCP upload::3", Some(8.0), &[1.0; 10]),
+        ]);
+        let run = drawn(&reported, &Named::new(), 100);
+        let labels: Vec<&str> = run.flows.iter().map(|flow| flow.label.as_str()).collect();
+        assert_eq!(labels, ["TCP upload::3", "TCP upload::2", "TCP upload::1"]);
+    }
 
     #[test]
     fn rates_in_all_known_units_are_drawn_and_other_series_are_counted() {
