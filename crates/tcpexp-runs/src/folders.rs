@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tcpexp_table::dataset::MANIFEST_FILE_NAME;
+use tcpexp_table::dataset::{DatasetTable, MANIFEST_FILE_NAME};
 
 /// Name of the directory with all runs, inside the sweep's directory.
 pub const RUNS: &str = "runs";
@@ -30,13 +30,25 @@ pub fn datasets_at(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The datasets in a folder, sorted by name, without hidden ones.
+///
+/// A folder with tables but without a manifest is a damaged dataset. It is among them, so that reading its
+/// manifest fails: figures without its run would look like those of all runs.
 pub fn dataset_dirs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = folder.read_dir()?;
     let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
     let mut paths = paths?;
-    paths.retain(|path| !is_hidden(path) && path.join(MANIFEST_FILE_NAME).is_file());
+    paths.retain(|path| !is_hidden(path) && is_dataset(path));
     paths.sort_unstable();
     Ok(paths)
+}
+
+/// True for a folder with the manifest or a table of a dataset.
+fn is_dataset(folder: &Path) -> bool {
+    let has_table = |table: &DatasetTable| {
+        let file = format!("{}.parquet", table.name());
+        folder.join(file).is_file()
+    };
+    folder.join(MANIFEST_FILE_NAME).is_file() || DatasetTable::ALL.iter().any(has_table)
 }
 
 /// True for a hidden directory. tcpexp writes a dataset to one until it is complete, and the manifest may
@@ -51,6 +63,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::captured::records_of_datasets;
 
     #[test]
     fn a_dataset_that_is_being_written_is_not_one_of_the_folder() {
@@ -62,5 +75,19 @@ mod tests {
         }
         let found = dataset_dirs(folder.path()).unwrap();
         assert_eq!(found, ["a", "b"].map(|name| folder.path().join(name)));
+    }
+
+    #[test]
+    fn a_folder_with_tables_and_no_manifest_is_a_dataset_whose_record_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["damaged", "figures"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let damaged = folder.path().join("damaged");
+        fs::write(damaged.join("flows.parquet"), "").unwrap();
+        let found = datasets_at(folder.path()).unwrap();
+        assert_eq!(found, [damaged]);
+        let error = records_of_datasets(&found).unwrap_err().to_string();
+        assert!(error.ends_with("manifest.json"), "{error}");
     }
 }
