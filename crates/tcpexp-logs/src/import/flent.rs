@@ -38,7 +38,7 @@ pub(super) fn read<E: From<Error>>(
     let mut report = Report::default();
     let metadata = &file["metadata"];
     let info = info(&file);
-    let start = info.start;
+    let start = info.start.unwrap_or_default();
     let (test, title): (Arc<str>, Arc<str>) = (Arc::from(&*info.name), Arc::from(&*info.title));
     if file["results"].is_object() {
         sink(Batch {
@@ -73,7 +73,7 @@ pub(super) fn read<E: From<Error>>(
                 Ok(Some((elapsed, value))) => {
                     report.used += 1;
                     batch.series.push(SeriesSample {
-                        at: start.unwrap_or_default() + elapsed,
+                        at: start + elapsed,
                         elapsed,
                         value,
                         ..row.clone()
@@ -114,7 +114,7 @@ fn sample(
 fn tool_samples(
     file: &Value,
     name: &str,
-    start: Option<Timestamp>,
+    start: Timestamp,
     row: &SeriesSample,
 ) -> (Vec<SeriesSample>, usize) {
     let (entries, key) = raw_entries(file, name);
@@ -131,7 +131,7 @@ fn tool_samples(
         };
         Some(SeriesSample {
             at,
-            elapsed: start.map_or(TimeDelta::ZERO, |start| at - start),
+            elapsed: at - start,
             value,
             duration: span(&entry["dur"]),
             ..row.clone()
@@ -186,18 +186,21 @@ fn info(file: &Value) -> TestInfo {
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned)
     };
+    let stated = stated_start(file);
     TestInfo {
         name: text("NAME"),
         title: text("TITLE"),
-        start: start(file),
+        // Samples come with the first values, so the earliest is near the start.
+        start: stated.or_else(|| first_sample(file)),
+        is_start_estimated: stated.is_none(),
         parameters: parameters
             .map(|(name, value)| (name.clone(), shown(value)))
             .collect(),
     }
 }
 
-/// The start of the test; `None` if its time zone is unknown.
-fn start(file: &Value) -> Option<Timestamp> {
+/// The start of the test that the file states; `None` without one, or if its time zone is unknown.
+fn stated_start(file: &Value) -> Option<Timestamp> {
     let stated = file["metadata"]["T0"].as_str()?;
     if let Some(start) = Timestamp::from_rfc3339(stated) {
         return Some(start);
@@ -205,16 +208,20 @@ fn start(file: &Value) -> Option<Timestamp> {
     // Early versions state a local time without its zone. The samples are in UTC, and the first is taken
     // when the test starts.
     let local = Timestamp::from_rfc3339(&format!("{stated}Z"))?;
-    let series = file["raw_values"].as_object()?.values();
-    let times = series.filter_map(Value::as_array).flatten();
-    let first = times
-        .filter_map(|entry| entry["t"].as_f64())
-        .reduce(f64::min)?;
-    let ahead_s = (timestamp(first)? - local).as_seconds_f64();
+    let ahead_s = (first_sample(file)? - local).as_seconds_f64();
     let zone_s = (ahead_s / ZONE_STEP_S).round() * ZONE_STEP_S;
     let is_near = (ahead_s - zone_s).abs() <= MAX_FIRST_SAMPLE_S;
     #[expect(clippy::cast_possible_truncation, reason = "a whole number of seconds")]
     is_near.then(|| local + TimeDelta::from_seconds(zone_s as i64))
+}
+
+/// Time of the earliest sample of the tools.
+fn first_sample(file: &Value) -> Option<Timestamp> {
+    let series = file["raw_values"].as_object()?.values();
+    let samples = series.filter_map(Value::as_array).flatten();
+    samples
+        .filter_map(|entry| timestamp(entry["t"].as_f64()?))
+        .min()
 }
 
 /// Converts seconds since 1970 to a time; `None` beyond the years of measurements.
@@ -306,6 +313,25 @@ mod tests {
         let (samples, _) = read_all(&local.replace("\"t\"", "\"x\""));
         assert_eq!(samples[1].at, Timestamp::from_nanos(200_000_000));
         assert_eq!(samples[1].elapsed, TimeDelta::from_millis(200));
+    }
+
+    #[test]
+    fn without_a_start_times_count_from_the_earliest_sample() {
+        let sampled = FILE.replace(
+            r#""TCP upload": [{"t""#,
+            r#""Ping (ms) ICMP": [{"t": 1487710511.4, "val": 20}], "TCP upload": [{"t""#,
+        );
+        let unstated = sampled.replace(r#""T0""#, r#""T1""#);
+        assert_eq!(
+            samples_of(&unstated),
+            [
+                "Ping (ms) ICMP 0 ns 20",
+                "TCP upload 500.000 ms 9.4 over 200.000 ms"
+            ]
+        );
+        let (values, _) = read_all(&unstated);
+        assert_eq!(values[1].at.rfc3339(), "2017-02-21T20:55:11.600000000Z");
+        assert_eq!(values[1].elapsed, TimeDelta::from_millis(200));
     }
 
     #[test]

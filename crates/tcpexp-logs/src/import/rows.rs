@@ -45,8 +45,10 @@ pub struct TestInfo {
     pub name: String,
     /// The title that the user gave it; may be empty.
     pub title: String,
-    /// Its start; `None` if unknown.
+    /// Its start, from which its times count; `None` if unknown: they count from 1970.
     pub start: Option<Timestamp>,
+    /// True if the log does not state the start: it is the time of the earliest sample, or unknown.
+    pub is_start_estimated: bool,
     /// Its parameters, by name.
     pub parameters: Vec<(String, String)>,
 }
@@ -173,7 +175,7 @@ pub struct SeriesSample {
     pub title: Arc<str>,
     /// Name of the series.
     pub series: Arc<str>,
-    /// Time of the value; counted from 1970 if the start of the test is unknown.
+    /// Time of the value; counted from the start of the test ([`TestInfo::start`]) in a series.
     pub at: Timestamp,
     /// Time since the start of the test.
     pub elapsed: TimeDelta,

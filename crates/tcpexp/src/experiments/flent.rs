@@ -205,8 +205,11 @@ impl Test {
         };
         std::fs::create_dir_all(run_dir.join(DATASET)).map_err(cannot)?;
         let mut warnings = self.warnings;
-        if self.info.start.is_none() && self.failure.is_none() {
-            warnings.push("the start of the test is unknown, so times count from 1970".to_owned());
+        if self.info.is_start_estimated && self.failure.is_none() {
+            let from = self.info.start.map_or("1970", |_| "its earliest sample");
+            warnings.push(format!(
+                "the start of the test is unknown, so times count from {from}"
+            ));
         }
         if let Some(failure) = self.failure {
             record.status = Status::Failed;
