@@ -1,6 +1,6 @@
 //! Scores of reconstructions, as text for a terminal.
 
-use tcpexp_logs::score::{LossScore, Score, ScoreRow, SenderScore};
+use tcpexp_logs::score::{Clocks, LossScore, Score, ScoreRow, SenderScore};
 use tcpexp_units::counted;
 
 use crate::cells::{NO_VALUE, count, wrapped};
@@ -49,7 +49,44 @@ pub fn score_text(scored: &[ScoredSender]) -> String {
             "and {senders} with fewer than {MIN_ACKS} windows in the truth"
         ));
     }
+    lines.extend(remarks_on_clocks(&shown));
     lines.join("\n") + "\n"
+}
+
+/// Lines about the senders whose logs do not show their clocks' offset from the capture's.
+fn remarks_on_clocks(shown: &[&ScoredSender]) -> Vec<String> {
+    let of = |clocks: Clocks| {
+        let senders = shown.iter().filter(|sender| {
+            let SenderScore {
+                is_reconstructed,
+                score,
+                ..
+            } = &sender.score;
+            // On a wrong clock, acknowledgments match nothing.
+            let is_seen = clocks == Clocks::Apart || acks(score) == 0;
+            *is_reconstructed && score.clocks == clocks && is_seen
+        });
+        counted(senders.count(), "sender")
+    };
+    let none = counted(0, "sender");
+    let remarks = [
+        (
+            "one clock assumed",
+            of(Clocks::Assumed),
+            "no acknowledgments in the log",
+        ),
+        (
+            "nothing compared",
+            of(Clocks::Apart),
+            "log and capture hardly overlap in time",
+        ),
+    ];
+    let remarks = remarks
+        .into_iter()
+        .filter(|(_, senders, _)| *senders != none);
+    remarks
+        .map(|(what, senders, why)| format!("{what} for {senders}: {why}"))
+        .collect()
 }
 
 /// Formats one line per pair of captures.
@@ -243,5 +280,39 @@ fn percent(ratio: f64) -> String {
         0.0 | 9.95.. => format!("{percent:.0}"),
         ..0.995 => format!("{percent:.2}"),
         _ => format!("{percent:.1}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_states_the_relation_of_the_clocks_if_no_acknowledgments_show_it() {
+        let last_line = |clocks| {
+            let score = Score {
+                clocks,
+                ..Score::default()
+            };
+            let sender = ScoredSender {
+                name: "a".to_owned(),
+                score: SenderScore {
+                    ends: None,
+                    is_reconstructed: true,
+                    score,
+                },
+            };
+            let text = score_text(&[sender]);
+            text.lines().last().unwrap_or_default().to_owned()
+        };
+        assert_eq!(
+            last_line(Clocks::Assumed),
+            "one clock assumed for 1 sender: no acknowledgments in the log"
+        );
+        assert_eq!(
+            last_line(Clocks::Apart),
+            "nothing compared for 1 sender: log and capture hardly overlap in time"
+        );
+        assert!(!last_line(Clocks::Aligned).contains("1 sender"));
     }
 }

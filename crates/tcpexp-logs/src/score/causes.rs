@@ -44,19 +44,27 @@ impl CauseScore {
         (all > 0).then(|| self.right() as f64 / all as f64)
     }
 
-    /// Compares nothing if the truth has no congestion states, and nothing after its last row.
+    /// Compares nothing if the truth has no congestion states, nothing after its last row, and nothing before
+    /// its first row if that is more than `tolerance` after the reconstruction's first.
     pub(super) fn of(
         reconstructed: &SenderRecord,
         truth: &SenderRecord,
         clock_offset: TimeDelta,
+        tolerance: TimeDelta,
     ) -> Self {
         let mut score = Self::default();
-        let Some(last) = truth.samples.last().map(|row| row.at) else {
+        let ([first, .., last] | [first @ last]) = &truth.samples[..] else {
             return score;
         };
         if !truth.epochs_complete {
             return score;
         }
+        // A log of the whole transfer has the states before its first acknowledgment too.
+        let is_whole = reconstructed
+            .samples
+            .first()
+            .is_some_and(|ours| first.at + clock_offset <= ours.at + tolerance);
+        let is_logged = |at: Timestamp| at <= last.at && (is_whole || at >= first.at);
         for RetransmittedAs {
             at,
             class,
@@ -66,9 +74,8 @@ impl CauseScore {
             // The offset is added to times of the truth, so it is subtracted from the
             // reconstruction's.
             let at = *at - clock_offset;
-            // After its last row, the log has no epochs, and each retransmission would count as a
-            // probe.
-            if at <= last {
+            // Outside its time, the log has no epochs, and each retransmission would count as a probe.
+            if is_logged(at) {
                 let true_class = class_at(&truth.epochs, at);
                 *score.segments.entry((true_class, *class)).or_default() += segments;
             }
@@ -177,7 +184,23 @@ mod tests {
 
     #[test]
     fn without_states_causes_have_no_score() {
-        let score = CauseScore::of(&found(&[(150, Fast)]), &truth(false), TimeDelta::ZERO);
+        let score = scored(&[(150, Fast)], &truth(false));
         assert_eq!((score.all(), score.accuracy()), (0, None));
+    }
+
+    #[test]
+    fn retransmissions_before_a_log_that_starts_late_have_no_score() {
+        let early = [(50, Fast), (450, Probe)];
+        let late = SenderRecord {
+            samples: record(&[Row::at(350), Row::at(700)]).samples,
+            ..truth(true)
+        };
+        assert_eq!(scored(&early, &late).all(), 1);
+        assert_eq!(scored(&early, &truth(true)).all(), 2);
+    }
+
+    fn scored(retransmitted: &[(i64, CauseClass)], truth: &SenderRecord) -> CauseScore {
+        let tolerance = TimeDelta::from_millis(50);
+        CauseScore::of(&found(retransmitted), truth, TimeDelta::ZERO, tolerance)
     }
 }

@@ -6,6 +6,9 @@
 //! `snd_nxt`, rows are paired by `snd_una` alone. Each score includes the number of rows of the
 //! truth that have a partner, so that states a reconstruction leaves out do not count as right.
 //!
+//! Rows with equal sequence numbers also show the offset between the clocks. A log without them is compared
+//! on the assumption of one clock, and not at all if the two sides then hardly overlap ([`Clocks`]).
+//!
 //! Losses found between two captures are scored separately, against the drops that the bottleneck
 //! logged.
 //!
@@ -25,6 +28,7 @@
 
 mod cause_class;
 mod causes;
+mod clocks;
 mod cwnd;
 mod epochs;
 mod errors;
@@ -44,6 +48,7 @@ mod script;
 
 pub use cause_class::CauseClass;
 pub use causes::CauseScore;
+pub use clocks::Clocks;
 pub use cwnd::{Compared, CwndScore, SourceScore};
 pub use epochs::EpochScore;
 pub use errors::Errors;

@@ -77,13 +77,13 @@ const MIN_LAG: TimeDelta = TimeDelta::from_millis(4);
 ///
 /// A reconstruction at the receiver uses an ACK's departure time, half a round-trip time or more
 /// before the sender's kernel logs the ACK. The lag is the median time difference of the rows whose
-/// sequence numbers occur exactly once on each side. It is zero if the median is less than a jiffy,
-/// or if there are too few of these rows.
+/// sequence numbers occur exactly once on each side. It is zero if the median is less than a jiffy, and
+/// unknown (`None`) if there are too few of these rows.
 pub(super) fn lag(
     reconstructed: &[SenderSample],
     truth: &[&SenderSample],
     clock_offset: TimeDelta,
-) -> TimeDelta {
+) -> Option<TimeDelta> {
     let mut ours: HashMap<(u32, u32), Option<Timestamp>> = HashMap::new();
     for (place, at) in reconstructed
         .iter()
@@ -107,12 +107,14 @@ pub(super) fn lag(
     };
     let differences: Vec<i64> = theirs.iter().filter_map(difference).collect();
     if differences.len() < MIN_IDENTIFIED {
-        return TimeDelta::ZERO;
+        return None;
     }
-    let median = whole_median(differences).map(TimeDelta::from_nanos);
-    median
-        .filter(|lag| lag.abs() >= MIN_LAG)
-        .unwrap_or_default()
+    let median = whole_median(differences).map(TimeDelta::from_nanos)?;
+    Some(if median.abs() >= MIN_LAG {
+        median
+    } else {
+        TimeDelta::ZERO
+    })
 }
 
 /// Returns the row with the state at `at`: the next row, which records the state before its ACK was
@@ -167,8 +169,9 @@ mod tests {
             let (ours, truth) = (rows(millis, count), rows(0, count));
             lag(&ours, &truth.iter().collect::<Vec<_>>(), TimeDelta::ZERO)
         };
-        assert_eq!(lag_of(-100, 20), TimeDelta::from_millis(-100));
-        assert_eq!([lag_of(-100, 7), lag_of(2, 20)], [TimeDelta::ZERO; 2]);
+        assert_eq!(lag_of(-100, 20), Some(TimeDelta::from_millis(-100)));
+        assert_eq!(lag_of(2, 20), Some(TimeDelta::ZERO));
+        assert_eq!(lag_of(-100, 7), None);
     }
 
     #[test]

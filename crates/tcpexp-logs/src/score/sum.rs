@@ -4,6 +4,7 @@ use tcpexp_measure::sender::SenderSample;
 use tcpexp_units::TimeDelta;
 
 use super::causes::CauseScore;
+use super::clocks::Clocks;
 use super::cwnd::{CwndScore, Pair, median_srtt};
 use super::epochs::EpochScore;
 use super::errors::{ErrorSum, Errors};
@@ -41,6 +42,8 @@ impl Default for Options {
 /// Errors of the reconstruction of one sender.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
+    /// The relation between the clocks of both sides.
+    pub clocks: Clocks,
     /// Errors of the congestion window.
     pub cwnd: CwndScore,
     /// Errors of recovery epochs and of the threshold after them.
@@ -113,8 +116,13 @@ impl Score {
         let (acks, polls): (Vec<_>, Vec<_>) =
             truth.samples.iter().partition(|row| wire(row).is_some());
         let lag = lag(&reconstructed.samples, &acks, options.clock_offset);
+        let assumed = (options.clock_offset, options.tolerance);
+        let clocks = Clocks::of(&reconstructed.samples, &truth.samples, lag, assumed);
+        let nothing = SenderRecord::default();
+        let is_apart = clocks == Clocks::Apart;
+        let reconstructed = if is_apart { &nothing } else { reconstructed };
         let options = Options {
-            clock_offset: options.clock_offset + lag,
+            clock_offset: options.clock_offset + lag.unwrap_or_default(),
             ..options
         };
         let by_ack = by_ack(reconstructed, &acks, options);
@@ -138,16 +146,27 @@ impl Score {
         let times = |of: fn(&Totals) -> Option<TimeDelta>| {
             Share::of(ours.as_ref().and_then(of), theirs.and_then(of), whole)
         };
+        let epochs = if is_apart {
+            EpochScore::default()
+        } else {
+            EpochScore::of(reconstructed, truth, options.clock_offset, epoch_tolerance)
+        };
         Self {
+            clocks,
             cwnd: CwndScore::of(&by_ack),
-            epochs: EpochScore::of(reconstructed, truth, options.clock_offset, epoch_tolerance),
+            epochs,
             srtt: spans(by_srtt, |row| row.srtt),
             rto: spans(&by_poll, |row| row.rto),
             retransmitted_segments: Counts {
                 estimate: ours.and_then(|ours| ours.retransmitted_segments),
                 truth: theirs.and_then(|theirs| theirs.retransmitted_segments),
             },
-            causes: CauseScore::of(reconstructed, truth, options.clock_offset),
+            causes: CauseScore::of(
+                reconstructed,
+                truth,
+                options.clock_offset,
+                options.tolerance,
+            ),
             lost_segments: Counts {
                 estimate: reconstructed.lost_segments,
                 truth: truth.lost_segments,
