@@ -1,8 +1,11 @@
 //! Text that is wrapped or shortened until it fits.
 
-/// The text in at most `most` lines that fit; a text that needs more ends in an ellipsis.
+/// The text in at most `most` lines that fit; a text that needs more ends in an ellipsis. A word that is too
+/// long is shortened, and the words after it stay.
 pub(crate) fn lines(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
-    let Some(mut lines) = wrapped(text, usize::MAX, &fits) else {
+    let words = text.split(' ').map(|word| shortened(word, &fits));
+    let words = words.collect::<Vec<_>>().join(" ");
+    let Some(mut lines) = wrapped(&words, usize::MAX, &fits) else {
         return vec![shortened(text, fits)];
     };
     if lines.len() > most {
@@ -41,4 +44,18 @@ pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
         .into_iter()
         .find(|start| fits(start))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_too_long_is_shortened_and_the_words_after_it_stay() {
+        let fits = |text: &str| text.chars().count() <= 8;
+        let found = lines("of quic/tcp/udp flows, each run", 8, fits);
+        assert_eq!(found, ["of", "quic/tc…", "flows,", "each run"]);
+        assert_eq!(lines("tttttttttttt", 3, fits), ["ttttttt…"]);
+        assert_eq!(lines("a b c d e f g h i j", 1, fits), ["a b c d…"]);
+    }
 }

@@ -220,7 +220,7 @@ impl Rule {
             Self::All => "all flows".to_owned(),
             Self::Classes(classes) => {
                 let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
-                format!("{} flows", classes.join("/"))
+                format!("{} flows", classes.join(", "))
             }
             Self::Percent(least) => {
                 let mut words = String::from("flows with at least ");
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(pooled.counts, [false, true, true]);
         assert_eq!(
             pooled.words(),
-            "bbr/cubic flows, direction with more payload"
+            "bbr, cubic flows, direction with more payload"
         );
     }
 
