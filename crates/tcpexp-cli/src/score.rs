@@ -39,7 +39,12 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
         .iter()
         .map(|input| fetched::local_with_captures(input))
         .collect();
-    let Found { pairs, paths } = found(&inputs?, at_receiver)?;
+    let Found {
+        pairs,
+        paths,
+        unpaired,
+    } = found(&inputs?, at_receiver)?;
+    warn_of_unpaired(&unpaired);
     let of_pairs = pairs.iter().flat_map(|pair| {
         let truth = pair.truth.iter();
         truth.chain([&pair.reconstructed]).map(PathBuf::as_path)
@@ -89,6 +94,19 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
         texts.push(loss_score_text(&losses));
     }
     sheet.finish(&texts.join("\n"), [])
+}
+
+/// Warns about the runs that have captures and logs, but nothing to compare.
+fn warn_of_unpaired(runs: &[String]) {
+    if let [first, others @ ..] = runs {
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        failure::print_line(&format!(
+            "warning: run {first}{more} left out: no capture with a log of tcp_probe of the same source"
+        ));
+    }
 }
 
 /// Compares the losses between two captures with the drops of the bottleneck between them.

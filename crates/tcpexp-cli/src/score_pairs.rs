@@ -9,7 +9,8 @@ use crate::shared_args::wrong_usage;
 
 /// Maximum depth of the search in folders.
 const DEPTH: u32 = 3;
-/// End of the name of the kernel's log that a source of a sweep writes; its name comes before.
+/// End of the name of the kernel's log that a source of a sweep writes; its name comes before. A file may be
+/// compressed: `src1-tcp_probe.txt.gz`.
 const LOG_OF_SOURCE: &str = "-tcp_probe.txt";
 
 /// A reconstruction and the logs with its truth.
@@ -34,6 +35,8 @@ pub(crate) struct LoggedPath {
 pub(crate) struct Found {
     pub(crate) pairs: Vec<Pair>,
     pub(crate) paths: Vec<LoggedPath>,
+    /// Names of runs of a sweep that have captures and logs, but no capture with a log of its source.
+    pub(crate) unpaired: Vec<String>,
 }
 
 impl Found {
@@ -71,7 +74,7 @@ pub(crate) fn found(inputs: &[PathBuf], at_receiver: bool) -> anyhow::Result<Fou
     };
     Ok(Found {
         pairs: inputs.chunks(2).map(pair).collect(),
-        paths: Vec::new(),
+        ..Found::default()
     })
 }
 
@@ -115,9 +118,11 @@ fn look_into(
     }
     let [captures, logs] = ["captures", "logs"].map(|part| folder.join(part));
     if captures.is_dir() && logs.is_dir() {
-        found
-            .pairs
-            .extend(pairs_of_run(&name, &captures, &logs, at_receiver)?);
+        let pairs = pairs_of_run(&name, &captures, &logs, at_receiver)?;
+        if pairs.is_empty() {
+            found.unpaired.push(name);
+        }
+        found.pairs.extend(pairs);
     }
     if depth > 0 {
         for below in names.iter().filter(|path| path.is_dir()) {
@@ -136,7 +141,12 @@ fn pairs_of_run(
     at_receiver: bool,
 ) -> anyhow::Result<Vec<Pair>> {
     let captures = by_host(captures, |name| Some(name.split_once(".pcap")?.0))?;
-    let logs = by_host(logs, |name| name.strip_suffix(LOG_OF_SOURCE))?;
+    let mut logs = by_host(logs, |name| {
+        let (host, ending) = name.split_once(LOG_OF_SOURCE)?;
+        (ending.is_empty() || ending.starts_with('.')).then_some(host)
+    })?;
+    // Of a log and its compressed copy, one counts.
+    logs.dedup_by(|one, other| one.0 == other.0);
     let is_source = |host: &String| logs.iter().any(|(source, _)| source == host);
     let mut pairs = Vec::new();
     for (source, log) in &logs {
@@ -182,4 +192,41 @@ fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_with_compressed_logs_are_scored_and_runs_without_a_pair_are_named() {
+        let sweep = tempfile::tempdir().unwrap();
+        let files = [
+            "plain/captures/src1.pcap",
+            "plain/logs/src1-tcp_probe.txt",
+            "plain/logs/src1-tcp_probe.txt.gz",
+            "compressed/captures/src1.pcap.gz",
+            "compressed/logs/src1-tcp_probe.txt.zst",
+            "other/captures/src1.pcap",
+            "other/logs/src1-ss.log",
+        ];
+        for file in files {
+            let path = sweep.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let found = found(&[sweep.path().to_owned()], false).unwrap();
+        let pairs = found.pairs.iter().map(|pair| {
+            let log = file_name(&pair.truth[0]);
+            format!("{} {log}", pair.name)
+        });
+        assert_eq!(
+            pairs.collect::<Vec<_>>(),
+            [
+                "compressed src1-tcp_probe.txt.zst",
+                "plain src1-tcp_probe.txt"
+            ]
+        );
+        assert_eq!(found.unpaired, ["other"]);
+    }
 }
