@@ -77,6 +77,9 @@ const ENDINGS: [Ending; 18] = [
 /// Ratios of packets to all packets: shares, unlike other ratios.
 const SHARES_OF_PACKETS: [&str; 3] = ["loss_ratio", "retransmission_ratio", "mark_ratio"];
 
+/// Ends of the names of columns with a bound of a number, after the unit if the number is a ratio or a share.
+const BOUNDS: [&str; 4] = ["_low", "_high", "_least", "_most"];
+
 /// Numbers without a unit whose words do not make a name.
 const NAMES: [(&str, &str); 3] = [
     ("max_min_ratio", "largest / smallest goodput"),
@@ -118,6 +121,16 @@ impl Quantity {
     pub fn of_column(column: &str) -> Self {
         if let Some((_, name)) = NAMES.into_iter().find(|(known, _)| *known == column) {
             return Self::plain(name);
+        }
+        // A bound has the unit of its number: `loss_ratio_low`, like `loss_ratio`.
+        let bound = BOUNDS.into_iter().find_map(|end| {
+            let base = column.strip_suffix(end)?;
+            (Self::stem(base) != base).then_some((base, &end[1..]))
+        });
+        if let Some((base, end)) = bound {
+            let of_base = Self::of_column(base);
+            let name = format!("{} {end}", of_base.name);
+            return of_base.named(name);
         }
         let known = ENDINGS
             .into_iter()
@@ -317,6 +330,22 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
+
+    #[test]
+    fn a_bound_has_the_unit_of_its_number() {
+        for column in ["loss_ratio", "mark_ratio", "jain_window_fair_share", "jain"] {
+            for end in BOUNDS {
+                let bound = Quantity::of_column(&format!("{column}{end}"));
+                assert_eq!(
+                    bound.unit,
+                    Quantity::of_column(column).unit,
+                    "{column}{end}"
+                );
+            }
+        }
+        assert_eq!(Quantity::of_column("loss_ratio_low").name, "loss low");
+        assert_eq!(Quantity::of_column("goodput_low_bps").name, "goodput low");
+    }
 
     #[test]
     fn a_column_name_yields_quantity_and_unit() {
