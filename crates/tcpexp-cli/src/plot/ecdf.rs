@@ -61,6 +61,7 @@ pub(super) struct EcdfArgs {
 
 impl ChartKind for EcdfArgs {
     fn draw(&self) -> anyhow::Result<()> {
+        self.figure.has_shares_on_y()?;
         // Creates the file first, to report an error before the tables are read.
         let figure = self.figure.create(60, self.data.quiet)?;
         let data = self.data.open()?.pooled(self.pool.pooling());

@@ -125,6 +125,17 @@ impl FigureArgs {
         refuse_scale("y", "vertical", self.y_log, self.y_limits)
     }
 
+    /// Refuses a logarithmic vertical axis, for a chart that has shares on it.
+    pub(crate) fn has_shares_on_y(&self) -> anyhow::Result<()> {
+        if !self.y_log {
+            return Ok(());
+        }
+        Err(wrong_usage(
+            "--y-log: the vertical axis of this chart has shares from 0, which has no logarithm",
+        ))
+        .context("wrong option")
+    }
+
     /// Creates the file; fails immediately if that is not possible. `height_mm` is the default
     /// height. A `quiet` figure prints no warnings.
     pub(crate) fn create(&self, height_mm: u32, quiet: bool) -> anyhow::Result<Figure> {
@@ -244,7 +255,26 @@ pub(crate) fn parse_limits(text: &str) -> Result<Limits, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Given {
+        #[command(flatten)]
+        figure: FigureArgs,
+    }
+
+    #[test]
+    fn shares_have_no_logarithmic_axis() {
+        let given = |more: &[&str]| {
+            let words = ["plot", "-o", "a.svg"].iter().chain(more);
+            Given::try_parse_from(words).unwrap().figure
+        };
+        assert!(given(&["--x-log"]).has_shares_on_y().is_ok());
+        let refused = given(&["--y-log"]).has_shares_on_y().unwrap_err();
+        assert!(format!("{refused:#}").contains("--y-log"), "{refused:#}");
+    }
 
     #[test]
     fn a_width_is_a_column_name_or_millimetres() {
