@@ -171,8 +171,8 @@ pub use split::{SplitOptions, SplitPart, SplitReport, split};
 pub use survey::survey;
 #[cfg(all(feature = "charts", feature = "runs"))]
 pub use tables::{
-    Counted, FLOW_COLUMN, Grouped, Query, RunNumbers, SOURCE_COLUMN, Selection, Tables,
-    UsualGroups, is_noted_error,
+    Counted, FLOW_COLUMN, Grouped, Query, RunNumbers, SIZE_COLUMN, SOURCE_COLUMN, Selection,
+    Tables, UsualGroups, is_noted_error,
 };
 pub use threads::start_threads;
 pub use throughput::{ThroughputReport, throughput};

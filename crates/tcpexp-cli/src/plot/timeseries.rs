@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::anyhow;
-use tcpexp::{Counted, FLOW_COLUMN, SOURCE_COLUMN, Selection};
+use tcpexp::{Counted, FLOW_COLUMN, SIZE_COLUMN, SOURCE_COLUMN, Selection};
 use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, rebinned,
     timeseries_figure, window_panel,
@@ -261,9 +261,8 @@ impl Source<'_> {
     /// The flows of the dataset, the largest first; none of single tables, whose flows have numbers in the
     /// order of their panels.
     fn flows(&self) -> anyhow::Result<Flows> {
-        const SIZE: &str = "payload_bytes";
-        let flows = self.table("flows", SIZE)?;
-        let flows = flows.map(|flows| Flows::by_size(&flows.frame, SIZE));
+        let flows = self.table("flows", SIZE_COLUMN)?;
+        let flows = flows.map(|flows| Flows::by_size(&flows.frame, SIZE_COLUMN));
         Ok(flows.transpose()?.unwrap_or_default())
     }
 
@@ -394,4 +393,28 @@ fn optional_columns() -> Vec<String> {
     let mut columns = PanelKind::optional_columns();
     columns.extend([SINCE_ORIGIN, SINCE_START].map(str::to_owned));
     columns
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp::Tables;
+
+    use super::*;
+
+    #[test]
+    fn retransmissions_do_not_make_a_flow_larger() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("flows.csv");
+        let rows = "flow_id,direction,start_time,duplicate_ack_packets,payload_bytes,unique_bytes\n\
+            0,forward,1,0,9000,100\n1,forward,2,0,800,800\n";
+        std::fs::write(&path, rows).unwrap();
+        let data = Selection::of(Tables::find(&[path]).unwrap());
+        let source = Source {
+            data: &data,
+            group: &[],
+            bin: None,
+        };
+        let flows = format!("{:?}", source.flows().unwrap());
+        assert!(flows.contains(r#"["flow 1", "flow 0"]"#), "{flows}");
+    }
 }

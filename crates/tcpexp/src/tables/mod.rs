@@ -38,6 +38,8 @@ use crate::{DatasetError, Error, TablesError};
 pub const SOURCE_COLUMN: &str = "file";
 /// Name of the column with both endpoints of a row's flow: `10.0.0.1:4 > 10.0.0.2:5`.
 pub const FLOW_COLUMN: &str = "flow";
+/// Column of the table of flows by which a flow is large or small: its payload, each byte once.
+pub const SIZE_COLUMN: &str = "unique_bytes";
 /// Column with the number of a row's flow.
 const FLOW_ID: &str = "flow_id";
 const ENDS: [&str; 2] = ["initiator", "responder"];

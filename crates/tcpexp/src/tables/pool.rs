@@ -7,7 +7,7 @@ use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
 use tcpexp_runs::position::{completed, host_of, is_at_sender};
 use tcpexp_table::Frame;
 
-use super::{Query, SOURCE_COLUMN};
+use super::{Query, SIZE_COLUMN, SOURCE_COLUMN};
 use crate::{Error, TablesError};
 
 /// Columns that identify the flow, the direction and the measurement point of a row.
@@ -68,7 +68,7 @@ fn unless_named(pooling: &Pooling, filtered: &BTreeSet<&str>, groups: &[&str]) -
 
 /// Returns the optional columns that [`pool`] uses.
 pub(super) fn optional_columns() -> Vec<String> {
-    let columns = RUN_COLUMNS.iter().chain(&OF_LANE).chain(&["unique_bytes"]);
+    let columns = RUN_COLUMNS.iter().chain(&OF_LANE).chain(&[SIZE_COLUMN]);
     columns.map(|name| (*name).to_owned()).collect()
 }
 
@@ -151,7 +151,7 @@ pub(super) fn pool<'a>(
 pub(super) fn flows_query() -> Query {
     Query {
         tables: vec!["flows".to_owned()],
-        required: ["flow_id", "direction", "unique_bytes"]
+        required: ["flow_id", "direction", SIZE_COLUMN]
             .map(str::to_owned)
             .to_vec(),
         optional: [
@@ -208,7 +208,7 @@ fn key(frame: &Frame, row: usize) -> Option<Key> {
 
 fn lane(flows: &Frame, row: usize) -> Option<(Key, Lane<'_>)> {
     let key = key(flows, row)?;
-    let bytes = flows.column("unique_bytes")?.whole(row)?;
+    let bytes = flows.column(SIZE_COLUMN)?.whole(row)?;
     let lane = Lane {
         run: flows.text(SOURCE_COLUMN, row)?,
         flow: key.1,
@@ -234,7 +234,7 @@ fn kept(
         |row: usize, lane: &Counted| Some(frame.text("capture", row)? != lane.capture.as_deref()?);
     // The table of flows also has the column `capture`. Its `unique_bytes` distinguishes it from
     // tables with rows of each capture.
-    let has_width = frame.column("capture").is_some() && frame.column("unique_bytes").is_none();
+    let has_width = frame.column("capture").is_some() && frame.column(SIZE_COLUMN).is_none();
     let with_far: BTreeSet<Key> = (0..frame.rows())
         .filter(|row| lane(*row).and_then(|lane| is_far(*row, lane)) == Some(true))
         .filter_map(|row| key(frame, row))
