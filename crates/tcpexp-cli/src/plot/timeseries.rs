@@ -369,6 +369,8 @@ impl Source<'_> {
             count_from_origins(&mut rows.frame);
         }
         if !columns.is_empty() {
+            // Lines of one name have one colour, so both ways of a path would look like one queue.
+            rows = self.data.of_main_queues((table, column), &group, rows);
             let levels = Levels::of(&rows.frame, &with_series(&rows.frame, columns));
             let name = |row| Some(levels.label(levels.of_row(row)));
             let names = Series::texts((0..rows.frame.rows()).map(name));
