@@ -1,5 +1,7 @@
 //! Formatting of numbers and names in the cells of a text table.
 
+use std::borrow::Cow;
+
 use tcpexp_units::{RateUnit, TimeDelta};
 
 /// Text of a cell without a value.
@@ -20,6 +22,23 @@ pub(crate) fn wrapped(parts: &[String], width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// A text of a user in a cell: line breaks and tabs, which would look like further rows and cells, are escaped,
+/// as are all control characters.
+pub(crate) fn on_one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for found in text.chars() {
+        if found.is_control() {
+            shown.extend(found.escape_default());
+        } else {
+            shown.push(found);
+        }
+    }
+    shown.into()
 }
 
 /// Width of `text` in terminal columns. All printed characters, including `µ`, are one column wide.
@@ -222,6 +241,12 @@ fn magnitude(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_with_line_breaks_stays_in_its_cell() {
+        assert_eq!(on_one_line("a\tb\nc\u{1b}"), "a\\tb\\nc\\u{1b}");
+        assert_eq!(on_one_line("10 µs"), "10 µs");
+    }
 
     #[test]
     fn a_share_prints_0_or_100_only_if_exact() {

@@ -7,7 +7,7 @@ use tcpexp_metrics::repetition::Estimate;
 
 use super::columns::{CELL, finite, of_cell};
 use super::{ALL_CLASSES, ComparedCell};
-use crate::cells::{count, counted, four_digits, wrapped};
+use crate::cells::{count, counted, four_digits, on_one_line, wrapped};
 use crate::columns::Columns;
 use crate::dataset::RunColumns;
 
@@ -57,7 +57,8 @@ impl ExpectedRow {
         let columns = self.cell.parameters.columns();
         let varied = columns.iter().take(self.cell.varied).map(|column| {
             let value = column.value.text();
-            format!("{}={}", column.name, value.as_deref().unwrap_or("null"))
+            let value = on_one_line(value.as_deref().unwrap_or("null"));
+            format!("{}={value}", column.name)
         });
         let name = varied.collect::<Vec<_>>().join(" ");
         if name.is_empty() {
@@ -77,7 +78,7 @@ impl ExpectedRow {
         let found = match self.estimate {
             None => {
                 let left_out = self.cell.left_out.as_ref();
-                let left_out = left_out.map(|why| format!("left out: {why}"));
+                let left_out = left_out.map(|why| format!("left out: {}", on_one_line(why)));
                 let reasons = self.gap.map(str::to_owned).into_iter().chain(left_out);
                 let all = std::iter::once("no value".to_owned()).chain(reasons);
                 all.collect::<Vec<_>>().join("; ")
@@ -187,6 +188,7 @@ mod tests {
     use tcpexp_metrics::repetition::Bootstrap;
 
     use super::*;
+    use crate::dataset::{RunColumn, RunValue};
 
     #[test]
     fn a_median_that_is_not_known_shows_both_of_its_bounds() {
@@ -229,5 +231,34 @@ mod tests {
             let has = |number| text.lines().any(|line| line.contains(number));
             assert!(has("9 400 000") && has("9 500 000"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_parameter_with_a_line_break_stays_on_its_line() {
+        let column = RunColumn {
+            name: "link".to_owned(),
+            description: String::new(),
+            value: RunValue::Text(Some("slow\nfast".to_owned())),
+        };
+        let cell = ComparedCell {
+            hash: "ab".to_owned(),
+            parameters: RunColumns::new(vec![column], |_| false),
+            varied: 1,
+            baseline: None,
+            runs: [0, 1, 0],
+            left_out: Some("0001 (no\nqueue)".to_owned()),
+            options: Options::default(),
+        };
+        let row = ExpectedRow {
+            cell: Arc::new(cell),
+            class: None,
+            expectation: "goodput_bps >= 5".parse().unwrap(),
+            estimate: None,
+            gap: None,
+            bound: Some(5.0),
+        };
+        assert_eq!(row.cell_name(), "link=slow\\nfast");
+        let text = expected_text(&[row], 80);
+        assert_eq!(text.lines().count(), 2, "{text}");
     }
 }

@@ -8,7 +8,7 @@ use tcpexp_metrics::compare::{CellClass, Measure};
 use tcpexp_units::RateUnit;
 
 use super::{ALL_CLASSES, CompareRow, ComparedCell, MAIN};
-use crate::cells::{NO_VALUE, columns, four_digits, wrapped};
+use crate::cells::{NO_VALUE, columns, four_digits, on_one_line, wrapped};
 
 /// Layout options of the comparison's text.
 #[derive(Clone, Copy, Debug)]
@@ -179,7 +179,10 @@ fn varied(cell: &ComparedCell) -> &[crate::dataset::RunColumn] {
 }
 
 fn label(row: &CompareRow) -> Vec<String> {
-    let value = |value: Option<String>| value.unwrap_or_else(|| NO_VALUE.to_owned());
+    let value = |value: Option<String>| {
+        let value = value.as_deref().map_or(NO_VALUE.into(), on_one_line);
+        value.into_owned()
+    };
     let varied = varied(&row.cell)
         .iter()
         .map(|column| value(column.value.text()));
@@ -308,6 +311,7 @@ fn left_out(rows: &[&CompareRow], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in cells {
         if let Some(left_out) = &cell.left_out {
+            let left_out = on_one_line(left_out);
             let parts = std::iter::once("left out:").chain(left_out.split(' '));
             lines.extend(wrapped(
                 &parts.map(str::to_owned).collect::<Vec<_>>(),
