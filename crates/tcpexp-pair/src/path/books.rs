@@ -135,9 +135,11 @@ struct FlowBook {
 #[derive(Default)]
 struct DirectionBook {
     reordering: Reordering,
-    losses: LossCounter,
+    /// `None` without losses. In a box, as `judged`, because there may be a million flows, and most lose nothing.
+    losses: Option<Box<LossCounter>>,
     tally: Tally,
-    judged: Judged,
+    /// `None` with two points.
+    judged: Option<Box<Judged>>,
 }
 
 #[derive(Default)]
@@ -221,12 +223,14 @@ impl Books {
             None => outcome,
             Some(beyond) => {
                 let fate = beyond[outcome.path_direction.index()].judge(outcome);
-                direction.judged.count(outcome.fate, fate, outcome.packets);
+                let judged = direction.judged.get_or_insert_default();
+                judged.count(outcome.fate, fate, outcome.packets);
                 &PacketOutcome { fate, ..*outcome }
             }
         };
         if outcome.fate == Fate::Lost {
-            direction.losses.lose(outcome.number, outcome.packets);
+            let losses = direction.losses.get_or_insert_default();
+            losses.lose(outcome.number, outcome.packets);
         }
         // Only the first copy of a packet counts for reordering (RFC 4737).
         let arrived = (outcome.fate == Fate::Delivered)
@@ -290,8 +294,11 @@ impl Books {
         ];
         let directions = directions.map(|(book, path_direction, direction)| {
             let book = *book.unwrap_or_default();
-            book.judged.correct(&mut summary.counts[direction]);
-            let (counts, losses) = (summary.counts[direction], book.losses.found());
+            if let Some(judged) = &book.judged {
+                judged.correct(&mut summary.counts[direction]);
+            }
+            let losses = book.losses.unwrap_or_default().found();
+            let counts = summary.counts[direction];
             let total = &mut self.path_directions[path_direction.index()];
             total.counts += counts;
             total.losses.add(&losses);
@@ -331,6 +338,12 @@ impl Arrival {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_direction_without_losses_takes_little_memory() {
+        let bytes = size_of::<DirectionBook>();
+        assert!(bytes <= 336, "{bytes}");
+    }
 
     #[test]
     fn a_page_is_freed_with_its_last_flow() {

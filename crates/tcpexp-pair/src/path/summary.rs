@@ -119,13 +119,37 @@ impl PathSummary {
     }
 }
 
+/// The largest of several errors; without an `Option`, which takes twice the memory.
+#[derive(Clone, Copy, Debug)]
+struct LargestError(TimeDelta);
+
+impl Default for LargestError {
+    fn default() -> Self {
+        Self(Self::NONE)
+    }
+}
+
+impl LargestError {
+    /// Stands for no error.
+    const NONE: TimeDelta = TimeDelta::from_nanos(i64::MIN);
+
+    #[inline]
+    fn add(&mut self, error: Option<TimeDelta>) {
+        self.0 = self.0.max(error.unwrap_or(Self::NONE));
+    }
+
+    fn get(self) -> Option<TimeDelta> {
+        Some(self.0).filter(|error| *error != Self::NONE)
+    }
+}
+
 /// Counters of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) queueing_delays: Quantiles,
     /// The largest errors of one-way and queueing delays: of most packets, and of those beside a
     /// possible clock step.
-    errors: [[Option<TimeDelta>; 2]; 2],
+    errors: [[LargestError; 2]; 2],
     /// Number of packets with a delay beside a possible clock step.
     beside_steps: u64,
     pub(super) bottleneck: Bottleneck,
@@ -145,7 +169,7 @@ impl Tally {
             self.beside_steps += u64::from(is_beside_step);
             let largest = &mut self.errors[usize::from(is_beside_step)];
             for (largest, error) in largest.iter_mut().zip(errors) {
-                *largest = (*largest).max(error);
+                largest.add(error);
             }
         }
         if packet.ce_marked == Some(true) {
@@ -167,8 +191,9 @@ impl Tally {
     ) -> PathSummary {
         let queueing_delay = self.queueing_delays.summary();
         let delays = queueing_delay.as_ref().map_or(0, |delay| delay.samples);
+        let errors = self.errors.map(|kinds| kinds.map(LargestError::get));
         let [one_way_delay_error, queueing_delay_error] =
-            largest_errors(self.errors, self.beside_steps, delays);
+            largest_errors(errors, self.beside_steps, delays);
         let marking = self.marking.close(&mut self.queueing_delays);
         PathSummary {
             counts,
