@@ -189,6 +189,22 @@ impl Classifier {
                 || (segment.flags.syn() && !self.identity.is_other(segment)))
     }
 
+    /// True if `segment` is a copy of the latest segment that started below `nxt`. The counters of that segment
+    /// may be older than the latest ones, or random.
+    fn is_copy_of_behind(&self, segment: &Segment) -> bool {
+        let disorder = self.disorder.as_deref();
+        let behind = disorder.and_then(|disorder| disorder.behind);
+        let counters = Counters::of(segment);
+        behind.is_some_and(|(transmission, own)| {
+            // A random Identification may recur.
+            let is_recent = segment.seen.at - transmission.at < COPY_DELAY;
+            transmission.has_range_of(segment)
+                && own == counters
+                && counters.identify_packet()
+                && (is_recent || self.identity.is_counter())
+        })
+    }
+
     /// True if `segment`, whose bytes were captured before, follows its original sooner than any loss
     /// detection allows: the network or the capture duplicated the packet. Needs no Identification.
     fn is_too_soon(

@@ -2,13 +2,12 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::behind::COPY_DELAY;
 use super::{Behind, Class, Classifier, Sent};
 use crate::Segment;
 use crate::cause::{
     PathTimes, RetransmissionCause, is_expired, is_within_round_trip, may_be_probe_after,
 };
-use crate::identity::{Counters, OrderEvidence, SendOrder};
+use crate::identity::{OrderEvidence, SendOrder};
 
 /// The class of a segment that repeats captured bytes, if it may be a retransmission or a duplicate.
 pub(super) fn undecided(is_acknowledged: bool) -> Class {
@@ -21,23 +20,6 @@ pub(super) fn undecided(is_acknowledged: bool) -> Class {
 }
 
 impl Classifier {
-    /// True if `segment` is a copy of the latest segment that started below `nxt`. The counters of this segment may
-    /// be older than the latest ones, or random.
-    #[cold]
-    pub(super) fn is_copy_of_behind(&self, segment: &Segment) -> bool {
-        let disorder = self.disorder.as_deref();
-        let behind = disorder.and_then(|disorder| disorder.behind);
-        let counters = Counters::of(segment);
-        behind.is_some_and(|(transmission, own)| {
-            // A random Identification may recur.
-            let is_recent = segment.seen.at - transmission.at < COPY_DELAY;
-            transmission.has_range_of(segment)
-                && own == counters
-                && counters.identify_packet()
-                && (is_recent || self.identity.is_counter())
-        })
-    }
-
     /// True if nothing that the capture shows makes the sender send `segment` again. Then the path may have
     /// duplicated it.
     #[cold]
