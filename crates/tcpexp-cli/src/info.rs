@@ -134,12 +134,24 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         let moved = counted(moved, "record") + " out of order in time";
         line("order", &moved);
     }
-    if let Some(SetBack { record, by }) = info.set_back {
+    if let Some(SetBack {
+        record,
+        by,
+        in_blocks,
+    }) = info.set_back
+    {
         let by_s = by.as_seconds_f64();
-        line(
-            "clock",
-            &format!("set back by at least {by_s:.3} s at record {record}"),
-        );
+        if in_blocks {
+            let blocks = format!(
+                "interfaces in blocks, {by_s:.3} s or more out of order from record {record} on, not sorted"
+            );
+            line("order", &blocks);
+        } else {
+            line(
+                "clock",
+                &format!("set back by at least {by_s:.3} s at record {record}"),
+            );
+        }
     }
     if let Some(tick) = info.coarse_tick {
         let tick = TickMeter::text(tick);
@@ -258,6 +270,8 @@ struct InterfaceLine {
 struct SetBackLine {
     record: u64,
     by_ns: i64,
+    /// True if no clock was set: the file has the records of its interfaces in blocks.
+    in_blocks: bool,
 }
 
 impl Line {
@@ -294,6 +308,7 @@ impl Line {
             set_back: info.set_back.map(|set_back| SetBackLine {
                 record: set_back.record,
                 by_ns: set_back.by.as_nanos(),
+                in_blocks: set_back.in_blocks,
             }),
             clock_tick_ns: info.coarse_tick.map(TimeDelta::as_nanos),
             records_per_packet: info.records_per_packet,

@@ -46,8 +46,8 @@ pub struct CaptureInfo {
     /// Number of records that stood so far behind later ones that they were not sorted. After a clock was set
     /// back, all records until its time is reached again.
     pub unsorted_records: u64,
-    /// Where the clock of the capture was first set back. `None` in measurements of a pair, whose clock
-    /// model has it.
+    /// Where the clock of the capture was first set back, or seems to have been. `None` in measurements of a pair,
+    /// whose clock model has it.
     pub set_back: Option<SetBack>,
     /// Number of flows ended early because too many were open; 0 if flows were not tracked.
     pub flows_shed: u32,
@@ -199,8 +199,17 @@ pub fn impossible_lengths_warning(name: impl std::fmt::Display, packets: u64) ->
 
 /// The warning of a clock that was set back; `None` if it was not.
 pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>) -> Option<String> {
-    let SetBack { record, by } = set_back?;
+    let SetBack {
+        record,
+        by,
+        in_blocks,
+    } = set_back?;
     let by_s = by.as_seconds_f64();
+    if in_blocks {
+        return Some(format!(
+            "{name}: the file has the records of its interfaces in blocks, from record {record} on up to {by_s:.3} s or more out of order in time, too far to be sorted: times, rates and the order of packets are wrong; sort the file first, for example with reordercap"
+        ));
+    }
     Some(format!(
         "{name}: the clock of the capture was set back by at least {by_s:.3} s at record {record}: times, rates and round-trip times across this place are wrong by the size of this step"
     ))

@@ -34,6 +34,8 @@ struct Held {
     at: Timestamp,
     link_type: u16,
     interface: u32,
+    /// True if the record before it in the file is of another interface.
+    changes_interface: bool,
     wire_bytes: u32,
     captured: Vec<u8>,
     offset: u64,
@@ -50,6 +52,10 @@ pub(crate) struct Fall {
     pub(crate) record: u64,
     pub(crate) from: Timestamp,
     pub(crate) to: Timestamp,
+    /// Interface of the record.
+    pub(crate) interface: u32,
+    /// True if the record before it is, or may be, of another interface.
+    pub(crate) changes_interface: bool,
 }
 
 /// The next records of a capture in file order. The earliest is taken out first.
@@ -64,12 +70,14 @@ pub(crate) struct Window {
     place: u64,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
-    /// Number and time of the record added last.
-    added: Option<(u64, Timestamp)>,
+    /// Time and interface of the record added last.
+    added: Option<(Timestamp, u32)>,
     /// Number of the last record that is earlier than the record before it in the file.
     fell: Option<u64>,
     /// The record before the window, which is not yet known to begin after a clock step.
     undecided: Option<Fall>,
+    /// True if the record taken out last is of another interface than the one before it.
+    has_changed_interface: bool,
     /// The first backward clock step of fewer than `SET_BACK` records.
     step: Option<Fall>,
 }
@@ -78,7 +86,7 @@ impl Window {
     /// A window of the records after the first one of a pass that is out of order.
     pub(crate) fn after(fall: Fall) -> Self {
         Self {
-            added: Some((fall.record, fall.to)),
+            added: Some((fall.to, fall.interface)),
             fell: Some(fall.record),
             undecided: Some(fall),
             ..Self::default()
@@ -97,7 +105,8 @@ impl Window {
 
     /// Adds the next record of the file, captured at `at`.
     pub(crate) fn push(&mut self, number: u64, at: Timestamp, record: &Record<'_>) {
-        let falls_from = self.falls_from(number, at);
+        let before = self.added.replace((at, record.interface));
+        let falls_from = self.falls_from(number, at, before);
         let mut captured = self.spare.pop().unwrap_or_default();
         captured.clear();
         captured.extend_from_slice(record.captured);
@@ -107,6 +116,7 @@ impl Window {
             at,
             link_type: record.link_type,
             interface: record.interface,
+            changes_interface: before.is_some_and(|(_, before)| before != record.interface),
             wire_bytes: record.wire_bytes,
             captured,
             offset: record.offset,
@@ -115,9 +125,14 @@ impl Window {
         });
     }
 
-    /// Returns the time of the previous record, if the clock may have been set back before this record.
-    fn falls_from(&mut self, number: u64, at: Timestamp) -> Option<Timestamp> {
-        let (_, before) = self.added.replace((number, at))?;
+    /// Returns the time of the record `before`, if the clock may have been set back before this record.
+    fn falls_from(
+        &mut self,
+        number: u64,
+        at: Timestamp,
+        before: Option<(Timestamp, u32)>,
+    ) -> Option<Timestamp> {
+        let (before, _) = before?;
         if at >= before {
             return None;
         }
@@ -131,6 +146,7 @@ impl Window {
     pub(crate) fn pop(&mut self) -> bool {
         if let Some(fall) = self.undecided.take()
             && self.is_step(fall.from, fall.to, 0)
+            && !(fall.changes_interface && self.is_block(fall.from, fall.to, 0))
         {
             self.step = Some(fall);
         }
@@ -142,6 +158,8 @@ impl Window {
             let Held {
                 number,
                 at,
+                interface,
+                changes_interface,
                 falls_from,
                 ..
             } = self.held[place];
@@ -149,6 +167,8 @@ impl Window {
                 record: number,
                 from,
                 to: at,
+                interface,
+                changes_interface,
             });
         }
         let next = place.and_then(|place| self.held.remove(place));
@@ -156,6 +176,9 @@ impl Window {
             self.place = self.places.pop_front().unwrap_or_default();
         }
         let before = std::mem::replace(&mut self.taken, next);
+        let interfaces =
+            [&self.taken, &before].map(|held| held.as_ref().map(|held| held.interface));
+        self.has_changed_interface = interfaces[0] != interfaces[1];
         self.spare.extend(before.map(|held| held.captured));
         place.is_some_and(|place| place > 0)
     }
@@ -173,6 +196,11 @@ impl Window {
             options: held.options.options(),
         };
         Some((held.number, record))
+    }
+
+    /// True if the record taken out last is of another interface than the one before it.
+    pub(crate) fn has_changed_interface(&self) -> bool {
+        self.has_changed_interface
     }
 
     /// How many places later than in the file a pass returns the record taken out last; negative if earlier.
@@ -210,13 +238,44 @@ impl Window {
         let before = self.held.iter().take(place).map(|held| held.at).max();
         let after = self.held.iter().skip(place);
         let is_long = after.len() >= SET_BACK && after.map(|held| held.at).max() < before;
-        is_long || self.is_after_step(place)
+        let begins_block = || {
+            let Held {
+                at,
+                changes_interface,
+                ..
+            } = self.held[place];
+            changes_interface && before.is_some_and(|before| self.is_block(before, at, place + 1))
+        };
+        is_long && !begins_block() || self.is_after_step(place)
     }
 
     /// True if the record at `place` is the first one after a step of fewer than `SET_BACK` records.
     fn is_after_step(&self, place: usize) -> bool {
-        let Held { at, falls_from, .. } = self.held[place];
-        falls_from.is_some_and(|from| self.is_step(from, at, place + 1))
+        let Held {
+            at,
+            changes_interface,
+            falls_from,
+            ..
+        } = self.held[place];
+        falls_from.is_some_and(|from| {
+            self.is_step(from, at, place + 1)
+                && !(changes_interface && self.is_block(from, at, place + 1))
+        })
+    }
+
+    /// True if the record before `place`, the first one of its interface after another one, begins a block: the file
+    /// has all records of one interface during an interval, and then those of the next interface.
+    ///
+    /// Until the time `from` of the interface before, the times then fall exactly where the interface changes. After a
+    /// clock step, they increase across interfaces.
+    fn is_block(&self, from: Timestamp, to: Timestamp, place: usize) -> bool {
+        let mut before = to;
+        let repeated = self.held.iter().skip(place);
+        repeated.take_while(|held| held.at < from).all(|held| {
+            let falls = held.at < before;
+            before = held.at;
+            falls == held.changes_interface
+        })
     }
 
     /// True if the clock was set from `from` back to `to`, the time of the record before `place`.
@@ -243,10 +302,14 @@ mod tests {
     use super::*;
 
     fn push(window: &mut Window, number: u64, at: Timestamp) {
+        push_from(0, window, number, at);
+    }
+
+    fn push_from(interface: u32, window: &mut Window, number: u64, at: Timestamp) {
         let record = Record {
             at: Ok(at),
             link_type: 1,
-            interface: 0,
+            interface,
             wire_bytes: 0,
             captured: &[],
             offset: 0,
@@ -258,6 +321,11 @@ mod tests {
     /// Times in the order in which the window returns them, and the number of moved records. Checks that the
     /// places of the records count up.
     fn sorted(times: impl IntoIterator<Item = i64>) -> (Vec<i64>, usize) {
+        sorted_from(times.into_iter().map(|time| (0, time)))
+    }
+
+    /// The same of records with their interfaces.
+    fn sorted_from(records: impl IntoIterator<Item = (u32, i64)>) -> (Vec<i64>, usize) {
         let (mut window, mut out, mut moved) = (Window::default(), Vec::new(), 0);
         let mut take = |window: &mut Window| {
             moved += usize::from(window.pop());
@@ -267,8 +335,8 @@ mod tests {
                 out.push(at.as_nanos());
             }
         };
-        for (number, time) in (0..).zip(times) {
-            push(&mut window, number, Timestamp::from_nanos(time));
+        for (number, (interface, time)) in (0..).zip(records) {
+            push_from(interface, &mut window, number, Timestamp::from_nanos(time));
             if window.is_full() {
                 take(&mut window);
             }
@@ -375,6 +443,46 @@ mod tests {
     }
 
     #[test]
+    fn interfaces_written_in_blocks_are_sorted() {
+        // In each interval of 1 s, all records of each interface follow each other. The last interface has more records
+        // in some intervals than half the window.
+        for interfaces in [2, 3] {
+            let blocks = (0..20_i64).flat_map(|second| {
+                (0..interfaces).flat_map(move |interface: u32| {
+                    let is_long = second % 4 == 1 && interface + 1 == interfaces;
+                    let records = if is_long { 90 } else { 20 };
+                    let step = 1_000_000 / records;
+                    (0..records).map(move |record| {
+                        let micros = second * 1_000_000 + record * step + i64::from(interface);
+                        (interface, micros * 1_000)
+                    })
+                })
+            });
+            let mut blocks: Vec<_> = blocks.collect();
+            let (times, _) = sorted_from(blocks.clone());
+            blocks.sort_unstable_by_key(|(_, time)| *time);
+            assert!(
+                times
+                    .into_iter()
+                    .eq(blocks.into_iter().map(|(_, time)| time))
+            );
+        }
+    }
+
+    #[test]
+    fn backward_clock_step_between_records_of_two_interfaces_is_not_sorted_away() {
+        // Each interface has every second record.
+        for records in [31, 300] {
+            let at = |i: i64| if i < 500 { i } else { i - records };
+            let set_back = millis((0..1_000).map(|i| at(i) * 10));
+            let of_both = set_back.iter().zip([0, 1].into_iter().cycle());
+            let (times, moved) = sorted_from(of_both.map(|(time, interface)| (interface, *time)));
+            assert_eq!(times, set_back, "{records}");
+            assert_eq!(moved, 0, "{records}");
+        }
+    }
+
+    #[test]
     fn the_window_finds_a_step_before_its_first_record() {
         let found = |repeated: i64| {
             let at = |i: i64| Timestamp::from_nanos(i * 10_000_000);
@@ -382,6 +490,8 @@ mod tests {
                 record: 500,
                 from: at(500),
                 to: at(500 - repeated),
+                interface: 0,
+                changes_interface: false,
             };
             let mut window = Window::after(fall);
             for i in 1..128_i64 {

@@ -1,45 +1,89 @@
-//! A clock that is set back within a capture.
+//! Times that fall within a capture: a clock that was set back, or interfaces written in blocks.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::order::{Fall, SET_BACK};
 
-/// A place where the clock of a capture was set back.
+/// A place where the clock of a capture was set back, or seems to have been.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetBack {
     /// Number of the first record after it, from 0.
     pub record: u64,
     /// Time by which that record is before the latest one. The step is larger by the time between the two.
     pub by: TimeDelta,
+    /// True if no clock was set: the file has the records of its interfaces in blocks, one interface after the other,
+    /// that are too long to be sorted.
+    pub in_blocks: bool,
 }
 
 /// Finds the first place where the clock was set back.
 #[derive(Debug, Default)]
 pub(crate) struct SetBacks {
-    /// Number of packets used up to the latest late record, and the number of late records in a row.
-    run: Option<(u64, usize)>,
-    began: Option<SetBack>,
+    run: Option<Run>,
     pub(crate) found: Option<SetBack>,
 }
 
+/// Late records in a row.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Number of packets used up to the latest of them.
+    used: u64,
+    length: usize,
+    /// Time and interface of the latest of them.
+    before: (Timestamp, u32),
+    /// The first of them. `in_blocks` is true as long as the times fall exactly where the interface changes.
+    began: SetBack,
+}
+
 impl SetBacks {
-    /// Adds a record that is earlier than `latest`; `used` is the number of packets used up to it, and
-    /// `record` its number in the file.
+    /// Adds the record of a `fall` whose time is earlier than one before it; `used` is the number of packets used up
+    /// to it.
     #[cold]
-    pub(crate) fn add(&mut self, used: u64, record: u64, at: Timestamp, latest: Timestamp) {
-        let length = match self.run {
+    pub(crate) fn add(&mut self, used: u64, fall: Fall) {
+        let Fall {
+            record,
+            from,
+            to,
+            interface,
+            changes_interface,
+        } = fall;
+        let (length, began) = match self.run {
             // A record may have no packet.
-            Some((before, length)) if used <= before + 1 => length + 1,
+            Some(run) if used <= run.used + 1 => {
+                let (before, of) = run.before;
+                let in_order = (to < before) == (interface != of);
+                let began = SetBack {
+                    in_blocks: run.began.in_blocks && in_order,
+                    ..run.began
+                };
+                (run.length + 1, began)
+            }
             _ => {
-                let by = latest - at;
-                self.began = Some(SetBack { record, by });
-                1
+                let by = from - to;
+                let began = SetBack {
+                    record,
+                    by,
+                    in_blocks: changes_interface,
+                };
+                (1, began)
             }
         };
-        self.run = Some((used, length));
+        self.run = Some(Run {
+            used,
+            length,
+            before: (to, interface),
+            began,
+        });
         // Fewer late records in a row are out of order.
-        if length == SET_BACK {
-            self.found = self.found.or(self.began);
+        if length < SET_BACK {
+            return;
+        }
+        // A clock that was set back is the more serious of the two.
+        if self
+            .found
+            .is_none_or(|found| found.in_blocks && !began.in_blocks)
+        {
+            self.found = Some(began);
         }
     }
 }
@@ -47,12 +91,13 @@ impl SetBacks {
 impl SetBack {
     /// The first of both.
     pub(crate) fn first(found: Option<Self>, step: Option<Fall>) -> Option<Self> {
-        let step = step.map(|Fall { record, from, to }| Self {
-            record,
-            by: from - to,
+        let step = step.map(|fall| Self {
+            record: fall.record,
+            by: fall.from - fall.to,
+            in_blocks: false,
         });
         let both = [found, step].into_iter().flatten();
-        both.min_by_key(|set_back| set_back.record)
+        both.min_by_key(|set_back| (set_back.in_blocks, set_back.record))
     }
 }
 
@@ -67,13 +112,27 @@ mod tests {
 
     /// Finds where a clock was set back that shows these times in milliseconds.
     fn found(times_ms: impl IntoIterator<Item = i64>) -> Option<SetBack> {
+        found_from(times_ms.into_iter().map(|millis| (0, millis)))
+    }
+
+    /// The same of records with their interfaces.
+    fn found_from(records: impl IntoIterator<Item = (u32, i64)>) -> Option<SetBack> {
         let (mut found, mut latest) = (SetBacks::default(), Timestamp::MIN);
-        for (place, millis) in (0..).zip(times_ms) {
+        let mut before = 0;
+        for (record, (interface, millis)) in (0..).zip(records) {
             let at = Timestamp::from_nanos(millis * 1_000_000);
             if at < latest {
-                found.add(place, place, at, latest);
+                let fall = Fall {
+                    record,
+                    from: latest,
+                    to: at,
+                    interface,
+                    changes_interface: interface != before,
+                };
+                found.add(record, fall);
             }
             latest = latest.max(at);
+            before = interface;
         }
         found.found
     }
@@ -82,13 +141,45 @@ mod tests {
     fn a_clock_that_was_set_back_is_found_by_the_records_after_it() {
         let times = (0..1_000).map(|number| if number < 500 { number } else { number - 300 });
         let by = TimeDelta::from_millis(299);
-        assert_eq!(found(times), Some(SetBack { record: 500, by }));
+        let in_blocks = false;
+        assert_eq!(
+            found(times),
+            Some(SetBack {
+                record: 500,
+                by,
+                in_blocks
+            })
+        );
+        // On two interfaces that take turns.
+        let times = (0..1_000).map(|number| if number < 500 { number } else { number - 300 });
+        let of_both = [0, 1].into_iter().cycle().zip(times);
+        assert!(found_from(of_both).is_some_and(|found| !found.in_blocks));
+    }
+
+    #[test]
+    fn interfaces_written_in_blocks_are_no_clock_that_was_set_back() {
+        let blocks = (0..10).flat_map(|interval| {
+            (0..3).flat_map(move |interface| {
+                (0..100).map(move |record| (interface, 1_000 * interval + 10 * record))
+            })
+        });
+        let by = TimeDelta::from_millis(990);
+        let found = found_from(blocks);
+        assert_eq!(
+            found,
+            Some(SetBack {
+                record: 100,
+                by,
+                in_blocks: true
+            })
+        );
     }
 
     #[test]
     fn records_out_of_order_are_no_clock_that_was_set_back() {
         assert_eq!(found((0..1_000).map(|i| i / 5 * 5 + 4 - i % 5)), None);
     }
+
     #[test]
     fn a_step_back_by_the_time_of_a_few_records_is_found_in_each_pass() {
         // The first records are probed before the first pass, and the second capture is longer.
@@ -104,7 +195,12 @@ mod tests {
                 let info = CaptureInfo::read(&recording, &CaptureOptions::default()).unwrap();
                 let by = TimeDelta::from_millis(25);
                 let record = step_at;
-                assert_eq!(info.set_back, Some(SetBack { record, by }), "pass {pass}");
+                let set_back = SetBack {
+                    record,
+                    by,
+                    in_blocks: false,
+                };
+                assert_eq!(info.set_back, Some(set_back), "pass {pass}");
                 // The record itself, until the records are known to be out of order.
                 assert_eq!(info.moved_records, u64::from(pass == 1 && step_at > 1_024));
                 assert!(info.unsorted_records > 0);

@@ -298,6 +298,7 @@ impl Walk<'_> {
                     let is_late = at < self.latest;
                     self.latest = self.latest.max(at);
                     self.earliest = self.earliest.min(at);
+                    let interface = record.interface;
                     let timed = Timed {
                         number,
                         moved,
@@ -308,9 +309,7 @@ impl Walk<'_> {
                     taken += usize::from(take(timed, &mut self.tally));
                     // The late record itself has been taken: sorting begins with the record after it.
                     if is_late {
-                        let used = self.tally.used();
-                        self.set_backs.add(used, number, at, self.latest);
-                        self.sort_after(number, at);
+                        self.sort_after(number, at, interface);
                     }
                 }
                 Err(why) => self.tally.observe(&Err::<(), _>(without_time(why))),

@@ -16,7 +16,6 @@ use super::tables::file_name;
 use tcpexp_units::TimeDelta;
 
 use crate::contents::Contents;
-use crate::set_back::SetBack;
 use crate::{CaptureInfo, DatasetError, Error};
 
 /// Description of a dataset: its inputs, options and tables.
@@ -133,6 +132,9 @@ pub struct ClockSetBack {
     pub record: u64,
     /// Time by which that record is before the latest one. The step is larger by the time between the two.
     pub by_ns: i64,
+    /// True if no clock was set: the file has the records of its interfaces in blocks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_blocks: bool,
 }
 
 const fn one() -> u32 {
@@ -361,9 +363,10 @@ impl CaptureInput {
             cut_options_packets: info.tally.cut_options(),
             impossible_length_packets: info.tally.impossible_lengths(),
             records_per_packet: info.records_per_packet,
-            clock_set_back: info.set_back.map(|SetBack { record, by }| ClockSetBack {
-                record,
-                by_ns: by.as_nanos(),
+            clock_set_back: info.set_back.map(|set_back| ClockSetBack {
+                record: set_back.record,
+                by_ns: set_back.by.as_nanos(),
+                in_blocks: set_back.in_blocks,
             }),
         }
     }

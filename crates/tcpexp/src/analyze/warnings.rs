@@ -105,6 +105,7 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let set_back = capture.clock_set_back.map(|place| SetBack {
         record: place.record,
         by: TimeDelta::from_nanos(place.by_ns),
+        in_blocks: place.in_blocks,
     });
     warnings.extend(set_back_warning(path, set_back));
     if capture.flows_shed > 0 {

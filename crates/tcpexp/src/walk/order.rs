@@ -29,15 +29,27 @@ impl Walk<'_> {
 
     /// Sorts the rest of this pass, and the whole of later passes.
     #[cold]
-    pub(super) fn sort_after(&mut self, record: u64, to: Timestamp) {
+    pub(super) fn sort_after(&mut self, record: u64, to: Timestamp, interface: u32) {
+        let changes_interface = match &self.window {
+            Some(window) => window.has_changed_interface(),
+            // The interface of the record before it is unknown.
+            None => self.capture.interfaces().len() > 1,
+        };
+        let fall = Fall {
+            record,
+            from: self.latest,
+            to,
+            interface,
+            changes_interface,
+        };
+        self.set_backs.add(self.tally.used(), fall);
         // With a window, a record is late only after a clock step, or if it comes too late for the
         // window.
         if let Some(out_of_order) = self.out_of_order
             && self.window.is_none()
         {
             out_of_order.store(true, Ordering::Relaxed);
-            let from = self.latest;
-            self.window = Some(Window::after(Fall { record, from, to }));
+            self.window = Some(Window::after(fall));
             self.moved_records += 1;
         } else if self.window.is_some() {
             self.unsorted_records += 1;
