@@ -353,6 +353,12 @@ fn of_tables(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>
         run.fault = Some("its traffic never started".to_owned());
         return Ok(Vec::new());
     };
+    // The log of a probe has its values, without flows.
+    let mut senders = read.senders.iter();
+    if run.has_plan && senders.all(|sender| !sender.is_probe && sender.seen.is_none()) {
+        run.fault = Some("no flow of its captures belongs to its traffic".to_owned());
+        return Ok(Vec::new());
+    }
     let classes = classes_of(run, &read, options);
     if delay_changes::moves_delay(&run.record) {
         run.gaps.push(Gap::BaseRtt);

@@ -193,6 +193,19 @@ fn faulty_runs_are_listed_and_excluded_from_figures() {
 }
 
 #[test]
+fn run_whose_captures_have_no_flow_of_its_traffic_names_this_cause() {
+    let sweep = tempfile::tempdir().unwrap();
+    let mut other = cubic("0001");
+    other["traffic"][0]["from"] = json!("10.0.0.10");
+    write_run(sweep.path(), &other, 750_000);
+    let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+    let rows = comparison.run_rows();
+    let reasons: Vec<_> = rows.iter().map(|row| row.reason.as_deref()).collect();
+    let reason = "no flow of its captures belongs to its traffic";
+    assert_eq!(reasons, [Some(reason)]);
+}
+
+#[test]
 fn packets_of_unknown_fate_bound_the_loss_ratio() {
     let sweep = tempfile::tempdir().unwrap();
     let loss_with = |outside: u64| {
