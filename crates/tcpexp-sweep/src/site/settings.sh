@@ -28,20 +28,20 @@ set_parameter() {
     confirm "module.$1.$2" "$3" "$now"
 }
 
-# set_initcwnd SEGMENTS ADDRESS...: on the routes to these addresses, for the time of the run
+# set_initcwnd SEGMENTS ADDRESS...: on the routes that the kernel uses to these addresses, for the time
+# of the run. The routes may be in any table of the policy rules, beside others with a greater metric.
 set_initcwnd() {
     segments=$1
     shift
     for address; do
         case $address in *:*) family=-6 ;; *) family=-4 ;; esac
-        # The most specific route comes last. An address beside it is one of the host itself.
-        route=$(ip "$family" route show to match "$address" | tail -n 1)
+        route=$(ip "$family" route get fibmatch "$address")
         case " $route " in *" initcwnd $segments "*) continue ;; esac
         on_undo "ip $family route change $route"
         bare=$(echo "$route" | sed 's/ initcwnd [0-9]*//')
         # shellcheck disable=SC2086 # words are what it holds
         ip "$family" route change $bare initcwnd "$segments"
-        route=$(ip "$family" route show to match "$address" | tail -n 1)
+        route=$(ip "$family" route get fibmatch "$address")
         case " $route " in *" initcwnd $segments "*) ;; *)
             echo "the route to $address is \"$route\", without initcwnd $segments" >&2
             return 1
