@@ -97,10 +97,7 @@ fn of_fullest_ways(queues: &Frame, column: &str, chosen: &[&str]) -> (Frame, Opt
     };
     let is_choice = keep.is_some();
     let queues = keep.map_or_else(|| queues.clone(), |keep| queues.filtered(&keep));
-    let way = |row| match queues.column(WAY)?.cell(row) {
-        Cell::Text(way) => Some(way.to_owned()),
-        _ => None,
-    };
+    let way = |row| queues.text(WAY, row).map(str::to_owned);
     let ways: BTreeSet<String> = (0..queues.rows()).filter_map(way).collect();
     let ways = Vec::from_iter(ways);
     let note = match (ways.as_slice(), is_choice) {
