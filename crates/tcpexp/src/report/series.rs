@@ -208,6 +208,7 @@ mod tests {
                 unit: Some("Mbits/s".to_owned()),
                 tool_mean,
                 values: times.zip(values.iter().copied()).collect(),
+                unknown: Vec::new(),
             };
             (name.to_owned(), series)
         };
