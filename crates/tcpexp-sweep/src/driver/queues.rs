@@ -15,8 +15,8 @@ pub(super) fn needed<'a>(host: &'a Host, path: &Bottleneck) -> Vec<&'a str> {
     needed.filter_map(|(_, side)| side.as_deref()).collect()
 }
 
-/// Why the run is invalid: a queue of a `needed` interface or a delay stage did not treat all packets as planned,
-/// or was replaced, so that this is unknown.
+/// Why the run is invalid: packets bypassed the rate of a `needed` interface, a delay stage dropped packets, or a
+/// queue was replaced, so that its counters do not show this.
 pub(super) fn faults(
     before: &Counters,
     after: &Counters,

@@ -93,10 +93,11 @@ impl Run<'_> {
         self.enter("stop")?;
         let gathered = self.stop()?;
         files::judge_ends(&gathered, &self.generators)?;
-        let after = self.counters(&gathered)?;
         self.enter("fetch")?;
         let crew = self.crew.clone();
         while_kept(&crew, MARGIN, || files::fetch(self, &ends, &gathered))?;
+        // After the fetch, so that a run that fails here keeps its files.
+        let after = self.counters(&gathered)?;
         self.note_changes()?;
         self.judge(&before, &after);
         Ok(())

@@ -40,7 +40,7 @@ impl Counters {
         let at_ns = lines.find_map(|line| line.strip_prefix(TIME));
         let at_ns = at_ns.and_then(|time| time.trim().parse().ok());
         let mut all = Self {
-            at_ns: at_ns.ok_or("its clock cannot be read")?,
+            at_ns: at_ns.ok_or("the output has no time")?,
             queues: Vec::new(),
         };
         let mut read = Vec::new();
@@ -218,7 +218,7 @@ ended bulk 1 2 0
             "{reason}"
         );
         assert_eq!(refused(&output(7, 10, 1, "")), "tc prints no queue of left");
-        assert_eq!(refused(""), "its clock cannot be read");
+        assert_eq!(refused(""), "the output has no time");
         assert_eq!(
             refused("counters_at 7\n"),
             "the queues of right were not read"
