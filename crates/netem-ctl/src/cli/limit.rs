@@ -30,7 +30,7 @@ fn slots(path: &Path, every: TimeDelta) -> String {
     let bytes = bytes.map(|bytes| counted(bytes.as_bytes(), "byte"));
     let size: Vec<String> = packets.into_iter().chain(bytes).collect();
     let size = if size.is_empty() {
-        "any size".to_owned()
+        "unlimited size".to_owned()
     } else {
         size.join(" or ")
     };
@@ -64,7 +64,10 @@ mod tests {
             words("slot = \"5ms\"\nslot_most = \"15ms\"\nslot_packets = 5\nslot_bytes = \"15kB\""),
             "slots of 5 packets or 15000 bytes every 5ms to 15ms (mean 6.056mbit with full packets)"
         );
-        assert_eq!(words("slot = \"10ms\""), "slots of any size every 10ms");
+        assert_eq!(
+            words("slot = \"10ms\""),
+            "slots of unlimited size every 10ms"
+        );
         assert_eq!(
             words("police = \"2mbit\"\npolice_burst = \"20kB\""),
             "policer 2mbit"

@@ -115,16 +115,16 @@ pub enum ControlError {
         /// The error.
         why: Box<ControlError>,
     },
-    /// After an error, what the router had before could not be made again.
-    #[error("{why}; what was there before could not be restored")]
+    /// After an error, the router could not be cleared, or its earlier bottleneck could not be made again.
+    #[error("{why}; the router could not be restored to its earlier state")]
     NotRestored {
         /// The error.
         why: Box<ControlError>,
         /// Why restoring failed.
         source: Box<ControlError>,
     },
-    /// The script that clears did not say what it did.
-    #[error("{host}: the router does not answer whether it is cleared")]
+    /// The script that clears did not report its result.
+    #[error("{host}: the script did not report whether the router is cleared")]
     NoAnswer {
         /// The host.
         host: String,

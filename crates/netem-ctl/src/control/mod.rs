@@ -138,7 +138,8 @@ impl<'a> Control<'a> {
 
     /// Makes the bottleneck and reads it back. If that fails, makes the bottleneck that the same owner
     /// had before, with the rest of the time until its watchdog clears it, or clears the router if there was none.
-    /// The error states what was done. If the connection is lost, only the watchdog clears the router.
+    /// The error states if the earlier bottleneck is in place again, and if parts that the script left had to be
+    /// cleared. If the connection is lost, only the watchdog clears the router.
     pub fn apply(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
         let holder = self.preflight(&plan.router)?;
         let before = holder.filter(|holder| holder.owner == self.owner);

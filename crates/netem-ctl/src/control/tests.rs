@@ -55,7 +55,7 @@ fn a_router_is_not_cleared_if_the_script_says_nothing() {
     };
     assert_eq!(clear("nothing\n"), Ok(None));
     assert_eq!(clear("owner me\ncleared\n"), Ok(Some("me".to_owned())));
-    let error = "rtr: the router does not answer whether it is cleared";
+    let error = "rtr: the script did not report whether the router is cleared";
     assert_eq!(clear("Welcome\n"), Err(error.to_owned()));
 }
 

@@ -30,8 +30,8 @@ pub(crate) enum Source {
 /// Time limit for reading a pipe after its process ended: a background process may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Time from SIGTERM to SIGKILL, in which a script undoes its changes: as `timeout -k` in `shell::line`.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Time from SIGTERM to SIGKILL, in which a script undoes its changes: that of `timeout -k` in `shell::line`.
+const KILL_AFTER: Duration = Duration::from_secs(2);
 
 /// Runs `command` for at most `timeout`. `host` is its name in messages.
 pub(crate) fn run(
@@ -117,7 +117,7 @@ pub(crate) fn wait(child: &mut Child, timeout: Duration) -> io::Result<End> {
         return Ok(End::Ended(status));
     }
     // SIGKILL runs no trap of a script, and the trap undoes the script's changes.
-    for (signal, patience) in [(Signal::TERM, LAST_WORDS), (Signal::KILL, Duration::MAX)] {
+    for (signal, patience) in [(Signal::TERM, KILL_AFTER), (Signal::KILL, Duration::MAX)] {
         // The child leads its own process group, so a signal to the group also reaches its children.
         if let Ok(id) = i32::try_from(child.id())
             && let Some(group) = Pid::from_raw(id)

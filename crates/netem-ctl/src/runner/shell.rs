@@ -69,7 +69,7 @@ pub(crate) fn line(script: &Script, input: &Input) -> String {
     // The text of the login may lack a line end.
     let begin = match input {
         Input::Script => format!("echo; echo {BEGIN}; "),
-        // The output of the others is data, or has marks of its own.
+        // The output of a command or a stream is data, or has its own marks.
         Input::Command(_) | Input::Stream(_) => String::new(),
     };
     format!("{begin}{paths}; {limit}; {root}exec $t {shell}")

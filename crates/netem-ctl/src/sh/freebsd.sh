@@ -33,7 +33,7 @@ restore_settings() {
 left_settings() {
     [ -e "$lease/settings" ] || return 0
     while read -r setting; do
-        [ "$(sysctl -n "${setting%%=*}")" = "${setting#*=}" ] || echo "${setting%%=*} that is not ${setting#*=} again"
+        [ "$(sysctl -n "${setting%%=*}")" = "${setting#*=}" ] || echo "${setting%%=*} is not restored to ${setting#*=}"
     done <"$lease/settings"
 }
 

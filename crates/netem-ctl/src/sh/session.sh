@@ -1,8 +1,9 @@
 # shellcheck shell=sh
 # Runs the scripts on standard input, one after another. Each follows a line
 #   BYTES SECONDS MARK
-# with its length, its time limit, and a word that is not in its output. The line `MARK begin` comes before
-# its output, on standard output and standard error: the login may have printed text without a line end.
+# with its length, its time limit, and a word that is not in its output. An empty line and the line
+# `MARK begin` come before its output, on standard output and standard error: the text of the login comes
+# before them, and may lack a line end.
 # After its output come the line MARK CODE with its exit code on standard output, and the line MARK on
 # standard error.
 limit=
