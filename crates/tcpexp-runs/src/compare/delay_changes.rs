@@ -1,5 +1,7 @@
 //! Delays of the path that vary during a run.
 
+use std::iter;
+
 use serde_json::Value;
 
 use crate::record::{ChangeRecord, RunRecord};
@@ -26,7 +28,15 @@ pub(super) fn moves_delay(record: &RunRecord) -> bool {
     has_several_delays(&record.bottleneck) || changes_delay(record)
 }
 
-fn has_several_delays(path: &Value) -> bool {
+/// True for a chain of routers if one of them varies the delay.
+fn has_several_delays(bottleneck: &Value) -> bool {
+    let hops = bottleneck.get("hops").and_then(Value::as_object);
+    let hops = hops.into_iter().flat_map(|hops| hops.values());
+    iter::once(bottleneck).chain(hops).any(varies_delay)
+}
+
+/// True if packets of one direction of a router's path have several delays.
+fn varies_delay(path: &Value) -> bool {
     let ways = ["forward", "reverse"]
         .iter()
         .filter_map(|way| path.get(way));
@@ -84,6 +94,10 @@ mod tests {
         assert!(!with("jitter", "0ms"));
         assert!(!with("reorder", "0%"));
         assert!(!with("loss", "1%"));
+        let second = json!({"forward": {"jitter": "2ms"}, "reverse": {}});
+        assert!(has_several_delays(
+            &json!({"forward": {}, "reverse": {}, "hops": {"rtr2": second}})
+        ));
     }
 
     #[test]

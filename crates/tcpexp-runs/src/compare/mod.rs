@@ -34,6 +34,7 @@ use tcpexp_units::with_causes;
 use thiserror::Error;
 
 use self::cells::RunDir;
+use self::dataset::Sender;
 use crate::captured::records_of_datasets;
 use crate::folders::{DATASET, RUNS, datasets_at, run_dirs};
 use crate::only::{Only, OnlyError};
@@ -353,10 +354,10 @@ fn of_tables(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>
         run.fault = Some("its traffic never started".to_owned());
         return Ok(Vec::new());
     };
-    // The log of a probe has its values, without flows.
-    let mut senders = read.senders.iter();
-    if run.has_plan && senders.all(|sender| !sender.is_probe && sender.seen.is_none()) {
-        run.fault = Some("no flow of its captures belongs to its traffic".to_owned());
+    // A probe has its values from its log, without flows.
+    let is_unseen = |sender: &Sender| !sender.is_probe && sender.seen.is_none();
+    if run.has_plan && !read.senders.is_empty() && read.senders.iter().all(is_unseen) {
+        run.fault = Some("its captures have no flow of its traffic".to_owned());
         return Ok(Vec::new());
     }
     let classes = classes_of(run, &read, options);

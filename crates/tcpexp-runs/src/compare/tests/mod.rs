@@ -201,7 +201,7 @@ fn run_whose_captures_have_no_flow_of_its_traffic_names_this_cause() {
     let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
     let rows = comparison.run_rows();
     let reasons: Vec<_> = rows.iter().map(|row| row.reason.as_deref()).collect();
-    let reason = "no flow of its captures belongs to its traffic";
+    let reason = "its captures have no flow of its traffic";
     assert_eq!(reasons, [Some(reason)]);
 }
 
