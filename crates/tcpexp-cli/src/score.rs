@@ -12,6 +12,7 @@ use tcpexp_logs::score::{NamedRecord, Options, SenderScore, score_all};
 use tcpexp_table::{
     ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
 };
+use tcpexp_units::counted;
 
 use crate::progress::Progress;
 use crate::score_pairs::{Found, LoggedPath, Pair, found};
@@ -66,12 +67,13 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
             .iter()
             .any(|sender| sender.record.epochs_polled)
         {
-            failure::print_line(
-                "warning: polls of a sender's state miss the recoveries between them, so recoveries and the causes \
-                 of retransmissions are not compared",
-            );
+            failure::print_line(&format!(
+                "warning: {}: polls of a sender's state miss the recoveries between them, so recoveries and the \
+                 causes of retransmissions are not compared",
+                pair.name
+            ));
         }
-        // The default clock offset of 0 assumes one clock for the capture and the log.
+        // Acknowledgments in the log show its clock offset. Without them, the default of 0 assumes one clock.
         let scores = score_all(&reconstructed, &truth.senders, Options::default());
         sheet.add(rows(&pair, &scores))?;
         all.extend(scores.into_iter().map(|score| ScoredSender {
@@ -99,12 +101,12 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
 /// Warns about the runs that have captures and logs, but nothing to compare.
 fn warn_of_unpaired(runs: &[String]) {
     if let [first, others @ ..] = runs {
-        let more = match others.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
+        let runs = match others.len() {
+            0 => format!("run {first}"),
+            more => format!("run {first} and {}", counted(more, "more run")),
         };
         failure::print_line(&format!(
-            "warning: run {first}{more} left out: no capture with a log of tcp_probe of the same source"
+            "warning: left out {runs}: no tcp_probe log with a capture to compare"
         ));
     }
 }

@@ -49,43 +49,40 @@ pub fn score_text(scored: &[ScoredSender]) -> String {
             "and {senders} with fewer than {MIN_ACKS} windows in the truth"
         ));
     }
-    lines.extend(remarks_on_clocks(&shown));
+    lines.extend(remarks_on_clocks(scored));
     lines.join("\n") + "\n"
 }
 
-/// Lines about the senders whose logs do not show their clocks' offset from the capture's.
-fn remarks_on_clocks(shown: &[&ScoredSender]) -> Vec<String> {
-    let of = |clocks: Clocks| {
-        let senders = shown.iter().filter(|sender| {
+/// Lines about the senders whose logs do not show the offset between their clock and the capture's.
+fn remarks_on_clocks(scored: &[ScoredSender]) -> Vec<String> {
+    let count = |clocks: Clocks| {
+        let senders = scored.iter().filter(|sender| {
             let SenderScore {
                 is_reconstructed,
                 score,
                 ..
             } = &sender.score;
-            // On a wrong clock, acknowledgments match nothing.
-            let is_seen = clocks == Clocks::Apart || acks(score) == 0;
-            *is_reconstructed && score.clocks == clocks && is_seen
+            // The number of matched acknowledgments shows whether an assumed clock is right.
+            let is_unseen = clocks == Clocks::Apart || acks(score) == 0;
+            *is_reconstructed && score.clocks == clocks && is_unseen
         });
-        counted(senders.count(), "sender")
+        senders.count()
     };
-    let none = counted(0, "sender");
     let remarks = [
         (
             "one clock assumed",
-            of(Clocks::Assumed),
+            count(Clocks::Assumed),
             "no acknowledgments in the log",
         ),
         (
             "nothing compared",
-            of(Clocks::Apart),
+            count(Clocks::Apart),
             "log and capture hardly overlap in time",
         ),
     ];
-    let remarks = remarks
-        .into_iter()
-        .filter(|(_, senders, _)| *senders != none);
+    let remarks = remarks.into_iter().filter(|(_, senders, _)| *senders > 0);
     remarks
-        .map(|(what, senders, why)| format!("{what} for {senders}: {why}"))
+        .map(|(what, senders, why)| format!("{what} for {}: {why}", counted(senders, "sender")))
         .collect()
 }
 
@@ -294,15 +291,17 @@ mod tests {
                 clocks,
                 ..Score::default()
             };
-            let sender = ScoredSender {
+            let mut seen = Score::default();
+            seen.cwnd.all.estimate.truth = MIN_ACKS;
+            let senders = [score, seen].map(|score| ScoredSender {
                 name: "a".to_owned(),
                 score: SenderScore {
                     ends: None,
                     is_reconstructed: true,
                     score,
                 },
-            };
-            let text = score_text(&[sender]);
+            });
+            let text = score_text(&senders);
             text.lines().last().unwrap_or_default().to_owned()
         };
         assert_eq!(
@@ -313,6 +312,6 @@ mod tests {
             last_line(Clocks::Apart),
             "nothing compared for 1 sender: log and capture hardly overlap in time"
         );
-        assert!(!last_line(Clocks::Aligned).contains("1 sender"));
+        assert!(last_line(Clocks::Aligned).starts_with("and 1 sender with fewer"));
     }
 }

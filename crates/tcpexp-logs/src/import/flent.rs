@@ -190,7 +190,7 @@ fn info(file: &Value) -> TestInfo {
     TestInfo {
         name: text("NAME"),
         title: text("TITLE"),
-        // Samples come with the first values, so the earliest is near the start.
+        // The tools take their first samples when the test starts, so the earliest is near its start.
         start: stated.or_else(|| first_sample(file)),
         is_start_estimated: stated.is_none(),
         parameters: parameters

@@ -175,7 +175,7 @@ pub struct SeriesSample {
     pub title: Arc<str>,
     /// Name of the series.
     pub series: Arc<str>,
-    /// Time of the value; counted from the start of the test ([`TestInfo::start`]) in a series.
+    /// Time of the value. In a series, the start of the test ([`TestInfo::start`]) plus `elapsed`.
     pub at: Timestamp,
     /// Time since the start of the test.
     pub elapsed: TimeDelta,

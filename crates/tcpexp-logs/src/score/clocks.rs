@@ -16,8 +16,8 @@ pub enum Clocks {
     Apart,
 }
 
-/// The sides have at least the length of the shorter one, divided by this, in common. A capture and a log of
-/// the same transfer start and end with it. If they overlap less, they hardly have one clock.
+/// Both sides overlap by at least the length of the shorter one divided by this. A capture and a log of one
+/// transfer start and end with it, so a shorter overlap shows different clocks.
 const OVERLAP_DIVISOR: i64 = 2;
 
 impl Clocks {
