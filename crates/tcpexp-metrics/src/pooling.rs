@@ -220,7 +220,12 @@ impl Rule {
             Self::All => "all flows".to_owned(),
             Self::Classes(classes) => {
                 let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
-                format!("{} flows", classes.join(", "))
+                match classes.as_slice() {
+                    [first @ .., last] if !first.is_empty() => {
+                        format!("flows of {} and {last}", first.join(", "))
+                    }
+                    one => format!("{} flows", one.concat()),
+                }
             }
             Self::Percent(least) => {
                 let mut words = String::from("flows with at least ");
@@ -304,7 +309,7 @@ mod tests {
         assert_eq!(pooled.counts, [false, true, true]);
         assert_eq!(
             pooled.words(),
-            "bbr, cubic flows, direction with more payload"
+            "flows of bbr and cubic, direction with more payload"
         );
     }
 
