@@ -61,7 +61,7 @@ function shownText(runs, flows, few) {
   const rule = page.flow_rule === "" ? "" : ` (${page.flow_rule})`;
   parts.push(`${flows.length} of ${all} flows${rule}`);
   const most = runs.map((run) => (run.flows.length < run.chosen_flows ? run.flows.length : 0)).reduce((one, other) => Math.max(one, other), 0);
-  if (most > 0) parts.push(`only the first ${most} flows of each run, the largest first, are on this page`);
+  if (most > 0) parts.push(`only the first ${most} flows of each run are on this page`);
   if (few.length < flows.length) parts.push(`lines of the first ${few.length} flows: filter to see the others`);
   return parts.join("; ");
 }
