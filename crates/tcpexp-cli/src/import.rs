@@ -55,7 +55,7 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     let report = log.read(format, |batch| results.take(batch))?;
     if args.events.is_some() && format == Format::TcpProbe && report.lines.event_lines == 0 {
         return Err(wrong_usage(&format!(
-            "{name} contains no events: a trace has them, but /proc/net/tcpprobe and a CSV do not"
+            "{name} contains no events: only a kernel trace has them, not /proc/net/tcpprobe or a CSV"
         )));
     }
     warn(args, &results.sheet, &report, &name);

@@ -124,7 +124,7 @@ fn a_log_of_another_format_is_refused_by_name() {
     let csv = "time,src,dst,snd_nxt,snd_una,snd_cwnd,ssthresh,snd_wnd,srtt_us\n\
                1.5,10.0.0.1:4,10.0.0.2:5,10,5,30,40,65160,40040\n";
     desk.put("probe.csv", csv.as_bytes());
-    assert_snapshot!(desk.misuse("import tcp_probe probe.csv --events events.csv"), @"error: probe.csv contains no events: a trace has them, but /proc/net/tcpprobe and a CSV do not");
+    assert_snapshot!(desk.misuse("import tcp_probe probe.csv --events events.csv"), @"error: probe.csv contains no events: only a kernel trace has them, not /proc/net/tcpprobe or a CSV");
     desk.put("empty", b"");
     desk.put("letter", b"Dear colleague,\nattached is the trace.\n");
     desk.put("garbage", &[0xFE, 0xDC, 0x00, 0x0A, 0x1F].repeat(500));
@@ -143,7 +143,14 @@ fn a_log_of_another_format_is_refused_by_name() {
     .map(|line| desk.failure(&format!("import {line} -o out.parquet --quiet")));
     assert_eq!(
         desk.written(),
-        ["empty", "folder", "garbage", "letter", "trace.txt"]
+        [
+            "empty",
+            "folder",
+            "garbage",
+            "letter",
+            "probe.csv",
+            "trace.txt"
+        ]
     );
     assert_snapshot!(reasons.join("\n"), @r"
     cannot open missing: No such file or directory (os error 2)
