@@ -125,8 +125,10 @@ impl<'a> Front<'a> {
         if !segment.is_numbered() {
             return;
         }
+        let (side, engine) = (self.side, &self.engine);
         let path = || PathTimes {
-            shortest_rtt: self.side.whole_rtt,
+            shortest_rtt: side.whole_rtt,
+            srtt: engine.srtt(),
             ..PathTimes::default()
         };
         let (class, _) = self.classifier.segment(segment, path);

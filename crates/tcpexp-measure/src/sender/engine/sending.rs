@@ -1,7 +1,7 @@
 //! What the sender sends: its SYN and its data.
 
 use tcpexp_flow::StreamOffset;
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::Engine;
 use super::state::State;
@@ -16,6 +16,11 @@ use crate::sender::scoreboard::Scoreboard;
 const MOST_OUTSTANDING: i64 = 1 << 20;
 
 impl Engine<'_> {
+    /// Smoothed round-trip time of the sender; `None` before the first sample.
+    pub(in crate::sender) fn srtt(&self) -> Option<TimeDelta> {
+        self.timer.srtt()
+    }
+
     /// Processes a SYN of the sender, which left it at `at`; `None` if unknown.
     pub(in crate::sender) fn open(
         &mut self,

@@ -181,7 +181,16 @@ impl FlowSurvey {
         // Between two ticks of the ACKs, the flight of any sender seems to rise, and then falls.
         let shows_flight = side.whole_rtt.is_some_and(|rtt| side.shows_time(rtt));
         side.is_paced |= shows_flight && own.has_probed();
-        side.feedback = self.feedback(direction, side.smss_bytes).map(Box::new);
+        let feedback = self.feedback(direction, side.smss_bytes);
+        let offers = own.syn.zip(other.syn);
+        let has_no_sack =
+            offers.is_some_and(|(own, other)| !(own.sack_permitted && other.sack_permitted));
+        let feedback = if has_no_sack {
+            feedback.map(CeFeedback::without_sack)
+        } else {
+            feedback
+        };
+        side.feedback = feedback.map(Box::new);
         Some(side)
     }
 

@@ -317,3 +317,22 @@ fn small_segments_that_one_retransmission_carries_count_as_one() {
     recovery 0 timeout to None
     ");
 }
+
+#[test]
+fn segments_swapped_at_the_sender_begin_no_recovery() {
+    // Without counters that show the order: no timestamps, and an Identification of zero.
+    let text = "
+        0.000000 > S mss 1000 id 0
+        0.040000 < S. mss 1000
+        0.040010 > . id 0
+        0.041000 > 1:1001(1000) id 0
+        0.041001 > 2001:3001(1000) id 0
+        0.041004 > 1001:2001(1000) id 0
+        0.041005 > 3001:4001(1000) id 0
+        0.081000 < ack 1001
+        0.081002 < ack 3001
+        0.081004 < ack 4001
+    ";
+    let rows = replay(text);
+    assert!(!rows.contains("retransmitted"), "{rows}");
+}
