@@ -127,11 +127,11 @@ impl Identity {
         segment: &Segment,
     ) -> Option<OrderEvidence> {
         let own = Counters::of(segment);
-        let ids_behind = |counters: Counters| {
+        let behind_latest = |counters: Counters| {
             let ids = self.ip_id.zip(counters.ip_id);
             ids.map(|(furthest, id)| furthest.wrapping_sub(id))
         };
-        let by_id = ids_behind(own).zip(ids_behind(counters));
+        let by_id = behind_latest(own).zip(behind_latest(counters));
         let by_timestamp = own.tsval.zip(counters.tsval);
         if self.is_counter() && by_id.is_some_and(|(own, other)| own < other) {
             Some(OrderEvidence::IpId)
@@ -144,10 +144,12 @@ impl Identity {
 
     /// True if `segment` has the same Identification and `TSval` as the last recorded segment.
     pub(crate) fn is_of(&self, segment: &Segment) -> bool {
-        // An Identification of 0 identifies no packet: some stacks send 0 in every packet.
-        segment.seen.ip_id.is_some_and(|id| id != 0)
-            && segment.seen.ip_id == self.ip_id
-            && segment.timestamps.map(|(tsval, _)| tsval) == self.tsval
+        let latest = Counters {
+            ip_id: self.ip_id,
+            tsval: self.tsval,
+        };
+        let own = Counters::of(segment);
+        own.identify_packet() && own == latest
     }
 
     /// True if the Identification or the `TSval` shows that `segment` is another packet than the last recorded
