@@ -18,8 +18,8 @@ use tcpexp_units::TimeDelta;
 /// packet with the larger difference goes out.
 ///
 /// Traffic in one direction has no such packets. The clock offset that other hosts show determines its
-/// way, or the TTLs, unless hosts whose way is known contradict the TTLs: some paths set the TTL anew.
-/// Otherwise the traffic goes from the source to the destination, as the captures are named.
+/// way. Without a steady offset, the TTLs do, unless most hosts whose way is known contradict them: some
+/// paths set the TTL anew. Otherwise the traffic goes from the source to the destination, as the captures are named.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::spp) struct Sides {
     #[serde(with = "super::sorted")]
@@ -63,7 +63,7 @@ impl Sides {
         }
         let mut evidence = Evidence {
             offset: None,
-            has_routers_ttl: !votes.values().any(Votes::contradict_ttl),
+            has_routers_ttl: votes.values().map(Votes::agreement_with_ttl).sum::<i64>() >= 0,
         };
         if votes.values().any(|votes| votes.by_time().is_none()) {
             evidence.offset =
@@ -157,7 +157,7 @@ fn known_offset(
 /// What all groups together show.
 struct Evidence {
     offset: Option<KnownOffset>,
-    /// True if no group contradicts that routers decremented the TTL, and nothing else changed it.
+    /// True if at least as many groups confirm as contradict that only routers changed the TTL.
     has_routers_ttl: bool,
 }
 
@@ -195,10 +195,16 @@ impl Votes {
             .or_else(|| decided(self.ttl.iter().sum()).filter(|_| evidence.has_routers_ttl))
     }
 
-    /// True if the TTLs contradict each other or the times.
-    fn contradict_ttl(&self) -> bool {
+    /// 1 if the TTLs of both halves agree, or the TTLs agree with the times; -1 if they contradict each other or
+    /// the times; 0 if nothing shows either.
+    fn agreement_with_ttl(&self) -> i64 {
         let [first, second] = self.ttl.map(i64::signum);
-        first * second < 0 || (first + second) * self.time.signum() < 0
+        let with_time = (first + second) * self.time.signum();
+        if first * second < 0 || with_time < 0 {
+            -1
+        } else {
+            i64::from(first * second > 0 || with_time > 0)
+        }
     }
 
     fn first_half_is_out(&self, evidence: &Evidence) -> bool {
