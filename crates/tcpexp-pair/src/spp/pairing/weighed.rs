@@ -16,13 +16,13 @@ pub(in crate::spp) enum Weighed {
     Departs(u32),
     /// It is the capture's second record of a packet that has left; the number is that of the next packet.
     DepartsAsCopy(u32),
-    /// It arrives.
-    Arrives,
+    /// It arrives; the time is the resolution of the clock of the downstream point.
+    Arrives(TimeDelta),
 }
 
 impl Pair {
-    /// Updates the evidence. `tick` is the resolution of the clock of the point that the packet passes.
-    pub(in crate::spp) fn weigh(&mut self, event: &Event, passage: Weighed, tick: TimeDelta) {
+    /// Updates the evidence.
+    pub(in crate::spp) fn weigh(&mut self, event: &Event, passage: Weighed) {
         // Only TCP has acknowledgments that prove an arrival.
         if self.flow.protocol != Protocol::Tcp {
             return;
@@ -36,7 +36,7 @@ impl Pair {
         if let Some((tsval, tsecr)) = mark.timestamps() {
             let of_sent = &mut evidence[event.direction.index()];
             match passage {
-                Weighed::Arrives => of_sent.arrive_at(tsval),
+                Weighed::Arrives(_) => of_sent.arrive_at(tsval),
                 Weighed::Departs(number) if mark.length == 0 => {
                     of_sent.depart_without_data(number, tsval);
                 }
@@ -49,7 +49,7 @@ impl Pair {
         if bytes > 0 {
             let data = &mut evidence[event.direction.index()];
             match passage {
-                Weighed::Arrives => {
+                Weighed::Arrives(tick) => {
                     data.arrive(mark.seq(), bytes, place);
                     // A firewall may answer a SYN for the receiver.
                     if mark.length > 0 {
@@ -69,7 +69,7 @@ impl Pair {
         if let Some(ack) = mark.ack() {
             let data = &mut evidence[event.direction.opposite().index()];
             data.acknowledge(ack, bytes == 0);
-            if passage != Weighed::Arrives {
+            if !matches!(passage, Weighed::Arrives(_)) {
                 data.acknowledge_downstream(place, time, ack);
             }
         }

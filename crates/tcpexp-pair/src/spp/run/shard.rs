@@ -185,8 +185,7 @@ impl Shard {
             } else {
                 Weighed::DepartsAsCopy
             };
-            let tick = setting.clock.ticks()[upstream.index()];
-            pair.weigh(event, passage(low_half(number)), tick);
+            pair.weigh(event, passage(low_half(number)));
         }
         if !is_new {
             let counts = &mut pair.counts[event.direction.index()];
@@ -275,7 +274,7 @@ impl Shard {
         pair.pass(downstream, sighting.at);
         if self.outcomes.is_some() {
             let tick = setting.clock.ticks()[downstream.index()];
-            pair.weigh(event, Weighed::Arrives, tick);
+            pair.weigh(event, Weighed::Arrives(tick));
         }
         let recent = &mut self.recent[path_direction];
         let remembered = &mut self.remembered[path_direction];
