@@ -151,7 +151,7 @@ impl RecordedDataset {
         &'a self,
         later: &'a Manifest,
     ) -> impl Iterator<Item = (&'a str, String, String)> {
-        // The moments of the limits in time say more than how these were given.
+        // "from_ns" and "to_ns" are the same limits as exact moments, so a different text is no difference.
         let options = later.options.iter();
         let options = options.filter(|(name, _)| !AS_GIVEN.contains(&name.as_str()));
         options.filter_map(|(name, now)| {

@@ -10,12 +10,9 @@ use tcpexp_table::dataset::{DatasetTable, TableEntry, TableOutput, merge_tables}
 
 use super::dataset_dir::DatasetDir;
 use super::manifest::{CaptureInput, Checked, LogInput, Manifest};
-use super::option_words::AS_GIVEN;
+use super::option_words::{AS_GIVEN, SHARD};
 use super::tables::{file_name, unwritten, written};
 use crate::{DatasetError, Error};
-
-/// The option of a manifest that names the part.
-pub(crate) const SHARD: &str = "shard";
 
 /// The part of a dataset; `None` for a whole one.
 pub(crate) fn shard_of(manifest: &Manifest) -> Option<FlowShard> {

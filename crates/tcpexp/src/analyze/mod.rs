@@ -45,8 +45,8 @@ pub use manifest::{CaptureInput, Checked, ClockSetBack, Comparison, LogInput, Ma
 pub use manifest_file::FILE_NAME as MANIFEST_FILE_NAME;
 pub(crate) use manifest_file::PAIRS_KIND;
 pub use merge::merge;
-pub(crate) use merge::{SHARD, difference, shard_of};
-pub(crate) use option_words::{OF_CAPTURES, option_words};
+pub(crate) use merge::{difference, shard_of};
+pub(crate) use option_words::{OF_CAPTURES, SHARD, option_words};
 #[cfg(feature = "runs")]
 pub use run_dir::{
     Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,

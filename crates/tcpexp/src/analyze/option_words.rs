@@ -9,11 +9,13 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::Tunnels;
 
 use super::AnalyzeOptions;
-use super::merge::SHARD;
 use crate::selection::Range;
 
 /// Options of a manifest that depend on the captures.
 pub(crate) const OF_CAPTURES: [&str; 2] = ["from_ns", "to_ns"];
+
+/// The option of a manifest that names the part.
+pub(crate) const SHARD: &str = "shard";
 
 /// The limits in time as they were given, such as `-5000000000ns`. Pairs of one analysis have them in common,
 /// though their moments differ.
