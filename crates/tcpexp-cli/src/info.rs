@@ -143,7 +143,7 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         let by_s = by.as_seconds_f64();
         if in_blocks {
             let blocks = format!(
-                "interfaces in blocks, {by_s:.3} s or more out of order from record {record} on, not sorted"
+                "records in blocks by interface, record {record} {by_s:.3} s earlier than the latest before it, not sorted"
             );
             line("order", &blocks);
         } else {

@@ -59,7 +59,7 @@ fn columns_named(table: &'static str, value: &str, run: &RunColumns) -> Builder<
     columns
         .name("title", "Title that the user gave to the test; may be empty.", |row| &row.title)
         .name("series", "Name of the series.", |row| &row.series)
-        .time("time", "Time of the value. If the file states no start, and its samples do not show its time zone, the test starts at its earliest sample, or at 1970-01-01 if it has none.", |row| row.at)
+        .time("time", "Time of the value. If the file states no start, or states one without a time zone and the samples do not show the zone, the test starts at the time of its earliest sample, or at 1970-01-01 without samples.", |row| row.at)
         .span("elapsed_ns", "Time since the start of the test, in nanoseconds.", |row| row.elapsed)
         .float("value", value, |row| row.value)
         .maybe_name("unit", "Unit of the value, as the file states it. Null if it does not.", |row| row.unit.as_deref())

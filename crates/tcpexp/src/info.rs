@@ -207,7 +207,7 @@ pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>)
     let by_s = by.as_seconds_f64();
     if in_blocks {
         return Some(format!(
-            "{name}: the file has the records of its interfaces in blocks, from record {record} on up to {by_s:.3} s or more out of order in time, too far to be sorted: times, rates and the order of packets are wrong; sort the file first, for example with reordercap"
+            "{name}: the file stores the records of each interface in blocks: record {record} is {by_s:.3} s earlier than the latest record before it, too far to sort: times, rates and the order of packets are wrong; sort the file first, for example with reordercap"
         ));
     }
     Some(format!(

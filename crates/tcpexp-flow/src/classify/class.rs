@@ -48,8 +48,8 @@ impl Behind {
         self.sent == SendOrder::Unknown && self.known_by == OrderEvidence::Bytes
     }
 
-    /// True if it was reordered on the path. If false, it is a retransmission, unless it is
-    /// [undecided](Self::is_undecided).
+    /// True if later packets overtook it, on the path or in the interface of the sender. If false, it is a
+    /// retransmission, unless it is [undecided](Self::is_undecided).
     ///
     /// A host sends in order. So at the sender's own interface (`at_sender`), a segment below newer data is a
     /// retransmission whose original the capture missed, unless the sender's counters prove that it was sent

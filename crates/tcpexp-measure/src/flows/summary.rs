@@ -121,7 +121,7 @@ pub struct RareCounts {
     pub retransmitted: ByCause,
     /// Retransmitted packets whose bytes were all acknowledged before.
     pub spurious_packets: u64,
-    /// Packets overtaken on the path.
+    /// Packets overtaken by later ones, on the path or in the interface of the sender.
     pub reordered_packets: u64,
     /// Out-of-order packets without evidence for a retransmission, reordering or duplication.
     pub undecided_packets: u64,

@@ -155,7 +155,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         ),
         (
             "path_lost_unproven_packets",
-            "Packets of path_lost_packets without a proof of the loss, such as datagrams and acknowledgments: the capture at the other point may have missed some of them",
+            "Packets of path_lost_packets without a proof of the loss, such as datagrams, acknowledgments, and data if the capture at the other point is not at the receiver: the capture at the other point may have missed some of them",
             |path| path.rare().lost_unproven,
         ),
         (

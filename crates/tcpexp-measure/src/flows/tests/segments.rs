@@ -91,7 +91,7 @@ fn at_the_sender_only_a_segment_without_cause_for_a_retransmission_is_reordered(
         0.141 < ack 1001 sack 2001:4001
         0.142 > 1001:2001(1000) id 0
     ";
-    assert_snapshot!(sent(missed), @"");
+    assert_snapshot!(sent(missed), @"TODO");
 }
 
 #[test]

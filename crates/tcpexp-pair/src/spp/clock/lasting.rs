@@ -26,8 +26,9 @@ const PARTS: i64 = 4;
 /// contradict the step. A choice, not measured.
 const ENOUGH: usize = 64;
 
-/// Removes the steps across which the smallest delays of both directions stay; returns true if there are any. One such
-/// direction is sufficient for a suspected step, which only the other direction shows.
+/// Removes the steps across which the smallest delays of both directions stay; returns true if there are any.
+/// For a suspected step, which only one direction shows, it is sufficient that the other direction stays, if both have
+/// enough packets.
 ///
 /// A suspected step may be real if a queue hides it in the direction that does not show it. But a queue that stands on
 /// one side of the step for as long as the smallest delays count, and is as long as the step, is improbable. The

@@ -9,8 +9,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 /// second full-sized segment at once (RFC 9293, section 3.8.6.3). The hosts of the captures in `fixtures` take 7 to
 /// 20 µs; the limit is that of `tcpexp-measure` for the answer of a sender.
 const ANSWER: TimeDelta = TimeDelta::from_micros(300);
-/// Number of acknowledgments remembered. One that follows its data at once is sufficient, so those beyond this number
-/// are left out until arrivals have passed the first ones.
+/// Maximum number of acknowledgments kept. Further ones are dropped until arrivals have passed the first. A single
+/// acknowledgment that follows its data at once is sufficient.
 const REMEMBERED: usize = 32;
 
 /// Evidence that the downstream point of one direction of a TCP flow is at the receiver.

@@ -298,8 +298,9 @@ impl Evidence {
     fn was_repaired(&self, start: StreamOffset, end: StreamOffset, misses: bool) -> bool {
         // A sender also retransmits data that arrived: all data after a timeout, and data that is late
         // (RFC 4653, section 2). The receiver waits for late data as for lost data.
-        // Behind a point between the ends, the path may lose data that the capture missed. The receiver waits for it,
-        // although it passed the point. No packet of the flow need show such losses.
+        // Beyond a point between the ends, the path may lose data that the capture missed. The receiver waits for
+        // this data, although it passed the point. `beyond` finds such losses only if the capture has some of the
+        // data that is lost there.
         self.at_receiver.is_shown()
             && !self.reordered
             && !self.beyond.are_proven()
