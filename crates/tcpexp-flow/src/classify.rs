@@ -108,6 +108,14 @@ struct Disorder {
     window_probe_end: Option<StreamOffset>,
 }
 
+impl Disorder {
+    /// True if the responder refused the data in a SYN, and it was not sent again yet.
+    fn is_refused(&self, segment: &Segment) -> bool {
+        self.refused
+            .is_some_and(|(start, end)| start <= segment.start && segment.start < end)
+    }
+}
+
 impl Classifier {
     /// Classifies the direction's next segment; returns its class and the number of its payload
     /// bytes that were captured for the first time. The number includes the bytes of an earlier segment that

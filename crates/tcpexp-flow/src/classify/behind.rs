@@ -344,9 +344,7 @@ impl Classifier {
         if is_first_again && !segment.flags.syn() {
             disorder.refused = una.zip(Some(syn.end()));
         }
-        let is_refused = disorder
-            .refused
-            .is_some_and(|(start, end)| start <= segment.start && segment.start < end);
+        let is_refused = disorder.is_refused(segment);
         if is_refused {
             // What is sent again from here on was sent after the SYN-ACK, so it may be lost.
             disorder.refused = disorder.refused.map(|(_, end)| (segment.end(), end));

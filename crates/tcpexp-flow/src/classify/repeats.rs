@@ -29,19 +29,20 @@ impl Classifier {
         !is_shorter && self.has_no_cause(sent, segment, times)
     }
 
-    /// True if no ACK has reported data above `segment`, and no timer expires within a round trip (RFC 6298,
+    /// True if no ACK has reported data above `segment` or refused it in a SYN, and no timer expires within a round trip (RFC 6298,
     /// section 2). False without ACKs or a round-trip time: the sender may have had a reason to retransmit.
     #[cold]
     pub(super) fn has_no_cause(&self, sent: Sent, segment: &Segment, times: &PathTimes) -> bool {
         let disorder = self.disorder.as_deref();
-        let may_be_reported = disorder.is_some_and(|disorder| {
+        let is_asked = disorder.is_some_and(|disorder| {
             let recovery = disorder.recovery.as_ref();
             disorder.gaps.is_reported_above(segment.start)
+                || disorder.is_refused(segment)
                 || recovery.is_some_and(|recovery| recovery.is_of(segment.start))
         });
         let waited = segment.seen.at - self.armed_at(sent, times);
         self.acked.is_some_and(|acked| !acked.is_loss_reported)
-            && !may_be_reported
+            && !is_asked
             && !segment.flags.syn()
             && times
                 .srtt
