@@ -91,7 +91,7 @@ fn at_the_sender_only_a_segment_without_cause_for_a_retransmission_is_reordered(
         0.141 < ack 1001 sack 2001:4001
         0.142 > 1001:2001(1000) id 0
     ";
-    assert_snapshot!(sent(missed), @"TODO");
+    assert_snapshot!(sent(missed), @"5 sent, 3 with data, 3000 bytes, 3000 unique, 1 retransmitted fast, 1000 bytes again, RTT 40 ms..41 ms");
 }
 
 #[test]
@@ -105,6 +105,7 @@ fn data_can_be_overtaken_before_a_capture_near_the_sender() {
             0.{:03} > .
             1.000 > 1:1001(1000) id 0
             1.001 > 2001:3001(1000) id 0
+            1.003 < . 1 ack 1 sack 2001:3001
             1.004 > 1001:2001(1000) id 0
             1.600 < . 1 ack 3001
             ",
