@@ -27,14 +27,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tcpexp_metrics::compare::{CellClass, ClassRun, Options, Run, RunOfCell, compare, measure_run};
+use tcpexp_metrics::compare::{
+    CellClass, ClassRun, Options, Run, RunOfCell, Sender, compare, measure_run,
+};
 use tcpexp_metrics::repetition::Bootstrap;
 use tcpexp_table::dataset::{StoredTables, TableMismatch};
 use tcpexp_units::with_causes;
 use thiserror::Error;
 
 use self::cells::RunDir;
-use self::dataset::Sender;
 use crate::captured::records_of_datasets;
 use crate::folders::{DATASET, RUNS, datasets_at, run_dirs};
 use crate::only::{Only, OnlyError};
