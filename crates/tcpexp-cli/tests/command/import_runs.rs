@@ -137,7 +137,7 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"");
     assert_snapshot!(String::from_utf8_lossy(&run.stdout), @r"
     table                         rows        size
-    flows.parquet                    8    125.0 kB
+    flows.parquet                    8    125.6 kB
     rtt.parquet                 11 654    279.2 kB
     owd.parquet                 16 106    441.6 kB
     loss.parquet                   126     24.3 kB
