@@ -29,8 +29,9 @@ impl Classifier {
         !is_shorter && self.has_no_cause(sent, segment, times)
     }
 
-    /// True if no ACK has reported data above `segment` or refused it in a SYN, and no timer expires within a round trip (RFC 6298,
-    /// section 2). False without ACKs or a round-trip time: the sender may have had a reason to retransmit.
+    /// True if no ACK has reported data above `segment` or refused it in a SYN, and no timer expires within a
+    /// round trip (RFC 6298, section 2). False without ACKs or a round-trip time: the sender may have had a
+    /// reason to retransmit.
     #[cold]
     pub(super) fn has_no_cause(&self, sent: Sent, segment: &Segment, times: &PathTimes) -> bool {
         let disorder = self.disorder.as_deref();
