@@ -163,46 +163,6 @@ fn the_columns_of_a_comparison_need_no_scrolling_on_a_small_screen() {
 }
 
 #[test]
-fn lines_end_at_silence_and_a_lone_value_is_a_dot() {
-    // Ink of the line beside the grid, which has other colours, from one time to another.
-    const REPORTER: &str = "
-        window.addEventListener('load', () => setTimeout(() => {
-          const { chart } = charts[0];
-          const { ctx, bbox } = chart;
-          const { data } = ctx.getImageData(bbox.left, bbox.top, bbox.width, bbox.height);
-          const dots = Array.from({ length: data.length / 4 }, (_, dot) => data.slice(4 * dot, 4 * dot + 4));
-          const ink = (from, to) => {
-            const [left, right] = [from, to].map((time) => chart.valToPos(time, 'x', true) - bbox.left);
-            const isBetween = (dot) => dot % bbox.width >= left && dot % bbox.width < right;
-            return dots.filter(([red, green, blue], dot) => isBetween(dot) && blue > red + 60 && blue > green + 20).length;
-          };
-          const found = { talking: ink(2, 8) > 0, silent: ink(10.5, 19.5), again: ink(22, 28) > 0, before: ink(30.5, 34.5), lone: ink(34.8, 35.2) > 0, after: ink(35.5, 39.5) };
-          document.body.append(element('pre', { id: 'found' }, JSON.stringify(found)));
-        }, 200));";
-    let Some(browser) = browser() else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let mut page = page();
-    page.runs.truncate(1);
-    let talking = (0..=100).chain(200..=300).chain([350]).chain(400..=410);
-    let mut rtt = Thinned::<i64>::default();
-    for tenth in talking {
-        rtt.add(Timestamp::from_nanos(tenth * 100_000_000), 40 + tenth % 5);
-    }
-    let start = Timestamp::from_nanos(0);
-    let series = PageSeries::of(&rtt, start, 1_000, |value| value as f64);
-    let flow = &mut page.runs[0].flows[0];
-    flow.series = BTreeMap::from([("rtt".into(), series)]);
-    let html = page.html().unwrap();
-    let html = html.replace("</body>", &format!("<script>{REPORTER}</script></body>"));
-    let path = dir.path().join("silence.html");
-    fs::write(&path, html).unwrap();
-    assert_eq!(
-        read(browser, dir.path(), &path, 1_100),
-        json!({"talking": true, "silent": 0, "again": true, "before": 0, "lone": true, "after": 0})
-    );
-}
-
-#[test]
 fn legends_have_quantities_with_units_the_dashes_of_their_lines_and_values_beside_long_names() {
     const REPORTER: &str = "
         window.addEventListener('load', () => setTimeout(() => {
