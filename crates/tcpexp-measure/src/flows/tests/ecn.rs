@@ -208,16 +208,22 @@ fn without_an_agreement_flags_report_nothing() {
     assert_eq!(summary.directions[0].ce_reported_packets, None);
 }
 
-/// As for [`reported`], with data packets of these sizes instead, each sent before the first of `acks`.
-fn reported_of(sizes: &[u32], acks: &[&str]) -> Option<u64> {
-    let mut text = "0.00 > SAEW 0 mss 8960\n0.04 < S.W 0 ack 1 mss 8960\n".to_owned();
-    text.push_str("0.05 > AW. 1 ack 1\n");
+/// The end of a handshake with `AccECN`, and data packets of these sizes.
+pub(super) fn data_packets(sizes: &[u32]) -> String {
+    let mut text = "0.05 > AW. 1 ack 1\n".to_owned();
     let mut start = 1;
     for bytes in sizes {
         let end = start + bytes;
         writeln!(text, "0.06 > A.E {start}:{end}({bytes}) ack 1").unwrap();
         start = end;
     }
+    text
+}
+
+/// As for [`reported`], with data packets of these sizes instead, each sent before the first of `acks`.
+fn reported_of(sizes: &[u32], acks: &[&str]) -> Option<u64> {
+    let mut text = "0.00 > SAEW 0 mss 8960\n0.04 < S.W 0 ack 1 mss 8960\n".to_owned();
+    text.push_str(&data_packets(sizes));
     for (number, ack) in (10..).zip(acks) {
         writeln!(text, "0.{number} < {ack}").unwrap();
     }

@@ -3,18 +3,13 @@
 use std::fmt::Write;
 
 use super::connections;
+use super::ecn::data_packets;
 
 /// Number of data packets that the receiver reports as marked, after packets of these sizes. `segments` follow,
 /// of both ends, and `sack` is an option of both SYNs.
 fn reported(sack: &str, sizes: &[u32], segments: &[&str]) -> Option<u64> {
     let mut text = format!("0.00 > SAEW 0 mss 1000 {sack}\n0.04 < S.W 0 ack 1 mss 1000 {sack}\n");
-    text.push_str("0.05 > AW. 1 ack 1\n");
-    let mut start = 1;
-    for bytes in sizes {
-        let end = start + bytes;
-        writeln!(text, "0.06 > A.E {start}:{end}({bytes}) ack 1").unwrap();
-        start = end;
-    }
+    text.push_str(&data_packets(sizes));
     for (number, segment) in (10..).zip(segments) {
         writeln!(text, "0.{number} {segment}").unwrap();
     }
@@ -62,7 +57,7 @@ fn bytes_of_a_duplicate_ack_show_that_the_counter_wrapped() {
 #[test]
 fn bytes_that_the_counted_packets_cannot_hold_show_a_wrap() {
     let after = |ack: &str| reported("sackok", &[1000; 12], &["< AE. ack 1001 ceb 0", ack]);
-    // Eight packets, of which the path duplicated two.
+    // The path duplicated two of eight packets.
     assert_eq!(after("< AE. ack 7001 ceb 8000"), Some(8));
     // The counter rises by one packet, and the bytes by those of four.
     assert_eq!(after("< AW. ack 7001 ceb 4000"), None);
