@@ -130,8 +130,8 @@ fn remove_dir(path: &Path) {
     const PATIENCE: Duration = Duration::from_secs(1);
 
     let begun = Instant::now();
-    // No thread creates files under the new name, except one that looked up the old name just before. The name is
-    // still that of a partial result.
+    // Threads create files under the old name. After the renaming, only a thread that looked up this name just
+    // before can still create one. The new name is also that of a partial result.
     let moved = path.with_file_name(format!(
         "{}interrupted-{}{}",
         partial::PREFIX,

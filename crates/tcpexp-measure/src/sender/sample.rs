@@ -123,7 +123,7 @@ pub enum Limit {
 }
 
 impl SenderSample {
-    /// A sample of which only the sender and the time are known.
+    /// A sample with a known sender and time. All other values are unknown.
     pub const fn unknown(at: Timestamp, flow: FlowId, direction: Direction) -> Self {
         Self {
             at,
