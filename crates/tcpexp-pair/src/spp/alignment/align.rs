@@ -223,10 +223,10 @@ impl Alignment {
 
 fn busiest_hosts(common: &[(Sketched, Sketched)], sides: &Sides) -> Option<[Ipv4Addr; 2]> {
     let mut packets: BTreeMap<[u32; 2], u64> = BTreeMap::new();
-    for (packet, _) in common {
+    for (packet, at_dst) in common {
         let fields = &packet.fields;
         let (sender, receiver) = (fields.source_address, fields.destination_address);
-        let hosts = match sides.path_direction(sender, receiver)? {
+        let hosts = match sides.path_direction_of(packet, at_dst)? {
             PathDirection::Out => [sender, receiver],
             PathDirection::Back => [receiver, sender],
         };

@@ -143,10 +143,8 @@ pub(super) fn crossings(common: &[(Sketched, Sketched)], sides: &Sides) -> Vec<C
 }
 
 fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
-    let path_direction =
-        sides.path_direction(a.fields.source_address, a.fields.destination_address)?;
     Some(Crossing {
-        path_direction,
+        path_direction: sides.path_direction_of(a, b)?,
         src_place: a.place,
         dst_place: b.place,
         src_time: a.time,

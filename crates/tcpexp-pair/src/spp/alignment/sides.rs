@@ -20,6 +20,9 @@ use tcpexp_units::TimeDelta;
 /// Traffic in one direction has no such packets. The clock offset that other hosts show determines its
 /// way. Without a steady offset, the TTLs do, unless most hosts whose way is known contradict them: some
 /// paths set the TTL anew. Otherwise the traffic goes from the source to the destination, as the captures are named.
+///
+/// A translator gives a host another address at the destination. This address is on the side of the host, so it
+/// shows the side of other hosts that share it: which capture is the source does not matter.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::spp) struct Sides {
     #[serde(with = "super::sorted")]
@@ -33,11 +36,16 @@ impl Sides {
     /// Learns the sides from packets seen at both points, in order of time.
     pub(in crate::spp) fn learn(common: &[(Sketched, Sketched)]) -> Self {
         let mut halves = Halves::default();
-        for (packet, _) in common {
-            halves.separate(
-                packet.fields.source_address,
-                packet.fields.destination_address,
-            );
+        for (packet, at_dst) in common {
+            let [sender, receiver] = addresses(packet);
+            halves.separate(sender, receiver);
+            let [sender_at_dst, receiver_at_dst] = addresses(at_dst);
+            if sender_at_dst != sender {
+                halves.separate(translated(sender_at_dst), receiver);
+            }
+            if receiver_at_dst != receiver {
+                halves.separate(sender, translated(receiver_at_dst));
+            }
         }
         let mut votes: HashMap<u64, Votes, FixedState> = HashMap::default();
         for neighbours in common.windows(2) {
@@ -94,24 +102,46 @@ impl Sides {
         }
     }
 
-    /// Way of packets from address number `sender` to address number `receiver`; `None` if both are
-    /// unknown.
+    /// Way of packets between these address numbers, sender first, at the source and at the destination;
+    /// `None` if all of them are unknown.
     pub(in crate::spp) fn path_direction(
         &self,
-        sender: u64,
-        receiver: u64,
+        at_src: [u64; 2],
+        at_dst: [u64; 2],
     ) -> Option<PathDirection> {
         // The sample may not include the sender.
-        let of_receiver = || {
+        let of = |[sender, receiver]: [u64; 2]| {
+            let of_receiver = || self.ways_by_sender.get(&receiver).map(|way| way.opposite());
             self.ways_by_sender
-                .get(&receiver)
-                .map(|path_direction| path_direction.opposite())
+                .get(&sender)
+                .copied()
+                .or_else(of_receiver)
         };
-        self.ways_by_sender
-            .get(&sender)
-            .copied()
-            .or_else(of_receiver)
+        of(at_src).or_else(|| of(at_dst.map(translated)))
     }
+
+    /// Way of a packet seen at both points; `None` if its addresses are unknown.
+    pub(super) fn path_direction_of(
+        &self,
+        packet: &Sketched,
+        at_dst: &Sketched,
+    ) -> Option<PathDirection> {
+        self.path_direction(addresses(packet), addresses(at_dst))
+    }
+}
+
+/// Address numbers of the sender and the receiver.
+fn addresses(packet: &Sketched) -> [u64; 2] {
+    [
+        packet.fields.source_address,
+        packet.fields.destination_address,
+    ]
+}
+
+/// Key of an address that a translator uses at the destination. The network at the source may give the same
+/// address to another host, as private addresses (RFC 1918). Bit 62 is clear in the numbers of IPv4 addresses.
+fn translated(address: u64) -> u64 {
+    address ^ 1 << 62
 }
 
 /// The way of packets from one half of a group.

@@ -12,6 +12,7 @@ mod refused;
 mod silences;
 mod stray_syns;
 mod super_packets;
+mod translated;
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -48,9 +49,14 @@ const CONNECTION: &str = "
     both 4.020 < S. flow 1
 ";
 
+/// The two captures of [`scripts`].
+fn captures(text: &str) -> [Scripted; 2] {
+    scripts(text).map(|script| Scripted::new(&script))
+}
+
 /// Scripts of the two captures. Each line starts with its capture; `both` is a packet that arrives
 /// 10 ms after its departure.
-fn captures(text: &str) -> [Scripted; 2] {
+fn scripts(text: &str) -> [String; 2] {
     let mut lines: [Vec<(f64, String)>; 2] = Default::default();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (place, line) = line.split_once(' ').unwrap();
@@ -69,7 +75,7 @@ fn captures(text: &str) -> [Scripted; 2] {
     lines.map(|mut lines| {
         lines.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
-        Scripted::new(&lines.join("\n"))
+        lines.join("\n")
     })
 }
 

@@ -302,10 +302,10 @@ impl Linker {
         let forward_is = names(locals, same_initiator);
         let endpoints = Point::BOTH.map(|p| locals[p.index()].endpoints(forward_is[p.index()]));
         let (initiator, responder) = endpoints[0];
-        let known = self.sides.path_direction(
-            address_number(initiator.ip()),
-            address_number(responder.ip()),
-        );
+        let [at_src, at_dst] = endpoints.map(|(initiator, responder)| {
+            [initiator, responder].map(|end| address_number(end.ip()))
+        });
+        let known = self.sides.path_direction(at_src, at_dst);
         // The sample of the first pass may include no packet of these hosts.
         let path_direction = known.unwrap_or_else(|| way_by_time(&waiting, forward_is));
         let is_partial = was_linked || locals.iter().any(|local| local.may_resume);
