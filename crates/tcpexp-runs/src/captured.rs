@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use tcpexp_table::dataset::{MANIFEST_FILE_NAME, PAIRS_MANIFEST_KIND};
+use tcpexp_table::dataset::{MANIFEST_FILE_NAME, PAIRS_MANIFEST_KIND, TableMismatch};
 
 use crate::hash;
 use crate::record::{PREFIX, Parameter, RecordError, RunRecord, SCHEMA, Status};
@@ -152,6 +152,12 @@ fn manifest(dataset: &Path) -> Result<Manifest, RecordError> {
     let path = dataset.join(MANIFEST_FILE_NAME);
     let file = match File::open(&path) {
         Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && dataset.is_dir() => {
+            return Err(RecordError::Damaged {
+                path: dataset.to_owned(),
+                source: TableMismatch::NoManifest,
+            });
+        }
         Err(source) => return Err(RecordError::Read { path, source }),
     };
     let manifest: Manifest = serde_json::from_reader(BufReader::new(file))

@@ -62,6 +62,8 @@ fn is_hidden(path: &Path) -> bool {
 mod tests {
     use std::fs;
 
+    use tcpexp_units::with_causes;
+
     use super::*;
     use crate::captured::records_of_datasets;
 
@@ -87,7 +89,10 @@ mod tests {
         fs::write(damaged.join("flows.parquet"), "").unwrap();
         let found = datasets_at(folder.path()).unwrap();
         assert_eq!(found, [damaged]);
-        let error = records_of_datasets(&found).unwrap_err().to_string();
-        assert!(error.ends_with("manifest.json"), "{error}");
+        let error = with_causes(&records_of_datasets(&found).unwrap_err());
+        assert!(
+            error.contains("damaged is damaged: it has no manifest.json: "),
+            "{error}"
+        );
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tcpexp_table::dataset::TableMismatch;
 use thiserror::Error;
 
 /// Version of the format.
@@ -294,6 +295,14 @@ pub enum RecordError {
         path: PathBuf,
         /// Why.
         source: serde_json::Error,
+    },
+    /// The dataset is damaged.
+    #[error("the dataset {} is damaged", path.display())]
+    Damaged {
+        /// The dataset.
+        path: PathBuf,
+        /// Why.
+        source: TableMismatch,
     },
     /// The dataset has the rows of many runs.
     #[error(

@@ -8,7 +8,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::MANIFEST_FILE_NAME;
+use super::{DatasetTable, MANIFEST_FILE_NAME, is_table_of_dataset};
 
 /// Bytes of a table that are read at once for its checksum.
 const READ_BYTES: usize = 1 << 17;
@@ -38,6 +38,12 @@ pub enum TableMismatch {
     /// The manifest cannot be read.
     #[error("cannot read {MANIFEST_FILE_NAME}")]
     Manifest(#[source] io::Error),
+    /// There are tables of a dataset, but no manifest.
+    #[error(
+        "it has no {MANIFEST_FILE_NAME}: its analysis did not finish, or a copy left the file out; analyze again, or \
+         copy the whole folder"
+    )]
+    NoManifest,
     /// A table is missing.
     #[error("the manifest lists {file}, which is missing")]
     Missing {
@@ -82,7 +88,7 @@ pub enum TableMismatch {
 
 /// The tables of a dataset. Opening a table checks it against the manifest.
 ///
-/// In a folder without a manifest, such as an imported run of Flent, any table may be missing.
+/// A folder that no analysis wrote, such as an imported run of Flent, has no manifest, and any table may be missing.
 #[derive(Clone, Debug, Default)]
 pub struct StoredTables {
     folder: PathBuf,
@@ -91,7 +97,8 @@ pub struct StoredTables {
 
 impl StoredTables {
     /// Reads the list of the tables in `folder`. Fails if one of them is missing or has another length: a
-    /// missing table would read as one without rows.
+    /// missing table would read as one without rows. For the same reason, fails if the folder has tables of a
+    /// dataset and no manifest.
     pub fn of(folder: &Path) -> Result<Self, TableMismatch> {
         /// The field of the manifest that lists the tables.
         #[derive(Deserialize)]
@@ -104,7 +111,10 @@ impl StoredTables {
                     .map_err(|error| TableMismatch::Manifest(error.into()))?
                     .tables
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                require_no_table_of_dataset(folder)?;
+                Vec::new()
+            }
             Err(error) => return Err(TableMismatch::Manifest(error)),
         };
         for entry in &listed {
@@ -234,6 +244,20 @@ impl TableEntry {
     }
 }
 
+/// Fails if a folder without a manifest has a table of a dataset under its usual name.
+///
+/// The tables of other commands may have the same names. `tcpexp merge --by-table` names the tables after runs.
+fn require_no_table_of_dataset(folder: &Path) -> Result<(), TableMismatch> {
+    let has = |table: &DatasetTable| {
+        let file = File::open(folder.join(format!("{}.parquet", table.name())));
+        file.is_ok_and(|file| is_table_of_dataset(file).unwrap_or(false))
+    };
+    if DatasetTable::ALL.iter().any(has) {
+        return Err(TableMismatch::NoManifest);
+    }
+    Ok(())
+}
+
 /// The file of a table that is being written, with its length and checksum so far.
 pub struct TableOutput<W: Write> {
     out: io::BufWriter<W>,
@@ -297,7 +321,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
-    use crate::{Format, TableWriter};
+    use crate::{Format, RowsWriter, TableWriter};
 
     /// Writes a table of numbers to `folder` and returns its entry.
     fn write(folder: &Path, name: &str, numbers: &[i64]) -> TableEntry {
@@ -339,6 +363,21 @@ mod tests {
         let tables = StoredTables::of(folder.path()).unwrap();
         assert!(tables.open("rtt").unwrap().is_some());
         assert!(tables.open("loss").unwrap().is_none());
+    }
+
+    #[test]
+    fn tables_of_a_dataset_without_a_manifest_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("loss.parquet");
+        let columns = super::super::losses::columns(tcpexp_units::Timestamp::from_nanos(0));
+        let mut table =
+            RowsWriter::new(Format::Parquet, columns, File::create(path).unwrap()).unwrap();
+        table.write(Vec::new()).unwrap();
+        table.finish().unwrap();
+        let error = StoredTables::of(folder.path()).unwrap_err();
+        assert_snapshot!(error, @"it has no manifest.json: its analysis did not finish, or a copy left the file out; analyze again, or copy the whole folder");
+        write_manifest(folder.path(), &[]);
+        assert!(StoredTables::of(folder.path()).is_ok());
     }
 
     #[test]

@@ -8,7 +8,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tcpexp_store::StoreOptions;
 use tcpexp_table::TABLE_VERSION;
-use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue, TableEntry};
+use tcpexp_table::dataset::{
+    DatasetTable, RunColumn, RunColumns, RunValue, StoredTables, TableEntry, TableMismatch,
+};
 
 use super::dataset_dir::DatasetDir;
 use super::manifest_file::{FILE_NAME, KIND, Kind};
@@ -231,7 +233,7 @@ impl Manifest {
     /// Reads the manifest of a dataset whose tables may be of another version.
     pub(super) fn of_any_version(folder: &Path, stores: &StoreOptions) -> Result<Self, Error> {
         let path = folder.join(FILE_NAME);
-        let file = Contents::named(&path, stores)?;
+        let file = Contents::named(&path, stores).map_err(|error| without(folder, error))?;
         let unread = |source| DatasetError::Manifest {
             path: path.clone(),
             source,
@@ -310,6 +312,18 @@ impl Manifest {
         file.write_all(text.as_bytes())
             .and_then(|()| file.flush())
             .map_err(cannot)
+    }
+}
+
+/// The error for a manifest that cannot be opened. A folder with tables of a dataset is a damaged dataset.
+fn without(folder: &Path, error: Error) -> Error {
+    match StoredTables::of(folder) {
+        Err(source @ TableMismatch::NoManifest) => DatasetError::Damaged {
+            path: folder.to_owned(),
+            source,
+        }
+        .into(),
+        _ => error,
     }
 }
 

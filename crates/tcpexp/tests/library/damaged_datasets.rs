@@ -108,3 +108,25 @@ fn a_dataset_without_one_of_its_tables_is_neither_drawn_nor_hidden_in_a_report()
     );
     assert_eq!(of_run(1), ("invalid", 0, Some(reason)));
 }
+
+#[test]
+fn a_dataset_without_its_manifest_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let data = dataset(folder, "data", FlowShard::new(1, 2));
+    fs::remove_file(data.join("manifest.json")).unwrap();
+    let errors = [
+        Tables::find(std::slice::from_ref(&data)).unwrap_err(),
+        Tables::find(&[folder.to_owned()]).unwrap_err(),
+        report(&data, &Only::default()).unwrap_err(),
+        report(folder, &Only::default()).unwrap_err(),
+        merge(std::slice::from_ref(&data), out(folder)).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(
+            message(&error, folder),
+            "the dataset data is damaged: it has no manifest.json: its analysis did not finish, or a copy left the \
+             file out; analyze again, or copy the whole folder"
+        );
+    }
+}
