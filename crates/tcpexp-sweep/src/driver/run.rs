@@ -19,7 +19,7 @@ use super::files::{self, Seen};
 use super::journal::Journal;
 use super::kept::while_kept;
 use super::queues;
-use crate::plan::{self, Capture, Cell, Host};
+use crate::plan::{self, Cell, Host};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
 
@@ -207,9 +207,8 @@ impl Run<'_> {
 
     /// Decides whether the run is valid.
     fn judge(&mut self, before: &AllCounters, after: &AllCounters) {
-        let has_all = self.cell.setup.capture.filter == Capture::default().filter;
-        let generators = if has_all { &self.generators[..] } else { &[] };
-        for fault in captures::faults(&self.record.captures, generators) {
+        let covered = captures::covered(&self.cell.setup, &self.generators);
+        for fault in captures::faults(&self.record.captures, &covered) {
             self.fail(Status::Invalid, fault);
         }
         let cell = self.cell;

@@ -230,6 +230,9 @@ fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
     if let Some((keys, message)) = setup.unusable_setting() {
         return fault(&keys, message.to_owned());
     }
+    if let Some(message) = setup.filter_fault() {
+        return fault(&["capture", "filter"], message);
+    }
     check_logs(setup, table)?;
     check_kernels(setup, table)
 }

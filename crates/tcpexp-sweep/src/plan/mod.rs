@@ -2,6 +2,7 @@
 //!
 //! Reading checks all cells before any host is touched. An error names the line and the key.
 
+mod capture_filter;
 mod cell;
 mod change;
 mod commands;

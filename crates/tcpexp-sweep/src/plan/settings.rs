@@ -17,7 +17,7 @@ use super::kernel::{self, Kernel};
 pub struct Capture {
     /// Bytes captured of each packet.
     pub snaplen: u32,
-    /// Filter expression of `tcpdump`.
+    /// Filter expression of `tcpdump`. The default includes ICMP in cells whose only traffic is `ping`.
     pub filter: String,
     /// Also capture at both interfaces of the router.
     pub router: bool,

@@ -29,6 +29,8 @@ pub(crate) struct ToolSpec {
     cc: CcChoice,
     /// True if the host that receives the data runs the client.
     is_pulled: bool,
+    /// The protocol of its packets.
+    sends: Sends,
     /// Port of the server.
     port: ServerPort,
     /// The program of the client.
@@ -55,6 +57,16 @@ pub(crate) enum CcChoice {
     Unknown,
     /// The tool sends without congestion control.
     Nothing,
+}
+
+/// The protocol of a tool's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sends {
+    Tcp,
+    Udp,
+    Icmp,
+    /// The plan does not state it.
+    Unknown,
 }
 
 /// The first port for servers: the default port of iperf3.
@@ -92,6 +104,7 @@ const TCP: ToolSpec = ToolSpec {
     needs: &[],
     cc: CcChoice::Tool,
     is_pulled: false,
+    sends: Sends::Tcp,
     port: ServerPort::Own,
     client: Program::Any,
     server: Program::Any,
@@ -131,6 +144,7 @@ const TOOLS: &[ToolSpec] = &[
         keys: &["duration", "rate", "packet_bytes", "dscp", "port"],
         needs: &[&["duration"], &["rate"]],
         cc: CcChoice::Nothing,
+        sends: Sends::Udp,
         client: Program::Named("iperf"),
         server: Program::Named("iperf"),
         commands: commands::udp,
@@ -204,6 +218,7 @@ const TOOLS: &[ToolSpec] = &[
         keys: &["duration", "interval", "packet_bytes", "dscp"],
         needs: &[&["duration"]],
         cc: CcChoice::Nothing,
+        sends: Sends::Icmp,
         port: ServerPort::Nothing,
         client: Program::Named("ping"),
         commands: commands::ping,
@@ -215,6 +230,7 @@ const TOOLS: &[ToolSpec] = &[
         keys: &["duration", "command", "server", "cc"],
         needs: &[&["command"], &["duration"]],
         cc: CcChoice::Unknown,
+        sends: Sends::Unknown,
         port: ServerPort::Nothing,
         client: Program::FirstWord,
         server: Program::FirstWord,
@@ -285,6 +301,10 @@ impl Tool {
 
     pub(crate) const fn cc_choice(self) -> CcChoice {
         self.0.cc
+    }
+
+    pub(crate) const fn sends(self) -> Sends {
+        self.0.sends
     }
 
     pub(crate) const fn port(self) -> ServerPort {

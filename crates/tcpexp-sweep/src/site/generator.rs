@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tcpexp_runs::record::TrafficRecord;
 use tcpexp_units::TimeDelta;
 
-use crate::plan::{Ends, FIRST_PORT, Program, ServerPort, Setup, Traffic, processes, text};
+use crate::plan::{Ends, FIRST_PORT, Program, ServerPort, Setup, Tool, Traffic, processes, text};
 use crate::schedule::Planned;
 
 /// One sender and its receiver.
@@ -13,6 +13,8 @@ use crate::schedule::Planned;
 pub(crate) struct Generator {
     /// Its record.
     pub(crate) record: TrafficRecord,
+    /// Its tool.
+    pub(crate) tool: Tool,
     /// The host that sends the data.
     pub(crate) source_host: String,
     /// The host where [`Self::client`] runs.
@@ -97,6 +99,7 @@ fn generator(
             cc: traffic.cc.clone(),
             segment_s: traffic.segment.map(TimeDelta::as_seconds_f64),
         },
+        tool: traffic.tool,
         source_host: from.to_owned(),
         client_host: client_host.to_owned(),
         client,

@@ -150,10 +150,10 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
     let mut line = |line: String| script.push_str(&(line + "\n"));
     let Capture {
         snaplen,
-        filter,
         buffer_kib,
         ..
     } = &setup.capture;
+    let filter = setup.capture_filter();
     for (record, interface) in captures(&setup.capture, named) {
         let (snaplen, buffer) = (snaplen.to_string(), buffer_kib.to_string());
         let capture = capture_name(&record);
