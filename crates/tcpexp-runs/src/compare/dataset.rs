@@ -14,6 +14,7 @@ use super::delay_changes::moves_delay;
 use super::flows::{self, FlowRow, Lane};
 use super::marks::marks;
 use super::samples::{Rtts, echoes, echoes_of, fates, retransmissions, rtts};
+use super::unseen::{self, is_unseen};
 use super::{CompareError, Counts, PING};
 use crate::record::{ChangeRecord, RunRecord, TrafficRecord};
 
@@ -76,6 +77,15 @@ pub(super) fn read(
         sender
     };
     let mut senders: Vec<Sender> = traffic.iter().map(sender).collect();
+    if run.has_plan {
+        let all: Vec<_> = traffic.iter().map(|(one, _)| one).zip(&senders).collect();
+        let unseen: Vec<bool> = all.iter().map(|one| is_unseen(*one, &all)).collect();
+        let unseen = senders
+            .iter_mut()
+            .zip(unseen)
+            .filter(|(_, is_unseen)| *is_unseen);
+        unseen.for_each(|(sender, _)| unseen::mark(sender));
+    }
     let ends = traffic
         .iter()
         .map(|(one, _)| (one.from.as_str(), one.to.as_str()));

@@ -284,6 +284,7 @@ pub(super) fn load(flows: &[FlowRow], origin: Timestamp) -> Vec<(TrafficRecord, 
         duration_s: None,
         cc: None,
         segment_s: None,
+        is_captured: false,
     };
     counted
         .map(|(flow, _)| (traffic(flow), vec![flow]))

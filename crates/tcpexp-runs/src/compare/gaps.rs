@@ -3,9 +3,13 @@
 use tcpexp_metrics::compare::{ClassRun, Measure, Options, Run, Sender};
 use tcpexp_units::Timestamp;
 
+use super::unseen;
+
 /// What the dataset of a run leaves unknown, so that measures are null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
+    /// Rates and shares: the dataset has no flow of a part of the traffic.
+    Unseen,
     /// Round-trip times: the only capture is not at or near the hosts that send.
     Rtt,
     /// The base RTT: the plan varies the delay of the path.
@@ -26,7 +30,8 @@ pub enum Gap {
 
 impl Gap {
     /// All gaps, the most serious first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
+        Self::Unseen,
         Self::Rtt,
         Self::BaseRtt,
         Self::Units,
@@ -40,6 +45,9 @@ impl Gap {
     /// What is unknown, and why.
     pub const fn reason(self) -> &'static str {
         match self {
+            Self::Unseen => {
+                "some rates and shares are null: the dataset has no flow of a part of the traffic"
+            }
             Self::Rtt => "RTTs are null: the only capture is not near the sender of the data",
             Self::BaseRtt => {
                 "rtt_base_ms and the measures that need it are null: the plan varies the delay of the path"
@@ -119,7 +127,7 @@ impl Gap {
             Self::Rates => is_rate || is_count,
             Self::Sharing => is_share,
             Self::Windows => is_over_time,
-            Self::Units | Self::Values => is_rate || is_share || is_over_time,
+            Self::Unseen | Self::Units | Self::Values => is_rate || is_share || is_over_time,
             // Duplicates take part of the link too.
             Self::Duplicates => {
                 (is_rate || is_share || is_over_time)
@@ -159,11 +167,13 @@ impl Gap {
             let mut bins = sender.arrived.iter();
             sender.resolution > options.window || bins.any(|bin| bin.width > options.window)
         };
+        let has_unseen = run.senders.iter().any(unseen::is_marked);
         let is_there = |gap: &Self| match gap {
+            Self::Unseen => has_unseen,
             Self::Rtt => run.senders.iter().any(|one| one.is_captured_elsewhere),
             Self::Values => has_unknown,
             // Narrower bins would not help.
-            Self::Rates | Self::Sharing if has_unknown => false,
+            Self::Rates | Self::Sharing if has_unknown || has_unseen => false,
             Self::Rates => binned().any(has_no_rate),
             Self::Sharing => binned().any(has_no_shares),
             Self::Duplicates => run.senders.iter().any(|one| one.counts_duplicates),

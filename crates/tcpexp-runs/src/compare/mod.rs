@@ -20,6 +20,7 @@ mod samples;
 mod series;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 pub use series::{bits_per_second, is_computed};
 
@@ -27,9 +28,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tcpexp_metrics::compare::{
-    CellClass, ClassRun, Options, Run, RunOfCell, Sender, compare, measure_run,
-};
+use tcpexp_metrics::compare::{CellClass, ClassRun, Options, Run, RunOfCell, compare, measure_run};
 use tcpexp_metrics::repetition::Bootstrap;
 use tcpexp_table::dataset::{StoredTables, TableMismatch};
 use tcpexp_units::with_causes;
@@ -355,10 +354,10 @@ fn of_tables(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>
         run.fault = Some("its traffic never started".to_owned());
         return Ok(Vec::new());
     };
-    // A probe has its values from its log, without flows.
-    let is_unseen = |sender: &Sender| !sender.is_probe && sender.seen.is_none();
-    if run.has_plan && !read.senders.is_empty() && read.senders.iter().all(is_unseen) {
-        run.fault = Some("its captures have no flow of its traffic".to_owned());
+    if run.has_plan
+        && let Some(fault) = unseen::fault(run, &read)
+    {
+        run.fault = Some(fault);
         return Ok(Vec::new());
     }
     let classes = classes_of(run, &read, options);

@@ -98,6 +98,7 @@ fn generator(
             duration_s: traffic.duration.map(TimeDelta::as_seconds_f64),
             cc: traffic.cc.clone(),
             segment_s: traffic.segment.map(TimeDelta::as_seconds_f64),
+            is_captured: setup.is_captured(traffic.tool),
         },
         tool: traffic.tool,
         source_host: from.to_owned(),

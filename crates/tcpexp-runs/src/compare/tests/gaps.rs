@@ -267,3 +267,59 @@ fn series_of_flent_without_a_value_for_a_part_of_its_time_has_no_goodput_but_tha
     assert_eq!(compared(None), (None, vec![Gap::Values]));
     assert_eq!(compared(Some(9.0)), (Some(9e6), vec![Gap::Values]));
 }
+
+/// The goodput and Jain's index of a class of two senders of which one has no flow, the gaps, and the fault.
+/// `silent` is the record of this sender, and `manifest` that of the dataset.
+type Unseen = ([Option<f64>; 2], Vec<Gap>, Option<String>);
+fn without_flow(silent: &Value, manifest: Option<&Value>) -> Unseen {
+    let sweep = tempfile::tempdir().unwrap();
+    let mut planned = cubic("0001");
+    planned["traffic"][0]["name"] = json!("bulk-1");
+    let mut second = planned["traffic"][0].clone();
+    for (key, value) in silent.as_object().unwrap() {
+        second[key] = value.clone();
+    }
+    planned["traffic"].as_array_mut().unwrap().push(second);
+    let run = write_record(sweep.path(), &planned);
+    let flows = ["forward", "reverse"].map(|direction| {
+        let mut flow = flow(1, 40_001, direction, 5);
+        flow["traffic"] = json!("bulk-1");
+        flow
+    });
+    write_table(&run, DatasetTable::Flows, &flows);
+    let bins: Vec<Value> = (0..4)
+        .map(|second| bin("dst", 1, "forward", second, 500_000))
+        .collect();
+    write_table(&run, DatasetTable::Throughput, &bins);
+    if let Some(manifest) = manifest {
+        let path = run.join(DATASET).join("manifest.json");
+        std::fs::write(path, manifest.to_string()).unwrap();
+    }
+    let comparison = Comparison::of(sweep.path(), &options(0)).unwrap();
+    let class = comparison.classes.iter().find(|row| row.class.is_some());
+    let values = [Measure::Goodput, Measure::Jain].map(|measure| class?.estimate(measure)?.known());
+    let run = &comparison.runs[0];
+    (values, run.gaps.clone(), run.fault.clone())
+}
+
+#[test]
+fn traffic_without_a_flow_has_no_goodput_of_zero() {
+    let silent = |port: u16| json!({"name": "bulk-2", "port": port});
+    let unknown = ([None, None], vec![Gap::Unseen], None);
+    assert_eq!(without_flow(&silent(5202), None), unknown);
+    // Instances that share a port have the flows of the first one.
+    let shared = without_flow(&silent(5201), None);
+    assert!(shared.0[0].is_some(), "{shared:?}");
+    assert!(!shared.1.contains(&Gap::Unseen), "{shared:?}");
+}
+
+#[test]
+fn a_run_whose_captures_have_no_flow_of_one_sender_enters_no_figure() {
+    let silent = json!({"name": "bulk-2", "port": 5202, "is_captured": true});
+    let manifest = |filter: Value| json!({"tables": [], "options": {"filter": filter}});
+    let (_, _, fault) = without_flow(&silent, Some(&manifest(Value::Null)));
+    assert_eq!(fault.unwrap(), "its captures have no flow of bulk-2");
+    // The analysis may have left its packets out.
+    let filtered = without_flow(&silent, Some(&manifest(json!("port 5201"))));
+    assert_eq!((filtered.1, filtered.2), (vec![Gap::Unseen], None));
+}
