@@ -220,8 +220,19 @@ fn flow_name(frame: &Frame, row: usize, is_reverse: bool) -> String {
     let name = name.or_else(|| text(SERIES_COLUMNS[1]));
     let name = name.or_else(|| text("file")).unwrap_or_default();
     if is_reverse {
-        format!("{name} (reverse)")
+        name_of_reverse(&name)
     } else {
         name
     }
+}
+
+/// Name of the lines of a flow or group in reverse direction.
+pub(crate) fn name_of_reverse(name: &str) -> String {
+    format!("{name} (reverse)")
+}
+
+/// True if the lines of a table are those of groups, and their rows are of no flow: the queues of the groups.
+pub(crate) fn are_queues_of_groups(frame: &Frame) -> bool {
+    let has = |column: &str| frame.column(column).is_some();
+    has(LINE_COLUMN) && !has("flow_id") && !has(SERIES_COLUMNS[1])
 }

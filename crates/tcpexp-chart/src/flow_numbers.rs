@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tcpexp_table::Frame;
 
-use crate::flow_line::lines_of;
+use crate::flow_line::{lines_of, name_of_reverse};
 use crate::theme::SERIES;
 use crate::{Error, LineKind, TimePanel};
 
@@ -52,6 +52,19 @@ impl Flows {
         });
         self.drawn.extend(number);
         number
+    }
+
+    /// Name of the line of a group's queue, which all its flows pass: that of its flows if they are of one
+    /// direction, as rows of queues do not name the direction of flows.
+    pub(crate) fn name_of_queue(&self, group: &str) -> String {
+        let reverse = name_of_reverse(group);
+        let [has_forward, has_reverse] =
+            [group, &reverse].map(|name| self.names.iter().any(|known| known == name));
+        match (has_forward, has_reverse) {
+            (false, true) => reverse,
+            (true, true) => format!("{group} (queue)"),
+            (_, false) => group.to_owned(),
+        }
     }
 
     /// True if there is at most one line, which needs no name in the legend.

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use tcpexp_table::{Frame, Series};
 use tcpexp_units::{Timestamp, counted};
 
-use crate::flow_line::{FlowLine, MIN_SHARE_DIVISOR, is_held, lines_of, time_column};
+use crate::flow_line::{
+    FlowLine, MIN_SHARE_DIVISOR, are_queues_of_groups, is_held, lines_of, time_column,
+};
 use crate::on_axis::{Heights, MIN_SEEN, seen};
 use crate::theme::SERIES;
 use crate::{Error, Flows, LineKind, PanelKind, Quantity, TimeLine, TimePanel, TimeSpan};
@@ -57,6 +59,11 @@ impl TimePanel {
 pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<TimePanel, Error> {
     let is_rate = PanelKind::Column(column.to_owned()).is_rate();
     let mut lines = lines_of(frame, column)?;
+    if are_queues_of_groups(frame) {
+        for line in &mut lines {
+            line.name = flows.name_of_queue(&line.name);
+        }
+    }
     let mut panel = TimePanel::of(column);
     // Colours go to the first lines.
     if is_rate {
@@ -262,6 +269,35 @@ mod tests {
         ]);
         let expected = ["queue out 2", "queue back 1"];
         assert_eq!(names(&frame, "queueing_delay_max_ns"), expected);
+    }
+
+    #[test]
+    fn the_queue_of_a_group_has_the_name_of_its_flows() {
+        let texts = |texts: &[&'static str]| Series::texts(texts.iter().copied().map(Some));
+        let queues = Frame::of(vec![
+            (LINE_COLUMN.into(), texts(&["bbr", "reno"])),
+            ("way".into(), texts(&["back", "out"])),
+            ("time".into(), whole(&[0, 0])),
+            ("queueing_delay_max_ns".into(), whole(&[5, 6])),
+        ]);
+        let name = |lines: &[&'static str], directions: &[&'static str]| {
+            let count = i64::try_from(lines.len()).unwrap();
+            let sizes = Frame::of(vec![
+                (LINE_COLUMN.into(), texts(lines)),
+                ("flow_id".into(), whole(&(0..count).collect::<Vec<_>>())),
+                ("direction".into(), texts(directions)),
+                ("start_time".into(), whole(&vec![0; lines.len()])),
+                ("unique_bytes".into(), whole(&vec![100; lines.len()])),
+            ]);
+            let mut flows = Flows::by_size(&sizes, "unique_bytes").unwrap();
+            let panel = column_panel(&queues, "queueing_delay_max_ns", &mut flows).unwrap();
+            let names = panel.lines.into_iter().filter_map(|line| line.label);
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let one_way = name(&["bbr", "reno"], &["reverse", "forward"]);
+        assert_eq!(one_way, "bbr (reverse), reno");
+        let both_ways = name(&["bbr", "bbr", "reno"], &["reverse", "forward", "reverse"]);
+        assert_eq!(both_ways, "bbr (queue), reno (reverse)");
     }
 
     #[test]
