@@ -37,5 +37,5 @@ pub use plan::{
 pub use router::{Interface, InterfaceError, Os, Router};
 pub use runner::{
     DryRun, Local, Output, Recording, RunError, Runner, Script, ScriptStream, Ssh, SshHost,
-    SshHostError, SshOptions, SshProblem,
+    SshHostError, SshOptions, SshProblem, StreamOutput,
 };

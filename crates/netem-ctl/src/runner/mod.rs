@@ -21,7 +21,7 @@ pub use paper::{DryRun, Recording};
 pub use script::{Output, Script};
 pub use ssh::{Ssh, SshHost, SshHostError, SshOptions};
 pub use ssh_error::SshProblem;
-pub use stream::ScriptStream;
+pub use stream::{ScriptStream, StreamOutput};
 
 /// Runs scripts on one host. Threads may share a runner.
 pub trait Runner: Send + Sync {

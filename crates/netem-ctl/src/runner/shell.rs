@@ -25,6 +25,16 @@ pub(crate) enum Input {
 /// The line before the output of a script. Before it is the text that the login prints.
 const BEGIN: &str = "tcpexp-script-begins";
 
+/// The command that prints [`BEGIN`]. The text of the login may lack a line end.
+fn begin() -> String {
+    format!("echo; echo {BEGIN}; ")
+}
+
+/// What [`begin`] prints.
+pub(super) fn begin_mark() -> Vec<u8> {
+    format!("\n{BEGIN}\n").into_bytes()
+}
+
 const NO_SUDO: &str = "the user is not root, and sudo is not installed";
 const SUDO_ASKS: &str = "the user is not root, and sudo asks for a password (sudo -n fails)";
 const REFUSED: i32 = 97;
@@ -66,11 +76,10 @@ pub(crate) fn line(script: &Script, input: &Input) -> String {
     } else {
         String::new()
     };
-    // The text of the login may lack a line end.
     let begin = match input {
-        Input::Script => format!("echo; echo {BEGIN}; "),
-        // The output of a command or a stream is data, or has its own marks.
-        Input::Command(_) | Input::Stream(_) => String::new(),
+        Input::Script | Input::Stream(_) => begin(),
+        // The output of a command is data.
+        Input::Command(_) => String::new(),
     };
     format!("{begin}{paths}; {limit}; {root}exec $t {shell}")
 }
@@ -82,10 +91,8 @@ pub(crate) fn limit_seconds(script: &Script) -> u64 {
 
 /// Removes what the login printed before the output of [`Input::Script`].
 pub(crate) fn without_greeting(mut output: Output, host: &str) -> Result<Output, RunError> {
-    let begin = format!("\n{BEGIN}\n");
-    let mut windows = output.stdout.windows(begin.len());
-    match windows.position(|window| window == begin.as_bytes()) {
-        Some(at) => drop(output.stdout.drain(..at + begin.len())),
+    match end_of_greeting(&output.stdout) {
+        Some(end) => drop(output.stdout.drain(..end)),
         // An account may run another command instead, and succeed.
         None if output.is_success() => {
             let host = host.to_owned();
@@ -94,6 +101,13 @@ pub(crate) fn without_greeting(mut output: Output, host: &str) -> Result<Output,
         None => {}
     }
     Ok(output)
+}
+
+/// Position at which the output of a script begins, behind the text of the login.
+pub(super) fn end_of_greeting(stdout: &[u8]) -> Option<usize> {
+    let mark = begin_mark();
+    let mut windows = stdout.windows(mark.len());
+    Some(windows.position(|window| window == mark)? + mark.len())
 }
 
 /// Turns failures of the shell line into errors; failures of the script stay in its output.

@@ -348,6 +348,19 @@ fn a_stream_is_read_while_its_script_runs_and_ends_when_dropped() {
 }
 
 #[test]
+fn text_of_the_login_is_no_output_of_a_stream() {
+    let Some(server) = Server::start(Odd::Talkative) else {
+        return;
+    };
+    let ssh = server.ssh();
+    let mut stream = ssh.stream(&Script::new("printf capture")).unwrap();
+    let mut output = String::new();
+    let mut pipe = stream.take_output().unwrap();
+    pipe.read_to_string(&mut output).unwrap();
+    assert_eq!(output, "capture");
+}
+
+#[test]
 fn a_stream_that_fails_has_its_cause() {
     let Some(server) = Server::start(Odd::Nothing) else {
         return;
