@@ -4,11 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tcpexp_host::quote;
 use tcpexp_units::counted;
 use thiserror::Error;
 
 use super::limit::limits;
-use super::{ApplyArgs, ChangeArgs, ClearArgs, Command, ShowArgs, Target, VerifyArgs};
+use super::{ApplyArgs, ChangeArgs, ClearArgs, Command, OsArg, ShowArgs, Target, VerifyArgs};
 use crate::bottleneck::{Bottleneck, ReadError, TraceError};
 use crate::control::{ApplyOptions, Control, ControlError, Holder};
 use crate::plan::{self, Plan, PlanError};
@@ -53,6 +54,14 @@ pub enum CliError {
     /// The router refused.
     #[error(transparent)]
     Control(#[from] ControlError),
+    /// The router may hold a part of a bottleneck that could not be applied.
+    #[error("`{command}` removes what may remain of the bottleneck")]
+    Remains {
+        /// The command.
+        command: String,
+        /// The cause.
+        source: ControlError,
+    },
     /// The router cannot be reached.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -101,13 +110,20 @@ fn apply(args: &ApplyArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let plan = planned(&args.config, &router)?;
     let runner = args.at.runner()?;
     let control = Control::new(runner.as_ref(), &args.at.owner());
-    control.apply(
-        &plan,
-        ApplyOptions {
-            clear_after: args.clear_after,
-            take_over: args.take_over,
-        },
-    )?;
+    let options = ApplyOptions {
+        clear_after: args.clear_after,
+        take_over: args.take_over,
+    };
+    control.apply(&plan, options).map_err(|error| {
+        if error.may_leave_parts() {
+            let command = args.at.clearing();
+            return CliError::Remains {
+                command,
+                source: error,
+            };
+        }
+        error.into()
+    })?;
     args.at
         .report(out, runner.as_ref(), "applied and read back")?;
     if !args.at.dry_run {
@@ -278,6 +294,25 @@ impl Target {
         })
     }
 
+    /// The command that clears the router.
+    fn clearing(&self) -> String {
+        let mut words = vec!["clear".to_owned()];
+        let mut option = |name: &str, value: &str| words.extend([name.to_owned(), quote(value)]);
+        if let Some(host) = &self.host {
+            option("--host", host.as_str());
+        }
+        if let Some(namespace) = &self.namespace {
+            option("--namespace", namespace.as_str());
+        }
+        if let Some(config) = &self.ssh_config {
+            option("--ssh-config", &config.to_string_lossy());
+        }
+        if matches!(self.os, OsArg::Freebsd) {
+            option("--os", "freebsd");
+        }
+        words.join(" ")
+    }
+
     fn owner(&self) -> String {
         let typed = self.owner.clone();
         typed.unwrap_or_else(|| {
@@ -292,5 +327,33 @@ impl Target {
             writeln!(out, "{}: {what}", runner.host())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_clears_a_router_names_the_same_router() {
+        let clearing = |host: Option<&str>, namespace: Option<&str>, os| {
+            let target = Target {
+                host: host.map(|host| host.parse().unwrap()),
+                namespace: namespace.map(|name| name.parse().unwrap()),
+                ssh_config: host.map(|_| "my config".into()),
+                os,
+                owner: None,
+                dry_run: false,
+            };
+            target.clearing()
+        };
+        assert_eq!(
+            clearing(Some("rtr"), None, OsArg::Freebsd),
+            "clear --host rtr --ssh-config 'my config' --os freebsd"
+        );
+        assert_eq!(
+            clearing(None, Some("r"), OsArg::Linux),
+            "clear --namespace r"
+        );
     }
 }

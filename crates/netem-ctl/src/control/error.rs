@@ -123,6 +123,12 @@ pub enum ControlError {
         /// Why restoring failed.
         source: Box<ControlError>,
     },
+    /// The connection was lost while a bottleneck was applied or read back.
+    #[error("{why}; the router may hold the bottleneck or a part of it")]
+    Lost {
+        /// The error.
+        why: Box<ControlError>,
+    },
     /// The script that clears did not report its result.
     #[error("{host}: the script did not report whether the router is cleared")]
     NoAnswer {
@@ -147,11 +153,35 @@ impl ControlError {
     pub(crate) const fn leaves_parts(&self) -> bool {
         match self {
             // Another owner's bottleneck stays, and what cannot be cleared is not tried again at once.
-            Self::Held { .. } | Self::Left { .. } => false,
+            // After a lost connection, the script may still run.
+            Self::Held { .. } | Self::Left { .. } | Self::Lost { .. } => false,
             // A script that was killed may not have undone its changes. After the other errors, no script has
-            // begun, or the state is unknown because the connection is lost or the script still runs.
+            // begun.
             Self::Run(error) => matches!(error, RunError::Timeout { .. }),
             _ => true,
+        }
+    }
+
+    /// True if the router may still hold a part of a bottleneck after this error of [`Control::apply`].
+    ///
+    /// [`Control::apply`]: super::Control::apply
+    pub const fn may_leave_parts(&self) -> bool {
+        matches!(
+            self,
+            Self::Lost { .. } | Self::NotRestored { .. } | Self::Left { .. }
+        )
+    }
+
+    /// This error of making a bottleneck, as [`Lost`](Self::Lost) if the state of the router is unknown after it.
+    /// `has_begun` is true if the router certainly has a part of it.
+    pub(crate) fn while_making(self, has_begun: bool) -> Self {
+        match &self {
+            // The router is cleared after it.
+            Self::Run(RunError::Timeout { .. }) => self,
+            Self::Run(error) if has_begun || error.may_have_run() => Self::Lost {
+                why: Box::new(self),
+            },
+            _ => self,
         }
     }
 

@@ -139,7 +139,8 @@ impl<'a> Control<'a> {
     /// Makes the bottleneck and reads it back. If that fails, makes the bottleneck that the same owner
     /// had before, with the rest of the time until its watchdog clears it, or clears the router if there was none.
     /// The error states if the earlier bottleneck is in place again, and if parts that the script left had to be
-    /// cleared. If the connection is lost, only the watchdog clears the router.
+    /// cleared. If the connection is lost, the error is [`ControlError::Lost`], and only the watchdog clears the
+    /// router.
     pub fn apply(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
         let holder = self.preflight(&plan.router)?;
         let before = holder.filter(|holder| holder.owner == self.owner);
@@ -150,9 +151,10 @@ impl<'a> Control<'a> {
     /// Makes the bottleneck and reads it back.
     fn make(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
         let script = scripts::apply(plan, &self.owner, options);
-        let output = self.run(&script, true)?;
+        let output = self.run(&script, true);
+        let output = output.map_err(|why| why.while_making(false))?;
         self.succeeded(&output)?;
-        self.verify(plan)
+        self.verify(plan).map_err(|why| why.while_making(true))
     }
 
     /// The error of a failed [`make`](Self::make), once its parts are cleared, unless another owner has taken

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::bottleneck::Bottleneck;
 use crate::plan::plan;
-use crate::runner::Recording;
+use crate::runner::{Recording, SshProblem};
 
 /// A host on which sudo asks for a password.
 struct Locked;
@@ -87,15 +87,19 @@ fn router(lease: &'static str) -> Recording {
     })
 }
 
-/// Applies a bottleneck that fails, and returns the error and the last call of `router_apply`.
-fn failed_apply(lease: &'static str) -> (String, String) {
-    let router = router(lease);
+fn empty_plan() -> Plan {
     let interfaces = Router {
         os: Os::Linux,
         left: "r0".parse().unwrap(),
         right: "r1".parse().unwrap(),
     };
-    let plan = plan(&Bottleneck::default(), &interfaces).unwrap();
+    plan(&Bottleneck::default(), &interfaces).unwrap()
+}
+
+/// Applies a bottleneck that fails, and returns the error and the last call of `router_apply`.
+fn failed_apply(lease: &'static str) -> (String, String) {
+    let router = router(lease);
+    let plan = empty_plan();
     let options = ApplyOptions {
         clear_after: Some(Duration::from_secs(7_200)),
         take_over: true,
@@ -127,4 +131,41 @@ fn failed_apply_restores_the_earlier_bottleneck_with_the_rest_of_its_time() {
     let (error, last) = failed_apply("@@ owner\n");
     assert_eq!(error, "rtr: exit code 1 of: tc");
     assert_eq!(last, "router_apply me yes 7200 r0 r1");
+}
+
+#[test]
+fn an_apply_that_loses_its_connection_names_what_may_remain() {
+    // The script that reads back calls no function.
+    const READ: &str = "";
+    let failed = |lost_in: &'static str, problem: SshProblem| {
+        let free = router("@@ owner\n");
+        let lost = Recording::new("rtr", move |script| {
+            let is_of = |word: &str| script.text.contains(word);
+            let calls = ["\nrouter_preflight ", "\nrouter_apply "];
+            let call = calls.into_iter().find(|call| is_of(call));
+            if call.unwrap_or(READ) == lost_in {
+                let host = "rtr".to_owned();
+                let problem = problem.clone();
+                return Err(RunError::Ssh { host, problem });
+            }
+            if is_of("\nrouter_apply ") {
+                return Ok(Output::silent(0));
+            }
+            free.run(script)
+        });
+        let error = Control::new(&lost, "me")
+            .apply(&empty_plan(), ApplyOptions::default())
+            .unwrap_err();
+        (error.may_leave_parts(), error.to_string())
+    };
+    let remains = "; the router may hold the bottleneck or a part of it";
+    let closed = "rtr: the connection was closed";
+    let of_closed = |lost_in| failed(lost_in, SshProblem::Closed);
+    assert_eq!(of_closed("\nrouter_preflight "), (false, closed.to_owned()));
+    for lost_in in ["\nrouter_apply ", READ] {
+        assert_eq!(of_closed(lost_in), (true, format!("{closed}{remains}")));
+    }
+    // Without a connection no script begins, but the bottleneck is there before it is read back.
+    assert!(!failed("\nrouter_apply ", SshProblem::Refused).0);
+    assert!(failed(READ, SshProblem::Refused).0);
 }

@@ -110,3 +110,23 @@ pub enum RunError {
         source: io::Error,
     },
 }
+
+impl RunError {
+    /// True if a part of the script may have run, or may still run.
+    pub(crate) const fn may_have_run(&self) -> bool {
+        match self {
+            Self::Timeout { .. }
+            | Self::Unkillable { .. }
+            | Self::Exit { .. }
+            | Self::Pipe { .. } => true,
+            Self::Ssh { problem, .. } => problem.is_of_connection(),
+            Self::NoScript { .. }
+            | Self::NoRoot { .. }
+            | Self::Spawn { .. }
+            | Self::Print { .. }
+            | Self::StrangePath { .. }
+            | Self::NotOurs { .. }
+            | Self::File { .. } => false,
+        }
+    }
+}

@@ -63,6 +63,13 @@ impl SshProblem {
     }
 }
 
+impl SshProblem {
+    /// True if the cause may be of a connection that was there; the others prevent a connection.
+    pub(super) const fn is_of_connection(&self) -> bool {
+        matches!(self, Self::Silent | Self::Closed | Self::Other(_))
+    }
+}
+
 impl fmt::Display for SshProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
