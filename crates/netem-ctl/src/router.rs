@@ -21,6 +21,16 @@ pub struct Router {
     pub right: Interface,
 }
 
+/// A router as its lease describes it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct DescribedRouter {
+    #[serde(flatten)]
+    pub(crate) router: Router,
+    /// MTU of the hosts in bytes; `None` if it is Ethernet's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) mtu: Option<u32>,
+}
+
 /// An operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -107,7 +107,7 @@ fn apply(args: &ApplyArgs, out: &mut dyn Write) -> Result<(), CliError> {
         right: args.right.clone(),
     };
     // A wrong description fails before the router is contacted.
-    let plan = planned(&args.config, &router)?;
+    let plan = planned(&args.config, &router, None)?;
     let runner = args.at.runner()?;
     let control = Control::new(runner.as_ref(), &args.at.owner());
     let options = ApplyOptions {
@@ -164,7 +164,7 @@ fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
     }
     let current = current(&control, &args.at, runner.host())?;
     let plan = match &args.config {
-        Some(config) => planned(config, &current.router)?,
+        Some(config) => planned_like(config, &current)?,
         None => current,
     };
     control.verify(&plan)?;
@@ -182,14 +182,14 @@ fn change(args: &ChangeArgs, out: &mut dyn Write) -> Result<(), CliError> {
             left: left.clone(),
             right: right.clone(),
         };
-        planned(from, &router)?
+        planned(from, &router, None)?
     } else {
         // The changes depend on the current bottleneck, so a dry run reads it too.
         let router = args.at.reached()?;
         let control = Control::new(router.as_ref(), &args.at.owner());
         current(&control, &args.at, router.host())?
     };
-    let to = planned(&args.config, &from.router)?;
+    let to = planned_like(&args.config, &from)?;
     control.change(&from, &to, None)?;
     args.at
         .report(out, runner.as_ref(), "changed and read back")?;
@@ -218,7 +218,12 @@ fn current(control: &Control, at: &Target, host: &str) -> Result<Plan, CliError>
     })
 }
 
-fn planned(config: &Path, router: &Router) -> Result<Plan, CliError> {
+/// The plan of a description for the router of another plan and hosts with its MTU.
+fn planned_like(config: &Path, other: &Plan) -> Result<Plan, CliError> {
+    planned(config, &other.router, other.bottleneck.forward.mtu)
+}
+
+fn planned(config: &Path, router: &Router, mtu: Option<u32>) -> Result<Plan, CliError> {
     let path = || config.to_owned();
     let text = fs::read_to_string(config).map_err(|source| CliError::File {
         path: path(),
@@ -235,7 +240,7 @@ fn planned(config: &Path, router: &Router) -> Result<Plan, CliError> {
             path: path(),
             source,
         })?;
-    plan::plan(&bottleneck, router).map_err(|problem| CliError::Plan {
+    plan::plan(&bottleneck.with_mtu(mtu), router).map_err(|problem| CliError::Plan {
         path: path(),
         problem,
     })

@@ -8,7 +8,7 @@ use super::error::ControlError;
 use super::sections;
 use crate::bottleneck::Bottleneck;
 use crate::plan::{OUR_ROOTS, Plan, plan};
-use crate::router::{Interface, Os, Router};
+use crate::router::{DescribedRouter, Interface, Os, Router};
 
 /// The holder of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,11 +167,15 @@ pub(crate) fn holder(sections: &[(&str, &str)]) -> Option<Holder> {
     };
     // The owner's name, and the start of the lease.
     let mut words = section("owner").split_ascii_whitespace();
+    let bottleneck: Option<Bottleneck> = serde_json::from_str(section("bottleneck")).ok();
+    let described: Option<DescribedRouter> = serde_json::from_str(section("router")).ok();
+    let mtu = described.as_ref().and_then(|described| described.mtu);
     Some(Holder {
         owner: words.next()?.to_owned(),
         clears_in_s: section("clears in").parse().ok(),
-        bottleneck: serde_json::from_str(section("bottleneck")).ok(),
-        router: serde_json::from_str(section("router")).ok(),
+        // A queue that counts packets is made and read back for packets of this size.
+        bottleneck: bottleneck.map(|bottleneck| bottleneck.with_mtu(mtu)),
+        router: described.map(|described| described.router),
     })
 }
 

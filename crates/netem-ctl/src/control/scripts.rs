@@ -16,7 +16,7 @@ use super::ApplyOptions;
 use crate::plan::{
     self, DELAY_DEVICES, OFFLOADS, OUR_GROUP, OUR_POLICER, OUR_PRIORITIES, OUR_ROOTS, Plan, Step,
 };
-use crate::router::{Os, Router};
+use crate::router::{DescribedRouter, Os, Router};
 
 /// Shell functions for the clock of a host and for its leases, documented at the head of the file.
 ///
@@ -169,7 +169,12 @@ impl Draft {
             "bottleneck_json",
             &json(serde_json::to_string(&plan.bottleneck)),
         );
-        self.printer("router_json", &json(serde_json::to_string(&plan.router)));
+        // The description of a bottleneck has no MTU: the hosts determine it.
+        let described = DescribedRouter {
+            router: plan.router.clone(),
+            mtu: plan.bottleneck.forward.mtu,
+        };
+        self.printer("router_json", &json(serde_json::to_string(&described)));
     }
 
     fn call(mut self, words: &[&str]) -> String {

@@ -169,3 +169,18 @@ fn an_apply_that_loses_its_connection_names_what_may_remain() {
     assert!(!failed("\nrouter_apply ", SshProblem::Refused).0);
     assert!(failed(READ, SshProblem::Refused).0);
 }
+
+#[test]
+fn the_plan_of_a_holder_has_the_mtu_of_its_hosts() {
+    let text = "[forward]\nrate = \"8mbit\"\nbuffer = \"8640B\"\n";
+    let bottleneck = Bottleneck::from_toml(text).unwrap();
+    for mtu in [None, Some(576)] {
+        let applied = plan(&bottleneck.clone().with_mtu(mtu), &empty_plan().router).unwrap();
+        let script = scripts::apply(&applied, "me", ApplyOptions::default());
+        let described = |start: &str| script.lines().find(|line| line.starts_with(start)).unwrap();
+        let (path, router) = (described("{\"forward\""), described("{\"os\""));
+        let lease = format!("@@ owner\nme 1\n@@ bottleneck\n{path}\n@@ router\n{router}\n");
+        let holder = preflight::holder(&sections::split(&lease)).unwrap();
+        assert_eq!(holder.plan().unwrap(), applied);
+    }
+}
