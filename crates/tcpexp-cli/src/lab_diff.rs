@@ -20,6 +20,7 @@ use crate::kernel_args::source_of;
 use crate::output;
 use crate::shared_args::wrong_usage;
 use crate::shown;
+use crate::signals;
 use crate::sweep::selected;
 use crate::sweep_lab::Testbeds;
 use crate::sweep_progress::Progress;
@@ -82,12 +83,12 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<()> {
         .or(left.as_ref())
         .cloned()
         .unwrap_or_default();
-    ctrlc::set_handler(move || {
+    signals::on_end(move |signal| {
         // Virtual machines end with this process.
         if let Some(left) = &left {
             drop(std::fs::remove_dir_all(left));
         }
-        std::process::exit(130);
+        signal.end();
     })
     .context("cannot install a handler for Ctrl-C")?;
     let folders = ["a", "b"].map(|name| place.join(name));

@@ -65,6 +65,7 @@ mod shared_args;
 mod sheet;
 mod shown;
 mod side_table;
+mod signals;
 mod single_rtt;
 mod split;
 mod standard_output;
@@ -103,6 +104,7 @@ use crate::args::{Args, Command};
 /// Prints to standard output and standard error. Returns the exit code: 0 for success or a closed
 /// pipe, 1 for a failure, 2 for wrong arguments.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    signals::fail_at_limit_of_file_size();
     failure::exit_code(run(arguments))
 }
 

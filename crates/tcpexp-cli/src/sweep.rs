@@ -21,7 +21,7 @@ use crate::sweep_netns::Namespaces;
 use crate::sweep_progress::Progress;
 use crate::task_args::Task;
 use crate::values::parse_directory;
-use crate::{output, shown, sweep_progress};
+use crate::{output, shown, signals, sweep_progress};
 
 /// Run a grid of experiments
 ///
@@ -220,14 +220,14 @@ fn on_hosts(
 fn on_interrupt(is_virtual: bool) -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let signalled = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
+    signals::on_end(move |signal| {
         // Virtual machines end with this process and need no restoration. Hosts must be restored,
         // even after a second Ctrl-C.
         if is_virtual {
             sweep_progress::line(
                 "interrupted: stopping the guests, keeping the finished runs; continue with --resume",
             );
-            std::process::exit(130);
+            signal.end();
         }
         sweep_progress::line("interrupted: restoring the hosts; wait, then continue with --resume");
         signalled.store(true, Ordering::Relaxed);

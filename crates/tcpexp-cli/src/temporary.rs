@@ -12,6 +12,7 @@ use tcpexp::partial;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::caller::caller;
+use crate::signals;
 
 /// Creates a file with a temporary name in the folder of `path`, and the lock that marks it as in
 /// use.
@@ -154,10 +155,9 @@ fn remove_on_interrupt() {
     if caller().is_some() {
         return;
     }
-    // `ctrlc` accepts one handler per process.
     INSTALLED.get_or_init(|| {
-        let installed = ctrlc::set_handler(|| {
-            // Holds the mutex until exit, so that no new file appears.
+        let installed = signals::on_end(|signal| {
+            // Holds the mutex until the end, so that no new file appears.
             let mut temporaries = temporaries();
             for path in temporaries.drain(..) {
                 // The path may not exist any more, and a failure cannot be reported at this point.
@@ -167,10 +167,10 @@ fn remove_on_interrupt() {
                     drop(std::fs::remove_file(path));
                 }
             }
-            // The exit code of a process that SIGINT ended, as shells report it: 128 + 2.
-            std::process::exit(130);
+            signal.end()
         });
-        // Without a handler, an interrupt leaves a hidden file with a temporary name.
+        // A sweep acts on interrupts in its own way. Without any action, an interrupt leaves a hidden file with a
+        // temporary name.
         drop(installed);
     });
 }

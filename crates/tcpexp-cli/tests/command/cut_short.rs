@@ -1,6 +1,7 @@
 //! Runs that end early: a closed pipe, Ctrl-C, a file size limit.
 
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -114,9 +115,21 @@ fn send(signal: &str, run: &Child) {
     assert!(sent.unwrap().success());
 }
 
+/// Waits until a run has begun its output.
+fn until_begun(desk: &Desk) {
+    let begun = Instant::now();
+    while desk.written().is_empty() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "no output is begun"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn an_interrupt_while_measuring_leaves_nothing_behind() {
-    for signal in ["-INT", "-TERM", "-HUP"] {
+    for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
         let desk = Desk::new();
         desk.put("rtt.svg", b"precious");
         // The rows exceed the pipe's capacity, so after the first row the run waits for a reader.
@@ -124,7 +137,7 @@ fn an_interrupt_while_measuring_leaves_nothing_behind() {
         run.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         assert_eq!(desk.written().len(), 2, "the chart is begun");
         send(signal, &run);
-        assert_eq!(run.wait().unwrap().code(), Some(130), "{signal}");
+        assert_eq!(run.wait().unwrap().signal(), Some(number));
         assert_eq!(desk.written(), ["rtt.svg"]);
         assert_eq!(desk.get("rtt.svg"), b"precious");
     }
@@ -136,17 +149,34 @@ fn an_interrupt_while_waiting_for_input_leaves_nothing_behind() {
     let mut run = piped(&desk, "rtt - dst.pcap -o rtt.parquet");
     let start = &desk.get("src.pcap")[..5000];
     run.stdin.as_mut().unwrap().write_all(start).unwrap();
-    let begun = Instant::now();
-    while desk.written().is_empty() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "no output is begun"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until_begun(&desk);
     send("-INT", &run);
-    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert_eq!(run.wait().unwrap().signal(), Some(2));
     assert_eq!(desk.written(), [""; 0]);
+}
+
+#[test]
+fn a_signal_that_the_parent_ignores_does_not_end_a_run() {
+    let desk = Desk::new();
+    // As `nohup` does.
+    let script = "trap '' HUP; exec \"$0\" rtt - dst.pcap -o rtt.csv";
+    let mut run = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_tcpexp")])
+        .current_dir(desk.path("."))
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let src = desk.get("src.pcap");
+    let (start, rest) = src.split_at(5000);
+    let mut stdin = run.stdin.take().unwrap();
+    stdin.write_all(start).unwrap();
+    until_begun(&desk);
+    send("-HUP", &run);
+    stdin.write_all(rest).unwrap();
+    drop(stdin);
+    assert!(run.wait().unwrap().success());
+    assert_eq!(desk.written(), ["rtt.csv"]);
 }
 
 #[test]
@@ -154,9 +184,8 @@ fn a_file_that_cannot_grow_is_an_error_and_is_removed() {
     for (output, old) in [("-o rtt.csv", "rtt.csv"), ("--plot rtt.png", "rtt.png")] {
         let desk = Desk::new();
         desk.put(old, b"precious");
-        // With the signal ignored, a write beyond the limit fails like a write to a full disk.
         let script = format!(
-            "trap '' XFSZ; ulimit -f 8; exec '{}' rtt src.pcap dst.pcap {output}",
+            "ulimit -f 8; exec '{}' rtt src.pcap dst.pcap {output}",
             env!("CARGO_BIN_EXE_tcpexp")
         );
         let output = Command::new("sh")
