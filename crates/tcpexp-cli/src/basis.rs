@@ -122,9 +122,12 @@ pub(crate) struct Seen {
     /// Forward and reverse.
     pub(crate) matched: [u64; 2],
     pub(crate) ambiguous: u64,
-    /// Packets of `ambiguous` that equal another packet, or that may have passed in another flow or at
-    /// another time.
+    /// Packets of `ambiguous` that equal another packet, also one that may have left uncaptured, or that
+    /// may have passed in another flow, with other numbers or at another time.
     pub(crate) equal: u64,
+    /// True if `equal` includes packets of a flow of which no packet matched: their numbers may have changed
+    /// between the points.
+    pub(crate) has_unmatched_flow: bool,
     /// Packets of `ambiguous` that may be retransmissions, because later packets overtook them.
     pub(crate) overtaken: u64,
     /// Of the `ambiguous` packets, those that the path fragmented: only the first fragment is read.
@@ -143,17 +146,25 @@ impl Seen {
     }
 
     pub(crate) fn add_flow(&mut self, summary: &FlowSummary) {
+        self.add_counts(&summary.counts);
+    }
+
+    /// Adds a flow with these counts of its directions.
+    fn add_counts(&mut self, both: &[DirectionCounts; 2]) {
         self.flows += 1;
-        for (matched, counts) in self.matched.iter_mut().zip(&summary.counts) {
+        for (matched, counts) in self.matched.iter_mut().zip(both) {
             *matched += counts.arrivals_matched;
         }
-        for counts in &summary.counts {
+        let before = self.equal;
+        for counts in both {
             self.add_ambiguous(counts);
             self.copies += counts.copies + counts.arrivals_copies;
             self.outside += counts.outside + counts.arrivals_outside;
             self.unseen_upstream += counts.unseen_upstream;
             self.absent += counts.not_found();
         }
+        let has_match = both.iter().any(|one| one.arrivals_matched > 0);
+        self.has_unmatched_flow |= !has_match && self.equal > before;
     }
 
     fn add_ambiguous(&mut self, counts: &DirectionCounts) {
@@ -171,6 +182,23 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flow_without_a_match_is_a_reason_besides_equal_packets() {
+        let seen = |arrivals_matched| {
+            let mut seen = Seen::default();
+            let counts = DirectionCounts {
+                arrived: 5 + arrivals_matched,
+                arrivals_matched,
+                arrivals_ambiguous: 5,
+                ..DirectionCounts::default()
+            };
+            seen.add_counts(&[counts, DirectionCounts::default()]);
+            (seen.equal, seen.has_unmatched_flow)
+        };
+        assert_eq!(seen(0), (5, true));
+        assert_eq!(seen(3), (5, false));
+    }
 
     #[test]
     fn fragmented_arrivals_do_not_hide_indistinguishable_departures() {

@@ -318,7 +318,12 @@ fn unbroken(text: &str) -> String {
 
 /// Appends the counts of packets outside any pair, by reason.
 fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
-    let mut equal = " equal to another one in all of these fields".to_owned();
+    let mut equal =
+        " equal to another one, or to one that may have left uncaptured, in all of these fields"
+            .to_owned();
+    if seen.has_unmatched_flow {
+        equal += ", or in a flow of which no packet matched";
+    }
     if report.totals.flows_shed != [0, 0] {
         equal += ", or in a flow that ended early";
     }
