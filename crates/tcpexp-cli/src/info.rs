@@ -141,16 +141,23 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
     }) = info.set_back
     {
         let by_s = by.as_seconds_f64();
-        if in_blocks {
-            let blocks = format!(
-                "records in blocks by interface, record {record} {by_s:.3} s earlier than the latest before it, not sorted"
-            );
-            line("order", &blocks);
-        } else {
-            line(
+        match in_blocks {
+            Some(true) => line(
+                "order",
+                &format!(
+                    "records in blocks by interface, record {record} {by_s:.3} s earlier than the latest before it, not sorted"
+                ),
+            ),
+            Some(false) => line(
                 "clock",
                 &format!("set back by at least {by_s:.3} s at record {record}"),
-            );
+            ),
+            None => line(
+                "clock",
+                &format!(
+                    "set back, or records in blocks by interface: record {record} {by_s:.3} s earlier than the latest before it"
+                ),
+            ),
         }
     }
     if let Some(tick) = info.coarse_tick {
@@ -270,8 +277,9 @@ struct InterfaceLine {
 struct SetBackLine {
     record: u64,
     by_ns: i64,
-    /// True if no clock was set: the file has the records of its interfaces in blocks.
-    in_blocks: bool,
+    /// True if no clock was set: the file has the records of its interfaces in blocks. Null if it is unknown which
+    /// of the two happened.
+    in_blocks: Option<bool>,
 }
 
 impl Line {

@@ -205,14 +205,17 @@ pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>)
         in_blocks,
     } = set_back?;
     let by_s = by.as_seconds_f64();
-    if in_blocks {
-        return Some(format!(
+    Some(match in_blocks {
+        Some(true) => format!(
             "{name}: the file stores the records of each interface in blocks: record {record} is {by_s:.3} s earlier than the latest record before it, too far to sort: times, rates and the order of packets are wrong; sort the file first, for example with reordercap"
-        ));
-    }
-    Some(format!(
-        "{name}: the clock of the capture was set back by at least {by_s:.3} s at record {record}: times, rates and round-trip times across this place are wrong by the size of this step"
-    ))
+        ),
+        Some(false) => format!(
+            "{name}: the clock of the capture was set back by at least {by_s:.3} s at record {record}: times, rates and round-trip times across this place are wrong by the size of this step"
+        ),
+        None => format!(
+            "{name}: record {record} is {by_s:.3} s earlier than the latest record before it: the clock of the capture was set back, or the file stores the records of each interface in blocks: times, rates and the order of packets across this place are wrong; sort a file with blocks first, for example with reordercap"
+        ),
+    })
 }
 
 /// The warning of a capture that has several records of each packet; `None` for all other captures.

@@ -54,8 +54,19 @@ pub(crate) struct Fall {
     pub(crate) to: Timestamp,
     /// Interface of the record.
     pub(crate) interface: u32,
-    /// True if the record before it is, or may be, of another interface.
-    pub(crate) changes_interface: bool,
+    /// True if the record before it is of another interface; `None` if that is unknown.
+    pub(crate) changes_interface: Option<bool>,
+}
+
+/// A backward clock step of fewer than `SET_BACK` records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Number of the first record after it.
+    pub(crate) record: u64,
+    pub(crate) from: Timestamp,
+    pub(crate) to: Timestamp,
+    /// False if records in blocks by interface would look the same.
+    pub(crate) is_certain: bool,
 }
 
 /// The next records of a capture in file order. The earliest is taken out first.
@@ -79,7 +90,7 @@ pub(crate) struct Window {
     /// True if the record taken out last is of another interface than the one before it.
     has_changed_interface: bool,
     /// The first backward clock step of fewer than `SET_BACK` records.
-    step: Option<Fall>,
+    step: Option<Step>,
 }
 
 impl Window {
@@ -94,7 +105,7 @@ impl Window {
     }
 
     /// The first backward clock step of fewer than `SET_BACK` records.
-    pub(crate) fn step(&self) -> Option<Fall> {
+    pub(crate) fn step(&self) -> Option<Step> {
         self.step
     }
 
@@ -146,9 +157,20 @@ impl Window {
     pub(crate) fn pop(&mut self) -> bool {
         if let Some(fall) = self.undecided.take()
             && self.is_step(fall.from, fall.to, 0)
-            && !(fall.changes_interface && self.is_block(fall.from, fall.to, 0))
         {
-            self.step = Some(fall);
+            let Fall {
+                record, from, to, ..
+            } = fall;
+            let step = |is_certain| Step {
+                record,
+                from,
+                to,
+                is_certain,
+            };
+            self.step = match self.begins_block(&fall) {
+                Some(true) => None,
+                begins_block => Some(step(begins_block.is_some())),
+            };
         }
         let place = self.earliest();
         if let Some(place) = place
@@ -158,17 +180,14 @@ impl Window {
             let Held {
                 number,
                 at,
-                interface,
-                changes_interface,
                 falls_from,
                 ..
             } = self.held[place];
-            self.step = falls_from.map(|from| Fall {
+            self.step = falls_from.map(|from| Step {
                 record: number,
                 from,
                 to: at,
-                interface,
-                changes_interface,
+                is_certain: true,
             });
         }
         let next = place.and_then(|place| self.held.remove(place));
@@ -261,6 +280,20 @@ impl Window {
             self.is_step(from, at, place + 1)
                 && !(changes_interface && self.is_block(from, at, place + 1))
         })
+    }
+
+    /// True if the record before the window begins a block of its interface; `None` if that is unknown. If the
+    /// interface before it is unknown, another fall where the interface changes shows blocks.
+    fn begins_block(&self, fall: &Fall) -> Option<bool> {
+        if !self.is_block(fall.from, fall.to, 0) {
+            return Some(false);
+        }
+        let has_another = || {
+            let mut pairs = self.held.iter().zip(self.held.iter().skip(1));
+            pairs.any(|(before, held)| held.at < before.at && held.changes_interface)
+        };
+        fall.changes_interface
+            .or_else(|| has_another().then_some(true))
     }
 
     /// True if the record before `place`, the first one of its interface after another one, begins a block: the file
@@ -484,25 +517,27 @@ mod tests {
 
     #[test]
     fn the_window_finds_a_step_before_its_first_record() {
-        let found = |repeated: i64| {
+        let found = |repeated: i64, changes_interface| {
             let at = |i: i64| Timestamp::from_nanos(i * 10_000_000);
             let fall = Fall {
                 record: 500,
                 from: at(500),
                 to: at(500 - repeated),
                 interface: 0,
-                changes_interface: false,
+                changes_interface,
             };
             let mut window = Window::after(fall);
             for i in 1..128_i64 {
                 push(&mut window, 500 + i.unsigned_abs(), at(500 - repeated + i));
             }
             window.pop();
-            (window.step(), fall)
+            window.step().map(|step| (step.record, step.is_certain))
         };
-        let (step, expected) = found(2);
-        assert_eq!(step, Some(expected));
+        assert_eq!(found(2, Some(false)), Some((500, true)));
         // A single record in the repeated time may be a late one.
-        assert_eq!(found(1).0, None);
+        assert_eq!(found(1, Some(false)), None);
+        // A block of another interface, or a clock step.
+        assert_eq!(found(2, Some(true)), None);
+        assert_eq!(found(2, None), Some((500, false)));
     }
 }

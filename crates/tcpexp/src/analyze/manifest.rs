@@ -134,9 +134,24 @@ pub struct ClockSetBack {
     pub record: u64,
     /// Time by which that record is before the latest one. The step is larger by the time between the two.
     pub by_ns: i64,
-    /// True if no clock was set: the file has the records of its interfaces in blocks.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub in_blocks: bool,
+    /// True if no clock was set: the file has the records of its interfaces in blocks. `None` if it is unknown which
+    /// of the two happened.
+    #[serde(default = "no_blocks", skip_serializing_if = "are_no_blocks")]
+    pub in_blocks: Option<bool>,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
+const fn no_blocks() -> Option<bool> {
+    Some(false)
+}
+
+#[expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference to the field"
+)]
+fn are_no_blocks(in_blocks: &Option<bool>) -> bool {
+    *in_blocks == no_blocks()
 }
 
 const fn one() -> u32 {

@@ -31,9 +31,10 @@ impl Walk<'_> {
     #[cold]
     pub(super) fn sort_after(&mut self, record: u64, to: Timestamp, interface: u32) {
         let changes_interface = match &self.window {
-            Some(window) => window.has_changed_interface(),
-            // The interface of the record before it is unknown.
-            None => self.capture.interfaces().len() > 1,
+            Some(window) => Some(window.has_changed_interface()),
+            // A pass does not remember the interface of each record.
+            None if self.capture.interfaces().len() > 1 => None,
+            None => Some(false),
         };
         let fall = Fall {
             record,
