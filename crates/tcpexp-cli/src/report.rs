@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tcpexp::{
     CaptureInfo, coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning,
     fragments_warning, further_records_warning, given_up_warning, impossible_lengths_warning,
-    missed_acks_warning, missed_warning, not_held_warning, set_back_warning,
+    missed_acks_warning, missed_warning, not_held_warning, set_back_warning, several_tags_warning,
 };
 use tcpexp_pair::spp::{self, Point, SequenceShift, TickMeter};
 use tcpexp_units::{TimeDelta, Timestamp, counted};
@@ -201,6 +201,10 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     warnings.extend(further_records_warning(
         name.display(),
         capture.records_per_packet,
+    ));
+    warnings.extend(several_tags_warning(
+        name.display(),
+        capture.flows_with_several_tags,
     ));
     let fragments = capture.tally.skipped_for(Skipped::LaterFragment);
     warnings.extend(fragments_warning(name.display(), fragments));

@@ -64,6 +64,9 @@ pub struct CaptureInfo {
     /// Usual number of records of a packet, by the first data packets; all but the first are left out. 1 for a
     /// live capture, and in measurements of a pair, which leave out the further records too.
     pub records_per_packet: u32,
+    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels, among the first
+    /// records: packets of several connections, or several records of a packet. 0 for a live capture.
+    pub flows_with_several_tags: u32,
     /// The files of the capture, if it is made of several.
     pub set: Option<Arc<CaptureSet>>,
 }
@@ -218,6 +221,16 @@ pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>)
     })
 }
 
+/// The warning of flows whose packets alternate between VLAN tags or MPLS labels; `None` without any.
+pub fn several_tags_warning(name: impl std::fmt::Display, flows: u32) -> Option<String> {
+    (flows > 0).then(|| {
+        format!(
+            "{name}: packets with equal addresses and ports alternate between VLAN tags or MPLS labels (in {}): they count as one flow, although they may be of several connections, or records of one packet: numbers of these flows may be wrong, unless a filter selects one network, as --filter 'vlan 10' does",
+            counted(u64::from(flows), "direction")
+        )
+    })
+}
+
 /// The warning of a capture that has several records of each packet; `None` for all other captures.
 pub fn further_records_warning(
     name: impl std::fmt::Display,
@@ -315,6 +328,7 @@ impl CaptureInfo {
             missed: MissedData::default(),
             coarse_tick: None,
             records_per_packet: 1,
+            flows_with_several_tags: walk.flows_with_several_tags,
             set: walk.set.cloned(),
         }
     }

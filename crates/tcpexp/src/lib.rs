@@ -141,7 +141,7 @@ pub use flows::flows;
 pub use info::{
     CaptureInfo, coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning,
     fragments_warning, further_records_warning, given_up_warning, impossible_lengths_warning,
-    missed_acks_warning, missed_warning, not_held_warning, set_back_warning,
+    missed_acks_warning, missed_warning, not_held_warning, set_back_warning, several_tags_warning,
 };
 #[cfg(feature = "tables")]
 pub use learned::PairSurvey;

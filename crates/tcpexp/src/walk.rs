@@ -50,6 +50,8 @@ pub struct Walk<'a> {
     unsorted_records: u64,
     set_backs: SetBacks,
     pub(crate) max_flows: NonZeroUsize,
+    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels.
+    pub(crate) flows_with_several_tags: u32,
     /// Decides which records to use; `None` for all.
     pub(crate) admission: Option<Admission<'a>>,
     /// Opens the next part of a set; `None` after the last.
@@ -125,6 +127,7 @@ impl<'a> Walk<'a> {
             unsorted_records: 0,
             set_backs: SetBacks::default(),
             max_flows: MAX_FLOWS,
+            flows_with_several_tags: 0,
             admission: None,
             next_part: None,
             read: None,

@@ -119,6 +119,9 @@ pub struct CaptureInput {
     /// Number of packets whose stated length on the wire is impossible; it is that of their headers instead.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub impossible_length_packets: u64,
+    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flows_with_several_tags: u32,
     /// Usual number of records of a packet in the capture; all but the first are left out.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub records_per_packet: u32,
@@ -392,6 +395,7 @@ impl CaptureInput {
             cut_options_packets: info.tally.cut_options(),
             impossible_length_packets: info.tally.impossible_lengths(),
             records_per_packet: info.records_per_packet,
+            flows_with_several_tags: info.flows_with_several_tags,
             clock_set_back: info.set_back.map(|set_back| ClockSetBack {
                 record: set_back.record,
                 by_ns: set_back.by.as_nanos(),

@@ -12,7 +12,7 @@ use super::manifest::{CaptureInput, Manifest};
 use crate::info::{
     coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning, fragments_warning,
     further_records_warning, given_up_warning, impossible_lengths_warning, missed_acks_warning,
-    missed_warning, not_held_warning, set_back_warning,
+    missed_warning, not_held_warning, set_back_warning, several_tags_warning,
 };
 use crate::set_back::SetBack;
 
@@ -97,6 +97,7 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let coarse_tick = capture.clock_tick_ns.map(TimeDelta::from_nanos);
     warnings.extend(coarse_clock_warning(path, coarse_tick));
     warnings.extend(further_records_warning(path, capture.records_per_packet));
+    warnings.extend(several_tags_warning(path, capture.flows_with_several_tags));
     let fragments = capture.skipped.get(Skipped::LaterFragment.words());
     warnings.extend(fragments_warning(path, fragments.copied().unwrap_or(0)));
     warnings.extend(cut_options_warning(path, capture.cut_options_packets));

@@ -8,6 +8,7 @@ use tcpexp_units::TimeDelta;
 use tcpexp_wire::{LinkType, Tunnels, decode};
 
 use super::Recording;
+use super::tags::Tags;
 use crate::Error;
 use crate::order::PROBED;
 
@@ -31,6 +32,8 @@ pub(super) struct Probed {
     /// may have a packet both inside and outside of a tunnel. Only with entered tunnels, these are two records
     /// of one packet.
     records_per_packet: [u32; 2],
+    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels.
+    flows_with_several_tags: u32,
     /// What the file says of the whole capture, if it is a part.
     part: Option<PartHead>,
 }
@@ -44,6 +47,18 @@ impl Recording {
     /// Usual number of records of a packet, by the first data packets; 1 if most have a single one.
     pub(crate) fn records_per_packet(&self, tunnels: Tunnels) -> Result<u32, Error> {
         Ok(self.probed()?.records_per_packet[place_of(tunnels)])
+    }
+
+    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels, by the first records; 0
+    /// if the capture has several records of each packet, because a pass leaves out all but the first.
+    pub(super) fn flows_with_several_tags(&self, tunnels: Tunnels) -> Result<u32, Error> {
+        let probed = self.probed()?;
+        let has_further = probed.records_per_packet[place_of(tunnels)] > 1;
+        Ok(if has_further {
+            0
+        } else {
+            probed.flows_with_several_tags
+        })
     }
 
     /// True once the probe or a pass has found records out of order.
@@ -70,6 +85,7 @@ impl Recording {
         let mut meter = TickMeter::default();
         let mut times = Vec::with_capacity(PROBED);
         let mut head = None;
+        let mut tags = Tags::default();
         let mut compared = [
             Compared::new(Tunnels::Closed),
             Compared::new(Tunnels::Entered),
@@ -80,6 +96,7 @@ impl Recording {
                 let record = capture.next_record();
                 let at = record.map(|record| record.at);
                 if let Some(record) = record {
+                    tags.add(&record);
                     for compared in &mut compared {
                         compared.add(&record);
                     }
@@ -97,7 +114,9 @@ impl Recording {
                 };
                 meter.observe(at);
                 times.push(at);
-                let is_enough = meter.gaps() >= MIN_TICK_GAPS || times.len() >= MOST_PROBED;
+                // Two connections with equal addresses are rare, so more records are compared where records have tags.
+                let shows_clock = meter.gaps() >= MIN_TICK_GAPS && !tags.has_any();
+                let is_enough = shows_clock || times.len() >= MOST_PROBED;
                 if times.len() >= PROBED && is_enough {
                     break true;
                 }
@@ -117,6 +136,7 @@ impl Recording {
                 is_out_of_order: AtomicBool::new(false),
                 coarse_tick: part.coarse_tick_ns.map(TimeDelta::from_nanos),
                 records_per_packet: [part.records_per_packet; 2],
+                flows_with_several_tags: 0,
                 part: Some(part),
             });
         }
@@ -125,6 +145,7 @@ impl Recording {
             is_out_of_order: AtomicBool::new(!times.is_sorted()),
             coarse_tick: meter.coarse_tick(),
             records_per_packet: compared.map(|compared| compared.twins.records_per_packet()),
+            flows_with_several_tags: tags.alternating(),
             part: None,
         })
     }
