@@ -52,6 +52,8 @@ pub struct CeFeedback {
     stamp: Option<u32>,
     packets: u64,
     is_ambiguous: bool,
+    /// Accurate only: true if the latest ACKs may report marks that only a later ACK can count.
+    is_undecided: bool,
     /// Classic only.
     echoes: Echoes,
     alpha: Alpha,
@@ -98,6 +100,7 @@ impl CeFeedback {
             stamp: None,
             packets: 0,
             is_ambiguous: false,
+            is_undecided: false,
             echoes: Echoes::default(),
             alpha: Alpha::default(),
             latest: [0; 2],
@@ -188,7 +191,7 @@ impl CeFeedback {
                 let new = self.newly_received(before, ack, &reported);
                 if ticks == 0
                     && self.brings_nothing(before, ack, new)
-                    && self.passes_over(segment, &reported)
+                    && self.passes_over(segment, &reported, new)
                 {
                     return 0;
                 }
@@ -228,7 +231,7 @@ impl CeFeedback {
         let is_exact = match self.mode {
             EcnMode::NotEcn => false,
             EcnMode::Classic => self.echoes.are_of_dctcp(),
-            EcnMode::Accurate => !self.is_ambiguous,
+            EcnMode::Accurate => !self.is_ambiguous && !self.is_undecided,
         };
         self.alpha
             .value()
@@ -237,14 +240,14 @@ impl CeFeedback {
 
     /// Number of packets reported as marked. With RFC 3168, the number of times that ECE became
     /// set: a lower bound. With DCTCP, whose receiver ends ECE without CWR, the packets that ACKs
-    /// with ECE cover. `None` if an ACK covered so many packets that the counter may have wrapped
+    /// with ECE cover. `None` if so many packets arrived before an ACK that the counter may have wrapped
     /// unnoticed, if the counter and the marked bytes disagree, or if the number of segments in packets that count
     /// is unknown.
     pub fn packets(&self) -> Option<u64> {
         if self.echoes.are_of_dctcp() {
             return Some(self.echoes.packets).filter(|_| !self.sizes.are_unsure());
         }
-        (!self.is_ambiguous).then_some(self.packets)
+        (!self.is_ambiguous && !self.is_undecided).then_some(self.packets)
     }
 
     /// Most data packets that an ACK of the data before `ack` newly reports as received, by the acknowledgment

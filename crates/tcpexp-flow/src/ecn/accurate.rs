@@ -23,10 +23,10 @@ pub(super) struct SinceOption {
 
 impl CeFeedback {
     /// True if the counter of this ACK, which reports no new data, is not used: the counter is older than the
-    /// latest one, or nothing shows which of the two is older.
+    /// latest one, or nothing shows which of the two is older. Up to `new` packets may have arrived behind a gap.
     ///
     /// The counter of a later ACK includes what this ACK reports.
-    pub(super) fn passes_over(&mut self, segment: &Segment, reported: &Reported) -> bool {
+    pub(super) fn passes_over(&mut self, segment: &Segment, reported: &Reported, new: u64) -> bool {
         let (Echo::First(before) | Echo::Count(before)) = self.state else {
             return false;
         };
@@ -42,9 +42,16 @@ impl CeFeedback {
             return false;
         }
         let least = increase(before, ace(segment.flags));
-        // An increase by more packets than can have arrived is a decrease (RFC 9768, section 3.2.2.5), or a
-        // receiver without SACK has data above a gap. An unchanged counter may also have wrapped.
-        self.is_ambiguous |= least > 0 && least <= self.repeats.most();
+        // An unchanged counter may have wrapped.
+        let increase = if least > 0 { least } else { u64::from(COUNTS) };
+        let arrived = if new_bytes.is_some() {
+            // No payload arrived marked.
+            self.repeats.most_without_payload()
+        } else {
+            new + self.repeats.most()
+        };
+        // An increase by more packets than can have arrived is a decrease (RFC 9768, section 3.2.2.5).
+        self.is_undecided |= increase <= arrived;
         true
     }
 
@@ -84,25 +91,31 @@ impl CeFeedback {
         let arrived = new + self.repeats.most() + self.duplicates(segment);
         // The counter cannot have wrapped if fewer packets arrived (RFC 9768, appendix A.2).
         let proven = self.fewest_with(least, new_bytes);
-        let marked = if is_covered && arrived < u64::from(COUNTS) && proven == least {
-            Some(least)
+        let (marked, is_decided) = if is_covered && arrived < u64::from(COUNTS) && proven == least {
+            (Some(least), true)
         } else {
-            new_bytes
+            let of_bytes = new_bytes
                 .filter(|_| self.sent.has_any() && !self.sizes.are_latest_unsure())
                 .and_then(|bytes| self.of_bytes(least, u64::from(bytes), una, segment))
                 // Fewer packets cannot hold the bytes, and more have not arrived, as far as the ACKs show.
-                .filter(|marked| (proven..=proven.max(arrived)).contains(marked))
+                .filter(|(marked, _)| (proven..=proven.max(arrived)).contains(marked));
+            (
+                of_bytes.map(|(marked, _)| marked),
+                of_bytes.is_some_and(|(_, is_only)| is_only),
+            )
         };
         let brings_nothing = segment
             .ack
             .is_none_or(|ack| self.brings_nothing(una, ack, new));
-        if marked.is_none() && new_bytes.is_some() && brings_nothing {
+        if !is_decided && new_bytes.is_some() && brings_nothing {
             // The counters of a later ACK include those of this ACK, and may decide.
+            self.is_undecided = true;
             return 0;
         }
         self.state = Echo::Count(count);
         self.echoed_bytes = echoed_bytes;
-        self.is_ambiguous |= marked.is_none();
+        self.is_ambiguous |= !is_decided;
+        self.is_undecided = false;
         let marked = marked.unwrap_or(least);
         self.packets += marked;
         if segment.echoed_ce_bytes.is_some() {
@@ -132,9 +145,7 @@ impl CeFeedback {
     fn fewest_with(&self, least: u64, new_bytes: Option<u32>) -> u64 {
         let [_, most_counted] = self.since_option.bytes;
         let bytes = u64::from(new_bytes.unwrap_or(0)).saturating_sub(most_counted);
-        let packets = bytes.div_ceil(u64::from(self.smss_bytes));
-        let wraps = packets.saturating_sub(least).div_ceil(u64::from(COUNTS));
-        least + wraps * u64::from(COUNTS)
+        count_from(least, bytes.div_ceil(u64::from(self.smss_bytes)))
     }
 
     /// Number of packets that the ACK reports as received twice (RFC 2883).
@@ -174,9 +185,10 @@ impl CeFeedback {
     }
 
     /// Returns the packet count nearest to the number of packets that have `bytes` of payload, among
-    /// `least` plus whole wraps of the counter. `None` if packets of different sizes allow two counts.
+    /// `least` plus whole wraps of the counter, and whether no other count fits. `None` if packets of different
+    /// sizes allow two counts.
     ///
-    /// The packets of ACKs without the option are among the bytes too.
+    /// The packets of ACKs without the option are among the bytes too. Marked packets without payload are not.
     #[cold]
     fn of_bytes(
         &self,
@@ -184,14 +196,21 @@ impl CeFeedback {
         bytes: u64,
         una: StreamOffset,
         segment: &Segment,
-    ) -> Option<u64> {
+    ) -> Option<(u64, bool)> {
         let sizes = self.sizes(una, segment);
         let [fewest_bytes, most_bytes] = self.since_option.bytes;
         let smss = u64::from(self.smss_bytes);
         let most = packets_with(bytes.saturating_sub(fewest_bytes), sizes.iter(), smss);
         let fewest = packets_with(bytes.saturating_sub(most_bytes), sizes.iter().rev(), smss);
-        let [fewest, most] = [fewest, most].map(|packets| nearest(least, packets));
-        (fewest == most).then_some(fewest)
+        let without_payload = self.repeats.most_without_payload();
+        let first = count_from(least, fewest);
+        let next = first + u64::from(COUNTS);
+        if first <= most + without_payload && most + without_payload < next {
+            return Some((first, true));
+        }
+        // The capture may show packets of other sizes than those that arrived, so the nearest count is taken.
+        let [by_fewest, by_most] = [fewest, most].map(|packets| nearest(least, packets));
+        (by_fewest == by_most).then_some((by_fewest, without_payload == 0))
     }
 }
 
@@ -219,6 +238,12 @@ fn packets_with<'a>(bytes: u64, sizes: impl Iterator<Item = &'a Alike>, smss_byt
         left = left.saturating_sub(taken * packet_bytes);
     }
     packets + left.div_ceil(first_bytes.unwrap_or(smss_bytes))
+}
+
+/// Returns the lowest count that is not below `packets`, among `least` plus whole wraps of the counter.
+fn count_from(least: u64, packets: u64) -> u64 {
+    let wraps = packets.saturating_sub(least).div_ceil(u64::from(COUNTS));
+    least + wraps * u64::from(COUNTS)
 }
 
 /// Returns the count nearest to `packets`, among `least` plus whole wraps of the counter.

@@ -11,6 +11,7 @@ use tcpexp_testkit::scripted::Scripted;
 mod connection;
 mod ecn;
 mod ecn_gaps;
+mod ecn_pure_acks;
 mod segments;
 
 /// A handshake over 40 ms, captured at the initiator.
