@@ -45,8 +45,11 @@ pub struct EcnHandshake {
 const ALL_SET: u8 = 0b111;
 /// ACE field of a SYN that requests RFC 3168.
 const CLASSIC_SYN: u8 = 0b011;
-/// ACE fields of SYN-ACKs that accept RFC 3168 and RFC 3540; no host uses the nonce of the latter.
-const CLASSIC_ANSWERS: [u8; 2] = [0b001, 0b101];
+/// ACE field of a SYN-ACK that accepts RFC 3168.
+const CLASSIC_ANSWER: u8 = 0b001;
+/// ACE field of a SYN-ACK that accepts RFC 3540, whose nonce no host uses. As the answer to a SYN that requests
+/// Accurate ECN, it is reserved, and the client enables Accurate ECN (RFC 9768, section 3.1.3).
+const NONCE_ANSWER: u8 = 0b101;
 /// ACE field of a handshake segment that reports a CE mark on the packet it answers.
 pub(super) const HANDSHAKE_CE: u8 = 0b110;
 
@@ -86,11 +89,13 @@ impl EcnHandshake {
     pub(super) fn offer(self) -> Option<EcnMode> {
         let answer = self.withdrawn.or(self.answer);
         let answer = answer.filter(|_| self.has_asked)?;
-        let asks = self.asks_accurate || self.asks_classic;
-        Some(match answer {
-            _ if asks && CLASSIC_ANSWERS.contains(&answer) => EcnMode::Classic,
+        Some(match (answer, self.asks_accurate, self.asks_classic) {
+            (_, false, false) => EcnMode::NotEcn,
+            // The mode depends on the SYN that the server received.
+            (NONCE_ANSWER, true, true) => return None,
+            (CLASSIC_ANSWER, _, _) | (NONCE_ANSWER, false, true) => EcnMode::Classic,
             // 111 is the SYN's own field, reflected by a broken host.
-            1..ALL_SET if self.asks_accurate => EcnMode::Accurate,
+            (1..ALL_SET, true, _) => EcnMode::Accurate,
             _ => EcnMode::NotEcn,
         })
     }
@@ -99,5 +104,32 @@ impl EcnHandshake {
     /// one higher.
     pub(super) fn was_syn_marked(self) -> bool {
         self.withdrawn.or(self.answer) == Some(HANDSHAKE_CE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mode after segments of the handshake with these ACE fields: SYNs, and a SYN-ACK.
+    fn mode(syns: &[u8], answer: u8) -> Option<EcnMode> {
+        let segment = |ace: u8, has_ack: bool| {
+            TcpFlags::from_bits(2 | u16::from(has_ack) << 4 | u16::from(ace) << 6)
+        };
+        let mut handshake = EcnHandshake::default();
+        for ace in syns {
+            handshake.observe(segment(*ace, false));
+        }
+        handshake.observe(segment(answer, true));
+        handshake.mode()
+    }
+
+    #[test]
+    fn the_reserved_answer_enables_accurate_ecn_after_a_syn_that_requests_it() {
+        assert_eq!(mode(&[ALL_SET], NONCE_ANSWER), Some(EcnMode::Accurate));
+        assert_eq!(mode(&[CLASSIC_SYN], NONCE_ANSWER), Some(EcnMode::Classic));
+        assert_eq!(mode(&[ALL_SET, CLASSIC_SYN], NONCE_ANSWER), None);
+        assert_eq!(mode(&[0], NONCE_ANSWER), Some(EcnMode::NotEcn));
+        assert_eq!(mode(&[ALL_SET], CLASSIC_ANSWER), Some(EcnMode::Classic));
     }
 }
