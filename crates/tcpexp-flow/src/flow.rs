@@ -98,6 +98,8 @@ pub(crate) struct Stream {
     fin_ahead: Option<(StreamOffset, StreamOffset)>,
     /// IPv4 Identification of the latest SYN; 0 if it has none.
     syn_ip_id: u16,
+    /// Most payload of a SYN with the latest initial sequence number (RFC 7413).
+    syn_payload_bytes: u32,
 }
 
 impl Flow {
@@ -252,11 +254,13 @@ impl Stream {
         }
     }
 
-    /// True if its SYN was captured and no sequence number after it.
+    /// True if its SYN was captured and no sequence number after it and its data.
     fn has_only_opened(&self) -> bool {
+        let syn_bytes = self.syn_payload_bytes.wrapping_add(1);
         self.captured
             && self.isn.is_some_and(|isn| {
-                self.furthest.map(StreamOffset::seq) == Some(SeqNum(isn.0.wrapping_add(1)))
+                let end = SeqNum(isn.0.wrapping_add(syn_bytes));
+                self.furthest.map(StreamOffset::seq) == Some(end)
             })
     }
 
@@ -300,6 +304,9 @@ impl Stream {
             return start;
         }
         if flags.syn() {
+            // A SYN is often sent again without its data (RFC 7413, section 4.1.3.1).
+            let before = Some(self.syn_payload_bytes).filter(|_| self.isn == Some(tcp.seq));
+            self.syn_payload_bytes = tcp.payload_bytes.max(before.unwrap_or(0));
             self.isn = Some(tcp.seq);
             self.syn_ip_id = tcp.ip_id;
         }
@@ -527,6 +534,32 @@ mod tests {
         ";
         assert_eq!(flows(text), [0; 6]);
         assert_snapshot!(initiators(text), @"0: 10.0.0.1:40000 to 10.0.0.2:80 by syn");
+    }
+
+    #[test]
+    fn a_simultaneous_open_with_data_in_the_syns_is_one_flow() {
+        let crossing = "
+            0.000 > S 100:1100(1000)
+            0.005 < S 200:700(500)
+            0.006 > S. 100 ack 201
+            0.050 < S. 200 ack 1101
+            0.060 < 201:701(500) ack 1101
+        ";
+        assert_eq!(flows(crossing), [0; 5]);
+        let sent_again_without_data = "
+            0.000 > S 100:1100(1000)
+            1.000 > S 100
+            1.005 < S 200
+            1.006 > S. 100 ack 201
+        ";
+        assert_eq!(flows(sent_again_without_data), [0; 4]);
+        let gone_on = "
+            0.000 > S 100:1100(1000)
+            0.001 > 1101:2101(1000)
+            0.005 < S 200
+            0.006 > S. 9000 ack 201
+        ";
+        assert_eq!(flows(gone_on), [0, 0, 1, 1]);
     }
 
     #[test]
