@@ -138,6 +138,8 @@ pub struct Report {
     /// Lines with an event of the kernel's tracing. Only this form of `tcp_probe` has changes of the congestion
     /// state and retransmissions.
     pub event_lines: u64,
+    /// Packets that SIFTR could not log, as it states when it is disabled.
+    pub skipped_packets: u64,
 }
 
 impl Report {
@@ -156,7 +158,11 @@ impl Report {
                 "the kernel lost at least {lost} of this trace: counts of retransmissions and of state changes may be too low"
             )
         });
-        failure.into_iter().chain(lost).collect()
+        let skipped = (self.skipped_packets > 0).then(|| {
+            let packets = counted(self.skipped_packets, "packet");
+            format!("SIFTR skipped {packets}, so their rows are missing")
+        });
+        failure.into_iter().chain(lost).chain(skipped).collect()
     }
 
     pub(super) fn refuse(&mut self, reason: Unusable, begins: &str) {

@@ -185,8 +185,10 @@ fn by_line<E: From<Error>>(
     if !batch.is_empty() {
         sink(batch)?;
     }
-    if let Parser::TcpProbe(log) = parser {
-        report.event_lines = log.event_lines;
+    match parser {
+        Parser::TcpProbe(log) => report.event_lines = log.event_lines,
+        Parser::Siftr(siftr) => report.skipped_packets = siftr.skipped_packets,
+        Parser::TcpInfo(_) | Parser::Ss(_) | Parser::Web10g(_) => {}
     }
     Ok(report)
 }
