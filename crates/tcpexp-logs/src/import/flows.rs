@@ -35,7 +35,7 @@ impl Flows {
     /// The sender at `local` in its connection with `remote`.
     ///
     /// A different `cookie` is a different socket. Without cookies, a connection that reuses the ports
-    /// of an earlier one is indistinguishable from it.
+    /// of an earlier one is taken for it, unless [`close`](Self::close) ended it.
     pub(super) fn sender(
         &mut self,
         (local, remote): (SocketAddr, SocketAddr),
@@ -66,6 +66,17 @@ impl Flows {
         // cookie.
         stream.cookie = stream.cookie.or(cookie);
         stream
+    }
+
+    /// Ends the connection `flow` between `ends`, so that a further row of either end begins another. Does nothing
+    /// if a later connection has replaced it.
+    pub(super) fn close(&mut self, ends @ (local, remote): (SocketAddr, SocketAddr), flow: FlowId) {
+        if let Some((slot, direction)) = self.known.get(&ends)
+            && self.streams[*slot][direction.index()].flow == flow
+        {
+            self.known.remove(&ends);
+            self.known.remove(&(remote, local));
+        }
     }
 
     /// A new connection between `ends`, whatever connections they had before.

@@ -46,6 +46,8 @@ mod rows;
 mod run;
 mod siftr;
 mod ss;
+mod ss_model;
+mod ss_sockets;
 mod state;
 mod tcp_info;
 mod web10g;

@@ -5,24 +5,29 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tcpexp_measure::sender::{ModelPhase, PathModel, SenderSample};
+use tcpexp_measure::sender::SenderSample;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::error::{LineUse, Unusable};
 use super::fields::Field;
 use super::flows::Flows;
 use super::rows::{Batch, SenderCounters};
+use super::ss_model::model;
+use super::ss_sockets::{Counters, Sockets};
 use super::state::{blank, finite};
 
 /// The initial timeout, which `ss` omits.
 const RTO_NOT_PRINTED: TimeDelta = TimeDelta::from_seconds(3);
 
 /// Context from the previous lines.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ss {
     at: Option<Timestamp>,
     /// Endpoints whose details follow on the next line.
     pending: Option<(SocketAddr, SocketAddr)>,
+    /// True if the kernel and this `ss` know busy times, which Linux before 4.10 does not.
+    has_busy_times: bool,
+    sockets: Sockets,
 }
 
 impl Ss {
@@ -68,8 +73,68 @@ impl Ss {
             }
         };
         let at = self.at.ok_or(Unusable::Missing("time"))?;
-        connection(at, ends, &Details(details), flows, batch)?;
+        self.connection(at, ends, &Details(details), flows, batch)?;
         Ok(LineUse::Used)
+    }
+
+    fn connection(
+        &mut self,
+        at: Timestamp,
+        ends: (SocketAddr, SocketAddr),
+        details: &Details<'_>,
+        flows: &mut Flows,
+        batch: &mut Batch,
+    ) -> Result<(), Unusable> {
+        let cwnd = details.find("cwnd").ok_or(Unusable::Missing("cwnd"))?;
+        let cwnd: u32 = cwnd.number()?;
+        let smss = details.find("mss").map(Field::number::<u32>).transpose()?;
+        let threshold = details.find("ssthresh").map(Field::number).transpose()?;
+        let srtt = details.find("rtt").map(Field::millis).transpose()?;
+        let rto = details.find("rto").map(Field::millis).transpose()?;
+        // `retrans:1/78` means 1 retransmitted segment outstanding, and 78 since the start.
+        let retrans = details.parts("retrans", ['/'; 3]);
+        let (outstanding, total) = match retrans {
+            Some([now, total]) => (now.number::<u32>()?, total.number()?),
+            None => (0, 0),
+        };
+        // `tcp_packets_in_flight` of Linux, in segments: unacked + retrans - (sacked + lost).
+        let in_network = i64::from(details.count("unacked")?) + i64::from(outstanding);
+        let left = i64::from(details.count("sacked")?) + i64::from(details.count("lost")?);
+        let busy = details.limited("busy")?;
+        let receiver_limited = details.limited("rwnd_limited")?;
+        let send_buffer_limited = details.limited("sndbuf_limited")?;
+        let counters = Counters {
+            retransmitted: total,
+            busy,
+            bytes_sent: details.total("bytes_sent")?,
+            bytes_acked: details.total("bytes_acked")?,
+        };
+
+        self.has_busy_times |= busy > TimeDelta::ZERO;
+        let known = |time| self.has_busy_times.then_some(time);
+        let stream = self.sockets.sender(ends, at, counters, flows, batch);
+        batch.samples.push(SenderSample {
+            smss_bytes: smss,
+            pipe_segments: u32::try_from(in_network - left).ok(),
+            cwnd_segments: Some(cwnd),
+            cwnd_bytes: smss.map(|smss| u64::from(cwnd) * u64::from(smss)),
+            // `ss` also omits a threshold of 65535 or more, which is practically infinite.
+            ssthresh_segments: threshold.and_then(finite),
+            srtt,
+            rto: rto.or(srtt.map(|_| RTO_NOT_PRINTED)),
+            model: model(details.0, cwnd),
+            ..blank(stream, at)
+        });
+        batch.counters.push(SenderCounters {
+            at,
+            flow: stream.flow,
+            direction: stream.direction,
+            retransmitted_segments: Some(total),
+            busy: known(busy),
+            receiver_limited: known(receiver_limited),
+            send_buffer_limited: known(send_buffer_limited),
+        });
+        Ok(())
     }
 }
 
@@ -149,121 +214,14 @@ impl<'a> Details<'a> {
         self.find(name).map_or(Ok(0), Field::number)
     }
 
-    /// Milliseconds, followed by the unit.
-    fn limited(&self, name: &'static str) -> Result<Option<TimeDelta>, Unusable> {
-        match self.find(name) {
-            Some(time) => time.without("ms").millis().map(Some),
-            None => Ok(Some(TimeDelta::ZERO)),
-        }
+    fn total(&self, name: &'static str) -> Result<u64, Unusable> {
+        self.find(name).map_or(Ok(0), Field::number)
     }
-}
 
-fn connection(
-    at: Timestamp,
-    ends: (SocketAddr, SocketAddr),
-    details: &Details<'_>,
-    flows: &mut Flows,
-    batch: &mut Batch,
-) -> Result<(), Unusable> {
-    let cwnd = details.find("cwnd").ok_or(Unusable::Missing("cwnd"))?;
-    let cwnd: u32 = cwnd.number()?;
-    let smss = details.find("mss").map(Field::number::<u32>).transpose()?;
-    let threshold = details.find("ssthresh").map(Field::number).transpose()?;
-    let srtt = details.find("rtt").map(Field::millis).transpose()?;
-    let rto = details.find("rto").map(Field::millis).transpose()?;
-    // `retrans:1/78` means 1 retransmitted segment outstanding, and 78 since the start.
-    let retrans = details.parts("retrans", ['/'; 3]);
-    let (outstanding, total) = match retrans {
-        Some([now, total]) => (now.number::<u32>()?, total.number()?),
-        None => (0, 0),
-    };
-    // `tcp_packets_in_flight` of Linux, in segments: unacked + retrans - (sacked + lost).
-    let in_network = i64::from(details.count("unacked")?) + i64::from(outstanding);
-    let left = i64::from(details.count("sacked")?) + i64::from(details.count("lost")?);
-    let counters = [
-        details.limited("busy")?,
-        details.limited("rwnd_limited")?,
-        details.limited("sndbuf_limited")?,
-    ];
-
-    let stream = flows.sender(ends, None, batch);
-    batch.samples.push(SenderSample {
-        smss_bytes: smss,
-        pipe_segments: u32::try_from(in_network - left).ok(),
-        cwnd_segments: Some(cwnd),
-        cwnd_bytes: smss.map(|smss| u64::from(cwnd) * u64::from(smss)),
-        // `ss` also omits a threshold of 65535 or more, which is practically infinite.
-        ssthresh_segments: threshold.and_then(finite),
-        srtt,
-        rto: rto.or(srtt.map(|_| RTO_NOT_PRINTED)),
-        model: model(details, cwnd),
-        ..blank(stream, at)
-    });
-    batch.counters.push(SenderCounters {
-        at,
-        flow: stream.flow,
-        direction: stream.direction,
-        retransmitted_segments: Some(total),
-        busy: counters[0],
-        receiver_limited: counters[1],
-        send_buffer_limited: counters[2],
-    });
-    Ok(())
-}
-
-/// BBR's model: `bbr:(bw:9820552bps,mrtt:40.029,pacing_gain:1.25,cwnd_gain:2)`.
-fn model(details: &Details<'_>, cwnd: u32) -> Option<PathModel> {
-    let list = details
-        .0
-        .iter()
-        .find_map(|token| token.strip_prefix("bbr:(")?.strip_suffix(')'))?;
-    let find = |name: &str| {
-        list.split(',')
-            .find_map(|item| item.strip_prefix(name)?.strip_prefix(':'))
-    };
-    let percent = |name| {
-        let gain: f64 = find(name)?.parse().ok()?;
-        percent(gain)
-    };
-    let rate = |text: &str| text.strip_suffix("bps")?.parse().ok();
-    let (pacing_gain, window_gain) = (percent("pacing_gain"), percent("cwnd_gain"));
-    let pacing_rate = details
-        .0
-        .windows(2)
-        .find(|pair| pair[0] == "pacing_rate")
-        .and_then(|pair| rate(pair[1]));
-    Some(PathModel {
-        is_measured: true,
-        bandwidth_bps: find("bw").and_then(rate),
-        least_rtt: find("mrtt").and_then(|text| Field::new("mrtt", text).millis().ok()),
-        phase: pacing_gain.zip(window_gain).and_then(phase),
-        pacing_rate_bps: pacing_rate,
-        pacing_gain_percent: pacing_gain,
-        window_gain_percent: window_gain,
-        inflight_cap_segments: Some(cwnd),
-    })
-}
-
-fn percent(gain: f64) -> Option<u16> {
-    let percent = (gain * 100.0).round();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the range is checked"
-    )]
-    (0.0..=10_000.0)
-        .contains(&percent)
-        .then_some(percent as u16)
-}
-
-/// The phase of BBR, version 1, which has these gains in percent (`bbr_update_gains`).
-fn phase((pacing, window): (u16, u16)) -> Option<ModelPhase> {
-    match (pacing, window) {
-        (289, 289) => Some(ModelPhase::Startup),
-        (34, 289) => Some(ModelPhase::Drain),
-        (_, 200) => Some(ModelPhase::ProbeBandwidth),
-        (100, 100) => Some(ModelPhase::ProbeRtt),
-        _ => None,
+    /// Milliseconds, followed by the unit.
+    fn limited(&self, name: &'static str) -> Result<TimeDelta, Unusable> {
+        let time = self.find(name);
+        time.map_or(Ok(TimeDelta::ZERO), |time| time.without("ms").millis())
     }
 }
 
@@ -293,6 +251,22 @@ mod tests {
         assert_eq!(counters.busy.unwrap().as_nanos(), 2_144_000_000);
         assert_eq!(counters.receiver_limited.unwrap().as_nanos(), 12_000_000);
         assert_eq!(counters.send_buffer_limited.unwrap().as_nanos(), 0);
+    }
+
+    #[test]
+    fn a_log_without_busy_times_leaves_them_unknown() {
+        let idle = LINE.replace("busy:2144ms rwnd_limited:12ms(6.8%)", "");
+        let busy = |log: &str| {
+            let (batch, _) = read(Format::Ss, log);
+            let rows = batch.counters.iter();
+            rows.map(|row| row.busy.map(TimeDelta::as_nanos))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(busy(&format!("1.5 {idle}\n2.5 {idle}\n")), [None, None]);
+        // Another connection of the log shows that the zero of this one is left out.
+        let other = idle.replace(":35908", ":35909");
+        let both = busy(&format!("1.5 {LINE}\n1.5 {other}\n"));
+        assert_eq!(both, [Some(2_144_000_000), Some(0)]);
     }
 
     #[test]
@@ -355,25 +329,6 @@ mod tests {
         8000000000 0 forward: pipe 0 cwnd 4 srtt 1.000 ms rto 3.000 s
         1 line: time is missing
         ");
-    }
-
-    #[test]
-    fn bbr_prints_its_model() {
-        let line = "ESTAB 0 0 10.0.0.1:22 10.0.0.2:9 bbr rtt:40.1/1 cwnd:72 bbr:(bw:9544808bps,mrtt:40.028,pacing_gain:1.25,cwnd_gain:2) send 2bps pacing_rate 11811696bps delivered:4";
-        let (batch, _) = read(Format::Ss, &format!("1.5 {line}\n"));
-        assert_eq!(
-            batch.samples[0].model,
-            Some(PathModel {
-                is_measured: true,
-                bandwidth_bps: Some(9_544_808),
-                least_rtt: Some(TimeDelta::from_micros(40_028)),
-                phase: Some(ModelPhase::ProbeBandwidth),
-                pacing_rate_bps: Some(11_811_696),
-                pacing_gain_percent: Some(125),
-                window_gain_percent: Some(200),
-                inflight_cap_segments: Some(72),
-            })
-        );
     }
 
     #[test]
