@@ -91,7 +91,7 @@ pub fn loss_score_text(scored: &[ScoredPath]) -> String {
     let line = |name: &str, precision: &str, recall: &str, counts: &str| {
         format!("{name:NAME$} {precision:>19} {recall:>13} {counts:>17}\n")
     };
-    let show = |value: Option<f64>| value.map_or(NO_VALUE.to_owned(), percent);
+    let show = |value: Option<f64>| value.map_or(NO_VALUE.to_owned(), share);
     let lines = scored.iter().map(|ScoredPath { name, score }| {
         let LossScore {
             matched,
@@ -159,12 +159,15 @@ fn line(of: &[ScoreRow]) -> String {
     let value = number
         .value
         .map_or(NO_VALUE.to_owned(), |value| match unit {
-            " %" => format!("{} %", percent(value)),
+            " %" if number.metric.ends_with("_error_ratio") => format!("{} %", error(value)),
+            " %" => format!("{} %", share(value)),
             "" => format!("{value:+}"),
             _ => format!("{value:.1}{unit}"),
         });
-    let share = |place: usize, pick: fn(&ScoreRow) -> Option<f64>| {
-        of.get(place).and_then(pick).map_or(String::new(), percent)
+    // The first row of a line has an error, or a number without a flight size; the others have shares.
+    let cell = |place: usize, pick: fn(&ScoreRow) -> Option<f64>| {
+        let show = if place == 0 { error } else { share };
+        of.get(place).and_then(pick).map_or(String::new(), show)
     };
     let subset = match number.subset {
         "all" => String::new(),
@@ -174,12 +177,12 @@ fn line(of: &[ScoreRow]) -> String {
         &format!("{}{subset}", name.replace('_', " ")),
         [
             value,
-            share(1, |row| row.value),
-            share(2, |row| row.value),
+            cell(1, |row| row.value),
+            cell(2, |row| row.value),
             count(number.matched, 8),
             count(number.truth, 7),
-            share(0, |row| row.flight_size_value),
-            share(1, |row| row.flight_size_value),
+            cell(0, |row| row.flight_size_value),
+            cell(1, |row| row.flight_size_value),
         ],
     )
 }
@@ -215,17 +218,19 @@ fn several(shown: &[&ScoredSender]) -> Vec<String> {
             cwnd, epochs, srtt, ..
         } = &sender.score.score;
         let (ours, naive) = (&cwnd.all.estimate, &cwnd.all.flight_size);
-        let show = |value: Option<f64>| value.map_or(NO_VALUE.to_owned(), percent);
+        let show = |value: Option<f64>, as_text: fn(f64) -> String| {
+            value.map_or(NO_VALUE.to_owned(), as_text)
+        };
         let known = (ours.truth > 0).then(|| ours.matched as f64 / ours.truth as f64);
         lines.push(summary(
             &name_of(sender, shown),
             [
                 &count(ours.truth, 7),
-                &show(known),
-                &show(ours.mean),
-                &show(ours.within_5_percent),
-                &show(naive.mean),
-                &show(srtt.mean),
+                &show(known, share),
+                &show(ours.mean, error),
+                &show(ours.within_5_percent, share),
+                &show(naive.mean, error),
+                &show(srtt.mean, error),
             ],
             // In an incomplete truth, an epoch that it lacks may have occurred all the same.
             &if epochs.truth_is_complete {
@@ -269,8 +274,22 @@ fn summary(name: &str, cells: [&str; 6], epochs: &str) -> String {
     line.trim_end().to_owned()
 }
 
-/// A ratio in percent with two significant digits or one decimal, in at most five characters.
-fn percent(ratio: f64) -> String {
+/// A share in percent, in at most five characters. Only a share of 100 % shows as 100, and only one of 0 % as 0.
+fn share(ratio: f64) -> String {
+    let percent = ratio * 100.0;
+    match percent {
+        0.0 => "0".to_owned(),
+        ..0.005 => "<0.01".to_owned(),
+        ..99.5 => error(ratio),
+        // Without a decimal, these shares would round to 100 %.
+        ..99.95 => format!("{percent:.1}"),
+        ..100.0 => ">99.9".to_owned(),
+        _ => format!("{percent:.0}"),
+    }
+}
+
+/// A relative error in percent with two significant digits or one decimal, in at most five characters.
+fn error(ratio: f64) -> String {
     let percent = ratio * 100.0;
     // Each limit is where rounding adds a digit: 9.95 shows as 10.
     match percent {
@@ -283,6 +302,13 @@ fn percent(ratio: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_whole_share_shows_as_100_percent_and_only_none_as_0() {
+        let shares = [1.0, 0.999_999, 0.999_16, 0.9949, 0.5, 0.05, 0.000_01, 0.0].map(share);
+        let shown = ["100", ">99.9", "99.9", "99", "50", "5.0", "<0.01", "0"];
+        assert_eq!(shares, shown);
+    }
 
     #[test]
     fn the_text_states_the_relation_of_the_clocks_if_no_acknowledgments_show_it() {
