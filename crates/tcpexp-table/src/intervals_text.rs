@@ -27,6 +27,8 @@ struct Stream {
     intervals: u64,
     times: Option<(Timestamp, Timestamp)>,
     bytes: Option<u64>,
+    /// Length of the intervals with bytes. A log may lack intervals, so their span may be longer.
+    measured: TimeDelta,
     slowest_bps: Option<u64>,
     fastest_bps: Option<u64>,
     retransmitted: Option<u64>,
@@ -47,6 +49,7 @@ impl IntervalTable {
             intervals: 0,
             times: None,
             bytes: None,
+            measured: TimeDelta::ZERO,
             slowest_bps: None,
             fastest_bps: None,
             retransmitted: None,
@@ -63,6 +66,9 @@ impl IntervalTable {
             None => sum,
         };
         stream.bytes = sum(stream.bytes, row.bytes);
+        if row.bytes.is_some() {
+            stream.measured += row.length;
+        }
         stream.retransmitted = sum(stream.retransmitted, row.retransmitted_segments);
         stream.fastest_bps = stream.fastest_bps.max(row.goodput_bps);
         // `None` orders before every rate, so `min` would lose the slowest; `max` keeps the
@@ -106,8 +112,7 @@ impl Stream {
         let span = self.times.map(|(first, last)| last - first);
         let cell = |n: Option<u64>, width| n.map_or(NO_VALUE.to_owned(), |n| count(n, width));
         let rate = |bps: Option<u64>| bps.map_or(NO_VALUE.to_owned(), mega);
-        let mean = self.bytes.zip(span);
-        let mean = mean.and_then(|(bytes, span)| rate_bps(bytes, span));
+        let mean = self.bytes.and_then(|bytes| rate_bps(bytes, self.measured));
         row(
             &format!("  {}", self.direction),
             [
@@ -144,4 +149,50 @@ fn row(name: &str, cells: [String; 8]) -> String {
     format!(
         "{name:9} {intervals:>9} {span:>8} {bytes:>13} {mean:>8} {min:>7} {max:>7} {retransmitted:>6} {srtt:>6}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_flow::Protocol;
+
+    use super::*;
+
+    #[test]
+    fn the_mean_rate_is_over_the_intervals_of_the_log_and_not_over_its_gaps() {
+        let label = Arc::new(SenderLabel {
+            flow: FlowId(0),
+            captured: FlowId(0),
+            protocol: Protocol::Tcp,
+            ends: None,
+            capture: None,
+        });
+        let mut table = IntervalTable::default();
+        // The third second is missing, and the fifth has no bytes.
+        for (start, bytes) in [(0, Some(1)), (1, Some(2)), (3, Some(3)), (4, None)] {
+            let bytes = bytes.map(|megabytes| megabytes * 1_000_000);
+            table.add(
+                &label,
+                &IntervalSample {
+                    start: Timestamp::from_nanos(start * 1_000_000_000),
+                    length: TimeDelta::from_seconds(1),
+                    flow: FlowId(0),
+                    direction: Direction::Forward,
+                    bytes,
+                    goodput_bps: bytes.map(|bytes| bytes * 8),
+                    retransmitted_segments: None,
+                    cwnd_bytes: None,
+                    srtt: None,
+                    rttvar: None,
+                    omitted: false,
+                },
+            );
+        }
+        let text = table.into_text(10, 80);
+        let line = text.lines().last().unwrap_or_default();
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert!(
+            cells.ends_with(&["16.000", "8.000", "24.000", "-", "-"]),
+            "{text}"
+        );
+    }
 }
