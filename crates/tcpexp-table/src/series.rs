@@ -155,15 +155,42 @@ impl Values {
         let quantiles = percentiles(&mut values, [0.0, 0.5, 0.95, 0.99, 1.0]);
         let quantiles = quantiles.filter(|_| !is_computed);
         let [min, median, p95, p99, max] = match quantiles {
-            Some(quantiles) => quantiles.map(four_digits),
+            Some(quantiles) => quantiles.map(value),
             None => [(); 5].map(|()| NO_VALUE.to_owned()),
         };
         let number = count(number as u64, NUMBER - 1);
-        [number, four_digits(mean), min, median, p95, p99, max]
+        [number, value(mean), min, median, p95, p99, max]
+    }
+}
+
+/// A value in at most six characters. Only zero shows as 0.000.
+fn value(value: f64) -> String {
+    // From here on, three decimals show a digit that is not zero.
+    const LEAST: f64 = 0.0005;
+    match value {
+        0.0 => four_digits(0.0),
+        0.0..LEAST => "<0.001".to_owned(),
+        // The text of a small negative value is one character too long with both bounds.
+        _ if (-LEAST..0.0).contains(&value) => format!("{value:.0e}"),
+        _ => four_digits(value),
     }
 }
 
 fn line(name: &str, label: usize, cells: [String; 7]) -> String {
     let numbers: String = cells.map(|cell| format!("{cell:>NUMBER$}")).concat();
     format!("{name:label$}{numbers}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::value;
+
+    #[test]
+    fn only_zero_shows_as_zero() {
+        let shown = [0.0, -0.0, 0.000_4, -0.000_4, 0.000_6, -0.5, 4.0].map(value);
+        let expected = [
+            "0.000", "0.000", "<0.001", "-4e-4", "0.001", "-0.500", "4.000",
+        ];
+        assert_eq!(shown, expected);
+    }
 }
