@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use tcpexp::{LogFile, LogReport};
 use tcpexp_flow::FlowId;
-use tcpexp_logs::import::{Batch, Format, ImportedFlow, Report, SeriesSample};
+use tcpexp_logs::import::{Batch, Entry, Format, ImportedFlow, Report, SeriesSample};
 use tcpexp_table::{
     FLOW_TABLE_WIDTH, ImportTable, IntervalRow, IntervalTable, Labelled, SenderEvent,
     SenderEventRow, SenderLabel, SenderSampleRow, SeriesTable, interval_columns, sender_columns,
@@ -207,17 +207,22 @@ fn remarks(lines: &Report) -> String {
         format!("{} read", lines.lines),
         format!("{} used", lines.used),
     ];
+    let skipped = match lines.entry {
+        Entry::Line => "headers, comments",
+        Entry::Interval | Entry::Value => "times without a value",
+    };
     if lines.passed_over > 0 {
-        counts.push(format!("{} skipped (headers, comments)", lines.passed_over));
+        counts.push(format!("{} skipped ({skipped})", lines.passed_over));
     }
-    report::line(&mut text, "lines", &counts.join(", "));
+    let entry = lines.entry.name();
+    report::line(&mut text, &format!("{entry}s"), &counts.join(", "));
     let mut heading = "not used";
     for (reason, count) in &lines.reasons {
         report::line(&mut text, heading, &format!("{count}: {reason}"));
         heading = "";
     }
     if let Some(first) = &lines.first_unusable {
-        let what = format!("line {}: {}", first.line, first.begins.trim());
+        let what = format!("{entry} {}: {}", first.line, first.begins.trim());
         report::line(&mut text, "first of them", &what);
     }
     for gap in lines.gaps() {

@@ -35,8 +35,9 @@ pub(crate) fn of_log(report: &LogReport, name: &str) {
     let unusable: u64 = unusable.map(|(_, count)| count).sum();
     if let (1.., Some(first)) = (unusable, &report.lines.first_unusable) {
         failure::print_line(&format!(
-            "warning: {name}: {unusable} of {} not used, the first of them line {}: {}",
-            counted(report.lines.lines, "line"),
+            "warning: {name}: {unusable} of {} not used, the first of them {} {}: {}",
+            counted(report.lines.lines, report.lines.entry.name()),
+            first.entry.name(),
             first.line,
             first.begins.trim()
         ));
@@ -46,8 +47,9 @@ pub(crate) fn of_log(report: &LogReport, name: &str) {
 /// Prints the warning about a truncated compressed log.
 pub(crate) fn of_compression(report: &LogReport, name: &str) {
     if report.breaks_off {
+        let entry = report.lines.entry.name();
         failure::print_line(&format!(
-            "warning: {name}: compressed data ends early, after line {}; the lines before it were used",
+            "warning: {name}: compressed data ends early, after {entry} {}; the {entry}s before it were used",
             report.lines.lines
         ));
     }

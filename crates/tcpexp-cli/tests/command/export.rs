@@ -39,7 +39,7 @@ fn exported_runs_have_the_figures_of_the_sweep() {
     TCP upload::6 [Mbits/s]       8  0.201  0.000  1.158  1.848  1.945  1.969
     TCP upload::7 [Mbits/s]       7  0.173  0.000  1.390  2.032  2.173  2.208
 
-    lines           729 read, 400 used, 329 skipped (headers, comments)
+    values          729 read, 400 used, 329 skipped (times without a value)
     ");
     let mut json = String::new();
     GzDecoder::new(&*desk.get("exported/r1.flent.gz"))

@@ -106,7 +106,7 @@ fn intervals_of_iperf3_have_their_own_table() {
     0 10.0.0.1:33504 > 10.0.0.2:5201
       forward         2    2.0 s     2 000 000    8.000   6.000  10.000      9  55.02
 
-    lines           3 read, 3 used
+    intervals       3 read, 3 used
     ");
     let rows = desk.text("import iperf3 iperf3.json --format csv");
     assert_snapshot!(rows.lines().nth(2).unwrap(), @"0,tcp,10.0.0.1:33504,10.0.0.2:5201,,forward,2026-01-01T00:00:10.000000000Z,1000000000,1250000,10000000,7,151552,60021000,120000,false");
@@ -160,7 +160,7 @@ fn a_log_of_another_format_is_refused_by_name() {
     cannot read garbage: none of 501 lines can be used; line 1: not UTF-8 text
     cannot read trace.txt: none of 9 lines can be used; line 3: not a line of this format
     cannot read trace.txt: line 1, column 1 is not JSON: expected value
-    cannot read empty: none of 0 lines can be used
+    cannot read empty: none of 0 intervals can be used
     cannot read src.pcap: none of 12246 lines can be used; line 1: not UTF-8 text
     ");
     assert_snapshot!(desk.misuse("import tcpdump trace.txt"), @"error: invalid value 'tcpdump' for '<FORMAT>'");
@@ -248,11 +248,11 @@ fn the_series_of_flent_are_summarised() {
     Ping (ms) ICMP [ms]       4  50.12  20.00  50.25  77.00  79.40  80.00
     TCP upload [Mbits/s]      3  9.500  8.500  9.500  10.40  10.48  10.50
 
-    lines           8 read, 7 used, 1 skipped (headers, comments)
+    values          8 read, 7 used, 1 skipped (times without a value)
     ");
     let csv = desk.text("import flent upload.flent.gz --format csv");
     assert_snapshot!(csv.lines().nth(5).unwrap(), @"tcp_upload,fifo,TCP upload,2026-01-01T00:00:09.200000000Z,200000000,8.5,Mbits/s,");
     assert_snapshot!(desk.misuse("import flent upload.flent.gz --events events.csv"), @"error: a data file of Flent contains no events");
     desk.put("iperf3.json", IPERF3.as_bytes());
-    assert_snapshot!(desk.failure("import flent iperf3.json"), @"cannot read iperf3.json: none of 0 lines can be used");
+    assert_snapshot!(desk.failure("import flent iperf3.json"), @"cannot read iperf3.json: none of 0 values can be used");
 }

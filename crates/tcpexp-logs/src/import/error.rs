@@ -18,10 +18,12 @@ pub enum Error {
         source: io::Error,
     },
     /// No line is usable: most likely a file of another format.
-    #[error("none of {} can be used{}", counted(lines, "line"), FirstUnusable::clause(.first.as_ref()))]
+    #[error("none of {} can be used{}", counted(lines, entry.name()), FirstUnusable::clause(.first.as_ref()))]
     NothingUsable {
-        /// Number of lines.
+        /// Number of lines, or of the other entries.
         lines: u64,
+        /// What was counted.
+        entry: Entry,
         /// The first unusable line, if any.
         first: Option<FirstUnusable>,
     },
@@ -107,10 +109,35 @@ pub(super) enum LineUse {
     PassedOver,
 }
 
-/// The first unusable line.
+/// What a [`Report`] counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Entry {
+    /// Lines of text.
+    #[default]
+    Line,
+    /// Intervals of streams, in the JSON of iperf3.
+    Interval,
+    /// Values of series and samples, in the JSON of Flent.
+    Value,
+}
+
+impl Entry {
+    /// The name in messages, in the singular.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Interval => "interval",
+            Self::Value => "value",
+        }
+    }
+}
+
+/// The first unusable line, or other entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstUnusable {
-    /// Number of the line, from 1.
+    /// What `line` counts.
+    pub entry: Entry,
+    /// Number of the line or entry, from 1.
     pub line: u64,
     /// The reason.
     pub reason: Unusable,
@@ -121,7 +148,9 @@ pub struct FirstUnusable {
 /// Counts of the lines of a log: `lines = used + passed_over + unusable()`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Lines read; for a JSON document, its intervals.
+    /// What the numbers of lines count.
+    pub entry: Entry,
+    /// Lines read.
     pub lines: u64,
     /// Lines that yielded a row or a part of one.
     pub used: u64,
@@ -167,8 +196,9 @@ impl Report {
 
     pub(super) fn refuse(&mut self, reason: Unusable, begins: &str) {
         *self.reasons.entry(reason).or_default() += 1;
-        let line = self.lines;
+        let (entry, line) = (self.entry, self.lines);
         self.first_unusable.get_or_insert_with(|| FirstUnusable {
+            entry,
             line,
             reason,
             begins: begins.chars().take(FirstUnusable::CHARACTERS).collect(),
@@ -182,7 +212,7 @@ impl FirstUnusable {
 
     fn clause(first: Option<&Self>) -> String {
         first.map_or_else(String::new, |first| {
-            format!("; line {}: {}", first.line, first.reason)
+            format!("; {} {}: {}", first.entry.name(), first.line, first.reason)
         })
     }
 }

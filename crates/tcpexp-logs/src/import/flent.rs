@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::error::{Error, Report, Unusable};
+use super::error::{Entry, Error, Report, Unusable};
 use super::iperf3::failure;
 use super::iperf3_streams::span;
 use super::python_json;
@@ -35,7 +35,10 @@ pub(super) fn read<E: From<Error>>(
         .map_err(|source| Error::Read { line: 0, source })?;
     let file = python_json::parse(&bytes).map_err(failure)?;
     drop(bytes);
-    let mut report = Report::default();
+    let mut report = Report {
+        entry: Entry::Value,
+        ..Report::default()
+    };
     let metadata = &file["metadata"];
     let info = info(&file);
     let start = info.start.unwrap_or_default();

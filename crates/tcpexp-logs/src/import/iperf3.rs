@@ -8,7 +8,7 @@ use std::io::{self, BufRead};
 
 use serde_json::{Deserializer, Value};
 
-use super::error::{Error, Report, Unusable};
+use super::error::{Entry, Error, Report, Unusable};
 use super::flows::Flows;
 use super::iperf3_streams::Test;
 use super::rows::Batch;
@@ -18,7 +18,11 @@ pub(super) fn read<E: From<Error>>(
     log: impl BufRead,
     mut sink: impl FnMut(Batch) -> Result<(), E>,
 ) -> Result<Report, E> {
-    let (mut tests, mut report) = (Tests::default(), Report::default());
+    let mut tests = Tests::default();
+    let mut report = Report {
+        entry: Entry::Interval,
+        ..Report::default()
+    };
     for value in Deserializer::from_reader(log).into_iter::<Value>() {
         let value = match value {
             Ok(value) => value,
@@ -210,7 +214,7 @@ mod tests {
             message("{\"start\": 1,\n"),
             "the JSON text ends early, at line 2"
         );
-        assert_eq!(message("{}"), "none of 0 lines can be used");
+        assert_eq!(message("{}"), "none of 0 intervals can be used");
     }
 
     #[test]
@@ -280,5 +284,12 @@ mod tests {
         assert_eq!(batch.flows.len(), 2);
         let flows: Vec<u32> = batch.intervals.iter().map(|row| row.flow.0).collect();
         assert_eq!(flows, [0, 1]);
+    }
+
+    #[test]
+    fn an_unusable_interval_is_named_by_its_number() {
+        let log = format!(r#"{{"start": {START}, "intervals": [{FIRST}, {SECOND}]}}"#);
+        let first = read(Format::Iperf3, &log).1.first_unusable.unwrap();
+        assert_eq!((first.entry.name(), first.line), ("interval", 3));
     }
 }

@@ -58,7 +58,7 @@ mod laws;
 mod log;
 
 pub use drops::LoggedDrop;
-pub use error::{Error, FirstUnusable, Report, Unusable};
+pub use error::{Entry, Error, FirstUnusable, Report, Unusable};
 pub use rows::{
     Batch, CongestionState, ImportedFlow, IntervalSample, RetransmitEvent, SenderCounters,
     SeriesSample, StateChange, TestInfo,

@@ -154,8 +154,12 @@ pub fn import<E: From<Error>>(
     if gave_rows {
         return Ok(report);
     }
-    let (lines, first) = (report.lines, report.first_unusable);
-    Err(Error::NothingUsable { lines, first }.into())
+    let nothing = Error::NothingUsable {
+        lines: report.lines,
+        entry: report.entry,
+        first: report.first_unusable,
+    };
+    Err(nothing.into())
 }
 
 fn by_line<E: From<Error>>(
