@@ -73,6 +73,18 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
                 pair.name
             ));
         }
+        let tabled = |senders: &[NamedRecord]| senders.iter().any(|one| one.record.epochs_tabled);
+        let has_epochs = truth
+            .senders
+            .iter()
+            .any(|one| !one.record.epochs.is_empty());
+        if has_epochs && (tabled(&reconstructed) || tabled(&truth.senders)) {
+            failure::print_line(&format!(
+                "warning: {}: the rows of a table miss the recoveries between them, so recoveries and the causes \
+                 of retransmissions are not compared",
+                pair.name
+            ));
+        }
         // Acknowledgments in the log show its clock offset. Without them, the default of 0 assumes one clock.
         let scores = score_all(&reconstructed, &truth.senders, Options::default());
         sheet.add(rows(&pair, &scores))?;

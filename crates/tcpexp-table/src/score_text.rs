@@ -232,8 +232,8 @@ fn several(shown: &[&ScoredSender]) -> Vec<String> {
                 &show(naive.mean, error),
                 &show(srtt.mean, error),
             ],
-            // In an incomplete truth, an epoch that it lacks may have occurred all the same.
-            &if epochs.truth_is_complete {
+            // An epoch that an incomplete side lacks may have occurred all the same.
+            &if epochs.is_complete {
                 format!("{}/{}/{}", epochs.matched, epochs.found, epochs.truth)
             } else {
                 NO_VALUE.to_owned()

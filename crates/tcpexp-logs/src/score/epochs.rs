@@ -16,8 +16,9 @@ pub struct EpochScore {
     pub truth: u64,
     /// Number of the reconstruction's epochs that began during the truth.
     pub found: u64,
-    /// True if the truth has every epoch, so that an epoch missing from it did not occur.
-    pub truth_is_complete: bool,
+    /// True if both sides have every epoch, so that an epoch missing from the truth did not occur, and one missing
+    /// from the reconstruction was not found.
+    pub is_complete: bool,
     /// Number of pairs of epochs that began at about the same time; each epoch is in at most one
     /// pair.
     pub matched: u64,
@@ -38,9 +39,9 @@ pub struct EpochScore {
 }
 
 impl EpochScore {
-    /// Share of the epochs found that the truth has; `None` if the truth may lack epochs.
+    /// Share of the epochs found that the truth has; `None` if a side may lack epochs.
     pub fn precision(&self) -> Option<f64> {
-        share(self.matched, self.found).filter(|_| self.truth_is_complete)
+        share(self.matched, self.found).filter(|_| self.is_complete)
     }
 
     /// Share of the truth's epochs that were found.
@@ -59,9 +60,10 @@ impl EpochScore {
         clock_offset: TimeDelta,
         tolerance: TimeDelta,
     ) -> Self {
-        let truth_is_complete = truth.epochs_complete;
-        // A log without congestion states has no epochs, so each epoch found would look wrong.
-        if !truth_is_complete {
+        let is_complete = truth.epochs_complete && reconstructed.epochs_complete;
+        // A log without congestion states has no epochs, so each epoch found would look wrong. The rows of a table
+        // lack epochs, so a right reconstruction would look worse than it is.
+        if !is_complete {
             return Self::default();
         }
         let found = common(reconstructed, truth, clock_offset, tolerance);
@@ -72,7 +74,7 @@ impl EpochScore {
         let mut score = Self {
             truth: truth.len() as u64,
             found: found.len() as u64,
-            truth_is_complete,
+            is_complete,
             matched: pairs.len() as u64,
             ..Self::default()
         };

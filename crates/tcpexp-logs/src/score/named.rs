@@ -58,7 +58,11 @@ pub fn score_all(
                     .max_by_key(|(overlap, _)| *overlap)
                     .map(|(_, ours)| ours),
             };
-            let nothing = SenderRecord::default();
+            // A sender that was not reconstructed has none of the truth's epochs.
+            let nothing = SenderRecord {
+                epochs_complete: true,
+                ..SenderRecord::default()
+            };
             let record = ours.map_or(&nothing, |ours| &ours.record);
             SenderScore {
                 ends: truth.ends.or_else(|| ours?.ends),

@@ -100,6 +100,7 @@ impl Sender {
                 epochs: self.epochs,
                 epochs_complete: true,
                 epochs_polled: false,
+                epochs_tabled: false,
                 retransmitted,
                 lost_segments: self.lost_packets,
             },

@@ -13,10 +13,12 @@ pub struct SenderRecord {
     pub samples: Vec<SenderSample>,
     /// Reductions of the window, in order of time.
     pub epochs: Vec<Epoch>,
-    /// True if `epochs` has every reduction. False for a log without congestion states, and for polls.
+    /// True if `epochs` has every reduction. False for a log without congestion states, for polls, and for a table.
     pub epochs_complete: bool,
     /// True if `epochs` come from polls, which miss the reductions between two of them.
     pub epochs_polled: bool,
+    /// True if `epochs` come from the rows of a table, which lack the reductions between two rows.
+    pub epochs_tabled: bool,
     /// Running totals, in order of time.
     pub totals: Vec<Totals>,
     /// Retransmissions and their causes, in order of time. Empty for a kernel: its epochs show the

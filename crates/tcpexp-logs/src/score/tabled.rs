@@ -16,8 +16,8 @@ use crate::import::{Batch, CongestionState, ImportedFlow, StateChange};
 ///
 /// Epochs are read from the samples alone. An epoch begins at the last ACK before its first row;
 /// after a timeout, it begins one round-trip time before its first row, if that is later. It ends
-/// at its last row. Start and end are therefore accurate to the interval between two ACKs.
-/// Retransmissions are not known.
+/// at its last row. Start and end are therefore accurate to the interval between two ACKs. The epochs are not
+/// complete: a reduction that begins and ends between two rows is in no row. Retransmissions are not known.
 pub fn tabled_records(
     samples: impl IntoIterator<Item = (Option<(SocketAddr, SocketAddr)>, SenderSample)>,
 ) -> Vec<NamedRecord> {
@@ -47,7 +47,8 @@ pub fn tabled_records(
             .samples
             .iter()
             .any(|sample| sample.cwnd_source != CwndSource::Measured);
-        record.epochs_complete &= is_reconstructed || !loses_state(&record.samples);
+        record.epochs_complete = false;
+        record.epochs_tabled = !record.epochs.is_empty();
         if is_reconstructed {
             // `at_acks` gets no retransmissions and counts 0, but their number is unknown.
             let unknown = |totals| Totals {
@@ -59,15 +60,6 @@ pub fn tabled_records(
         }
     }
     records
-}
-
-/// True if a kernel's rows have no phase after an epoch. In a whole trace the state, and with it the phase, is
-/// known from the first epoch on; where the kernel lost events, it is unknown up to the next change.
-fn loses_state(samples: &[SenderSample]) -> bool {
-    let mut from_first_epoch = samples
-        .iter()
-        .skip_while(|sample| sample.recovery_epoch.is_none());
-    from_first_epoch.any(|sample| sample.phase.is_none())
 }
 
 /// Returns the changes of state that the epoch numbers imply; empty if no row has an epoch number.
@@ -124,7 +116,9 @@ const fn state(phase: Phase) -> Option<CongestionState> {
 mod tests {
     use insta::assert_snapshot;
 
+    use super::super::record::SenderRecord;
     use super::super::script::Row;
+    use super::super::sum::{Options, Score};
     use super::*;
     use tcpexp_measure::sender::CwndSource::{Filled, Measured};
 
@@ -174,18 +168,20 @@ mod tests {
     }
 
     #[test]
-    fn epochs_of_rows_that_lose_the_state_are_incomplete() {
-        let is_complete = |rows| tabled_records(rows)[0].record.epochs_complete;
-        // The kernel states a phase in each row.
-        let whole = rows(Measured).into_iter().map(|(ends, mut sample)| {
-            sample.phase = sample.phase.or(Some(Phase::CongestionAvoidance));
-            (ends, sample)
-        });
-        let whole: Vec<_> = whole.collect();
-        assert!(is_complete(whole.clone()));
-        let mut lossy = whole;
-        lossy[3].1.phase = None;
-        assert!(!is_complete(lossy));
+    fn epochs_of_a_table_are_not_scored() {
+        let tabled = &tabled_records(rows(Measured))[0].record;
+        assert!(tabled.epochs_tabled && !tabled.epochs_complete);
+        let whole = SenderRecord {
+            epochs_complete: true,
+            ..tabled.clone()
+        };
+        let scored = |ours: &SenderRecord, truth: &SenderRecord| {
+            let epochs = Score::of(ours, truth, Options::default()).epochs;
+            (epochs.precision(), epochs.recall())
+        };
+        assert_eq!(scored(&whole, &whole), (Some(1.0), Some(1.0)));
+        assert_eq!(scored(tabled, &whole), (None, None));
+        assert_eq!(scored(&whole, tabled), (None, None));
     }
 
     #[test]

@@ -202,11 +202,7 @@ fn table(all: &[Scored]) -> String {
             cwnd.estimate.truth,
             cwnd.flight_size.matched,
             percents.join(" "),
-            if epochs.truth_is_complete {
-                ""
-            } else {
-                "of falls: "
-            },
+            if epochs.is_complete { "" } else { "of falls: " },
             epochs.truth,
             epochs.found,
             epochs.matched,
@@ -265,7 +261,7 @@ fn recoveries_from_a_sender_capture_match_the_kernel() {
     for (experiment, score) in senders(&AT_SENDER) {
         let (name, epochs) = (&experiment.name, &score.epochs);
         // Without logged states, the true epochs come from the windows and are incomplete.
-        if !epochs.truth_is_complete || epochs.truth + epochs.found == 0 {
+        if !epochs.is_complete || epochs.truth + epochs.found == 0 {
             continue;
         }
         compared += epochs.matched;
