@@ -9,8 +9,8 @@ use tcpexp_units::{ByteCount, TimeDelta, counted};
 
 use super::context::Run;
 use super::crew::PATIENCE;
+use super::drain::drain;
 use super::error::Trouble;
-use super::files::pause;
 use super::load_times::{self, LOAD_BYTES, LOAD_FRAME, LoadTimes};
 use crate::plan::{Calibrate, Setup};
 use crate::site::{self, Counters};
@@ -47,11 +47,19 @@ pub(super) fn calibrate(run: &mut Run<'_>) -> Result<Verdict, Trouble> {
     let mut verdict = judge_rtt(run, &settings, found.idle_rtt_ms);
     // A path with a wrong delay is invalid already, so it needs no load.
     if let Verdict::Good = verdict
-        && let Some((rate_bps, drops)) = load(run, &settings)?
+        && let Some(times) = LoadTimes::of(&run.cell.setup).filter(|_| run.cell.setup.is_loaded())
     {
-        found.rate_mbps = Some(rate_bps / 1e6);
-        found.drops = drops;
-        verdict = judge_load(run, &settings, rate_bps, &found);
+        if let Some((rate_bps, drops)) = load(run, &settings, &times)? {
+            found.rate_mbps = Some(rate_bps / 1e6);
+            found.drops = drops;
+            verdict = judge_load(run, &settings, rate_bps, &found);
+        }
+        // An invalid run has no traffic for the rest of the load to delay.
+        if let Verdict::Good = verdict
+            && let Some(fault) = drain(run, &times)?
+        {
+            verdict = Verdict::Invalid(fault);
+        }
     }
     run.record.calibration = Some(found);
     Ok(verdict)
@@ -190,27 +198,17 @@ pub(super) fn forget_server(setup: &Setup, name: &str) -> String {
 
 type Load = (f64, std::collections::BTreeMap<String, u64>);
 
-/// Overloads the bottleneck and reads its rate from its counters. `None` if the path has no rate or the router has
-/// no counters; counters that cannot be read are an error.
-fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
-    let (_, host) = run.router()?;
-    let path = run.cell.setup.path.resolved();
-    let (Some(rate), Os::Linux) = (path.forward.rate, host.os) else {
-        return Ok(None);
-    };
+/// Overloads the bottleneck and reads its rate from its counters. Counters that cannot be read are an error.
+fn load(run: &Run<'_>, settings: &Calibrate, times: &LoadTimes) -> Result<Option<Load>, Trouble> {
     let (source, address) = ends(run)?;
-    let Some(times) = LoadTimes::of(&run.cell.setup) else {
-        return Ok(None);
-    };
     // The load must last beyond the last read of the counters; `forget` ends it.
     let seconds = times.most().as_secs() + 1;
-    // 1.5 times the rate of the bottleneck.
     // `-b` of iperf3 counts payload, the bottleneck counts frames.
     let payload = match address {
         IpAddr::V4(_) => LOAD_PAYLOAD,
         IpAddr::V6(_) => LOAD_PAYLOAD - IPV6_EXCESS,
     };
-    let offered = rate.as_bps() * 3 / 2 * payload / LOAD_FRAME;
+    let offered = times.offered_bps(payload);
     let port = LOAD_PORT;
     let client = format!(
         "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered} -l {payload} -t {seconds}\n"
@@ -233,8 +231,6 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
         }
     }
     run.crew.at(source, "load", &site::forget(source, "load"))?;
-    // Packets of the load that are still queued would delay the first packets of the traffic.
-    pause(run, times.drain())?;
     Ok(measured)
 }
 

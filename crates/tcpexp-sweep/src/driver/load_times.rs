@@ -19,6 +19,10 @@ const LOAD_WAITS: [Duration; 3] = [
     Duration::from_secs(2),
     Duration::from_secs(4),
 ];
+/// Rate of the load as a multiple of the rate of the path.
+const OVERLOAD: f64 = 1.5;
+/// Limit of the time to drain, so that sums of times do not overflow: a year, as for the times of a plan.
+const LONGEST_DRAIN: Duration = Duration::from_secs(366 * 86_400);
 /// Time for the last read of the counters and the end of the load.
 const TAIL: Duration = Duration::from_secs(2);
 
@@ -28,7 +32,19 @@ pub(super) struct LoadTimes {
     pub(super) settle: Duration,
     /// From one read of the counters to the next one.
     pub(super) measure: Duration,
-    queue: Duration,
+    /// Packets of the load per second.
+    offered_pps: f64,
+    queues: Vec<LoadedQueue>,
+}
+
+/// A queue that the load passes.
+struct LoadedQueue {
+    /// Packets per second that a policer before the queue passes.
+    policed_pps: f64,
+    /// Packets per second that the queue sends.
+    sent_pps: f64,
+    /// Time for the full queue to drain, if it has a configured size.
+    full: Option<Duration>,
 }
 
 impl LoadTimes {
@@ -37,13 +53,18 @@ impl LoadTimes {
         let load_bits = setup.path.forward.link_bytes(LOAD_BYTES) * 8;
         let packets =
             Duration::try_from_secs_f64((LOAD_PACKETS * load_bits) as f64 / planned_bps(setup)?);
-        let queue = plan::queue_time(setup).map_or(Duration::from_secs(1), positive);
         Some(Self {
             // iperf3 negotiates for some round trips before it sends.
             settle: positive(setup.base_rtt()) * 6 + Duration::from_millis(250),
             measure: positive(setup.calibration.load).max(packets.ok()?),
-            queue,
+            offered_pps: OVERLOAD * setup.path.forward.rate?.as_bps() as f64 / frame_bits(),
+            queues: plan::forward_queues(setup).map(LoadedQueue::of).collect(),
         })
+    }
+
+    /// Rate of the load in bits per second, if only `bytes` of each packet count.
+    pub(super) fn offered_bps(&self, bytes: u64) -> u64 {
+        (self.offered_pps * (bytes * 8) as f64) as u64
     }
 
     /// The waits before each measurement of the rate.
@@ -60,11 +81,45 @@ impl LoadTimes {
             + TAIL
     }
 
-    /// Longest time for the queue to drain after the load, whose rate is 1.5 times that of the path:
-    /// half of the load is too much.
+    /// Time for all queues to drain after the load. Each queue holds what arrives above its rate, but no more than
+    /// its size.
     pub(super) fn drain(&self) -> Duration {
-        self.queue.min(self.most() / 2) + self.settle
+        let (mut arriving_pps, most) = (self.offered_pps, self.most().as_secs_f64());
+        let mut fills = most;
+        for queue in &self.queues {
+            arriving_pps = arriving_pps.min(queue.policed_pps);
+            let surplus = (arriving_pps / queue.sent_pps - 1.0).max(0.0) * fills;
+            let full = queue.full.map_or(f64::INFINITY, |full| full.as_secs_f64());
+            // The next queue fills until this one is empty.
+            fills += surplus.min(full);
+            arriving_pps = arriving_pps.min(queue.sent_pps);
+        }
+        let drain = Duration::try_from_secs_f64(fills - most).unwrap_or(LONGEST_DRAIN);
+        drain.min(LONGEST_DRAIN) + self.settle
     }
+
+    /// Time after which queues that still hold packets have stopped sending them. A trace may send at less than its
+    /// mean rate for a while.
+    pub(super) fn most_drain(&self) -> Duration {
+        self.drain() * 2 + TAIL
+    }
+}
+
+impl LoadedQueue {
+    fn of(queue: plan::ForwardQueue<'_>) -> Self {
+        let police = queue.path.police;
+        let link_bits = queue.path.link_bytes(LOAD_BYTES) * 8;
+        Self {
+            policed_pps: police.map_or(f64::INFINITY, |rate| rate.as_bps() as f64 / frame_bits()),
+            sent_pps: queue.rate.as_bps() as f64 / link_bits as f64,
+            full: queue.full.map(positive),
+        }
+    }
+}
+
+/// Bits of the Ethernet frame of a packet of the load.
+fn frame_bits() -> f64 {
+    (LOAD_FRAME * 8) as f64
 }
 
 /// The rate that the load can reach, in the bytes that the bottleneck counts; `None` if the path has no rate.
@@ -89,7 +144,7 @@ pub(super) fn shortest(setup: &Setup) -> Duration {
 /// Longest time that the calibration may load the path and let it drain.
 pub(super) fn longest(setup: &Setup) -> Duration {
     let times = LoadTimes::of(setup).filter(|_| setup.is_loaded());
-    times.map_or(Duration::ZERO, |times| times.most() + times.drain())
+    times.map_or(Duration::ZERO, |times| times.most() + times.most_drain())
 }
 
 #[cfg(test)]
@@ -152,5 +207,23 @@ mod tests {
         assert!(long.drain() > Duration::from_secs(18), "{:?}", long.drain());
         let longer = times("rate = \"64kbit\"\nbuffer = \"100000p\"");
         assert!(longer.drain() < longer.most());
+    }
+
+    #[test]
+    fn queue_of_a_slower_router_drains_at_its_own_rate() {
+        let hops = |first: &str, second: &str| {
+            let of = |path: &str| format!("[{path}.forward]\ndelay = \"5ms\"\nbuffer = \"500p\"");
+            let path = format!(
+                "rate = \"{first}\"\nbuffer = \"100p\"\n[lab]\nrouters = 2\n{}\nrate = \"{second}\"",
+                of("hops.rtr2")
+            );
+            times(&path).drain().as_secs_f64()
+        };
+        // 500 packets of 1514 bytes take 12.1 s at 500 kbit/s, and 0.24 s at 5 Mbit/s.
+        let slower = hops("5mbit", "500kbit");
+        assert!((12.3..13.0).contains(&slower), "{slower}");
+        // A router as fast as the one before it holds none of the load.
+        let equal = hops("5mbit", "5mbit");
+        assert!((0.5..0.6).contains(&equal), "{equal}");
     }
 }

@@ -6,6 +6,7 @@ mod changed;
 mod clock;
 mod context;
 mod crew;
+mod drain;
 mod error;
 mod files;
 mod journal;

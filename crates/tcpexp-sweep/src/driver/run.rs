@@ -177,7 +177,7 @@ impl Run<'_> {
     }
 
     /// Commands that print the counters of a Linux router; empty for other hosts.
-    fn reading(&self, name: &str) -> String {
+    pub(super) fn reading(&self, name: &str) -> String {
         let host = self.cell.setup.hosts.get(name);
         let router = host.filter(|host| is_counted(host));
         router.map_or_else(String::new, site::reading)
@@ -185,7 +185,7 @@ impl Run<'_> {
 
     /// The counters of each Linux router, which its output begins with. Those of an interface without a planned
     /// queue may be unreadable.
-    fn counters(&self, said: &[(String, String)]) -> Result<AllCounters, Trouble> {
+    pub(super) fn counters(&self, said: &[(String, String)]) -> Result<AllCounters, Trouble> {
         let mut all = AllCounters::new();
         for (router, host, path) in self
             .cell

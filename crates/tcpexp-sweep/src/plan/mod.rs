@@ -58,7 +58,9 @@ pub(crate) use host_kernel::kernel_of;
 pub use kernel::Kernel;
 pub(crate) use log::COLUMNS;
 pub use log::{CommandLog, Separator};
-pub(crate) use path::{change_steps, changed_plan, lines, path_plan, queue_time, router};
+pub(crate) use path::{
+    ForwardQueue, change_steps, changed_plan, forward_queues, lines, path_plan, router,
+};
 pub use reference::reference;
 pub use schema::schema;
 pub use settings::{Calibrate, Capture, Lab, Loggers, OnFailure, Prepare, RunSettings};

@@ -1,7 +1,7 @@
 //! The path of a plan on its router.
 
-use netem_ctl::{Bottleneck, Plan, Router, Step};
-use tcpexp_units::{ByteCount, TimeDelta};
+use netem_ctl::{Bottleneck, Path, Plan, Router, Step};
+use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
 use super::Setup;
 use super::host::Host;
@@ -62,18 +62,29 @@ pub(crate) fn change_steps(
     Ok(plan(before)?.change_to(&plan(after)?)?)
 }
 
-/// Time for the full forward queues of all routers to drain one after another; `None` if one has no
-/// configured size. A trace counts with its mean rate.
-pub(crate) fn queue_time(setup: &Setup) -> Option<TimeDelta> {
-    let times = setup.paths().filter_map(|(_, router, path)| {
+/// The forward queue of a router.
+pub(crate) struct ForwardQueue<'a> {
+    /// The path that it is in.
+    pub(crate) path: &'a Path,
+    /// Its rate; the mean rate of a trace.
+    pub(crate) rate: BitRate,
+    /// Time for the full queue to drain; `None` if it has no configured size.
+    pub(crate) full: Option<TimeDelta>,
+}
+
+/// The forward queues of all routers that limit the rate, in the order in which packets pass them.
+pub(crate) fn forward_queues(setup: &Setup) -> impl Iterator<Item = ForwardQueue<'_>> {
+    setup.paths().filter_map(|(_, router, path)| {
         let mean = || path.forward.trace.as_ref()?.mean_rate();
         let rate = path.forward.rate.or_else(mean)?;
-        let size = path_plan(setup, path, router)
-            .ok()
-            .and_then(|plan| plan.queues[0]);
-        Some(size.and_then(|size| rate.time_of(ByteCount::new(size.bytes))))
-    });
-    times.sum()
+        let plan = path_plan(setup, path, router).ok();
+        let size = plan.and_then(|plan| plan.queues[0]);
+        Some(ForwardQueue {
+            path: &path.forward,
+            rate,
+            full: size.and_then(|size| rate.time_of(ByteCount::new(size.bytes))),
+        })
+    })
 }
 
 /// Commands, one per line.

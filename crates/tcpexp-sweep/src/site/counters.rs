@@ -103,6 +103,12 @@ impl Counters {
         all
     }
 
+    /// The first queue that holds packets.
+    pub(crate) fn holding(&self) -> Option<String> {
+        let holds = |queue: &&Qdisc| queue.qlen.is_some_and(|packets| packets > 0);
+        self.queues.iter().find(holds).map(name)
+    }
+
     /// Returns the number of packets towards `interface` that bypassed its rate since `earlier`.
     pub(crate) fn unshaped(&self, earlier: &Self, interface: &str) -> u64 {
         let here = |queue: &&Qdisc| queue.dev.as_deref() == Some(interface);
@@ -225,6 +231,18 @@ ended bulk 1 2 0
         );
         let delayed = output(7, 10, 1, NO_QUEUE).replace("ended", "queues tcxd-f0 \nended");
         assert_eq!(refused(&delayed), "tc prints no queue of tcxd-f0");
+    }
+
+    #[test]
+    fn queue_that_holds_packets_is_found() {
+        let read = |held: u64| {
+            let queue = format!(r#"[{{"kind":"netem","handle":"3:","root":true,"qlen":{held}}}]"#);
+            let text = output(7, 10, 1, NO_QUEUE)
+                .replace("ended", &format!("queues tcxd-f0 {queue}\nended"));
+            Counters::parse(&text, &[]).unwrap().holding()
+        };
+        assert_eq!(read(0), None);
+        assert_eq!(read(2).as_deref(), Some("tcxd-f0 netem 3:"));
     }
 
     #[test]
