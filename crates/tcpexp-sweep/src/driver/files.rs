@@ -12,12 +12,13 @@ use std::time::Duration;
 use netem_ctl::Script;
 
 use tcpexp_runs::record::{LogRecord, Role};
-use tcpexp_units::with_causes;
+use tcpexp_units::{TimeDelta, with_causes};
 
 use super::clock;
 use super::context::Run;
 use super::crew::{Crew, PATIENCE};
 use super::error::Trouble;
+use super::unfinished;
 use crate::plan::{self, Cell};
 use crate::site::{self, Generator};
 
@@ -170,17 +171,16 @@ pub(super) fn judge_ends(
     for (host, text) in said {
         for line in text.lines().filter_map(|line| line.strip_prefix("ended ")) {
             let mut words = line.split(' ');
-            let (Some(name), Some(began), Some(_), Some(code)) =
+            let (Some(name), Some(began), Some(ended), Some(code)) =
                 (words.next(), words.next(), words.next(), words.next())
             else {
                 continue;
             };
             let said: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-            let is = |known: &dyn Fn(&Generator) -> String| {
-                generators.iter().any(|generator| known(generator) == name)
-            };
-            let is_generator = is(&|generator| generator.record.name.clone());
-            let is_server = is(&Generator::server_name);
+            let mut all = generators.iter();
+            let generator = all.find(|generator| generator.record.name == name);
+            let mut all = generators.iter();
+            let is_server = all.any(|generator| generator.server_name() == name);
             if code != "0" {
                 let why = match said.join(" ") {
                     said if said.is_empty() => said,
@@ -191,11 +191,16 @@ pub(super) fn judge_ends(
             }
             // A server may end after its only test (`iperf3 -1`), and a change ends when it is
             // made. Captures and loggers run until they are stopped.
-            if !is_generator && !is_server && !name.starts_with("change-") {
+            if generator.is_none() && !is_server && !name.starts_with("change-") {
                 return Err(Trouble::Process(format!("{name} on {host} ended early")));
             }
-            if is_generator {
+            if let Some(generator) = generator {
                 let began_ns = began.parse().unwrap_or_default();
+                let ended_ns = ended.parse::<i64>().ok();
+                let ran = ended_ns.map(|ended_ns| TimeDelta::from_nanos(ended_ns - began_ns));
+                if let Some(why) = unfinished::fault(generator, ran, text) {
+                    return Err(Trouble::Process(format!("{name} on {host} {why}")));
+                }
                 ends.insert(name.to_owned(), End { began_ns });
             }
         }

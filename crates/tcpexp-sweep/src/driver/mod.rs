@@ -19,6 +19,7 @@ mod run;
 mod sweep;
 mod testbed;
 mod traffic;
+mod unfinished;
 
 pub use changed::{PlanChanges, plan_changes};
 pub use crew::Reach;
