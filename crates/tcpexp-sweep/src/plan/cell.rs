@@ -7,6 +7,7 @@ use std::ops::Range;
 use netem_ctl::Os;
 use serde::Deserialize;
 use tcpexp_runs::record::{Parameter, Role};
+use tcpexp_units::TimeDelta;
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
@@ -68,7 +69,7 @@ pub(super) fn all<'a>(
         let cell = one(root, text, kind, traces)?;
         // A sweep identifies its runs by the hash of their cell, so equal cells cannot be
         // distinguished.
-        if !hashes.insert(cell.hash.clone()) {
+        if !hashes.insert(fingerprint(&as_run(&cell.setup), &cell.changes)) {
             let span = text
                 .settings
                 .last()
@@ -175,6 +176,15 @@ fn read_traces(
             .map_err(|(direction, message)| fault(&["hops", name, direction, "trace"], message))?;
     }
     Ok(())
+}
+
+/// A setup without values that its runs do not use: the times between the starts of one instance.
+fn as_run(setup: &Setup) -> Setup {
+    let mut used = setup.clone();
+    for traffic in used.traffic.iter_mut().filter(|one| one.count < 2) {
+        traffic.stagger = TimeDelta::ZERO;
+    }
+    used
 }
 
 /// The hash of a cell.

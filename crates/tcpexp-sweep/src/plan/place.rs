@@ -179,12 +179,22 @@ fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
 
 /// Returns the span of the value at `keys`, or of its nearest enclosing value.
 pub(super) fn span(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> Range<usize> {
+    nearest(root, keys).0
+}
+
+/// True if the plan has a value at `keys`.
+pub(super) fn is_written(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> bool {
+    nearest(root, keys).1
+}
+
+/// The span of the value at `keys`, or of its nearest enclosing value, and whether there is a value at `keys`.
+fn nearest(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> (Range<usize>, bool) {
     let mut here = root.span();
     let mut table = root.get_ref();
     let mut keys = keys.iter();
     while let Some(key) = keys.next() {
         let Some((written, value)) = table.get_key_value(*key) else {
-            break;
+            return (here, false);
         };
         here = written.span();
         let value = match value.get_ref() {
@@ -193,7 +203,7 @@ pub(super) fn span(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> Range<usize> {
                     .next()
                     .and_then(|at| items.get(at.parse::<usize>().ok()?))
                 else {
-                    break;
+                    return (here, false);
                 };
                 here = item.span();
                 item
@@ -202,10 +212,10 @@ pub(super) fn span(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> Range<usize> {
         };
         match value.get_ref() {
             DeValue::Table(inner) => table = inner,
-            _ => break,
+            _ => return (here, keys.next().is_none()),
         }
     }
-    here
+    (here, true)
 }
 
 /// Returns the dotted key at `span`, or the key of the value at `span`.

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use tcpexp_runs::record::Role;
+use tcpexp_units::TimeDelta;
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -60,6 +61,11 @@ fn check_one(setup: &Setup, table: &Spanned<DeTable<'_>>, index: usize) -> Resul
     };
     if let Some((key, message)) = traffic.fault() {
         return fault(key, message);
+    }
+    // A written count may be 1 in some cells.
+    let is_counted = place::is_written(table, &["traffic", &index_text, "count"]);
+    if traffic.stagger > TimeDelta::ZERO && !is_counted {
+        return fault("stagger", "needs count: there is one instance".to_owned());
     }
     if setup.traffic[..index]
         .iter()

@@ -243,6 +243,19 @@ fn times_beyond_any_experiment_are_refused() {
 }
 
 #[test]
+fn stagger_of_one_instance_is_refused() {
+    let with =
+        |more: &str| refusal_of("duration = \"10s\"", &format!("duration = \"10s\"\n{more}"));
+    assert_snapshot!(with("stagger = \"1s\""), @"plan.toml:15: traffic[1].stagger: needs count: there is one instance");
+    let varied = |count: &str| {
+        let matrix =
+            format!("traffic.bulk.count = {count}\ntraffic.bulk.stagger = [\"0s\", \"1s\"]");
+        refusal_of("cc = [\"cubic\", \"reno\"]", &matrix)
+    };
+    assert_snapshot!(varied("[1, 3]"), @"plan.toml:6: matrix.rate[1]: this cell is in the grid twice");
+}
+
+#[test]
 fn keys_that_all_cells_share_are_refused_in_the_matrix() {
     let with = |key: &str| {
         refusal_of(
