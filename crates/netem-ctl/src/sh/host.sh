@@ -53,14 +53,18 @@ birth() {
     fi
 }
 
+# is_reused PID BIRTH: true if the number belongs to another process by now. A number in use as a group is not
+# reused, so a group without its first process is still the same group.
+is_reused() {
+    now=$(birth "$1" 2>/dev/null) || now=
+    [ -n "$now" ] && [ "$now" != "$2" ]
+}
+
 # kill_session FILE: kills the process that FILE names as PID BIRTH, and its process group
 kill_session() {
     pid=
     { read -r pid born <"$1"; } 2>/dev/null || return 0
-    # The number may belong to another process by now. A number in use as a group is not reused, so a
-    # group without its first process is still the same group.
-    now=$(birth "$pid" 2>/dev/null) || now=
-    [ -n "$now" ] && [ "$now" != "$born" ] || kill -s KILL -- "-$pid" 2>/dev/null || true
+    is_reused "$pid" "$born" || kill -s KILL -- "-$pid" 2>/dev/null || true
 }
 
 # lease_take OWNER TAKE_OVER: clears a lease of the same owner first, or an expired one, or any if

@@ -3,7 +3,7 @@
 # directory there, and its lease.
 #
 # All that a run leaves on a host is in $dir: how to undo each thing that was done (undo.d), what
-# still runs (pids), and what is to be fetched (out). So clear.sh can end the run at any point, whoever
+# still runs (pids: PID BIRTH of each process), and what is to be fetched (out). So clear.sh can end the run at any point, whoever
 # calls it: the driver, or the watchdog when the driver is dead. POSIX sh, Linux and FreeBSD.
 : "${dir:?}"
 system=${system:-$(uname)}
@@ -52,7 +52,8 @@ process_body() {
     trap 'stopped=1' TERM INT
     # USR1 asks tcpdump for its counters; all others ignore it.
     [ "$system" = FreeBSD ] || trap '' USR1
-    echo $$ >"$dir/pids/$name" || exit 1
+    born=$(birth $$) || born=
+    echo "$$ $born" >"$dir/pids/$name" || exit 1
     # clear.sh makes this file before it reads the pids.
     [ ! -e "$dir/stopping" ] || exit 1
     [ "$start" = 0 ] || wait_until "$start" || stopped=1
@@ -81,10 +82,10 @@ ended() {
     done
     for file in "$dir"/pids/*; do
         pid=
-        { read -r pid <"$file"; } 2>/dev/null || continue
+        { read -r pid born <"$file"; } 2>/dev/null || continue
         name=${file##*/}
         # It leaves its status before it goes, unless it is killed.
-        kill -0 "$pid" 2>/dev/null || [ -e "$dir/out/status/$name" ] ||
+        runs "$pid" "$born" || [ -e "$dir/out/status/$name" ] ||
             echo "ended $name 0 0 137 it was killed"
     done
 }
@@ -103,17 +104,21 @@ stop() {
 any_runs() {
     for name; do
         pid=
-        { read -r pid <"$dir/pids/$name"; } 2>/dev/null || continue
-        ! kill -0 "$pid" 2>/dev/null || return 0
+        { read -r pid born <"$dir/pids/$name"; } 2>/dev/null || continue
+        ! runs "$pid" "$born" || return 0
     done
     return 1
 }
 
-# signal SIGNAL NAME: to the process and all that it started
+# runs PID BIRTH
+runs() { kill -0 "$1" 2>/dev/null && ! is_reused "$1" "$2"; }
+
+# signal SIGNAL NAME: to the process and all that it started. The numbers of a run before a restart of the host may
+# belong to other processes.
 signal() {
     pid=
-    { read -r pid <"$dir/pids/$2"; } 2>/dev/null || return 0
-    kill -s "$1" -- "-$pid" 2>/dev/null || :
+    { read -r pid born <"$dir/pids/$2"; } 2>/dev/null || return 0
+    is_reused "$pid" "$born" || kill -s "$1" -- "-$pid" 2>/dev/null || :
 }
 
 # The body of clear.sh: ends the run and undoes all that it did on the host.

@@ -44,6 +44,28 @@ fn a_forgotten_process_that_must_be_killed_is_not_reported() {
 }
 
 #[test]
+fn process_that_has_the_number_of_an_earlier_one_is_not_signalled() {
+    let dir = tempfile::tempdir().unwrap();
+    let commands = r#"
+        in_own_session sh -c 'echo $$ >"$1"; exec sleep 60' sh "$dir/other"
+        until [ -s "$dir/other" ]; do sleep 0.01; done
+        read -r other <"$dir/other"
+        birth=$(birth "$other")
+        # Its number is that of a process of a run before the host was restarted.
+        echo "$other before $birth" >"$dir/pids/earlier"
+        any_runs earlier && echo runs
+        stop earlier
+        ended
+        kill -0 "$other" && echo lives
+        echo "$other $birth" >"$dir/pids/same"
+        any_runs same && echo runs
+        stop same
+    "#;
+    let expected = "ended earlier 0 0 137 it was killed\nlives\nruns\n";
+    assert_eq!(run_in(dir.path(), commands), expected);
+}
+
+#[test]
 fn each_command_that_is_a_function_has_an_underscore_in_its_name() {
     let names: Vec<&str> = COMMANDS_SH
         .lines()
