@@ -11,7 +11,7 @@ use super::context::Run;
 use super::crew::PATIENCE;
 use super::drain::drain;
 use super::error::Trouble;
-use super::load_times::{self, LOAD_BYTES, LOAD_FRAME, LoadTimes};
+use super::load_times::{self, LoadTimes};
 use crate::plan::{Calibrate, Setup};
 use crate::site::{self, Counters};
 
@@ -25,10 +25,10 @@ pub(super) enum Verdict {
 
 /// Bytes of a ping: 56 of data and the headers of ICMP (8) and IPv6 (40); 20 less with IPv4.
 const PING_BYTES: u64 = 104;
-/// UDP payload of the load, which fits an MTU of 1500: the default of iperf 2.
-const LOAD_PAYLOAD: u64 = 1_470;
-/// Bytes by which the header of IPv6 exceeds that of IPv4.
-const IPV6_EXCESS: u64 = 20;
+/// Bytes of the headers of UDP (8) and IPv4 (20).
+const UDP_HEADERS: u64 = 28;
+/// Bytes of the headers of UDP (8) and IPv6 (40).
+const UDP_HEADERS_OF_IPV6: u64 = 48;
 /// Part of the planned rate below which the load has not begun.
 const SILENT_PART: f64 = 0.01;
 /// Port of the load.
@@ -105,8 +105,6 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
     let Some(found) = found else {
         return Verdict::Invalid("no ping was answered".to_owned());
     };
-    // Jitter and a trace spread the pings, so ten of them do not determine the delay.
-    let is_spread = |path: &netem_ctl::Path| path.jitter.is_some() || path.trace.is_some();
     if paths.iter().any(is_spread) {
         return Verdict::Good;
     }
@@ -134,6 +132,12 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
     Verdict::Invalid(format!(
         "the idle round-trip time is {found:.3} ms, but the plan has {least:.3} ms"
     ))
+}
+
+/// True if ten pings do not determine the delay: jitter and a trace spread them, and a reordered packet skips the
+/// delay.
+fn is_spread(path: &netem_ctl::Path) -> bool {
+    path.jitter.is_some() || path.trace.is_some() || path.reorder.is_some()
 }
 
 /// The rate that the load can reach. It is not 0, because `load` measures only a path with a rate.
@@ -198,16 +202,18 @@ pub(super) fn forget_server(setup: &Setup, name: &str) -> String {
 
 type Load = (f64, std::collections::BTreeMap<String, u64>);
 
-/// Overloads the bottleneck and reads its rate from its counters. Counters that cannot be read are an error.
+/// Overloads the bottleneck and reads its rate from its counters. `None` if the load did not begin on a path that
+/// loses packets, which may be those of its control connection. Counters that cannot be read are an error.
 fn load(run: &Run<'_>, settings: &Calibrate, times: &LoadTimes) -> Result<Option<Load>, Trouble> {
     let (source, address) = ends(run)?;
     // The load must last beyond the last read of the counters; `forget` ends it.
     let seconds = times.most().as_secs() + 1;
     // `-b` of iperf3 counts payload, the bottleneck counts frames.
-    let payload = match address {
-        IpAddr::V4(_) => LOAD_PAYLOAD,
-        IpAddr::V6(_) => LOAD_PAYLOAD - IPV6_EXCESS,
+    let headers = match address {
+        IpAddr::V4(_) => UDP_HEADERS,
+        IpAddr::V6(_) => UDP_HEADERS_OF_IPV6,
     };
+    let payload = times.packet_bytes - headers;
     let offered = times.offered_bps(payload);
     let port = LOAD_PORT;
     let client = format!(
@@ -231,7 +237,9 @@ fn load(run: &Run<'_>, settings: &Calibrate, times: &LoadTimes) -> Result<Option
         }
     }
     run.crew.at(source, "load", &site::forget(source, "load"))?;
-    Ok(measured)
+    // Without loss, a path that passes nothing differs from the plan.
+    let is_lossless = run.cell.setup.kept_part() >= 1.0;
+    Ok(measured.filter(|load| is_lossless || !is_silent(load)))
 }
 
 /// Starts the load anew. iperf3 opens a test over UDP with one datagram; if that is lost, both ends wait for
@@ -277,7 +285,7 @@ fn counted_load(run: &Run<'_>, wait: Duration, time: Duration) -> Result<Load, T
     let rate = rate.ok_or_else(|| unread(format!("the queue of {right} was replaced")))?;
     // The counters of `cake` have Ethernet frames, however it counts bytes for its rate.
     let scale = if path.forward.queue == Some(Queue::Cake) {
-        path.forward.link_bytes(LOAD_BYTES) as f64 / LOAD_FRAME as f64
+        load_times::link_bytes_per_byte(&run.cell.setup)
     } else {
         1.0
     };
@@ -292,4 +300,23 @@ fn ends<'a>(run: &Run<'a>) -> Result<(&'a str, IpAddr), Trouble> {
     source
         .zip(sink)
         .ok_or_else(|| Trouble::Unknown("a source and a sink".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use netem_ctl::Bottleneck;
+
+    use super::*;
+
+    #[test]
+    fn pings_do_not_determine_a_delay_that_differs_between_packets() {
+        let spreads = |keys: &str| {
+            let text = format!("[forward]\ndelay = \"20ms\"\n{keys}");
+            is_spread(&Bottleneck::from_toml(&text).unwrap().forward)
+        };
+        assert!(!spreads(""));
+        assert!(!spreads("loss = \"1%\""));
+        assert!(spreads("reorder = \"60%\""));
+        assert!(spreads("jitter = \"1ms\""));
+    }
 }

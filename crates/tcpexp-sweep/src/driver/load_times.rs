@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
+use netem_ctl::Loss;
+use tcpexp_units::BitRate;
+
 use super::clock::positive;
 use crate::plan::{self, Setup};
 
-/// Bytes of a packet of the load: its payload and the headers of UDP (8) and IPv4 (20).
-pub(super) const LOAD_BYTES: u64 = 1_498;
-/// Bytes of the Ethernet frame of a packet of the load.
-pub(super) const LOAD_FRAME: u64 = LOAD_BYTES + 14;
+/// Bytes of a packet of the load if the MTU allows them: the default payload of iperf 2 (1470) and the headers of
+/// UDP (8) and IPv4 (20).
+const LOAD_BYTES: u64 = 1_498;
+/// Bytes of the header of Ethernet.
+const ETHERNET_BYTES: u64 = 14;
 /// Number of load packets that the measurement needs: one packet more or less is 0.5 % of the rate.
 const LOAD_PACKETS: u64 = 200;
 /// Waits before the rate is measured again, if the load has not reached it: a lost SYN of the load's
@@ -32,8 +36,12 @@ pub(super) struct LoadTimes {
     pub(super) settle: Duration,
     /// From one read of the counters to the next one.
     pub(super) measure: Duration,
+    /// Bytes of a packet of the load, with the header of IP.
+    pub(super) packet_bytes: u64,
     /// Packets of the load per second.
     offered_pps: f64,
+    /// Packets of the load per second that the path does not lose.
+    arriving_pps: f64,
     queues: Vec<LoadedQueue>,
 }
 
@@ -50,21 +58,30 @@ struct LoadedQueue {
 impl LoadTimes {
     /// The times for a setup; `None` if its path has no rate.
     pub(super) fn of(setup: &Setup) -> Option<Self> {
-        let load_bits = setup.path.forward.link_bytes(LOAD_BYTES) * 8;
+        let path = &setup.path.forward;
+        let packet_bytes = packet_bytes(setup);
+        let load_bits = path.link_bytes(packet_bytes) * 8;
+        let arriving_pps = OVERLOAD * path.rate?.as_bps() as f64 / frame_bits(packet_bytes);
+        // The router loses packets before they enter its queue.
+        let lost = path.loss.as_ref().and_then(Loss::mean).unwrap_or(0.0);
         let packets =
             Duration::try_from_secs_f64((LOAD_PACKETS * load_bits) as f64 / planned_bps(setup)?);
         Some(Self {
             // iperf3 negotiates for some round trips before it sends.
             settle: positive(setup.base_rtt()) * 6 + Duration::from_millis(250),
             measure: positive(setup.calibration.load).max(packets.ok()?),
-            offered_pps: OVERLOAD * setup.path.forward.rate?.as_bps() as f64 / frame_bits(),
-            queues: plan::forward_queues(setup).map(LoadedQueue::of).collect(),
+            packet_bytes,
+            offered_pps: arriving_pps / (1.0 - lost),
+            arriving_pps,
+            queues: plan::forward_queues(setup)
+                .map(|queue| LoadedQueue::of(&queue, packet_bytes))
+                .collect(),
         })
     }
 
     /// Rate of the load in bits per second, if only `bytes` of each packet count.
     pub(super) fn offered_bps(&self, bytes: u64) -> u64 {
-        (self.offered_pps * (bytes * 8) as f64) as u64
+        (self.offered_pps * (bytes * 8) as f64).round() as u64
     }
 
     /// The waits before each measurement of the rate.
@@ -84,7 +101,7 @@ impl LoadTimes {
     /// Time for all queues to drain after the load. Each queue holds what arrives above its rate, but no more than
     /// its size.
     pub(super) fn drain(&self) -> Duration {
-        let (mut arriving_pps, most) = (self.offered_pps, self.most().as_secs_f64());
+        let (mut arriving_pps, most) = (self.arriving_pps, self.most().as_secs_f64());
         let mut fills = most;
         for queue in &self.queues {
             arriving_pps = arriving_pps.min(queue.policed_pps);
@@ -106,20 +123,35 @@ impl LoadTimes {
 }
 
 impl LoadedQueue {
-    fn of(queue: plan::ForwardQueue<'_>) -> Self {
+    fn of(queue: &plan::ForwardQueue<'_>, packet_bytes: u64) -> Self {
         let police = queue.path.police;
-        let link_bits = queue.path.link_bytes(LOAD_BYTES) * 8;
+        let pps = |rate: BitRate| rate.as_bps() as f64 / frame_bits(packet_bytes);
+        let link_bits = queue.path.link_bytes(packet_bytes) * 8;
         Self {
-            policed_pps: police.map_or(f64::INFINITY, |rate| rate.as_bps() as f64 / frame_bits()),
+            policed_pps: police.map_or(f64::INFINITY, pps),
             sent_pps: queue.rate.as_bps() as f64 / link_bits as f64,
             full: queue.full.map(positive),
         }
     }
 }
 
-/// Bits of the Ethernet frame of a packet of the load.
-fn frame_bits() -> f64 {
-    (LOAD_FRAME * 8) as f64
+/// Bytes of a packet of the load. A larger packet than the MTU would be sent in fragments.
+fn packet_bytes(setup: &Setup) -> u64 {
+    setup
+        .prepare
+        .mtu
+        .map_or(LOAD_BYTES, |mtu| LOAD_BYTES.min(mtu.into()))
+}
+
+/// Bits of the Ethernet frame of a packet.
+fn frame_bits(packet_bytes: u64) -> f64 {
+    ((packet_bytes + ETHERNET_BYTES) * 8) as f64
+}
+
+/// Bytes that the link of the bottleneck counts for each byte of the load's Ethernet frames.
+pub(super) fn link_bytes_per_byte(setup: &Setup) -> f64 {
+    let bytes = packet_bytes(setup);
+    (setup.path.forward.link_bytes(bytes) * 8) as f64 / frame_bits(bytes)
 }
 
 /// The rate that the load can reach, in the bytes that the bottleneck counts; `None` if the path has no rate.
@@ -128,10 +160,9 @@ pub(super) fn planned_bps(setup: &Setup) -> Option<f64> {
     let rate_bps = path.rate?.as_bps() as f64;
     // A policer before the queue passes no more than its own rate. It counts Ethernet frames, and the
     // bottleneck may count the bytes of a link layer.
-    let bytes_per_byte = path.link_bytes(LOAD_BYTES) as f64 / LOAD_FRAME as f64;
     let passed_bps = path
         .police
-        .map(|rate| rate.as_bps() as f64 * bytes_per_byte);
+        .map(|rate| rate.as_bps() as f64 * link_bytes_per_byte(setup));
     Some(passed_bps.map_or(rate_bps, |passed_bps| rate_bps.min(passed_bps)))
 }
 
@@ -184,6 +215,48 @@ mod tests {
             5.0 * 33.0 * 53.0 / 1_512.0,
         );
         is_near(&format!("rate = \"5.5mbit\"\n{cells}"), 5.5);
+    }
+
+    #[test]
+    fn packets_of_the_load_fit_the_mtu() {
+        let of = |mtu: u32| {
+            let policer =
+                "linklayer = \"pppoe-llcsnap\"\npolice = \"5mbit\"\npolice_burst = \"64kB\"";
+            let path =
+                format!("rate = \"10mbit\"\nbuffer = \"100p\"\n{policer}\n[prepare]\nmtu = {mtu}");
+            let bytes = times(&path).packet_bytes;
+            (bytes, planned_bps(&setup(&path)).unwrap() / 1e6)
+        };
+        assert_eq!(of(1_500).0, 1_498);
+        let (bytes, planned) = of(576);
+        assert_eq!(bytes, 576);
+        // With 40 bytes of PPPoE over LLC/SNAP, a packet takes 13 cells of 53 bytes; its frame has 590 bytes.
+        assert!(
+            (planned - 5.0 * 13.0 * 53.0 / 590.0).abs() < 1e-9,
+            "{planned}"
+        );
+    }
+
+    #[test]
+    fn load_overloads_a_path_that_loses_packets() {
+        let offered = |loss: &str| {
+            let path = format!("rate = \"2mbit\"\nbuffer = \"30p\"\n{loss}");
+            let times = times(&path);
+            (times.offered_bps(1_512), times.drain())
+        };
+        assert_eq!(offered("").0, 3_000_000);
+        assert_eq!(offered("loss = \"40%\"").0, 5_000_000);
+        // What the path loses is in no queue.
+        assert_eq!(offered("loss = \"40%\"").1, offered("").1);
+        let bursts = "loss = { enter_bad = \"10%\", leave_bad = \"30%\" }";
+        assert_eq!(offered(bursts).0, 4_000_000);
+        let is_loaded = |loss: &str| {
+            setup(&format!(
+                "rate = \"2mbit\"\nbuffer = \"30p\"\nloss = \"{loss}\""
+            ))
+            .is_loaded()
+        };
+        assert_eq!([is_loaded("50%"), is_loaded("51%")], [true, false]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use netem_ctl::{Bottleneck, Os};
+use netem_ctl::{Bottleneck, Loss, Os};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcpexp_runs::compare::Expected;
@@ -78,6 +78,10 @@ const ALL_HOSTS: &str = "all";
 
 /// Largest number of runs of a plan. A run takes some seconds at least, so this many take months.
 const MOST_RUNS: u64 = 1_000_000;
+
+/// Smallest part of the round trips without loss for a load of the calibration. The load begins with a TCP
+/// connection of iperf3, which at more loss often does not begin in time.
+const LEAST_KEPT: f64 = 0.5;
 
 /// A checked plan.
 #[derive(Clone, Debug)]
@@ -302,7 +306,17 @@ impl Setup {
         let reports_queues = |(_, router): (_, &Host)| router.os == Os::Linux;
         self.calibration.enabled
             && self.path.forward.rate.is_some()
+            && self.kept_part() >= LEAST_KEPT
             && self.first(Role::Router).is_some_and(reports_queues)
+    }
+
+    /// Part of the round trips on the idle path that lose no packet.
+    pub(crate) fn kept_part(&self) -> f64 {
+        let losses = self.paths().flat_map(|(_, _, path)| {
+            let both = [&path.forward.loss, &path.reverse.loss];
+            both.into_iter().flatten().filter_map(Loss::mean)
+        });
+        losses.map(|lost| 1.0 - lost).product()
     }
 
     /// Name of the host that sends the data of a generator.
