@@ -227,8 +227,8 @@ pub struct TrafficRecord {
     /// Media time of a segment, if the transfers are those of a video.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment_s: Option<f64>,
-    /// True if all its packets pass the filter of the captures. False if this is not known, and in records of earlier
-    /// versions.
+    /// True if all its packets pass the filter of the captures. False if this is not known, and in records of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_captured: bool,
 }

@@ -8,8 +8,8 @@ use super::cells::RunDir;
 use crate::captured::has_all_packets;
 use crate::record::TrafficRecord;
 
-/// Why a run with a plan lacks a part of its traffic; `None` if it does not, or if the captures or the analysis may
-/// have left the packets out.
+/// Why a run with a plan lacks a part of its traffic; `None` if it does not, or if the captures or the analysis
+/// may have left the packets out.
 pub(super) fn fault(run: &RunDir, read: &Run) -> Option<String> {
     // A probe has its values from its log, without flows.
     let is_unseen = |sender: &Sender| !sender.is_probe && sender.seen.is_none();

@@ -50,8 +50,8 @@ impl Setup {
     }
 }
 
-/// True if the filter passes all packets of a protocol, false if it passes none; `None` if it depends on the packet
-/// or is not known.
+/// True if the filter passes all packets of a protocol, false if it passes none; `None` if it depends on the
+/// packet or is not known.
 fn passes(filter: &str, protocol: Sends) -> Option<bool> {
     if protocol == Sends::Unknown {
         return None;

@@ -88,7 +88,8 @@ pub enum TableMismatch {
 
 /// The tables of a dataset. Opening a table checks it against the manifest.
 ///
-/// A folder that no analysis wrote, such as an imported run of Flent, has no manifest, and any table may be missing.
+/// A folder that no analysis wrote, such as an imported run of Flent, has no manifest, and any table may be
+/// missing.
 #[derive(Clone, Debug, Default)]
 pub struct StoredTables {
     folder: PathBuf,
