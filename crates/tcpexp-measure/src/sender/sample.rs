@@ -48,7 +48,7 @@ pub struct SenderSample {
     pub recovery_epoch: Option<u32>,
     /// Smoothed round-trip time.
     pub srtt: Option<TimeDelta>,
-    /// Retransmission timeout.
+    /// Retransmission timeout; from a capture, `None` where `srtt` is.
     pub rto: Option<TimeDelta>,
     /// Unused bytes of the receiver's window; negative after the window shrank. `None` if the capture does not show
     /// the order of events at the sender.

@@ -183,7 +183,10 @@ impl Engine<'_> {
             recovery_epoch: self.state.recovery().map(|recovery| recovery.epoch),
             // Without the order of events at the sender, the time from data to its ACK has no meaning.
             srtt: srtt.filter(|_| is_timed),
-            rto: is_timed.then(|| self.timer.rto()),
+            // Before the first measurement, the initial timeout is no more than a guess: the sender may have measured
+            // before the capture began, and after a retransmission of the SYN the timeout is longer (RFC 6298, section
+            // 5.7).
+            rto: srtt.filter(|_| is_timed).map(|_| self.timer.rto()),
             usable_window_bytes: self
                 .stream
                 .filter(|_| is_ordered)

@@ -4,25 +4,27 @@ use insta::assert_snapshot;
 
 use super::*;
 
+/// A connection whose start the capture missed.
+const BEGUN_LATE: &str = "
+    1.000 > 10001:11001(1000)
+    1.001 < ack 9001
+    1.001 > 11001:12001(1000)
+    1.002 < ack 10001
+    1.002 > 12001:13001(1000)
+    1.040 < ack 11001
+    1.040 > 13001:14001(1000)
+    1.041 < ack 12001
+    1.041 > 14001:15001(1000)
+    1.042 < ack 13001
+    1.042 > 15001:16001(1000)
+    1.043 < ack 14001
+    1.043 > 16001:17001(1000)
+    1.044 < ack 15001
+";
+
 #[test]
 fn window_is_unknown_until_captured_data_is_acknowledged() {
-    let text = "
-        1.000 > 10001:11001(1000)
-        1.001 < ack 9001
-        1.001 > 11001:12001(1000)
-        1.002 < ack 10001
-        1.002 > 12001:13001(1000)
-        1.040 < ack 11001
-        1.040 > 13001:14001(1000)
-        1.041 < ack 12001
-        1.041 > 14001:15001(1000)
-        1.042 < ack 13001
-        1.042 > 15001:16001(1000)
-        1.043 < ack 14001
-        1.043 > 16001:17001(1000)
-        1.044 < ack 15001
-    ";
-    assert_snapshot!(replay(text), @r"
+    assert_snapshot!(replay(BEGUN_LATE), @r"
     - pipe - cwnd - warm_up -
     - pipe - cwnd - warm_up -
     0+3000 pipe 3 cwnd - warm_up -
@@ -31,6 +33,25 @@ fn window_is_unknown_until_captured_data_is_acknowledged() {
     3000+3000 pipe 3 cwnd 3 filled -
     4000+3000 pipe 3 cwnd 3 filled congestion_avoidance
     ");
+}
+
+#[test]
+fn timeout_is_unknown_before_the_first_round_trip_time() {
+    let options = SenderOptions {
+        position: Some(Position::Sender),
+        ..SenderOptions::default()
+    };
+    let timers = rows(BEGUN_LATE, options).into_iter();
+    let timers = timers.filter_map(|row| match row {
+        SenderRow::Sample(sample) => Some((sample.srtt, sample.rto)),
+        _ => None,
+    });
+    let timers: Vec<_> = timers.collect();
+    assert_eq!(timers.first(), Some(&(None, None)));
+    assert!(timers.last().is_some_and(|(_, rto)| rto.is_some()));
+    for (srtt, rto) in timers {
+        assert_eq!(srtt.is_some(), rto.is_some());
+    }
 }
 
 #[test]
