@@ -180,6 +180,7 @@ impl<'a> Engine<'a> {
             }
             self.see_regrown(rows);
         }
+        self.window.take_ack();
         // RFC 9293, section 3.10.7.4: an older ACK updates neither `snd_una` nor the window.
         if acked.ack >= stream.una {
             self.process(acked, stream, rows);

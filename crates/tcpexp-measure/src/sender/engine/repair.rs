@@ -63,6 +63,9 @@ impl Engine<'_> {
                     // A recovery by the reordering timer has no ACK and begins with the
                     // retransmission.
                     let began = reducing.or(asked).unwrap_or(sent.at);
+                    if reducing.is_none() && asked.is_some() {
+                        self.window.take_growth_back();
+                    }
                     self.enter(RecoveryKind::Fast, began, rows);
                 }
                 self.resend(sent);

@@ -20,6 +20,7 @@ mod receiver;
 mod recovery;
 mod repair;
 mod silence;
+mod stretch;
 
 /// All rows of a script's senders.
 fn rows(text: &str, options: SenderOptions) -> Vec<SenderRow> {
@@ -292,4 +293,28 @@ fn time_shown_again_by_a_clock_that_was_set_back_is_busy_once() {
         0.150 < ack 4001
     ";
     assert_eq!(summary(text).limited.busy, Some(TimeDelta::from_millis(50)));
+}
+
+/// A handshake whose window is ten segments of 1000 bytes.
+const OPEN: &str = "
+    0.000000 > S 0 mss 1000 sackok wscale 7
+    0.100000 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7
+    0.100010 > . 1 ack 1
+";
+
+/// The segments `from..to`, sent one after another from `at` on, in microseconds.
+fn burst(at: u64, from: u64, to: u64) -> String {
+    let mut lines = String::new();
+    for segment in from..to {
+        let (at, start) = (at + segment - from, 1 + 1000 * segment);
+        let end = start + 1000;
+        writeln!(
+            lines,
+            "{}.{:06} > {start}:{end}(1000)",
+            at / 1_000_000,
+            at % 1_000_000
+        )
+        .unwrap();
+    }
+    lines
 }

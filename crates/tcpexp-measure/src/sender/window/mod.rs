@@ -47,6 +47,8 @@ pub(super) struct Window {
     profile: Profile,
     /// Congestion window in segments.
     pub(super) cwnd: u32,
+    /// The same before the latest ACK grew it.
+    before_growth: u32,
     pub(super) ssthresh: Option<u32>,
     initial: u32,
     /// Lower bound of the window in segments; 0 if there is none. `None` in a capture at the sender, which needs
@@ -102,6 +104,7 @@ impl Window {
         Self {
             profile,
             cwnd: initial,
+            before_growth: initial,
             ssthresh: None,
             initial,
             least: (!shows_answers).then_some(initial),

@@ -40,6 +40,17 @@ impl Window {
         self.usage.is_limited || in_slow_start && self.cwnd < 2 * self.usage.most_outstanding
     }
 
+    /// Begins to process an ACK.
+    pub(in crate::sender) fn take_ack(&mut self) {
+        self.before_growth = self.cwnd;
+    }
+
+    /// Takes back what the latest ACK has grown: an ACK that shows a loss reduces the window instead
+    /// (`tcp_ack` calls `tcp_fastretrans_alert` before `tcp_cong_control`).
+    pub(in crate::sender) fn take_growth_back(&mut self) {
+        self.cwnd = self.cwnd.min(self.before_growth);
+    }
+
     /// Grows the replica as the sender does when `delivered` segments are acknowledged.
     pub(in crate::sender) fn grow(&mut self, delivered: u32) {
         let mut counted = match self.profile.growth_unit() {
