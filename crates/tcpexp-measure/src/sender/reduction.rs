@@ -10,7 +10,7 @@ const MIN_SHORT: u32 = 8;
 /// Segments delivered between two transmissions, at most, of a sender that reduces its window in
 /// proportion: two for a factor of 1/2, the lowest in use, and one for a delayed ACK (RFC 5681,
 /// section 4.2).
-const MOST_SILENT: u32 = 3;
+pub(super) const MOST_SILENT: u32 = 3;
 
 /// The window during a recovery.
 ///

@@ -127,7 +127,10 @@ impl Undecided {
         pipe: u32,
         rows: &mut impl Extend<SenderRow>,
     ) -> Option<Reduced> {
-        let before = self.samples.first()?.cwnd_segments?;
+        // A sender that answers each ACK, with less in flight, has no silent samples.
+        let first = self.samples.first();
+        let first = first.or(self.resumed.first().map(|(sample, _)| sample));
+        let before = first?.cwnd_segments?;
         let is_cut = self.samples.len() >= CUT;
         let was_reduced = pipe + 1 < before;
         let began = self.samples.first().map(|sample| (sample.at, before));
@@ -212,7 +215,7 @@ impl Undecided {
 
 /// True if a sender with this window and pipe may wait for more room, to send several segments at once
 /// (`tcp_tso_should_defer` of Linux).
-fn is_deferral(cwnd_segments: u32, pipe_segments: u32) -> bool {
+pub(super) fn is_deferral(cwnd_segments: u32, pipe_segments: u32) -> bool {
     let room = cwnd_segments.saturating_sub(pipe_segments);
     room <= (cwnd_segments / DEFERRED_PART).min(MOST_DEFERRED)
 }

@@ -48,3 +48,91 @@ fn the_ack_that_shows_a_loss_does_not_grow_the_window() {
     });
     assert_eq!(before, Some(40));
 }
+
+/// The rows that `rest` adds to those of a text.
+fn rows_after(text: &str, rest: &[String]) -> String {
+    let before = replay(text);
+    let all = replay(&format!("{text}\n{}", rest.join("\n")));
+    let shared = before.lines().zip(all.lines());
+    let shared = shared.take_while(|(before, all)| before == all).count();
+    let added: Vec<_> = all.lines().skip(shared).collect();
+    added.join("\n")
+}
+
+#[test]
+fn the_rest_of_a_write_in_full_segments_is_no_smaller_window() {
+    let text = recovered();
+    let rest = [
+        "0.601000 < ack 105001".to_owned(),
+        burst(601_010, 105, 136),
+        "0.701000 < ack 136001".to_owned(),
+        burst(701_010, 136, 157),
+        "0.801000 < ack 157001".to_owned(),
+        "0.901000 < ack 157001".to_owned(),
+    ];
+    assert_snapshot!(rows_after(&text, &rest), @r"
+    recovery 0 fast to Some(28)
+    77000+28000 pipe 28 cwnd 28 filled congestion_avoidance
+    105000+31000 pipe 31 cwnd 31 filled congestion_avoidance
+    136000+21000 pipe 21 cwnd 32 application_limited congestion_avoidance
+    157000+0 pipe 0 cwnd 32 application_limited congestion_avoidance
+    ");
+}
+
+#[test]
+fn a_window_that_shrinks_while_each_ack_is_answered_is_filled() {
+    let text = recovered();
+    let rest = [
+        "0.601000 < ack 105001".to_owned(),
+        burst(601_010, 105, 136),
+        "0.701000 < ack 136001".to_owned(),
+        burst(701_010, 136, 157),
+        "0.801000 < ack 157001".to_owned(),
+        burst(801_010, 157, 178),
+        "0.901000 < ack 178001".to_owned(),
+        burst(901_010, 178, 199),
+        "1.001000 < ack 199001".to_owned(),
+        burst(1_001_010, 199, 220),
+        "1.101000 < ack 220001".to_owned(),
+    ];
+    assert_snapshot!(rows_after(&text, &rest), @r"
+    recovery 0 fast to Some(28)
+    77000+28000 pipe 28 cwnd 28 filled congestion_avoidance
+    105000+31000 pipe 31 cwnd 31 filled congestion_avoidance
+    136000+21000 pipe 21 cwnd 21 filled congestion_avoidance
+    157000+21000 pipe 21 cwnd 21 filled congestion_avoidance
+    178000+21000 pipe 21 cwnd 21 filled congestion_avoidance
+    199000+21000 pipe 21 cwnd 21 filled congestion_avoidance
+    ");
+}
+
+/// A sender of super-packets in slow start.
+#[test]
+fn the_rest_of_a_write_does_not_end_the_growth_of_slow_start() {
+    let text = format!(
+        "{OPEN}
+        0.101000 > 1:10001(10000)
+        0.201000 < ack 5001
+        0.201010 > 10001:20001(10000)
+        0.203000 < ack 10001
+        0.203010 > 20001:30001(10000)
+        0.301000 < ack 20001
+        0.301010 > 30001:50001(20000)
+        0.303000 < ack 30001
+        0.303010 > 50001:52001(2000)
+        0.403000 < ack 40001
+        0.405000 < ack 52001
+        0.505000 > 52001:112001(60000)
+        0.605000 < ack 112001
+        "
+    );
+    assert_snapshot!(replay(&text), @r"
+    0+10000 pipe 10 cwnd 10 application_limited slow_start
+    5000+15000 pipe 15 cwnd 15 application_limited slow_start
+    10000+20000 pipe 20 cwnd 20 application_limited slow_start
+    20000+30000 pipe 30 cwnd 30 filled slow_start
+    30000+22000 pipe 22 cwnd 40 application_limited slow_start
+    40000+12000 pipe 12 cwnd 50 application_limited slow_start
+    52000+60000 pipe 60 cwnd 62 application_limited slow_start
+    ");
+}

@@ -2,6 +2,7 @@
 
 mod context;
 mod doubt;
+mod fall;
 mod hidden;
 mod replay;
 mod round;
@@ -36,8 +37,7 @@ pub(super) enum CwndEstimate {
     /// A sender that was limited by its window sent nothing: either the window shrank, or the
     /// application has no data. The sender's next action decides.
     Undecided,
-    /// The sender answers again, with less in flight than before its silence. Its next answers show whether
-    /// the window shrank.
+    /// The sender answers, with less in flight than before. Its next answers show whether the window shrank.
     Resuming,
 }
 
@@ -182,9 +182,8 @@ impl Window {
         if self.began_at_one() {
             self.set_least(0);
         }
-        let has_fallen = self
-            .answered
-            .is_some_and(|before| self.falls_for_lack_of_data(before, now.pipe));
+        let before = self.answered;
+        let has_fallen = before.is_some_and(|before| self.falls_for_lack_of_data(before, now.pipe));
         if now.reply == Reply::AtOnce {
             self.answered = Some(now.pipe);
         }
@@ -196,6 +195,9 @@ impl Window {
             return CwndEstimate::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
         self.is_filled = true;
+        if before.is_some_and(|before| self.may_lack_data(before, now.pipe)) {
+            self.silence.doubt(self.cwnd);
+        }
         if self.is_hidden {
             self.silence = Silence::default();
         } else if !self.silence.answer(now.pipe) {
@@ -221,13 +223,6 @@ impl Window {
         CwndEstimate::Sure(self.cwnd, CwndSource::Filled)
     }
 
-    /// True if only a lack of data lowers the pipe of a sender that answers each ACK: the window never
-    /// falls in slow start, and no reduction in use takes more than half of it. The last segment of a
-    /// write may be a full one.
-    fn falls_for_lack_of_data(&self, before: u32, pipe: u32) -> bool {
-        self.never_falls() && !self.is_bursty && pipe < before || pipe < before / 2
-    }
-
     /// True if the first two flights were one and two segments: the window began at one segment, as after a lost
     /// SYN (RFC 6298, section 5.7).
     fn began_at_one(&self) -> bool {
@@ -243,12 +238,6 @@ impl Window {
     /// Sets the lower bound of the window, where one is kept.
     fn set_least(&mut self, least: u32) {
         self.least = self.least.map(|_| least);
-    }
-
-    /// True in slow start, if nothing before the capture has reduced the window.
-    fn never_falls(&self) -> bool {
-        let in_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
-        in_slow_start && self.start == Beginning::Seen
     }
 
     /// True if the sender answered at least 70 % of the latest ACKs.

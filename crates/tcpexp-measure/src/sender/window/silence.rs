@@ -27,6 +27,17 @@ impl Silence {
         self.unanswered += 1;
     }
 
+    /// Waits for answers as after a silence: an answer leaves much less in flight than a window of `cwnd` allows.
+    pub(super) fn doubt(&mut self, cwnd: u32) {
+        if self.unanswered < CUT {
+            *self = Self {
+                unanswered: CUT,
+                before: cwnd,
+                answers: 0,
+            };
+        }
+    }
+
     /// True if the sender has answered an ACK since, but not enough of them.
     pub(super) fn is_ending(&self) -> bool {
         self.answers > 0
