@@ -296,6 +296,12 @@ impl<'a> Engine<'a> {
             || self.was_spurious_timeout(&recovery, acked, progress);
         if was_spurious || recovery.is_repaired_by(acked.ack, self.subject.side.has_sack) {
             self.leave(acked.at, was_spurious, rows);
+            if was_spurious && advanced && progress.delivered > 0 {
+                // An ACK that undoes a reduction grows the window too (`tcp_may_raise_cwnd`), by the copy that a
+                // D-SACK reports as well (`tcp_dsack_seen`).
+                let copies = u32::from(acked.blocks.duplicate(acked.ack).is_some());
+                self.window.grow(progress.delivered + copies);
+            }
             // The ACK that ends one reduction may report the marks that begin the next.
             if acked.congestion_echo && self.state.is_open() {
                 self.enter(RecoveryKind::CongestionEcho, acked.at, rows);

@@ -21,6 +21,7 @@ mod recovery;
 mod repair;
 mod silence;
 mod stretch;
+mod timeout;
 
 /// All rows of a script's senders.
 fn rows(text: &str, options: SenderOptions) -> Vec<SenderRow> {
