@@ -144,7 +144,7 @@ impl<'a> Front<'a> {
                 Some(replay) => replay.syn_left_at(at),
             };
             let stamp = stamps.map(|(stamp, _)| stamp);
-            self.engine.open(left_at, segment.start, stamp);
+            self.engine.open(at, left_at, segment.start, stamp);
         }
         let (start, end) = (segment.payload_start(), segment.end());
         let brings_nothing = match class {

@@ -11,6 +11,7 @@ mod settle;
 mod shorter;
 mod state;
 mod stream;
+mod syns;
 mod unseen;
 mod untimed;
 
@@ -22,6 +23,7 @@ use tcpexp_units::TimeDelta;
 use self::ack_gap::AckGap;
 use self::state::State;
 use self::stream::{Exchange, Start, Stream};
+use self::syns::Syns;
 use self::untimed::Untimed;
 use super::backoff::Backoff;
 use super::delivery::Delivery;
@@ -59,6 +61,7 @@ pub(super) struct Engine<'a> {
     subject: Subject<'a>,
     /// `None` before the first SYN or data.
     stream: Option<Stream>,
+    syns: Syns,
     state: State,
     board: Scoreboard,
     window: Window,
@@ -123,6 +126,7 @@ impl<'a> Engine<'a> {
         Self {
             subject,
             stream: None,
+            syns: Syns::default(),
             state: State::Open,
             board: Scoreboard::default(),
             window: Window::new(
@@ -209,6 +213,13 @@ impl<'a> Engine<'a> {
             (before.window_bytes, before.wl1)
         };
         self.refused = acked.is_syn.then_some(acked.ack..before.nxt);
+        // A responder keeps its initial window (`tcp_init_transfer`).
+        if acked.is_syn
+            && self.subject.direction == Direction::Forward
+            && self.syns.answer(acked.echo)
+        {
+            self.window.begin_at_one();
+        }
         self.stream = Some(Stream {
             una: acked.ack,
             nxt: before.nxt,

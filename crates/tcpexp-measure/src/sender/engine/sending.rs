@@ -21,13 +21,15 @@ impl Engine<'_> {
         self.timer.srtt()
     }
 
-    /// Processes a SYN of the sender, which left it at `at`; `None` if unknown.
+    /// Processes a SYN of the sender, captured at `seen`, which left the sender at `at`; `None` if unknown.
     pub(in crate::sender) fn open(
         &mut self,
+        seen: Timestamp,
         at: Option<Timestamp>,
         start: StreamOffset,
         stamp: Option<u32>,
     ) {
+        self.syns.send(seen, start, stamp);
         // The SYN takes one sequence number.
         let first = start.plus(1);
         let Some(stream) = &mut self.stream else {

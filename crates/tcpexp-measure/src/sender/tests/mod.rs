@@ -21,6 +21,7 @@ mod recovery;
 mod repair;
 mod silence;
 mod stretch;
+mod syns;
 mod timeout;
 
 /// All rows of a script's senders.

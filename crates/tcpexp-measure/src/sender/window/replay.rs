@@ -40,6 +40,12 @@ impl Window {
         self.usage.is_limited || in_slow_start && self.cwnd < 2 * self.usage.most_outstanding
     }
 
+    /// Begins a stream with a window of one segment.
+    pub(in crate::sender) fn begin_at_one(&mut self) {
+        self.cwnd = 1;
+        self.set_least(0);
+    }
+
     /// Begins to process an ACK.
     pub(in crate::sender) fn take_ack(&mut self) {
         self.before_growth = self.cwnd;
