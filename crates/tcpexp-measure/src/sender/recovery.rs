@@ -94,6 +94,8 @@ pub(super) struct Recovery {
     pub(super) goes_on_repairing: bool,
     /// True if the receiver's window was closed at the latest ACK that showed a window.
     was_closed: bool,
+    /// The latest window that the pipe showed after the timeout, in segments; 0 if none.
+    pub(super) filled: u32,
     /// `TSval` of the first retransmission.
     first_stamp: Option<u32>,
     /// Number of lost packets that it has repaired, once it is over.
@@ -143,6 +145,7 @@ impl Recovery {
             has_retransmitted: false,
             goes_on_repairing: false,
             was_closed: false,
+            filled: 0,
             first_stamp: None,
             lost: LostPackets::default(),
         }
@@ -208,11 +211,16 @@ impl Recovery {
         self.reduction.shows_window(was_full)
     }
 
+    /// The lowest threshold in use (RFC 5681, equation 4).
+    pub(super) fn least_threshold(&self) -> u32 {
+        self.before.outstanding.min(self.before.cwnd) / 2
+    }
+
     /// True if the latest window of the recovery is its threshold. No factor in use is below 1/2 (RFC 5681, equation
     /// 4), so a sender with less in flight at the end had lost more, or had no more data. A closed receiver window
     /// hides how much more the threshold allows.
     pub(super) fn shows_threshold(&self) -> bool {
-        let least = self.before.outstanding.min(self.before.cwnd) / 2;
+        let least = self.least_threshold();
         let latest = self.reduction.latest();
         let is_limiting = !self.was_closed && self.reduction.has_caught_up();
         self.shows_window() && latest + 1 >= least && is_limiting
@@ -227,20 +235,28 @@ impl Recovery {
         has_sack: bool,
         sees_sent: bool,
     ) -> Option<u32> {
-        match self.kind {
-            // Slow start follows a timeout, without a proportional reduction.
-            RecoveryKind::Timeout => Some(pipe),
-            // The ACK covers exactly the repaired data: a sender without SACK waits here, and the
-            // segments that duplicate ACKs stood for are counted as outstanding.
-            _ if !has_sack && una == self.high => {
-                let is_known = self.reduction.has_threshold() || self.shows_window();
-                is_known.then_some(self.reduction.latest())
-            }
-            _ => {
-                self.was_closed = is_closed;
-                self.reduction.look(pipe, is_closed, has_sack, sees_sent)
-            }
+        // The ACK covers exactly the repaired data: a sender without SACK waits here, and the
+        // segments that duplicate ACKs stood for are counted as outstanding.
+        if !has_sack && una == self.high {
+            let is_known = self.reduction.has_threshold() || self.shows_window();
+            return is_known.then_some(self.reduction.latest());
         }
+        self.was_closed = is_closed;
+        self.reduction.look(pipe, is_closed, has_sack, sees_sent)
+    }
+
+    /// As [`cwnd`](Self::cwnd), after a timeout, which slow start follows without a proportional reduction. `owes`
+    /// is true if segments marked lost are not retransmitted yet, so that the window limits the sender. Without
+    /// them, a sender with less in flight than before has no more data, because the window does not fall.
+    pub(super) fn cwnd_after_timeout(
+        &mut self,
+        pipe: u32,
+        owes: bool,
+        has_sent: bool,
+    ) -> Option<u32> {
+        let is_shown = owes || has_sent && pipe >= self.filled;
+        self.filled = if is_shown { pipe } else { self.filled };
+        is_shown.then_some(pipe)
     }
 }
 

@@ -150,6 +150,9 @@ impl Engine<'_> {
         if self.state.kind() != Some(RecoveryKind::Timeout) {
             self.enter(RecoveryKind::Timeout, sent.at, rows);
         }
+        if let Some(recovery) = self.state.recovery_mut() {
+            recovery.filled = 0;
+        }
         self.timer.back_off();
         self.board.time_out(sent.at, self.subject.side.has_sack);
         self.resend(sent);

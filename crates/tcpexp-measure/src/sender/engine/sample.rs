@@ -4,6 +4,7 @@ use super::stream::{Room, Stream};
 use super::{Engine, Order};
 use crate::sender::event::Acked;
 use crate::sender::hints::CongestionHint;
+use crate::sender::recovery::RecoveryKind;
 use crate::sender::row::SenderRow;
 use crate::sender::sample::{CwndSource, Limit, Phase, SenderSample};
 use crate::sender::summary::SenderSummary;
@@ -17,7 +18,12 @@ impl Engine<'_> {
             // Samples held back come first, because the rows of one sender are in time order.
             self.undecided.interrupt(rows);
             let sees_sent = self.subject.order == Order::Seen;
-            let cwnd = recovery.cwnd(now.una, now.pipe, now.is_closed, has_sack, sees_sent);
+            let cwnd = if recovery.kind == RecoveryKind::Timeout {
+                let has_sent = now.reply.has_sent() && !now.is_closed;
+                recovery.cwnd_after_timeout(now.pipe, self.board.owes(), has_sent)
+            } else {
+                recovery.cwnd(now.una, now.pipe, now.is_closed, has_sack, sees_sent)
+            };
             let source = match cwnd {
                 Some(_) => CwndSource::Recovery,
                 None if now.is_closed => CwndSource::ReceiverLimited,
@@ -105,6 +111,7 @@ impl Engine<'_> {
         let is_warming_up = self.stream.is_some_and(|stream| stream.is_warming_up());
         // Slow start may have ended in a gap.
         let is_phase_known = self.window.has_known_phase() && !self.gap.hides_window();
+        let is_phase_known = is_phase_known && !self.may_have_regrown();
         let has_phase = !self.state.is_open() || !is_warming_up && is_phase_known;
         // The window in a recovery follows from the pipe, whatever the window before.
         let is_hidden = self.state.is_open() && self.window.is_hidden();

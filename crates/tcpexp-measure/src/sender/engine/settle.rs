@@ -39,7 +39,8 @@ impl Engine<'_> {
         let recovery = ended.recovery;
         // Slow start follows a timeout, so the flight after its recovery is not the threshold.
         if recovery.kind == RecoveryKind::Timeout {
-            self.regrow(ended, self.board.pipe(), rows);
+            self.regrow(ended, self.board.pipe().max(recovery.filled), rows);
+            self.window.await_fill();
         } else if let Some(threshold) = self.hidden_threshold(&recovery, goes_on) {
             self.window.settle_unfilled(threshold.segments);
             // The hint needs an observed window on both sides of the reduction.
@@ -245,6 +246,21 @@ impl Engine<'_> {
         } else {
             self.state = State::Regrowing(ended);
         }
+    }
+
+    /// True if the window may have reached the unknown threshold of a timeout.
+    pub(super) fn may_have_regrown(&self) -> bool {
+        let State::Regrowing(ended) = &self.state else {
+            return false;
+        };
+        let before = ended.recovery.before;
+        // Linux reduces the window, used or not.
+        let least = match before.known_cwnd() {
+            Some(cwnd) if self.timer.is_linux() => cwnd / 2,
+            _ => ended.recovery.least_threshold(),
+        };
+        let is_below = self.window.cwnd < least && !self.window.is_hidden();
+        self.window.ssthresh.is_none() && !is_below
     }
 
     /// Reports the recovery whose threshold is the window at the end of slow start, once slow start

@@ -235,7 +235,7 @@ fn timeout_reduces_the_pipe_to_one_segment() {
     retransmitted after_timeout
     retransmitted after_timeout
     988+2964 pipe 2 cwnd 2 recovery loss_recovery
-    3952+988 pipe 1 cwnd 1 filled slow_start
+    3952+988 pipe 1 cwnd - undecided -
     recovery 0 timeout to None
     ");
     assert_eq!(summary(&text).timeouts, 1);

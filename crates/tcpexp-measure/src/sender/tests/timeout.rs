@@ -21,3 +21,72 @@ fn the_ack_that_undoes_a_reduction_grows_the_window_by_the_copy_too() {
     10000+21000 pipe 21 cwnd 21 application_limited slow_start
     ");
 }
+
+/// A sender repairs eight lost segments after a timeout and has nothing more to send at once. Its window has
+/// reached the threshold by then, or seven segments.
+#[test]
+fn a_sender_that_has_repaired_all_after_a_timeout_shows_no_window() {
+    let text = [
+        OPEN.to_owned(),
+        burst(101_000, 0, 8),
+        "0.601000 > 1:1001(1000)".to_owned(),
+        "0.701000 < ack 1001".to_owned(),
+        burst(701_010, 1, 3),
+        "0.801000 < ack 3001".to_owned(),
+        burst(801_010, 3, 7),
+        "0.901000 < ack 7001".to_owned(),
+        burst(901_010, 7, 8),
+        "1.001000 < ack 8001".to_owned(),
+        burst(1_101_010, 8, 9),
+        "1.201000 < ack 9001".to_owned(),
+        burst(1_301_010, 9, 10),
+        "1.401000 < ack 10001".to_owned(),
+    ];
+    assert_snapshot!(replay(&text.join("\n")), @r"
+    retransmitted timeout
+    0+8000 pipe 1 cwnd 1 recovery loss_recovery
+    retransmitted after_timeout
+    retransmitted after_timeout
+    1000+7000 pipe 2 cwnd 2 recovery loss_recovery
+    retransmitted after_timeout
+    retransmitted after_timeout
+    retransmitted after_timeout
+    retransmitted after_timeout
+    3000+5000 pipe 4 cwnd 4 recovery loss_recovery
+    retransmitted after_timeout
+    7000+1000 pipe 1 cwnd - undecided loss_recovery
+    8000+1000 pipe 1 cwnd - undecided -
+    9000+1000 pipe 1 cwnd - undecided -
+    recovery 0 timeout to None
+    ");
+}
+
+/// The sender goes on with new data, at a threshold that nothing has shown yet.
+#[test]
+fn phase_is_unknown_where_the_window_may_have_reached_the_threshold_of_a_timeout() {
+    let mut text = vec![
+        OPEN.to_owned(),
+        burst(101_000, 0, 10),
+        "0.601000 > 1:1001(1000)".to_owned(),
+        "0.701000 < ack 1001".to_owned(),
+    ];
+    let mut sent = 1;
+    for (round, window) in [2, 4, 7, 7, 7].into_iter().enumerate() {
+        let at = 701_010 + 100_000 * u64::try_from(round).unwrap();
+        text.push(burst(at, sent, sent + window));
+        sent += window;
+        let at = at + 99_990;
+        text.push(format!(
+            "{}.{:06} < ack {}",
+            at / 1_000_000,
+            at % 1_000_000,
+            1 + 1000 * sent
+        ));
+    }
+    let rows = replay(&text.join("\n"));
+    assert!(
+        rows.contains("3000+7000 pipe 4 cwnd 4 recovery loss_recovery"),
+        "{rows}"
+    );
+    assert!(rows.contains("14000+7000 pipe 7 cwnd 7 filled -"), "{rows}");
+}

@@ -17,7 +17,7 @@ pub(in crate::sender) enum Reply {
 }
 
 impl Reply {
-    pub(super) fn has_sent(self) -> bool {
+    pub(in crate::sender) fn has_sent(self) -> bool {
         matches!(self, Self::AtOnce | Self::Otherwise)
     }
 }

@@ -42,6 +42,13 @@ impl Window {
         self.rounds.interrupt();
     }
 
+    /// Ends a timeout's recovery: the window is no less than now, and its growth by the latest ACKs is shown only by
+    /// the next answer that fills it.
+    pub(in crate::sender) fn await_fill(&mut self) {
+        self.is_hidden = true;
+        self.answered = Some(self.cwnd);
+    }
+
     /// Goes on from a timeout in a window that the capture does not show, so that nothing bounds the threshold
     /// unless it is set.
     pub(in crate::sender) fn miss_threshold(&mut self) {
