@@ -70,10 +70,13 @@ impl Handshake {
                 near
             }
             (Direction::Forward, _) => None,
-            // A segment of the reverse direction before the SYN: the capture started after the handshake.
             (Direction::Reverse, false) => {
                 self.elapsed = None;
-                self.is_over = true;
+                // With Fast Open, the responder may send data at once (RFC 7413), and the path may lose or
+                // reorder the SYN-ACK before it. The SYN-ACK still has the options, but it may be a
+                // retransmission, which shows no time. Otherwise, the capture started after the handshake.
+                self.syn_at = None;
+                self.is_over = self.has_syn != [true, false];
                 None
             }
         }

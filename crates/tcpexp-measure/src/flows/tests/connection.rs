@@ -207,6 +207,24 @@ fn fin_outside_the_window_closes_nothing() {
 }
 
 #[test]
+fn options_of_a_syn_ack_after_data_are_known() {
+    let connection = &connections(
+        "
+        0.000 > S 0:1000(1000) sackok mss 1460 wscale 7
+        0.010 < . 1:1401(1400) ack 1001
+        1.000 > S 0 sackok mss 1460 wscale 7
+        1.010 < S. 0 ack 1001 sackok mss 1040 wscale 6
+        1.011 > . 1001 ack 1
+    ",
+    )[0];
+    let offers = connection.directions.each_ref().map(|d| d.offer.unwrap());
+    assert_eq!(offers.map(|offer| offer.mss), [Some(1460), Some(1040)]);
+    assert_eq!(offers.map(|offer| offer.window_scale), [Some(7), Some(6)]);
+    assert_eq!(connection.sack, Some(true));
+    assert_eq!(connection.handshake_rtt, None);
+}
+
+#[test]
 fn ignored_rst_does_not_end_a_connection() {
     let ending = |text: &str| {
         connections(&format!("{AT_INITIATOR}{text}"))[0]
