@@ -53,6 +53,21 @@ struct Sent {
     head_at: Timestamp,
 }
 
+impl Sent {
+    /// True if the latest segment is a FIN that the receiver must have dropped (RFC 9293, section 3.10.7.4),
+    /// because the `fresh_bytes` of `segment` begin at its number.
+    fn has_dropped_fin(&self, segment: &Segment, fresh_bytes: u32) -> bool {
+        let is_alone = self.latest.numbers == 1 && self.latest.end() == self.nxt;
+        let is_syn = self.latest.is_bare_syn || segment.flags.syn();
+        // No data was captured there, so the number is of a FIN. One byte may be a keep-alive (section 3.8.4).
+        is_alone
+            && !is_syn
+            && self.latest.start == segment.start
+            && fresh_bytes > 1
+            && fresh_bytes == segment.seen.payload_bytes
+    }
+}
+
 /// Range and capture time of one segment.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
@@ -200,6 +215,10 @@ impl Classifier {
                 return (probe, 0);
             }
             let fresh_bytes = self.take(segment);
+            if sent.has_dropped_fin(segment, fresh_bytes) {
+                self.go_on(segment);
+                return (Class::New, fresh_bytes);
+            }
             let class = self.behind(sent, segment, fresh_bytes, &times());
             return (class, fresh_bytes);
         }

@@ -93,8 +93,10 @@ pub(crate) struct Stream {
     furthest: Option<StreamOffset>,
     captured: bool,
     finished: bool,
-    /// One past the sequence numbers captured before a FIN that left a gap, and the number of the FIN. It is
-    /// not of the connection if the stream continues before it.
+    /// True if the receiver must have dropped the latest FIN: other data has its sequence number.
+    is_fin_dropped: bool,
+    /// One past the sequence numbers captured before the latest FIN, and the number of the FIN. It is not of the
+    /// connection if the stream continues before it, or with other data at its number.
     fin_ahead: Option<(StreamOffset, StreamOffset)>,
     /// IPv4 Identification of the latest SYN; 0 if it has none.
     syn_ip_id: u16,
@@ -130,6 +132,16 @@ impl Flow {
     /// True if both ends sent a FIN, or either sent a RST that ended the connection.
     pub fn is_closed(&self) -> bool {
         self.reset.is_some() || self.streams.iter().all(|stream| stream.finished)
+    }
+
+    /// True if the receiver must have dropped the latest FIN of a direction: its sender has sent other data at the
+    /// sequence number of the FIN (RFC 9293, section 3.10.7.4).
+    pub fn is_fin_dropped(&self, direction: Direction) -> bool {
+        let sender = match direction {
+            Direction::Forward => self.initiator,
+            Direction::Reverse => self.initiator.opposite(),
+        };
+        self.streams[sender as usize].is_fin_dropped
     }
 
     /// True if the flow began with a SYN while another flow between the same endpoints was open, or had been reset
@@ -271,15 +283,25 @@ impl Stream {
             .is_some_and(|isn| (1..=MAX_SYN_BYTES).contains(&answer.ack.0.wrapping_sub(isn.0)))
     }
 
-    /// Processes a FIN, or a segment after a FIN that left a gap: a receiver drops a FIN outside its window (RFC
-    /// 9293, section 3.10.7.4), and this end sends on.
+    /// Processes a FIN, or a segment after a FIN: a receiver drops a FIN outside its window, without ACK or with the
+    /// acknowledgment of data never sent (RFC 9293, section 3.10.7.4), and this end sends on.
     #[cold]
     fn finish(&mut self, tcp: &Numbers, start: StreamOffset) {
         let end = start.plus(tcp.payload_bytes);
         if tcp.flags.fin() {
             let nxt = self.furthest.filter(|nxt| self.captured && start > *nxt);
-            self.fin_ahead = nxt.map(|nxt| (nxt, end));
+            self.fin_ahead = Some((nxt.unwrap_or(end), end));
             self.finished = true;
+            self.is_fin_dropped = false;
+        } else if let Some((nxt, fin)) = self.fin_ahead
+            && nxt == fin
+        {
+            // A keep-alive after a FIN may have one byte at its number (RFC 9293, section 3.8.4).
+            if start == fin && tcp.payload_bytes > 1 {
+                self.fin_ahead = None;
+                self.finished = false;
+                self.is_fin_dropped = true;
+            }
         } else if let Some((nxt, fin)) = self.fin_ahead
             && tcp.payload_bytes > 0
         {
@@ -496,6 +518,25 @@ mod tests {
         ",
         );
         assert_eq!(flows, [0; 4]);
+    }
+
+    #[test]
+    fn other_data_at_the_number_of_a_fin_shows_that_the_receiver_dropped_it() {
+        let after = |sent: &str| {
+            flows(&format!(
+                "
+                0.000 > S 100
+                0.010 < S. 200 ack 101
+                0.020 < F 201 ack 101
+                0.030 > F 101 ack 9999
+                {sent}
+                0.500 > S 100
+            "
+            ))[5]
+        };
+        assert_eq!(after("0.040 > 101:1101(1000) ack 202"), 0);
+        // A keep-alive.
+        assert_eq!(after("0.040 > 101:102(1) ack 202"), 1);
     }
 
     #[test]

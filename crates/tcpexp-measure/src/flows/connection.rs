@@ -124,7 +124,9 @@ impl Connection {
         let ecn = self.handshake.ecn.mode();
         let sack = self.handshake.agreed(|offer| offer.sack_permitted);
         for direction in Direction::BOTH {
-            if self.halves[direction.index()].has_late_fin() {
+            if flow.is_fin_dropped(direction) {
+                self.closing.go_on(direction);
+            } else if self.halves[direction.index()].has_late_fin() {
                 self.closing.finish(direction);
             }
         }

@@ -88,6 +88,12 @@ impl Closing {
         self.finished[direction.index()] = true;
     }
 
+    /// Withdraws the FIN of an end, which the other end has dropped.
+    #[cold]
+    pub(super) fn go_on(&mut self, direction: Direction) {
+        self.finished[direction.index()] = false;
+    }
+
     /// True if both ends sent a FIN, or one end sent a RST.
     #[inline]
     pub(super) fn is_closed(self) -> bool {

@@ -207,6 +207,30 @@ fn fin_outside_the_window_closes_nothing() {
 }
 
 #[test]
+fn data_at_the_number_of_a_fin_shows_that_the_connection_goes_on() {
+    let after = |text: &str| {
+        let connection = &connections(&format!("{AT_INITIATOR}{text}"))[0];
+        let sent = &connection.directions[0];
+        let retransmitted = sent.rare().retransmitted;
+        (
+            connection.ending.name(),
+            retransmitted
+                .iter()
+                .map(|by_cause| by_cause.packets)
+                .sum::<u64>(),
+            sent.unique_bytes,
+        )
+    };
+    // The FIN acknowledges data that was never sent.
+    let dropped = "0.1 > F 1 ack 9999\n0.11 > 1:1001(1000) ack 1\n0.15 < . 1 ack 1001";
+    assert_eq!(after(dropped), ("open", 0, 1000));
+    let later = format!("{dropped}\n0.2 > F 1001 ack 1\n0.24 < . 1 ack 1002");
+    assert_eq!(after(&later), ("half_closed_by_initiator", 0, 1000));
+    let keep_alive = "0.1 > F 1 ack 1\n0.14 < . 1 ack 2\n9.0 > . 1:2(1) ack 1";
+    assert_eq!(after(keep_alive), ("half_closed_by_initiator", 0, 0));
+}
+
+#[test]
 fn options_of_a_syn_ack_after_data_are_known() {
     let connection = &connections(
         "
