@@ -118,7 +118,7 @@ fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
         .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
-        .maybe_text("ecn", "How the ends agreed to report congestion marks: none, classic (RFC 3168) or accurate (RFC 9768). Null without both SYNs.", |row| row.connection.ecn.map(EcnMode::name))
+        .maybe_text("ecn", "How the ends agreed to report congestion marks: none, classic (RFC 3168) or accurate (RFC 9768). Null without both SYNs, or if the SYN-ACK fits both modes and the SYNs asked for both.", |row| row.connection.ecn.map(EcnMode::name))
 }
 
 /// Adds the columns from the other capture.
