@@ -1,19 +1,17 @@
 //! Logs of kernels and tools.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
-use foldhash::fast::FixedState;
-use tcpexp_flow::{Direction, FlowId};
-use tcpexp_logs::import::{Batch, Format, Unusable};
+use tcpexp_logs::import::{Batch, Entry, Format, Unusable};
 use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
-    DatasetFlow, EventRow, LogRow, LogSample, QueueRow, QueueSource, ReadingRow, RunEvent,
+    EventRow, LogRow, LogSample, QueueRow, QueueSource, ReadingRow, RunEvent,
 };
 use tcpexp_units::{TimeDelta, counted, with_causes};
 
-use super::captured_flows::{CapturedFlows, Known};
+use super::captured_flows::{CapturedFlows, LogFlows};
 use super::column_log::{ColumnLog, Line};
 use super::log_source::{LogKind, LogSource};
 use super::manifest::{Checked, LogInput};
@@ -21,7 +19,7 @@ use super::names::Names;
 use super::span::Span;
 use super::survey::Surveyed;
 use super::tables::Tables;
-use super::test_start::TestStarts;
+use super::test_start::{MAX_DELAY, TestStarts};
 use super::{ping_log, queue_log};
 use crate::view::View;
 use crate::{Error, LogFile, checksum};
@@ -59,7 +57,7 @@ impl<'a> Logs<'a> {
             of_captures.add(last);
         }
         Self {
-            flows: CapturedFlows::of(names, captures),
+            flows: CapturedFlows::of(names, captures, of_captures),
             tables,
             outcome: ReadLogs::default(),
             starts: TestStarts::of(views, captures),
@@ -248,7 +246,7 @@ impl<'a> Logs<'a> {
         format: Format,
         input: &mut LogInput,
     ) -> Result<(), Error> {
-        let mut flows = HashMap::default();
+        let mut flows = LogFlows::default();
         let kind: Arc<str> = format.name().into();
         let report = file.read(format, |batch| self.batch(log, &kind, &mut flows, batch))?;
         input.lines = report.lines.lines;
@@ -262,6 +260,12 @@ impl<'a> Logs<'a> {
         let gaps = report.lines.gaps();
         let gaps = gaps.into_iter().map(|gap| format!("{name}: {gap}"));
         self.outcome.warnings.extend(gaps);
+        if flows.unplaced > 0 {
+            let rows = counted(flows.unplaced, "row");
+            self.outcome.warnings.push(format!(
+                "{name}: {rows} without a flow: a capture has connections on their ports, but not at their times, or several that they may belong to"
+            ));
+        }
         if report.breaks_off {
             let warning = format!("{name}: compressed data ends early; earlier data was used");
             self.outcome.warnings.push(warning);
@@ -273,49 +277,50 @@ impl<'a> Logs<'a> {
         &mut self,
         log: &LogSource,
         kind: &Arc<str>,
-        flows: &mut HashMap<FlowId, Known, FixedState>,
+        flows: &mut LogFlows,
         batch: Batch,
     ) -> Result<(), Error> {
-        for flow in &batch.flows {
-            flows.insert(flow.flow, self.flows.known(flow));
-        }
+        flows.learn(&self.flows, &batch.flows);
         if let Some(stated) = batch.coarse_start {
             match self.starts.delay(stated, &batch.flows)? {
-                Some(delay) => self.delay = delay,
-                None => self.outcome.warnings.push(format!(
-                    "{}: this log has the start of its test in whole seconds, and no capture at its end shows the first data of the test: its times may be more than a second early",
-                    log.name
-                )),
+                Some(delay) => {
+                    self.delay = delay;
+                    flows.early_by = TimeDelta::ZERO;
+                }
+                None => {
+                    self.delay = TimeDelta::ZERO;
+                    flows.early_by = MAX_DELAY;
+                    self.outcome.warnings.push(format!(
+                        "{}: this log has the start of its test in whole seconds, and no capture at its end shows the first data of the test: its times may be more than a second early",
+                        log.name
+                    ));
+                }
             }
         }
-        // A log counts directions from its own first local end, the dataset from the flow's
-        // initiator.
-        let whose = |flow: FlowId, direction: Direction| match flows.get(&flow) {
-            Some(Some((known, true))) => (Some(Arc::clone(known)), direction.opposite()),
-            Some(Some((known, false))) => (Some(Arc::clone(known)), direction),
-            _ => (None, direction),
-        };
-        let row = |(flow, direction): (Option<Arc<DatasetFlow>>, Direction), sample| LogRow {
-            log: Arc::clone(&log.name),
-            kind: Arc::clone(kind),
-            flow,
-            direction: Some(direction),
-            sample,
+        let captured = &self.flows;
+        let mut placed = |(flow, direction), at, sample| {
+            let (flow, direction) = flows.place(captured, (flow, direction), at);
+            LogRow {
+                log: Arc::clone(&log.name),
+                kind: Arc::clone(kind),
+                // A direction refers to a flow.
+                direction: flow.is_some().then_some(direction),
+                flow,
+                sample,
+            }
         };
         for sample in batch.samples {
             self.of_log.add(sample.at);
-            let whose = whose(sample.flow, sample.direction);
-            self.tables
-                .logs
-                .add(row(whose, LogSample::Sender(sample)))?;
+            let row = LogSample::Sender(sample);
+            let row = placed((sample.flow, sample.direction), sample.at, row);
+            self.tables.logs.add(row)?;
         }
         for mut interval in batch.intervals {
             interval.start = interval.start + self.delay;
             self.of_log.add(interval.start);
-            let whose = whose(interval.flow, interval.direction);
-            self.tables
-                .logs
-                .add(row(whose, LogSample::Interval(interval)))?;
+            let row = LogSample::Interval(interval);
+            let row = placed((interval.flow, interval.direction), interval.start, row);
+            self.tables.logs.add(row)?;
         }
         let mut event = |flow, event| {
             self.tables.events.add(EventRow {
@@ -326,12 +331,14 @@ impl<'a> Logs<'a> {
             })
         };
         for mut change in batch.state_changes {
-            let (flow, direction) = whose(change.flow, change.direction);
+            let (flow, direction) =
+                flows.place(captured, (change.flow, change.direction), change.at);
             change.direction = direction;
             event(flow, SenderEvent::StateChange(change))?;
         }
         for mut retransmit in batch.retransmits {
-            let (flow, direction) = whose(retransmit.flow, retransmit.direction);
+            let sender = (retransmit.flow, retransmit.direction);
+            let (flow, direction) = flows.place(captured, sender, retransmit.at);
             retransmit.direction = direction;
             event(flow, SenderEvent::Retransmit(retransmit))?;
         }
@@ -349,11 +356,16 @@ fn unused_warning(log: &LogInput) -> Option<String> {
         .filter(|(reason, _)| **reason != cut_off);
     let unused: u64 = reasons.clone().map(|(_, lines)| lines).sum();
     let reasons: Vec<&str> = reasons.map(|(reason, _)| reason.as_str()).collect();
+    let entry = if log.kind == Format::Iperf3.name() {
+        Entry::Interval
+    } else {
+        Entry::Line
+    };
     (unused > 0).then(|| {
         format!(
             "{}: {unused} of {} not used: {}",
             log.file.path,
-            counted(log.lines, "line"),
+            counted(log.lines, entry.name()),
             reasons.join(", ")
         )
     })

@@ -41,7 +41,7 @@ struct AtEnd {
 
 /// Longest time between the stated and the true start: parts of a second, the round trips of the setup, and
 /// the retransmission of its packets. A flow that begins later is another one on the same ports.
-const MAX_DELAY: TimeDelta = TimeDelta::from_seconds(10);
+pub(super) const MAX_DELAY: TimeDelta = TimeDelta::from_seconds(10);
 
 /// Payload of iperf3's cookie (`COOKIE_SIZE` in its `iperf_api.h`). The first datagram of a UDP stream is
 /// shorter. Longer packets have the data of the test.
