@@ -82,8 +82,30 @@ class Inputs(unittest.TestCase):
             spaced.write_bytes(SRC.read_bytes())
             with self.assertRaisesRegex(ValueError, "rename the file"):
                 tcpexp.flows([spaced])
+            no_text = os.fsdecode(os.fsencode(folder) + b"/\xff.pcap")
+            Path(no_text).write_bytes(SRC.read_bytes())
+            with self.assertRaisesRegex(ValueError, "rename the file"):
+                tcpexp.flows([no_text])
         with self.assertRaisesRegex(ValueError, "empty list"):
             tcpexp.rtt([])
+
+    def test_a_file_object_that_does_not_block_is_refused(self) -> None:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.write(writing, SRC.read_bytes()[:5000])
+        with open(reading, "rb", buffering=0) as file, open(writing, "wb"):
+            with self.assertRaisesRegex(BlockingIOError, "make it blocking"):
+                tcpexp.flows(file)
+
+    def test_names_of_captures_have_no_meaning_of_their_own(self) -> None:
+        expected = tcpexp.rtt(SRC, DST).text
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            Path("@src").write_bytes(SRC.read_bytes())
+            self.assertEqual(tcpexp.rtt("@src", DST).text, expected)
+            file = io.BytesIO(SRC.read_bytes())
+            # The name of a member of an archive.
+            file.name = ".."  # type: ignore[attr-defined]
+            self.assertEqual(tcpexp.rtt(file, DST).text, expected)
 
     def test_urls_are_read_as_paths_are(self) -> None:
         expected = tcpexp.rtt(SRC, DST).text
@@ -172,6 +194,8 @@ class Inputs(unittest.TestCase):
                 tcpexp.rtt(SRC, DST, flow=nothing)
         with self.assertRaisesRegex(TypeError, "limit takes a value"):
             tcpexp.flows(SRC, limit=False)
+        with self.assertRaisesRegex(TypeError, "rate takes a value"):
+            tcpexp.throughput(SRC, rate=True)
         with self.assertRaisesRegex(TypeError, "title takes a value"):
             tcpexp.plot("ecdf", SRC, title=True)  # type: ignore[arg-type]
         with self.assertRaisesRegex(TypeError, "'fitler'"):

@@ -16,6 +16,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from numbers import Integral
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, Unpack, cast
@@ -624,8 +625,10 @@ def _known(file: StrPath | None) -> str | None:
     return None if file is None else _path(file)
 
 
-def _rate(rate: str | int | None) -> str | None:
-    return f"{rate}bit" if isinstance(rate, int) else rate
+def _rate(rate: str | int | None) -> str | int | None:
+    # A truth value is an integer too, which the check of the options refuses.
+    is_number = isinstance(rate, Integral) and not isinstance(rate, bool)
+    return f"{rate}bit" if is_number else rate
 
 
 def _param(value: str | float | bool | None) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from numbers import Integral
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import BinaryIO, Protocol, TypeAlias
 
 from tcpexp._native import Held
 from tcpexp._objects import Object
@@ -21,7 +20,7 @@ StrPath: TypeAlias = "str | os.PathLike[str]"
 class Readable(Protocol):
     """A file object of bytes, such as those of `open(..., "rb")` and `gzip.open(...)`."""
 
-    def read(self, size: int = ..., /) -> bytes: ...
+    def read(self, size: int = ..., /) -> bytes | None: ...
 
 
 Capture: TypeAlias = "StrPath | bytes | bytearray | memoryview | Readable | Object | Sequence[StrPath]"
@@ -44,6 +43,8 @@ FLAGS = (
 """Options without a value, which are true or false."""
 _SCHEMES = ("s3://", "gs://", "az://", "http://", "https://")
 
+_PART_BYTES = 1 << 20
+"""Bytes that one read of a file object asks for."""
 _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -68,11 +69,9 @@ class Inputs:
         if isinstance(capture, Sequence):
             return self._set(capture)  # type: ignore[arg-type]  # bytes are handled above
         if hasattr(capture, "read"):
-            name = getattr(capture, "name", None)
-            # Files without a name have a number, or none.
-            place = self._folder() / (os.path.basename(name) if isinstance(name, str) else "file")
+            place = self._folder() / _file_name(capture)
             with place.open("wb") as file:
-                shutil.copyfileobj(capture, file)
+                _copy(capture, file)
             return str(place)
         kind = type(capture).__name__
         raise TypeError(f"a capture is a path, bytes, a file object or a list of paths, not {kind}")
@@ -84,11 +83,11 @@ class Inputs:
         places = [path(part) for part in parts]
         lines = [place if is_url(place) else os.path.abspath(place) for place in places]
         for line in lines:
-            # A list has a path per line, without the space around it.
-            if line != line.strip() or len(line.splitlines()) != 1:
+            # A list has a path per line in UTF-8, without the space around it.
+            if line != line.strip() or len(line.splitlines()) != 1 or not _is_utf8(line):
                 raise ValueError(f"a list of captures cannot contain {line!r}: rename the file")
         listed = self._folder() / "list.txt"
-        listed.write_text("".join(f"{line}\n" for line in lines))
+        listed.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return f"@{listed}"
 
     def _object(self, capture: Object) -> str:
@@ -103,6 +102,30 @@ class Inputs:
         held = Held()
         self.held.append(held)
         return Path(held.path)
+
+
+def _file_name(file: Readable) -> str:
+    """The name of the copy of a file object."""
+    name = getattr(file, "name", None)
+    # Files without a name have a number, or none. That of an archive may be that of a folder.
+    name = os.path.basename(name) if isinstance(name, str) else ""
+    return "file" if name in ("", os.curdir, os.pardir) else name
+
+
+def _copy(source: Readable, target: BinaryIO) -> None:
+    while True:
+        part = source.read(_PART_BYTES)
+        # A file object that does not block has nothing now, which is not its end.
+        if part is None:
+            raise BlockingIOError("the file object has no data yet: make it blocking")
+        if not part:
+            return
+        target.write(part)
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether a path is UTF-8: Python has surrogates in place of other bytes (PEP 383)."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def is_url(place: StrPath) -> bool:
@@ -140,8 +163,8 @@ def path(place: StrPath) -> str:
     # A name with these characters may be a pattern.
     if not any(mark in os.path.basename(text) for mark in "*?["):
         os.stat(text)
-    # A path never looks like an option.
-    return os.path.join(os.curdir, text) if text.startswith("-") else text
+    # A path never looks like an option or a list of files.
+    return os.path.join(os.curdir, text) if text.startswith(("-", "@")) else text
 
 
 def flags(options: Iterable[tuple[str, Value | Sequence[Value] | Mapping[str, Value]]]) -> list[str]:
