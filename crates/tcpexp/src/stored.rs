@@ -42,6 +42,12 @@ impl Stored {
         inode(metadata) == self.inode
     }
 
+    /// True if both are one file, under one name or two.
+    #[cfg(feature = "tables")]
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        self.inode.is_some() && self.inode == other.inode
+    }
+
     /// Returns an error if the bytes of the file at `path` are no longer those that it had. `is_held` is
     /// true if passes read the opened file, whatever file has its name now.
     pub(crate) fn require_same(&self, path: &Path, is_held: bool) -> Result<(), Error> {

@@ -21,7 +21,7 @@ pub use survey::SurveyError;
 pub use tables::TablesError;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tcpexp_logs::import;
 use tcpexp_measure::throughput::MAX_EMPTY_ROWS;
@@ -88,6 +88,14 @@ pub enum Error {
         path: PathBuf,
         /// Description of the skipped records and the damage.
         why: String,
+    },
+    /// Two files of one capture have the same records.
+    #[error("{}", repeated(path, other))]
+    Repeated {
+        /// Path of the file.
+        path: PathBuf,
+        /// Path of the other file, which may be the same.
+        other: PathBuf,
     },
     /// Nearly all bins of a dataset would be empty, and there are too many to write.
     #[error(
@@ -268,4 +276,14 @@ pub enum Error {
 /// Names of the formats of logs, for a message.
 fn known_logs() -> String {
     import::Format::ALL.map(import::Format::name).join(", ")
+}
+
+/// The message for a file that would count twice.
+fn repeated(path: &Path, other: &Path) -> String {
+    let (shown, shown_other) = (shown_url(path), shown_url(other));
+    if path == other {
+        format!("{shown} is listed twice")
+    } else {
+        format!("{shown} and {shown_other} have the same records, which would count twice")
+    }
 }

@@ -33,6 +33,16 @@ pub enum PairsError {
         /// Name of another.
         other: String,
     },
+    /// The table of pairs has a file twice, whose packets would count twice.
+    #[error("the pair {pair} has the file {} twice at {point}", shown_url(path))]
+    FileTwice {
+        /// Name of the pair.
+        pair: String,
+        /// The point.
+        point: &'static str,
+        /// Path of the file.
+        path: PathBuf,
+    },
     /// The dataset is not that of a pair.
     #[error(
         "{} is not a part of an analysis of pairs: parts are made with `tcpexp analyze --pairs`",

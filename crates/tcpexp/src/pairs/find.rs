@@ -201,12 +201,16 @@ fn look(file: Listed, stores: &StoreOptions) -> Result<Found, Error> {
         path: text.to_owned(),
         named: Named::of(&file.relative),
         bytes: recording.file_bytes(),
+        stored: recording.stored_file(),
         contents,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use tcpexp_capture::PcapngWriter;
+    use tcpexp_units::Timestamp;
+
     use super::*;
 
     #[test]
@@ -222,5 +226,30 @@ mod tests {
         all_below(folder.path(), &mut found).unwrap();
         assert_eq!(found.len(), 2 * names.len());
         assert!(found.is_sorted(), "{found:?}");
+    }
+
+    #[test]
+    fn a_capture_and_a_link_to_it_are_not_two_rotated_files() {
+        let folder = tempfile::tempdir().unwrap();
+        for (point, names) in [
+            ("src", ["cap.pcap", "cap.pcap1"]),
+            ("dst", ["cap.pcap", ""]),
+        ] {
+            let place = folder.path().join(point);
+            fs::create_dir(&place).unwrap();
+            let mut writer = PcapngWriter::new(Vec::new()).unwrap();
+            writer
+                .packet(Timestamp::from_nanos(1), 1, 60, &[0; 60])
+                .unwrap();
+            fs::write(place.join(names[0]), writer.into_inner()).unwrap();
+            if !names[1].is_empty() {
+                std::os::unix::fs::symlink(names[0], place.join(names[1])).unwrap();
+            }
+        }
+        let rows = find_pairs(&folder.path().join("src"), &folder.path().join("dst")).unwrap();
+        assert!(rows.iter().all(|row| row.pair.is_none()), "{rows:?}");
+        let prefix = format!("{}/src/", folder.path().display());
+        let reason = rows[0].reason.clone().unwrap().replace(&prefix, "");
+        assert_eq!(reason, "several names for one capture: cap.pcap, cap.pcap1");
     }
 }

@@ -8,6 +8,7 @@ use tcpexp_units::Timestamp;
 
 use super::names::{Named, without_compression};
 use crate::set::natural;
+use crate::stored::Stored;
 
 /// A file of one point.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub(super) struct Found {
     pub(super) path: String,
     pub(super) named: Named,
     pub(super) bytes: u64,
+    /// The file itself; `None` for an object in a store.
+    pub(super) stored: Option<Stored>,
     pub(super) contents: Contents,
 }
 
@@ -176,9 +179,19 @@ impl Unit {
         rest.into_iter().filter_map(why).collect()
     }
 
-    /// Removes all files if several of them have no number of a rotated file, or have one name with and
-    /// without compression, such as `a.pcap1` and `a.pcap1.gz`: their packets would count twice.
+    /// Removes all files if their packets would count twice. Several of them have no number of a rotated
+    /// file, or have one name with and without compression, such as `a.pcap1` and `a.pcap1.gz`, or are one
+    /// file with two names.
     fn remove_namesakes(&mut self) -> Vec<LeftOut> {
+        let Some(why) = self.namesakes().or_else(|| self.linked()) else {
+            return Vec::new();
+        };
+        let files = std::mem::take(&mut self.files).into_iter();
+        files.map(|file| (file, why.clone())).collect()
+    }
+
+    /// Captures of one name, for a message.
+    fn namesakes(&self) -> Option<String> {
         let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for file in &self.files {
             let path = file.path.as_str();
@@ -190,12 +203,24 @@ impl Unit {
             };
             names.entry(name).or_default().push(path);
         }
-        let Some(names) = names.into_values().find(|names| names.len() > 1) else {
-            return Vec::new();
+        let names = names.into_values().find(|names| names.len() > 1)?;
+        let names = names.join(", ");
+        Some(format!("one name for several captures: {names}"))
+    }
+
+    /// Names of one file, for a message: a file and a link to it.
+    fn linked(&self) -> Option<String> {
+        let is_one = |a: &Found, b: &Found| {
+            let both = a.stored.zip(b.stored);
+            both.is_some_and(|(a, b)| a.is_same_as(&b))
         };
-        let why = format!("one name for several captures: {}", names.join(", "));
-        let files = std::mem::take(&mut self.files).into_iter();
-        files.map(|file| (file, why.clone())).collect()
+        let mut files = self.files.iter().enumerate();
+        let (one, other) = files.find_map(|(place, file)| {
+            let mut later = self.files[place + 1..].iter();
+            Some((file, later.find(|other| is_one(file, other))?))
+        })?;
+        let (one, other) = (&one.path, &other.path);
+        Some(format!("several names for one capture: {one}, {other}"))
     }
 
     fn span(&self) -> Option<(Timestamp, Timestamp)> {
@@ -297,6 +322,7 @@ mod tests {
             path: path.to_owned(),
             named: Named::of(path),
             bytes: 100,
+            stored: None,
             contents: match span {
                 Some((first, last)) => Contents::Capture {
                     records: 5,

@@ -61,7 +61,16 @@ pub fn pairs_of(rows: &[PairFileRow]) -> Result<Vec<CapturePair>, Error> {
             }
             .into());
         }
-        known.files[point.index()].push(PathBuf::from(&row.file));
+        let path = PathBuf::from(&row.file);
+        if known.files[point.index()].contains(&path) {
+            return Err(PairsError::FileTwice {
+                pair: pair.name.to_string(),
+                point: point.name(),
+                path,
+            }
+            .into());
+        }
+        known.files[point.index()].push(path);
         known.bytes[point.index()] += row.bytes;
     }
     let mut names = BTreeSet::new();
@@ -291,5 +300,34 @@ impl PairTask {
         let (src, dst) = (self.open(src)?, self.open(dst)?);
         let [src, dst] = [src, dst].map(|capture| prepare(capture).with_max_flows(self.max_flows));
         analyze(AnalyzeInputs::new(&src, Some(&dst)), &self.options, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_two_rows_at_one_point_of_a_pair_is_refused() {
+        let row = |point, file: &str| PairFileRow {
+            pair: Some(PairName {
+                number: 1,
+                name: "a".into(),
+            }),
+            point: Some(point),
+            file: file.to_owned(),
+            bytes: 100,
+            records: Some(5),
+            span: None,
+            reason: None,
+        };
+        let [src, dst] = Point::BOTH;
+        let once = [row(src, "a"), row(src, "b"), row(dst, "a")];
+        assert_eq!(pairs_of(&once).unwrap()[0].bytes, [200, 100]);
+        let twice = [row(src, "a"), row(dst, "b"), row(dst, "b")];
+        assert_eq!(
+            pairs_of(&twice).unwrap_err().to_string(),
+            "the pair a has the file b twice at dst"
+        );
     }
 }

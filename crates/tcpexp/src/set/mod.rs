@@ -3,6 +3,7 @@
 mod files;
 mod gaps;
 mod plan;
+mod repeated;
 mod scan;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ impl Recording {
     /// A directory stands for all captures in it, and a name with `*`, `?` or `[a-z]` for all files
     /// that fit: the parts of one capture, such as rotated files, or captures of several interfaces
     /// of one host. They are read in the order of their times, and files whose times overlap are
-    /// merged. [`set`](Self::set) describes them.
+    /// merged. Two files with the same records are an error. [`set`](Self::set) describes the files.
     ///
     /// A path that starts with `@` is that of a text file with the paths or URLs of such files, one
     /// per line.
@@ -126,5 +127,6 @@ fn scan_all(found: FoundFiles, stores: &StoreOptions) -> Result<Vec<(Recording, 
     let mut scanned: Vec<(Recording, Scan)> = scanned.into_iter().flatten().collect();
     // The sort is stable: files with equal times keep the order of their names.
     scanned.sort_by_key(|(_, scan)| scan.start());
+    repeated::refuse(&scanned)?;
     Ok(scanned)
 }

@@ -9,7 +9,7 @@ use crate::order::MIXED;
 use crate::{Error, Recording};
 
 /// Times of the records of a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scan {
     pub(crate) records: u64,
     /// Earliest and latest time; `None` if no record has a time.
