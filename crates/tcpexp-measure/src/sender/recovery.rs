@@ -151,6 +151,12 @@ impl Recovery {
         }
     }
 
+    /// Counts a tail loss probe in the network (`tcp_init_undo`), so that a D-SACK for one of two copies does not
+    /// refute the recovery.
+    pub(super) fn await_probe(&mut self) {
+        self.unconfirmed += 1;
+    }
+
     /// Counts `segments` retransmitted segments.
     pub(super) fn retransmit(&mut self, segments: u32, stamp: Option<u32>) {
         // Eifel detection compares with the first retransmission (RFC 3522, section 3.2).

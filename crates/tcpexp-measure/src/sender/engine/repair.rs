@@ -178,7 +178,7 @@ impl Engine<'_> {
         };
         self.settle_at_once(at, rows);
         // As in `tcp_init_cwnd_reduction`, the reduction counts for the probe too.
-        self.probed = None;
+        let has_probe = self.probed.take().is_some();
         // A timeout that interrupts a recovery starts from the window before that recovery.
         let hides_window = self.gap.hides_recovery();
         let was_filled = self.window.is_filled && !hides_window;
@@ -201,7 +201,10 @@ impl Engine<'_> {
         let threshold = self.expected_threshold(&before);
         let outstanding = stream.una..stream.nxt;
         let epoch = self.totals.recoveries;
-        let recovery = Recovery::new(epoch, kind, at, outstanding, before, threshold);
+        let mut recovery = Recovery::new(epoch, kind, at, outstanding, before, threshold);
+        if has_probe {
+            recovery.await_probe();
+        }
         self.state = State::Recovering(recovery);
         self.window.reduce(threshold);
         self.totals.hints.lose();

@@ -22,6 +22,25 @@ fn the_ack_that_undoes_a_reduction_grows_the_window_by_the_copy_too() {
     ");
 }
 
+#[test]
+fn a_d_sack_for_one_of_two_copies_does_not_undo_a_timeout() {
+    let text = [
+        OPEN.to_owned(),
+        burst(101_000, 0, 10),
+        "0.321000 > 9001:10001(1000)".to_owned(),
+        "0.651000 > 1:1001(1000)".to_owned(),
+        "0.661000 < ack 1001 sack 1:1001".to_owned(),
+        burst(661_010, 1, 3),
+        "0.761000 < ack 3001".to_owned(),
+    ];
+    let rows = replay(&text.join("\n"));
+    assert!(
+        rows.starts_with("retransmitted tail_loss_probe\nretransmitted timeout\n"),
+        "{rows}"
+    );
+    assert!(!rows.contains("undone"), "{rows}");
+}
+
 /// A sender repairs eight lost segments after a timeout and has nothing more to send at once. Its window has
 /// reached the threshold by then, or seven segments.
 #[test]
