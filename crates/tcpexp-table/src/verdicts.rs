@@ -91,3 +91,29 @@ impl CauseOf {
         self.verdict.longest[self.cause.index()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_flow::{Direction, FlowId};
+    use tcpexp_units::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_share_is_the_exact_quotient_of_the_limited_time_and_the_duration() {
+        let mut verdict = Verdict {
+            flow: FlowId(0),
+            direction: Direction::Forward,
+            began: Timestamp::from_nanos(0),
+            duration: TimeDelta::from_seconds(1),
+            main: LimitCause::NotCertain,
+            times: [TimeDelta::ZERO; LimitCause::COUNT],
+            longest: [None; LimitCause::COUNT],
+            evidence: Evidence::default(),
+        };
+        let cause = LimitCause::Setup;
+        verdict.times[cause.index()] = TimeDelta::from_micros(133);
+        let share = CauseOf { cause, verdict }.share();
+        assert!((share - 0.000_133).abs() < 1e-15, "{share}");
+    }
+}
