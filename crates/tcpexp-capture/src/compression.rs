@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+mod lz4_error;
 pub(crate) mod members;
 
 use members::{GzipMembers, Lz4Frames, ZstdFrames};

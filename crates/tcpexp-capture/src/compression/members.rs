@@ -12,6 +12,7 @@ use zstd::stream::raw::{self, Operation};
 
 use tcpexp_units::counted;
 
+use super::lz4_error;
 use crate::Compression;
 use crate::compression::{MAGIC_BYTES, SKIPPABLE_HEAD_BYTES, is_skippable, skippable_bytes};
 
@@ -188,7 +189,7 @@ impl<R: BufRead> Read for Lz4Frames<R> {
                 next?;
                 continue;
             }
-            let count = self.frame.read(buffer)?;
+            let count = self.frame.read(buffer).map_err(lz4_error::in_words)?;
             if count > 0 {
                 return Ok(count);
             }
