@@ -72,7 +72,9 @@ pub fn records_of_datasets(datasets: &[PathBuf]) -> Result<Vec<RunRecord>, Recor
 /// Runs with the same parameters are repetitions of one cell. A parameter varies if the runs have
 /// different values of it. A parameter `run` that no two runs share is a name: it varies only if no other
 /// one does.
-pub fn records_of_runs(runs: Vec<NamedRun>) -> Vec<RunRecord> {
+pub fn records_of_runs(mut runs: Vec<NamedRun>) -> Vec<RunRecord> {
+    let values = runs.iter_mut().flat_map(|one| one.parameters.values_mut());
+    values.flatten().for_each(Parameter::unify);
     let names: BTreeSet<&String> = runs.iter().flat_map(|one| one.parameters.keys()).collect();
     let first = runs.first().map(|one| &one.parameters);
     // The lack of a parameter is a value of its own.
@@ -261,6 +263,22 @@ mod tests {
         ]);
         let cells: HashSet<&String> = records.iter().map(|record| &record.cell).collect();
         assert_eq!(cells.len(), records.len());
+    }
+
+    #[test]
+    fn equal_numbers_are_of_one_cell_however_they_are_written() {
+        let named = |p: &str| NamedRun {
+            run: p.to_owned(),
+            parameters: BTreeMap::from([("p".to_owned(), Some(Parameter::of_text(p)))]),
+            t0_ns: None,
+        };
+        for equal in [["0", "-0", "0.0"], ["10", "10.0", "1e1"]] {
+            let records = records_of_runs(equal.map(named).into());
+            assert!(records[0].varied.is_empty());
+            assert_eq!(records[2].repetition, 3);
+        }
+        let records = records_of_runs(["1", "1.5", "5.10"].map(named).into());
+        assert!(records.iter().all(|record| record.repetition == 1));
     }
 
     #[test]

@@ -131,6 +131,18 @@ impl Parameter {
     }
 }
 
+impl Parameter {
+    /// Makes a whole number a count, so that equal numbers are equal parameters: 10.0 and 10, -0.0 and 0.
+    pub(crate) fn unify(&mut self) {
+        // The text of a float has a point only if the number is not whole.
+        if let Self::Number(number) = self
+            && let Ok(count) = number.to_string().parse()
+        {
+            *self = Self::Count(count);
+        }
+    }
+}
+
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
