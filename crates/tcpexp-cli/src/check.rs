@@ -88,6 +88,9 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
         text.push('\n');
         let counts = format!("{met} met, {not_met} not met, {unknown} unknown");
         report::line(&mut text, "verdicts", &counts);
+        for unlike in &comparison.unlike {
+            report::line(&mut text, &counted(unlike.cells, "cell"), &unlike.what);
+        }
         if let Some(runs) = missing(&comparison.not_run) {
             report::line(&mut text, "runs", &runs);
         }

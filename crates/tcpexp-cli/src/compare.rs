@@ -123,6 +123,9 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
         let what = "the runs have different kernels (kernels in run.json)";
         report::line(&mut text, &cells, what);
     }
+    for unlike in &comparison.unlike {
+        report::line(&mut text, &counted(unlike.cells, "cell"), &unlike.what);
+    }
     // Planned runs that have not ended include those that were cut short.
     if let Some(runs) = missing(&comparison.not_run) {
         report::line(&mut text, "runs", &runs);

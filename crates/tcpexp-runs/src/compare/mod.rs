@@ -20,6 +20,7 @@ mod samples;
 mod series;
 #[cfg(test)]
 mod tests;
+mod unlike;
 mod unseen;
 
 pub use series::{bits_per_second, is_computed};
@@ -44,6 +45,7 @@ pub use self::cells::{CELL_HASH, Cell, Fault};
 pub use self::expected::{ExpectError, Expected};
 pub use self::gaps::Gap;
 pub use self::planned::{PlannedRun, not_run};
+pub use self::unlike::Unlike;
 
 /// The tool whose logs hold round-trip times and whose traffic is excluded from all sums.
 const PING: &str = "ping";
@@ -91,6 +93,8 @@ pub struct Comparison {
     pub runs: Vec<ComparedRun>,
     /// Number of cells whose runs have different kernels.
     pub kernels: usize,
+    /// Cells whose runs have datasets that are no repetitions of each other.
+    pub unlike: Vec<Unlike>,
     /// Directories of runs that never ended, which have no record.
     pub unfinished: Vec<PathBuf>,
     /// Planned runs that have not ended, in the order of the plan; empty without a plan
@@ -193,6 +197,7 @@ impl Comparison {
         // `measured` marks further runs as faulty, so the cells list their faults after it.
         let (cells, cell_of) = cells::cells(&runs);
         let kernels = cells::with_different_kernels(&runs, &cell_of);
+        let unlike = unlike::of_cells(&runs, &cell_of);
         let baselines = cells::baselines(&cells, &options.baseline)?;
         let without_baseline = if options.baseline.is_empty() {
             Vec::new()
@@ -224,6 +229,7 @@ impl Comparison {
             baselines,
             without_baseline,
             kernels,
+            unlike,
             classes,
             unfinished,
             not_run: Vec::new(),
