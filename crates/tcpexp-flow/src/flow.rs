@@ -283,8 +283,8 @@ impl Stream {
             .is_some_and(|isn| (1..=MAX_SYN_BYTES).contains(&answer.ack.0.wrapping_sub(isn.0)))
     }
 
-    /// Processes a FIN, or a segment after a FIN: a receiver drops a FIN outside its window, without ACK or with the
-    /// acknowledgment of data never sent (RFC 9293, section 3.10.7.4), and this end sends on.
+    /// Processes a FIN, or a segment after a FIN: a receiver drops a FIN outside its window, without ACK or
+    /// with the acknowledgment of data never sent (RFC 9293, section 3.10.7.4), and this end sends on.
     #[cold]
     fn finish(&mut self, tcp: &Numbers, start: StreamOffset) {
         let end = start.plus(tcp.payload_bytes);

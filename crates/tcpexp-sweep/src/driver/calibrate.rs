@@ -217,7 +217,7 @@ fn load(run: &Run<'_>, settings: &Calibrate, times: &LoadTimes) -> Result<Option
     let offered = times.offered_bps(payload);
     let port = LOAD_PORT;
     let client = format!(
-        "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered} -l {payload} -t {seconds}\n"
+        "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered:.0} -l {payload} -t {seconds}\n"
     );
     run.crew.at(source, "load", &site::plain(source, &client))?;
     let least_percent = -f64::from(settings.rate_within_percent);

@@ -12,8 +12,8 @@ const UNCONNECTED: &str = "connect failed";
 /// clock makes the time shorter.
 const LEAST_PERCENT: i64 = 90;
 
-/// Why a generator failed that ran for `ran`, if known, and exited with code 0; `None` if it did not. `said` is what its host
-/// printed.
+/// Why a generator failed that ran for `ran`, if known, and exited with code 0; `None` if it did not. `said` is what
+/// its host printed.
 pub(super) fn fault(generator: &Generator, ran: Option<TimeDelta>, said: &str) -> Option<String> {
     if generator
         .client
