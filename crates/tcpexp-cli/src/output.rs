@@ -182,6 +182,7 @@ impl Output {
         match self.take() {
             Target::File(file, _lock) => {
                 let temporary = file.path().to_owned();
+                partial::keep_rights(&temporary, &path).with_context(cannot)?;
                 // `PersistError` repeats its source in its own message.
                 let persisted = file.persist(&path).map_err(|error| error.error);
                 persisted.with_context(cannot)?;
@@ -334,6 +335,19 @@ mod tests {
         assert_eq!(refused("old.csv/"), format!("old.csv/ {why}"));
         std::fs::create_dir(folder.path().join("results")).unwrap();
         assert_eq!(refused("results/"), "results/ is a directory");
+    }
+
+    #[test]
+    fn output_keeps_the_access_rights_of_the_file_that_it_replaces() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        std::fs::write(&path, "").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        Output::create(Some(&path)).unwrap().finish().unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]

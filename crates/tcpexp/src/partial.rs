@@ -87,6 +87,20 @@ pub fn final_place(path: &Path) -> PathBuf {
     place
 }
 
+/// Gives the incomplete result at `made` the access rights of what it replaces at `place`. Does nothing if
+/// nothing is there. Call it just before the rename.
+pub fn keep_rights(made: &Path, place: &Path) -> io::Result<()> {
+    let Ok(replaced) = fs::metadata(place) else {
+        return Ok(());
+    };
+    let rights = replaced.permissions();
+    // Some file systems have no rights to set.
+    if fs::metadata(made)?.permissions() != rights {
+        fs::set_permissions(made, rights)?;
+    }
+    Ok(())
+}
+
 /// Removes the leftovers of killed runs in `folder`. Ignores errors.
 pub fn remove_leftovers(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
@@ -141,6 +155,24 @@ mod tests {
         assert_eq!(final_place(&at("link2.csv")), at("disk/rtt.csv"));
         assert_eq!(final_place(&at("plain.csv")), at("plain.csv"));
         assert_eq!(final_place(&at("loop")), at("loop"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn result_gets_the_access_rights_of_what_it_replaces() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::write(at("made"), "").unwrap();
+        let first = mode(&at("made"));
+        keep_rights(&at("made"), &at("old")).unwrap();
+        assert_eq!(mode(&at("made")), first);
+        fs::write(at("old"), "").unwrap();
+        fs::set_permissions(at("old"), fs::Permissions::from_mode(0o600)).unwrap();
+        keep_rights(&at("made"), &at("old")).unwrap();
+        assert_eq!(mode(&at("made")), 0o600);
     }
 
     #[test]

@@ -210,6 +210,7 @@ impl DatasetDir {
                 Err(error) => return Err(cannot(error)),
             }
         }
+        partial::keep_rights(temporary.path(), &path).map_err(cannot)?;
         // Exchanging the names is atomic: a reader sees the old dataset or the new one. The old
         // dataset then has the temporary name and is removed.
         if exchange(temporary.path(), &path).is_ok() {
