@@ -1,6 +1,6 @@
 //! Rows on standard output that a reader follows.
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use tcpexp_table::{Columns, RowsWriter};
 
 use crate::output::without_wrapping;
@@ -30,5 +30,8 @@ pub(crate) fn rows_in<R: Sync>(
             return Err(wrong_usage("--live cannot write the format spp"));
         }
     };
-    Ok(Some(Box::new(rows.map_err(without_wrapping)?)))
+    let rows = rows
+        .map_err(without_wrapping)
+        .context("cannot write standard output")?;
+    Ok(Some(Box::new(rows)))
 }
