@@ -10,10 +10,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tcpexp_cli::{Handed, PairEnd, PairOutcome, Printed, Request, Wanted};
-use tempfile::TempDir;
 
 use crate::batches::{Batches, next};
-use crate::held::Held;
+use crate::held::{Held, HeldDir};
 use crate::interpreter::{self, Error, exception};
 use crate::running::{Arguments, Part, Running};
 use crate::stream::{KnownPrint, RowStream};
@@ -39,7 +38,7 @@ impl Call {
         held: Vec<PyRef<'_, Held>>,
         columns: Option<Vec<String>>,
     ) -> PyResult<Self> {
-        let held: Vec<Arc<TempDir>> = held.into_iter().map(|held| Arc::clone(&held.0)).collect();
+        let held: Vec<Arc<HeldDir>> = held.into_iter().map(|held| Arc::clone(&held.0)).collect();
         Ok(Self {
             of: Arguments { arguments, held },
             wanted: match rows {

@@ -9,9 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use tcpexp_cli::{CallError, Handed, Printed, Request, call};
-use tempfile::TempDir;
 use thiserror::Error;
 
+use crate::held::HeldDir;
 use crate::progress::Progress;
 
 /// Batches that the command may be ahead of the reader: enough for both to work at once. A batch has
@@ -24,7 +24,7 @@ const BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub(crate) struct Arguments {
     pub(crate) arguments: Vec<OsString>,
-    pub(crate) held: Vec<Arc<TempDir>>,
+    pub(crate) held: Vec<Arc<HeldDir>>,
 }
 
 /// A part of the output of a command.

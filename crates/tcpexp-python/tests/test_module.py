@@ -581,6 +581,22 @@ class Interpreter(unittest.TestCase):
             self.assertEqual(child.wait(), 0)
             self.assertNotIn("long.pcap.csv", os.listdir(folder))
 
+    def test_a_forked_process_raises_an_error_and_keeps_the_files_of_its_parent(self) -> None:
+        table = tcpexp.flows(SRC.read_bytes())
+        expected = table.text
+        child = os.fork()
+        if child == 0:
+            try:
+                tcpexp.flows(SRC).text
+            except tcpexp.Error as error:
+                is_refused = "use the start method spawn" in str(error)
+                del table
+                os._exit(0 if is_refused else 1)
+            os._exit(2)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(len(list(table)), len(list(tcpexp.flows(SRC))))
+        self.assertIn("54058", expected)
+
     def test_the_command_is_installed(self) -> None:
         self.assertRegex(command("--version"), r"^tcpexp \d")
         wrong = subprocess.run(["tcpexp", "rtt"], capture_output=True, text=True)
