@@ -12,7 +12,8 @@ use signal_hook::{flag, low_level};
 /// A signal that asks the process to end: SIGINT (Ctrl-C), SIGTERM or SIGHUP.
 pub(crate) struct EndSignal(c_int);
 
-/// Calls `act` in a thread of its own at each signal that asks the process to end, which goes on after that.
+/// Calls `act` in a separate thread for each signal that asks the process to end. The process continues unless `act`
+/// ends it.
 ///
 /// A signal that the parent process set to be ignored stays ignored, as POSIX asks of utilities: `nohup` ignores
 /// SIGHUP, and a shell ignores SIGINT in the background jobs of a script.
@@ -45,7 +46,7 @@ impl EndSignal {
 /// Makes a write beyond the limit of file sizes fail (setrlimit(2), `RLIMIT_FSIZE`), like a write to a full disk. By
 /// default the signal SIGXFSZ ends the process, which then leaves files with temporary names.
 pub(crate) fn fail_at_limit_of_file_size() {
-    // A handler suffices, whatever it does. Without it, the command works within the limit.
+    // Any handler makes the write fail. If none can be installed, only a write beyond the limit ends the process.
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 

@@ -626,7 +626,7 @@ def _known(file: StrPath | None) -> str | None:
 
 
 def _rate(rate: str | int | None) -> str | int | None:
-    # A truth value is an integer too, which the check of the options refuses.
+    # `bool` is a subclass of `int`; the check of the options refuses it.
     is_number = isinstance(rate, Integral) and not isinstance(rate, bool)
     return f"{rate}bit" if is_number else rate
 
