@@ -170,7 +170,7 @@ fn value(value: f64) -> String {
     match value {
         0.0 => four_digits(0.0),
         0.0..LEAST => "<0.001".to_owned(),
-        // The text of a small negative value is one character too long with both bounds.
+        // `>-0.001` has seven characters, one too many.
         _ if (-LEAST..0.0).contains(&value) => format!("{value:.0e}"),
         _ => four_digits(value),
     }

@@ -184,9 +184,9 @@ impl CeFeedback {
         sizes
     }
 
-    /// Returns the packet count nearest to the number of packets that have `bytes` of payload, among
-    /// `least` plus whole wraps of the counter, and whether no other count fits. `None` if packets of different
-    /// sizes allow two counts.
+    /// Returns the number of marked packets whose payload is `bytes`, among `least` plus whole wraps of the counter,
+    /// and whether no other count is possible. If several or none are possible, the count nearest to the number of
+    /// packets with payload is returned. `None` if packets of different sizes have two nearest counts.
     ///
     /// The packets of ACKs without the option are among the bytes too. Marked packets without payload are not.
     #[cold]

@@ -25,7 +25,7 @@ pub(super) struct Ss {
     at: Option<Timestamp>,
     /// Endpoints whose details follow on the next line.
     pending: Option<(SocketAddr, SocketAddr)>,
-    /// True if the kernel and this `ss` know busy times, which Linux before 4.10 does not.
+    /// True once a row had a busy time: `ss` omits a time of zero, and Linux before 4.10 counts none.
     has_busy_times: bool,
     sockets: Sockets,
 }

@@ -247,7 +247,8 @@ impl TableEntry {
 
 /// Fails if a folder without a manifest has a table of a dataset under its usual name.
 ///
-/// The tables of other commands may have the same names. `tcpexp merge --by-table` names the tables after runs.
+/// A table of another command may have the same name, so its metadata decides. `tcpexp merge --by-table` names its
+/// files after runs, so they are not found here.
 fn require_no_table_of_dataset(folder: &Path) -> Result<(), TableMismatch> {
     let has = |table: &DatasetTable| {
         let file = File::open(folder.join(format!("{}.parquet", table.name())));
