@@ -80,8 +80,8 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
             .any(|one| !one.record.epochs.is_empty());
         if has_epochs && (tabled(&reconstructed) || tabled(&truth.senders)) {
             failure::print_line(&format!(
-                "warning: {}: the rows of a table miss the recoveries between them, so recoveries and the causes \
-                 of retransmissions are not compared",
+                "warning: {}: a table lacks the recoveries that begin and end between two of its rows, so \
+                 recoveries and the causes of retransmissions are not compared",
                 pair.name
             ));
         }
