@@ -323,7 +323,7 @@ fn unbroken(text: &str) -> String {
 /// Appends the counts of packets outside any pair, by reason.
 fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
     let mut equal =
-        " equal to another one, or to one that may have left uncaptured, in all of these fields"
+        " equal in all of these fields to another packet, or to a retransmission that may have left uncaptured"
             .to_owned();
     if seen.has_unmatched_flow {
         equal += ", or in a flow of which no packet matched";
