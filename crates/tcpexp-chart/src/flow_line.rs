@@ -231,7 +231,7 @@ pub(crate) fn name_of_reverse(name: &str) -> String {
     format!("{name} (reverse)")
 }
 
-/// True if the lines of a table are those of groups, and their rows are of no flow: the queues of the groups.
+/// True if the table has lines of groups and no flows: its rows are the queues of the groups.
 pub(crate) fn are_queues_of_groups(frame: &Frame) -> bool {
     let has = |column: &str| frame.column(column).is_some();
     has(LINE_COLUMN) && !has("flow_id") && !has(SERIES_COLUMNS[1])

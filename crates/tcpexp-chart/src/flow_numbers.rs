@@ -16,6 +16,8 @@ const BESIDE_WINDOW: [usize; SERIES] = [0, 1, 3, 4, 6, 7, 8];
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
     names: Vec<String>,
+    /// Names of all lines, also of those without a number.
+    known: BTreeSet<String>,
     /// Numbers of the lines that some panel has.
     drawn: BTreeSet<usize>,
 }
@@ -30,20 +32,23 @@ impl Flows {
         for line in lines_of(frame, column)? {
             *sizes.entry(line.name.clone()).or_default() += line.sum();
         }
+        let known = sizes.keys().cloned().collect();
         let mut sizes: Vec<(String, f64)> = sizes.into_iter().collect();
         // The sort is stable: flows of the same size are in the order of their names.
         sizes.sort_by(|a, b| b.1.total_cmp(&a.1));
         let names = sizes.into_iter().map(|(name, _)| name);
         Ok(Self {
             names: names.take(SERIES).collect(),
+            known,
             drawn: BTreeSet::new(),
         })
     }
 
     /// The number of a line that is drawn; `None` if all colours are in use.
     pub(crate) fn number(&mut self, name: &str) -> Option<usize> {
-        let known = self.names.iter().position(|known| known == name);
-        let number = known.or_else(|| {
+        self.known.insert(name.to_owned());
+        let numbered = self.names.iter().position(|numbered| numbered == name);
+        let number = numbered.or_else(|| {
             if self.names.len() == SERIES {
                 return None;
             }
@@ -54,12 +59,11 @@ impl Flows {
         number
     }
 
-    /// Name of the line of a group's queue, which all its flows pass: that of its flows if they are of one
-    /// direction, as rows of queues do not name the direction of flows.
+    /// Name of the line of a group's queue. If all flows of the group have one direction, the queue has the name,
+    /// and so the colour, of their line. Rows of queues have no direction.
     pub(crate) fn name_of_queue(&self, group: &str) -> String {
         let reverse = name_of_reverse(group);
-        let [has_forward, has_reverse] =
-            [group, &reverse].map(|name| self.names.iter().any(|known| known == name));
+        let [has_forward, has_reverse] = [group, &reverse].map(|name| self.known.contains(name));
         match (has_forward, has_reverse) {
             (false, true) => reverse,
             (true, true) => format!("{group} (queue)"),

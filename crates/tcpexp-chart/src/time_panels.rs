@@ -282,22 +282,30 @@ mod tests {
         ]);
         let name = |lines: &[&'static str], directions: &[&'static str]| {
             let count = i64::try_from(lines.len()).unwrap();
+            // The last line is the smallest.
+            let bytes: Vec<i64> = (0..count).map(|line| 100 - line).collect();
             let sizes = Frame::of(vec![
                 (LINE_COLUMN.into(), texts(lines)),
                 ("flow_id".into(), whole(&(0..count).collect::<Vec<_>>())),
                 ("direction".into(), texts(directions)),
                 ("start_time".into(), whole(&vec![0; lines.len()])),
-                ("unique_bytes".into(), whole(&vec![100; lines.len()])),
+                ("unique_bytes".into(), whole(&bytes)),
             ]);
             let mut flows = Flows::by_size(&sizes, "unique_bytes").unwrap();
             let panel = column_panel(&queues, "queueing_delay_max_ns", &mut flows).unwrap();
-            let names = panel.lines.into_iter().filter_map(|line| line.label);
+            let lines = panel.lines.into_iter().chain(panel.others);
+            let names = lines.filter_map(|line| line.label);
             names.collect::<Vec<_>>().join(", ")
         };
         let one_way = name(&["bbr", "reno"], &["reverse", "forward"]);
         assert_eq!(one_way, "bbr (reverse), reno");
         let both_ways = name(&["bbr", "bbr", "reno"], &["reverse", "forward", "reverse"]);
         assert_eq!(both_ways, "bbr (queue), reno (reverse)");
+        // The smaller direction of a group counts too if all colours are in use.
+        let groups = ["a", "b", "c", "d", "e", "f", "bbr", "bbr"];
+        let mut directions = ["forward"; 8];
+        directions[7] = "reverse";
+        assert_eq!(name(&groups, &directions), "bbr (queue), reno");
     }
 
     #[test]
