@@ -20,7 +20,7 @@ pub enum Error {
     /// No line is usable: most likely a file of another format.
     #[error("none of {} can be used{}", counted(lines, entry.name()), FirstUnusable::clause(.first.as_ref()))]
     NothingUsable {
-        /// Number of lines, or of the other entries.
+        /// Number of entries.
         lines: u64,
         /// What was counted.
         entry: Entry,
@@ -145,20 +145,20 @@ pub struct FirstUnusable {
     pub begins: String,
 }
 
-/// Counts of the lines of a log: `lines = used + passed_over + unusable()`.
+/// Counts of the entries of a log: `lines = used + passed_over + unusable()`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What the numbers of lines count.
+    /// Unit of all counts of this report.
     pub entry: Entry,
-    /// Lines read.
+    /// Entries read.
     pub lines: u64,
-    /// Lines that yielded a row or a part of one.
+    /// Entries that yielded a row or a part of one.
     pub used: u64,
-    /// Lines without data: headers, comments, empty lines.
+    /// Entries without data: headers, comments, empty lines, times without a value.
     pub passed_over: u64,
-    /// Unusable lines by reason.
+    /// Unusable entries by reason.
     pub reasons: BTreeMap<Unusable, u64>,
-    /// The first unusable line.
+    /// The first unusable entry.
     pub first_unusable: Option<FirstUnusable>,
     /// The first error that iperf3 reports in a log that also has intervals.
     pub failure: Option<String>,
@@ -172,7 +172,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Number of unusable lines.
+    /// Number of unusable entries.
     pub fn unusable(&self) -> u64 {
         self.reasons.values().sum()
     }

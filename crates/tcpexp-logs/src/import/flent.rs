@@ -11,7 +11,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::error::{Entry, Error, Report, Unusable};
+use super::error::{Error, Report, Unusable};
+use super::format::Format;
 use super::iperf3::failure;
 use super::iperf3_streams::span;
 use super::python_json;
@@ -36,7 +37,7 @@ pub(super) fn read<E: From<Error>>(
     let file = python_json::parse(&bytes).map_err(failure)?;
     drop(bytes);
     let mut report = Report {
-        entry: Entry::Value,
+        entry: Format::Flent.entry(),
         ..Report::default()
     };
     let metadata = &file["metadata"];

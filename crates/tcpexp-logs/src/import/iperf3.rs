@@ -8,8 +8,9 @@ use std::io::{self, BufRead};
 
 use serde_json::{Deserializer, Value};
 
-use super::error::{Entry, Error, Report, Unusable};
+use super::error::{Error, Report, Unusable};
 use super::flows::Flows;
+use super::format::Format;
 use super::iperf3_streams::Test;
 use super::rows::Batch;
 
@@ -20,7 +21,7 @@ pub(super) fn read<E: From<Error>>(
 ) -> Result<Report, E> {
     let mut tests = Tests::default();
     let mut report = Report {
-        entry: Entry::Interval,
+        entry: Format::Iperf3.entry(),
         ..Report::default()
     };
     for value in Deserializer::from_reader(log).into_iter::<Value>() {

@@ -32,6 +32,7 @@ mod error;
 mod fields;
 mod flent;
 mod flows;
+mod format;
 mod header;
 mod iperf3;
 mod iperf3_streams;
@@ -59,8 +60,9 @@ mod log;
 
 pub use drops::LoggedDrop;
 pub use error::{Entry, Error, FirstUnusable, Report, Unusable};
+pub use format::Format;
 pub use rows::{
     Batch, CongestionState, ImportedFlow, IntervalSample, RetransmitEvent, SenderCounters,
     SeriesSample, StateChange, TestInfo,
 };
-pub use run::{Format, import};
+pub use run::import;

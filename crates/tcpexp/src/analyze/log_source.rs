@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tcpexp_logs::import::Format;
+use tcpexp_logs::import::{Entry, Format};
 
 /// A log of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,14 @@ impl LogKind {
             Self::Queue => "queue",
             Self::Ping => "ping",
             Self::Columns => "columns",
+        }
+    }
+
+    /// Unit of the counts in the report of a log.
+    pub(super) const fn entry(self) -> Entry {
+        match self {
+            Self::Import(format) => format.entry(),
+            Self::Queue | Self::Ping | Self::Columns => Entry::Line,
         }
     }
 

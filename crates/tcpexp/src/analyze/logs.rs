@@ -356,11 +356,7 @@ fn unused_warning(log: &LogInput) -> Option<String> {
         .filter(|(reason, _)| **reason != cut_off);
     let unused: u64 = reasons.clone().map(|(_, lines)| lines).sum();
     let reasons: Vec<&str> = reasons.map(|(reason, _)| reason.as_str()).collect();
-    let entry = if log.kind == Format::Iperf3.name() {
-        Entry::Interval
-    } else {
-        Entry::Line
-    };
+    let entry = LogKind::named(&log.kind).map_or(Entry::Line, LogKind::entry);
     (unused > 0).then(|| {
         format!(
             "{}: {unused} of {} not used: {}",

@@ -181,13 +181,14 @@ pub struct LogInput {
     pub file: Checked,
     /// Kind of the log.
     pub kind: String,
-    /// Number of lines: the sum of `used`, `passed_over` and all counts in `not_used`.
+    /// Number of lines, or of intervals in the JSON of iperf3: the sum of `used`, `passed_over` and all counts in
+    /// `not_used`.
     pub lines: u64,
-    /// Number of lines that gave a row or a part of one.
+    /// Number of those that gave a row or a part of one.
     pub used: u64,
-    /// Number of lines without data: headers, comments, empty lines.
+    /// Number of those without data: headers, comments, empty lines.
     pub passed_over: u64,
-    /// Number of lines with unusable data, by reason.
+    /// Number of those with unusable data, by reason.
     pub not_used: BTreeMap<String, u64>,
 }
 
