@@ -11,7 +11,7 @@ use tcpexp_pair::spp::{self, Alignment, ClockModel, Fate, Identification, Point,
 use tcpexp_table::dataset::{FlowPath, LossRow, OwdRow, RttRow, RttSource};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::manifest::{Comparison, Unpaired};
+use super::comparison::{Comparison, Unpaired};
 use super::names::Names;
 use super::queue_bins::QueueBins;
 use super::tables::Tables;
