@@ -68,6 +68,7 @@ mod flow_name;
 mod flows;
 mod in_order;
 mod info;
+mod info_warnings;
 #[cfg(feature = "tables")]
 mod learned;
 mod live;
@@ -138,10 +139,11 @@ pub use experiments::{FlentFile, ForeignRun, flent_file, flent_runs, teacup_runs
 pub use explain::{Explained, Explanation, explain, records};
 pub use flow_name::{FlowName, NoFlowName};
 pub use flows::flows;
-pub use info::{
-    CaptureInfo, coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning,
-    fragments_warning, further_records_warning, given_up_warning, impossible_lengths_warning,
-    missed_acks_warning, missed_warning, not_held_warning, set_back_warning, several_tags_warning,
+pub use info::CaptureInfo;
+pub use info_warnings::{
+    coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning, fragments_warning,
+    further_records_warning, given_up_warning, impossible_lengths_warning, missed_acks_warning,
+    missed_warning, not_held_warning, set_back_warning, several_tags_warning,
 };
 #[cfg(feature = "tables")]
 pub use learned::PairSurvey;

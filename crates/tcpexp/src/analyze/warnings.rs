@@ -9,7 +9,7 @@ use tcpexp_wire::Skipped;
 
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
-use crate::info::{
+use crate::info_warnings::{
     coarse_clock_warning, cut_options_warning, damage_warning, dropped_warning, fragments_warning,
     further_records_warning, given_up_warning, impossible_lengths_warning, missed_acks_warning,
     missed_warning, not_held_warning, set_back_warning, several_tags_warning,
