@@ -10,6 +10,7 @@ mod analyze_runs;
 mod args;
 mod basis;
 mod caller;
+mod capture_warnings;
 mod check;
 mod compare;
 mod compat;

@@ -18,6 +18,7 @@ use tcpexp_table::{
 use tcpexp_units::{TimeDelta, counted};
 
 use crate::basis::{Basis, Seen};
+use crate::capture_warnings::capture_warnings;
 use crate::failure;
 use crate::labels::Labels;
 use crate::path_args::PathArgs;
@@ -226,7 +227,7 @@ fn warnings(report: &PointsReport, points: &[Recording]) -> Vec<String> {
     let captures: Vec<&CaptureInfo> = first.into_iter().chain(others).collect();
     let mut warnings = Vec::new();
     for (capture, point) in captures.into_iter().zip(points) {
-        warnings.extend(report::capture_warnings(capture, point.name()));
+        warnings.extend(capture_warnings(capture, point.name()));
     }
     for one in measured(report) {
         let given_up = given_up_warning(one.report.totals.totals.given_up_early);

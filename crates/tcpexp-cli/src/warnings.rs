@@ -6,8 +6,9 @@ use tcpexp::{CaptureInfo, LogReport, Truth};
 use tcpexp_logs::import::Unusable;
 use tcpexp_units::counted;
 
+use crate::capture_warnings::capture_warnings;
+use crate::failure;
 use crate::shared_args::STANDARD_INPUT;
-use crate::{failure, report};
 
 /// Prints the warnings about a capture.
 pub(crate) fn of_capture(info: &CaptureInfo, path: &Path) {
@@ -18,7 +19,7 @@ pub(crate) fn of_capture(info: &CaptureInfo, path: &Path) {
     } else {
         path
     };
-    for warning in report::capture_warnings(info, name) {
+    for warning in capture_warnings(info, name) {
         failure::print_line(&format!("warning: {warning}"));
     }
 }
