@@ -282,19 +282,16 @@ impl<'a> Logs<'a> {
     ) -> Result<(), Error> {
         flows.learn(&self.flows, &batch.flows);
         if let Some(stated) = batch.coarse_start {
-            match self.starts.delay(stated, &batch.flows)? {
-                Some(delay) => {
-                    self.delay = delay;
-                    flows.early_by = TimeDelta::ZERO;
-                }
-                None => {
-                    self.delay = TimeDelta::ZERO;
-                    flows.early_by = MAX_DELAY;
-                    self.outcome.warnings.push(format!(
-                        "{}: this log has the start of its test in whole seconds, and no capture at its end shows the first data of the test: its times may be more than a second early",
-                        log.name
-                    ));
-                }
+            if let Some(delay) = self.starts.delay(stated, &batch.flows)? {
+                self.delay = delay;
+                flows.early_by = TimeDelta::ZERO;
+            } else {
+                self.delay = TimeDelta::ZERO;
+                flows.early_by = MAX_DELAY;
+                self.outcome.warnings.push(format!(
+                    "{}: this log has the start of its test in whole seconds, and no capture at its end shows the first data of the test: its times may be more than a second early",
+                    log.name
+                ));
             }
         }
         let captured = &self.flows;
