@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netem_ctl::{Runner, Script};
+use netem_ctl::Script;
 
 use crate::SOON;
 use crate::server::{Odd, Server};
