@@ -53,6 +53,12 @@ impl Cell {
     }
 }
 
+/// Why a cell is refused that has the values of an earlier one.
+const TWICE: &str = "this cell is in the grid twice";
+/// Why a cell is refused whose runs would be those of an earlier one.
+const EQUAL: &str =
+    "this cell equals another one in the grid: stagger changes nothing with one instance";
+
 /// All cells of a plan and what the matrix sets in each, in the order of the grid. `kind` overrides the kind of
 /// the hosts.
 pub(super) fn all<'a>(
@@ -67,14 +73,15 @@ pub(super) fn all<'a>(
     let texts = matrix::cells(matrix)?;
     for text in &texts {
         let cell = one(root, text, kind, traces)?;
-        // A sweep identifies its runs by the hash of their cell, so equal cells cannot be
-        // distinguished.
+        // Runs of equal cells would be repetitions under another hash.
         if !hashes.insert(fingerprint(&as_run(&cell.setup), &cell.changes)) {
             let span = text
                 .settings
                 .last()
                 .map_or(root.span(), |last| last.value.span());
-            return Err(Fault::new(span, "this cell is in the grid twice"));
+            let is_twice = cells.iter().any(|other| other.hash == cell.hash);
+            let message = if is_twice { TWICE } else { EQUAL };
+            return Err(Fault::new(span, message));
         }
         cells.push(cell);
     }

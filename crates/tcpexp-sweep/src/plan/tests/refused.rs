@@ -252,7 +252,7 @@ fn stagger_of_one_instance_is_refused() {
             format!("traffic.bulk.count = {count}\ntraffic.bulk.stagger = [\"0s\", \"1s\"]");
         refusal_of("cc = [\"cubic\", \"reno\"]", &matrix)
     };
-    assert_snapshot!(varied("[1, 3]"), @"plan.toml:6: matrix.rate[1]: this cell is in the grid twice");
+    assert_snapshot!(varied("[1, 3]"), @"plan.toml:6: matrix.rate[1]: this cell equals another one in the grid: stagger changes nothing with one instance");
 }
 
 #[test]
