@@ -165,6 +165,8 @@ fn an_apply_that_loses_its_connection_names_what_may_remain() {
     for lost_in in ["\nrouter_apply ", READ] {
         assert_eq!(of_closed(lost_in), (true, format!("{closed}{remains}")));
     }
+    // ssh: "Read from remote host rtr: No route to host".
+    assert!(failed("\nrouter_apply ", SshProblem::Unreachable).0);
     // Without a connection no script begins, but the bottleneck is there before it is read back.
     assert!(!failed("\nrouter_apply ", SshProblem::Refused).0);
     assert!(failed(READ, SshProblem::Refused).0);

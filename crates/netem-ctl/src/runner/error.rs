@@ -119,7 +119,7 @@ impl RunError {
             | Self::Unkillable { .. }
             | Self::Exit { .. }
             | Self::Pipe { .. } => true,
-            Self::Ssh { problem, .. } => problem.is_of_connection(),
+            Self::Ssh { problem, .. } => problem.can_end_connection(),
             Self::NoScript { .. }
             | Self::NoRoot { .. }
             | Self::Spawn { .. }

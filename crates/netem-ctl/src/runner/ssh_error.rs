@@ -64,9 +64,12 @@ impl SshProblem {
 }
 
 impl SshProblem {
-    /// True if the cause may be of a connection that was there; the others prevent a connection.
-    pub(super) const fn is_of_connection(&self) -> bool {
-        matches!(self, Self::Silent | Self::Closed | Self::Other(_))
+    /// True if the problem can also end an established connection. The others prevent a connection.
+    pub(super) const fn can_end_connection(&self) -> bool {
+        matches!(
+            self,
+            Self::Silent | Self::Unreachable | Self::Closed | Self::Other(_)
+        )
     }
 }
 
