@@ -55,7 +55,7 @@ pub enum CliError {
     #[error(transparent)]
     Control(#[from] ControlError),
     /// The router may hold a part of a bottleneck that could not be applied.
-    #[error("`{command}` removes what may remain of the bottleneck")]
+    #[error("cannot apply the bottleneck; the command `{command}` removes what may remain of it")]
     Remains {
         /// The command.
         command: String,
@@ -359,6 +359,20 @@ mod tests {
         assert_eq!(
             clearing(None, Some("r"), OsArg::Linux),
             "clear --namespace r"
+        );
+    }
+
+    #[test]
+    fn the_error_about_what_may_remain_says_that_apply_failed() {
+        let problem = crate::SshProblem::Closed;
+        let host = "rtr".to_owned();
+        let error = CliError::Remains {
+            command: "clear --host rtr".to_owned(),
+            source: RunError::Ssh { host, problem }.into(),
+        };
+        assert_eq!(
+            error.to_string(),
+            "cannot apply the bottleneck; the command `clear --host rtr` removes what may remain of it"
         );
     }
 }
