@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use netem_ctl::{Os, Queue};
+use netem_ctl::{Loss, Os, Queue};
 use tcpexp_runs::record::{Calibration, Role};
 use tcpexp_units::{ByteCount, TimeDelta, counted};
 
@@ -31,6 +31,9 @@ const UDP_HEADERS: u64 = 28;
 const UDP_HEADERS_OF_IPV6: u64 = 48;
 /// Part of the planned rate below which the load has not begun.
 const SILENT_PART: f64 = 0.01;
+/// Part of the round trips without loss from which on chance does not stop all four attempts to begin the load:
+/// each needs its opening datagram and the answer to it, so 0.1⁴ at most.
+const BEGINS_LOAD: f64 = 0.9;
 /// Port of the load.
 const LOAD_PORT: u16 = 5_199;
 
@@ -202,8 +205,9 @@ pub(super) fn forget_server(setup: &Setup, name: &str) -> String {
 
 type Load = (f64, std::collections::BTreeMap<String, u64>);
 
-/// Overloads the bottleneck and reads its rate from its counters. `None` if the load did not begin on a path that
-/// loses packets, which may be those of its control connection. Counters that cannot be read are an error.
+/// Overloads the bottleneck and reads its rate from its counters. `None` if the load did not begin on a path with
+/// much loss or bursts of loss: the packets of its control connection may have been lost. Counters that cannot be
+/// read are an error.
 fn load(run: &Run<'_>, settings: &Calibrate, times: &LoadTimes) -> Result<Option<Load>, Trouble> {
     let (source, address) = ends(run)?;
     // The load must last beyond the last read of the counters; `forget` ends it.
@@ -237,9 +241,19 @@ fn load(run: &Run<'_>, settings: &Calibrate, times: &LoadTimes) -> Result<Option
         }
     }
     run.crew.at(source, "load", &site::forget(source, "load"))?;
-    // Without loss, a path that passes nothing differs from the plan.
-    let is_lossless = run.cell.setup.kept_part() >= 1.0;
-    Ok(measured.filter(|load| is_lossless || !is_silent(load)))
+    // With little loss, a path that passes nothing differs from the plan.
+    let loses_little = loses_little(&run.cell.setup);
+    Ok(measured.filter(|load| loses_little || !is_silent(load)))
+}
+
+/// True if loss does not explain a load that never begins. One burst of loss can last for all attempts, because
+/// its state changes with each packet, and an attempt sends few.
+fn loses_little(setup: &Setup) -> bool {
+    let has_bursts = |path: &netem_ctl::Path| matches!(path.loss, Some(Loss::Bursts(_)));
+    setup.kept_part() >= BEGINS_LOAD
+        && !setup
+            .paths()
+            .any(|(.., path)| has_bursts(&path.forward) || has_bursts(&path.reverse))
 }
 
 /// Starts the load anew. iperf3 opens a test over UDP with one datagram; if that is lost, both ends wait for
@@ -304,9 +318,31 @@ fn ends<'a>(run: &Run<'a>) -> Result<(&'a str, IpAddr), Trouble> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use netem_ctl::Bottleneck;
 
     use super::*;
+    use crate::plan::Plan;
+
+    #[test]
+    fn little_independent_loss_does_not_explain_a_load_that_never_begins() {
+        let loses_little = |loss: &str| {
+            let text = format!(
+                "kind = \"lab\"\n[path.forward]\n{loss}\n[path.reverse]\n{loss}\n[[traffic]]\n\
+                 name = \"a\"\ntool = \"iperf3\"\nduration = \"1s\"\n"
+            );
+            let plan = Plan::parse(Path::new("plan.toml"), &text).unwrap();
+            super::loses_little(&plan.cells[0].setup)
+        };
+        assert!(loses_little(""));
+        assert!(loses_little("loss = \"1%\""));
+        // Both directions lose 6 %.
+        assert!(!loses_little("loss = \"6%\""));
+        assert!(!loses_little(
+            "loss = { enter_bad = \"0.01%\", leave_bad = \"1%\" }"
+        ));
+    }
 
     #[test]
     fn pings_do_not_determine_a_delay_that_differs_between_packets() {
