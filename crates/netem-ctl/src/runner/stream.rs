@@ -35,8 +35,8 @@ pub struct StreamOutput<R = ChildStdout> {
     pipe: R,
     /// True once the text of the login has ended.
     has_begun: Arc<AtomicBool>,
-    /// The end of the text of the login, which may be the start of its end mark; then output read together with
-    /// this mark.
+    /// Before the mark: the last bytes read, which may be its beginning. After the mark: output that was read
+    /// together with it.
     read: Vec<u8>,
 }
 

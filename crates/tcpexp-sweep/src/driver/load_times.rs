@@ -115,8 +115,8 @@ impl LoadTimes {
         drain.min(LONGEST_DRAIN) + self.settle
     }
 
-    /// Time after which queues that still hold packets have stopped sending them. A trace may send at less than
-    /// its mean rate for a while.
+    /// Longest time to wait for empty queues: twice the computed time, because a trace may send below its mean
+    /// rate for a while.
     pub(super) fn most_drain(&self) -> Duration {
         self.drain() * 2 + TAIL
     }

@@ -3,8 +3,9 @@
 # directory there, and its lease.
 #
 # All that a run leaves on a host is in $dir: how to undo each thing that was done (undo.d), what
-# still runs (pids: PID BIRTH of each process), and what is to be fetched (out). So clear.sh can end the run at any point, whoever
-# calls it: the driver, or the watchdog when the driver is dead. POSIX sh, Linux and FreeBSD.
+# still runs (pids: PID BIRTH of each process), and what is to be fetched (out). So clear.sh can end
+# the run at any point, whoever calls it: the driver, or the watchdog when the driver is dead. POSIX
+# sh, Linux and FreeBSD.
 : "${dir:?}"
 system=${system:-$(uname)}
 
