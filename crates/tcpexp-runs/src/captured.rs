@@ -149,22 +149,6 @@ pub fn require_one_run(dataset: &Path) -> Result<(), RecordError> {
     Ok(())
 }
 
-/// True if the manifest shows that the analysis of the dataset used all packets of its captures.
-pub(crate) fn has_all_packets(dataset: &Path) -> bool {
-    #[derive(Deserialize)]
-    struct Options {
-        options: BTreeMap<String, Value>,
-    }
-    /// The options that select packets.
-    const SELECTING: [&str; 4] = ["filter", "from_ns", "to_ns", "shard"];
-    let file = File::open(dataset.join(MANIFEST_FILE_NAME)).ok();
-    let read = file.and_then(|file| serde_json::from_reader(BufReader::new(file)).ok());
-    read.is_some_and(|Options { options }| {
-        let is_unset = |name: &str| options.get(name).is_none_or(Value::is_null);
-        SELECTING.iter().all(|name| is_unset(name))
-    })
-}
-
 fn manifest(dataset: &Path) -> Result<Manifest, RecordError> {
     require_one_run(dataset)?;
     let path = dataset.join(MANIFEST_FILE_NAME);

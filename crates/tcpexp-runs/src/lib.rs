@@ -12,6 +12,7 @@ pub mod compare;
 pub mod folders;
 pub mod hash;
 pub mod only;
+mod origin;
 mod parameter;
 pub mod position;
 pub mod record;

@@ -1,15 +1,10 @@
 //! Runs of one cell that are no repetitions of each other: datasets of other options, or of the same captures.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
-use serde::Deserialize;
-use serde_json::Value;
-use tcpexp_table::dataset::MANIFEST_FILE_NAME;
-
 use super::cells::RunDir;
+use crate::origin::Origin;
 
 /// What makes the medians of cells doubtful.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,45 +28,6 @@ const CHANGING: [&str; 10] = [
     "profile",
     "position",
 ];
-/// The selected moments. They differ between captures although the options are equal, such as `--from 5s`.
-const MOMENTS: [&str; 2] = ["from_ns", "to_ns"];
-
-/// The fields of a manifest that state how the dataset was made.
-#[derive(Deserialize)]
-struct Origin {
-    tcpexp_version: String,
-    captures: Vec<Capture>,
-    options: BTreeMap<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct Capture {
-    sha256: String,
-}
-
-impl Origin {
-    /// `None` for a run without a dataset of captures.
-    fn of(dataset: &Path) -> Option<Self> {
-        let file = File::open(dataset.join(MANIFEST_FILE_NAME)).ok()?;
-        serde_json::from_reader(BufReader::new(file)).ok()
-    }
-
-    /// The value of an option as text; empty if the option is not set.
-    fn option(&self, name: &str) -> String {
-        match self.options.get(name) {
-            None | Some(Value::Null | Value::Bool(false)) => String::new(),
-            Some(value) => value.to_string(),
-        }
-    }
-
-    /// The packets that the dataset is of. Parts of a capture in time may be repetitions.
-    fn packets(&self) -> (Vec<&str>, [String; 2]) {
-        let captures = self.captures.iter();
-        let checksums = captures.map(|capture| capture.sha256.as_str());
-        (checksums.collect(), MOMENTS.map(|name| self.option(name)))
-    }
-}
-
 /// Compares the datasets of each cell, as far as they enter figures.
 pub(super) fn of_cells(runs: &[RunDir], cell_of: &[usize]) -> Vec<Unlike> {
     let counted = runs
@@ -136,10 +92,7 @@ fn copies_in(datasets: &[(&str, Origin)]) -> Vec<String> {
     let mut known = HashMap::new();
     let mut copies = Vec::new();
     // A dataset without captures is of other inputs, which its manifest may not name.
-    for (run, origin) in datasets
-        .iter()
-        .filter(|(_, origin)| !origin.captures.is_empty())
-    {
+    for (run, origin) in datasets.iter().filter(|(_, origin)| origin.has_captures()) {
         match known.get(&origin.packets()) {
             Some(first) => copies.push(format!("{first} and {run}")),
             None => {
@@ -152,7 +105,8 @@ fn copies_in(datasets: &[(&str, Origin)]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
+    use tcpexp_table::dataset::MANIFEST_FILE_NAME;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use tcpexp_units::Timestamp;
 
 use super::PING;
 use super::cells::RunDir;
-use crate::captured::has_all_packets;
+use crate::origin::Origin;
 use crate::record::TrafficRecord;
 
 /// Why a run with a plan lacks a part of its traffic; `None` if it does not, or if the captures or the analysis
@@ -19,7 +19,8 @@ pub(super) fn fault(run: &RunDir, read: &Run) -> Option<String> {
     // The other traffic had its share of the path, so the run is not one of its cell.
     let mut planned = run.record.traffic.iter().zip(&read.senders);
     let (silent, _) = planned.find(|(one, sender)| one.is_captured && is_marked(sender))?;
-    has_all_packets(&run.data).then(|| format!("its captures have no flow of {}", silent.name))
+    let has_all_packets = Origin::of(&run.data).is_some_and(|origin| origin.has_all_packets());
+    has_all_packets.then(|| format!("its captures have no flow of {}", silent.name))
 }
 
 /// The tool that runs any program, which may have no connection.

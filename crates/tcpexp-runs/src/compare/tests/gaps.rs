@@ -316,10 +316,19 @@ fn traffic_without_a_flow_has_no_goodput_of_zero() {
 #[test]
 fn a_run_whose_captures_have_no_flow_of_one_sender_enters_no_figure() {
     let silent = json!({"name": "bulk-2", "port": 5202, "is_captured": true});
-    let manifest = |filter: Value| json!({"tables": [], "options": {"filter": filter}});
-    let (_, _, fault) = without_flow(&silent, Some(&manifest(Value::Null)));
+    let manifest = |filter: Value, flows_left_out: u32| {
+        json!({
+            "tcpexp_version": "1",
+            "captures": [{"sha256": "", "flows_left_out": flows_left_out}],
+            "tables": [],
+            "options": {"filter": filter},
+        })
+    };
+    let (_, _, fault) = without_flow(&silent, Some(&manifest(Value::Null, 0)));
     assert_eq!(fault.unwrap(), "its captures have no flow of bulk-2");
     // The analysis may have left its packets out.
-    let filtered = without_flow(&silent, Some(&manifest(json!("port 5201"))));
-    assert_eq!((filtered.1, filtered.2), (vec![Gap::Unseen], None));
+    for lacking in [manifest(json!("port 5201"), 0), manifest(Value::Null, 1)] {
+        let (_, gaps, fault) = without_flow(&silent, Some(&lacking));
+        assert_eq!((gaps, fault), (vec![Gap::Unseen], None));
+    }
 }
