@@ -28,6 +28,9 @@ const CHANGING: [&str; 10] = [
     "profile",
     "position",
 ];
+/// Number of copies that the line names.
+const NAMED_COPIES: usize = 3;
+
 /// Compares the datasets of each cell, as far as they enter figures.
 pub(super) fn of_cells(runs: &[RunDir], cell_of: &[usize]) -> Vec<Unlike> {
     let counted = runs
@@ -79,12 +82,22 @@ fn unlike<'a>(runs: impl Iterator<Item = (usize, &'a str, &'a Path)>) -> Vec<Unl
             of_copies,
             format!(
                 "datasets of the same captures count as repetitions: {}",
-                copies.join(", ")
+                few(&copies)
             ),
         ),
     ];
     let found = found.into_iter().filter(|(cells, _)| *cells > 0);
     found.map(|(cells, what)| Unlike { cells, what }).collect()
+}
+
+/// The first copies, and the number of the rest: a folder may have a thousand.
+fn few(copies: &[String]) -> String {
+    let (named, rest) = copies.split_at(copies.len().min(NAMED_COPIES));
+    let named = named.join(", ");
+    match rest.len() {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
 }
 
 /// Names of each two runs of a cell that are of the same packets.
@@ -109,6 +122,13 @@ mod tests {
     use tcpexp_table::dataset::MANIFEST_FILE_NAME;
 
     use super::*;
+
+    #[test]
+    fn a_line_names_few_of_many_copies() {
+        let copies: Vec<String> = (1..=5).map(|copy| format!("0 and {copy}")).collect();
+        assert_eq!(few(&copies[..3]), "0 and 1, 0 and 2, 0 and 3");
+        assert_eq!(few(&copies), "0 and 1, 0 and 2, 0 and 3 and 2 more");
+    }
 
     /// Lines for the datasets a, b and c of these versions, captures and options. The first two are of one cell.
     fn found(datasets: [(&str, &str, Value); 3]) -> Vec<String> {
