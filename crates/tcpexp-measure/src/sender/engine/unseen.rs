@@ -52,7 +52,7 @@ impl Engine<'_> {
         if repairs && segments >= MIN_BURST && segments > scaled(sacked, (threshold, cwnd)) {
             self.send_unseen(at, packet, segments, rows);
             // The window holds all that is outstanding when the first loss shows.
-            self.window.cwnd = cwnd.max(self.board.outstanding());
+            self.window.hold(self.board.outstanding());
         }
     }
 

@@ -47,8 +47,8 @@ pub(super) struct Window {
     profile: Profile,
     /// Congestion window in segments.
     pub(super) cwnd: u32,
-    /// The same before the latest ACK grew it.
-    before_growth: u32,
+    /// Segments by which the latest ACK has grown it.
+    grown: u32,
     pub(super) ssthresh: Option<u32>,
     initial: u32,
     /// Lower bound of the window in segments; 0 if there is none. `None` in a capture at the sender, which needs
@@ -104,7 +104,7 @@ impl Window {
         Self {
             profile,
             cwnd: initial,
-            before_growth: initial,
+            grown: 0,
             ssthresh: None,
             initial,
             least: (!shows_answers).then_some(initial),
@@ -133,7 +133,7 @@ impl Window {
 
     /// Begins in the middle of a stream, with `pipe` segments in flight in place of the initial window.
     pub(super) fn begin_in_the_middle(&mut self, pipe: u32) {
-        self.cwnd = pipe.max(1);
+        self.set_cwnd(pipe.max(1));
         self.set_least(0);
         self.start = Beginning::NotShown;
     }
@@ -280,7 +280,7 @@ impl Window {
         } = reduced;
         let doubt = self.doubt(before, una, nxt);
         self.show();
-        self.cwnd = cwnd;
+        self.set_cwnd(cwnd);
         self.set_least(0);
         self.forget_origin();
         self.doubt = Some(doubt);
@@ -340,7 +340,7 @@ impl Window {
         self.start = Beginning::Seen;
         self.forget_origin();
         self.show();
-        self.cwnd = pipe.max(MIN_THRESHOLD);
+        self.set_cwnd(pipe.max(MIN_THRESHOLD));
         self.set_least(0);
         self.ssthresh = Some(self.cwnd);
         self.forget();
@@ -352,7 +352,7 @@ impl Window {
     /// Ends a timeout's recovery: the window grows from the pipe to `threshold`, if known.
     pub(super) fn resume(&mut self, pipe: u32, threshold: Option<u32>) {
         self.settle(pipe);
-        self.cwnd = pipe.max(1);
+        self.set_cwnd(pipe.max(1));
         self.ssthresh = threshold;
     }
 
@@ -360,7 +360,7 @@ impl Window {
     pub(super) fn settle_unfilled(&mut self, threshold: u32) {
         self.forget_origin();
         self.show();
-        self.cwnd = threshold.max(MIN_THRESHOLD);
+        self.set_cwnd(threshold.max(MIN_THRESHOLD));
         self.set_least(0);
         self.ssthresh = Some(self.cwnd);
         self.increase = Increase::default();
@@ -371,7 +371,7 @@ impl Window {
     /// Undoes a reduction of the window `before`.
     pub(super) fn undo(&mut self, before: &Before) {
         // As in `tcp_reno_undo_cwnd`, the window never falls when a reduction is undone.
-        self.cwnd = self.cwnd.max(before.cwnd);
+        self.set_cwnd(self.cwnd.max(before.cwnd));
         self.ssthresh = before.ssthresh;
         self.noticed_ssthresh = None;
         self.is_hidden = !before.is_known;

@@ -1,5 +1,7 @@
 //! The replay of a sender that does not fill its window: its use, its growth and its restart.
 
+use std::mem;
+
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::TimeDelta;
 
@@ -42,19 +44,31 @@ impl Window {
 
     /// Begins a stream with a window of one segment.
     pub(in crate::sender) fn begin_at_one(&mut self) {
-        self.cwnd = 1;
+        self.set_cwnd(1);
         self.set_least(0);
+    }
+
+    /// Sets the window to a value that the latest ACK has not grown.
+    pub(super) fn set_cwnd(&mut self, cwnd: u32) {
+        self.cwnd = cwnd;
+        self.grown = 0;
+    }
+
+    /// Raises the window to what was outstanding before the latest ACK. Only growth beyond that can be taken back.
+    pub(in crate::sender) fn hold(&mut self, outstanding: u32) {
+        self.cwnd = self.cwnd.max(outstanding);
+        self.grown = self.grown.min(self.cwnd - outstanding);
     }
 
     /// Begins to process an ACK.
     pub(in crate::sender) fn take_ack(&mut self) {
-        self.before_growth = self.cwnd;
+        self.grown = 0;
     }
 
     /// Takes back what the latest ACK has grown: an ACK that shows a loss reduces the window instead
     /// (`tcp_ack` calls `tcp_fastretrans_alert` before `tcp_cong_control`).
     pub(in crate::sender) fn take_growth_back(&mut self) {
-        self.cwnd = self.cwnd.min(self.before_growth);
+        self.cwnd -= mem::take(&mut self.grown).min(self.cwnd);
     }
 
     /// Grows the replica as the sender does when `delivered` segments are acknowledged.
@@ -82,6 +96,7 @@ impl Window {
         // (`tcp_slow_start`).
         let fast = counted.min(room);
         self.cwnd += fast;
+        self.grown += fast;
         counted -= fast;
         // Segments counted before slow start stay counted, but do not grow the window in it.
         if counted == 0 {
@@ -91,6 +106,7 @@ impl Window {
         // grew faster.
         if self.increase.deliver(counted, self.cwnd) {
             self.cwnd += 1;
+            self.grown += 1;
         }
     }
 
@@ -109,7 +125,7 @@ impl Window {
             cwnd >>= 1;
             left = left - rto;
         }
-        self.cwnd = cwnd.max(restart);
+        self.set_cwnd(cwnd.max(restart));
         self.least = self.least.map(|least| least.min(self.cwnd));
         self.usage = Usage::default();
         self.forget();
@@ -125,5 +141,53 @@ impl Window {
             self.assumed_ssthresh = is_assumed.then_some(*ssthresh);
             self.noticed_ssthresh = is_noticed.then_some(*ssthresh);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::profile::Profile;
+
+    /// A window of twelve segments, of which the latest ACK has grown two in slow start.
+    fn grown() -> Window {
+        let mut window = Window::new(Profile::default(), 1_000, false, true);
+        window.usage.is_limited = true;
+        window.take_ack();
+        window.grow(2);
+        window
+    }
+
+    #[test]
+    fn growth_is_taken_back_once() {
+        let mut window = grown();
+        assert_eq!(window.cwnd, 12);
+        for _ in 0..2 {
+            window.take_growth_back();
+            assert_eq!(window.cwnd, 10);
+        }
+    }
+
+    #[test]
+    fn a_window_holds_what_was_outstanding_when_growth_is_taken_back() {
+        for (outstanding, cwnd, left) in [(5, 12, 10), (11, 12, 11), (16, 16, 16)] {
+            let mut window = grown();
+            window.hold(outstanding);
+            assert_eq!(window.cwnd, cwnd);
+            window.take_growth_back();
+            assert_eq!(window.cwnd, left);
+        }
+    }
+
+    #[test]
+    fn growth_before_the_window_was_set_is_not_taken_back() {
+        let mut window = grown();
+        window.begin_in_the_middle(30);
+        window.take_growth_back();
+        assert_eq!(window.cwnd, 30);
+        let mut window = grown();
+        window.settle(6);
+        window.take_growth_back();
+        assert_eq!(window.cwnd, 6);
     }
 }
