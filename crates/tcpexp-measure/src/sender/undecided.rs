@@ -156,7 +156,7 @@ impl Undecided {
             let cwnd = match sample.pipe_segments {
                 _ if !was_reduced => before,
                 // A proportional reduction lowers the window ACK by ACK; a cut lowers it at once.
-                Some(own) if !is_cut => own,
+                Some(own) if !is_cut => resumed_cwnd.unwrap_or(own),
                 _ => resumed_cwnd.or_else(|| grown.pop()).unwrap_or(pipe),
             };
             sample.cwnd_segments = Some(cwnd);
@@ -171,11 +171,15 @@ impl Undecided {
             {
                 sample.limit = Some(Limit::CongestionWindow);
             }
-            if was_reduced && is_cut {
+            if was_reduced && (is_cut || resumed_cwnd.is_some()) {
                 // A cut sets the threshold to the window that it leaves, and a wait for room in the send buffer
                 // does not.
                 sample.ssthresh_segments = None;
-                sample.phase = sample.phase.map(|_| Phase::CongestionAvoidance);
+                sample.phase = match sample.phase {
+                    Some(_) if is_cut => Some(Phase::CongestionAvoidance),
+                    // Without the silence of a cut, slow start may go on.
+                    phase => phase.filter(|phase| *phase == Phase::CongestionAvoidance),
+                };
             }
             rows.extend([SenderRow::Sample(sample)]);
         }

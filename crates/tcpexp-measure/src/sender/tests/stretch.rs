@@ -105,6 +105,66 @@ fn a_window_that_shrinks_while_each_ack_is_answered_is_filled() {
     199000+21000 pipe 21 cwnd 21 filled congestion_avoidance
     ");
 }
+/// The threshold of the recovery does not outlast a reduction that the capture shows only by the flight.
+#[test]
+fn a_window_that_shrinks_while_each_ack_is_answered_has_no_known_threshold() {
+    let text = [
+        recovered(),
+        "0.601000 < ack 105001".to_owned(),
+        burst(601_010, 105, 136),
+        "0.701000 < ack 136001".to_owned(),
+        burst(701_010, 136, 157),
+        "0.801000 < ack 157001".to_owned(),
+        burst(801_010, 157, 178),
+        "0.901000 < ack 178001".to_owned(),
+        burst(901_010, 178, 199),
+        "1.001000 < ack 199001".to_owned(),
+    ];
+    let options = SenderOptions {
+        position: Some(Position::Sender),
+        ..SenderOptions::default()
+    };
+    let rows = rows(&text.join("\n"), options);
+    let samples = rows.iter().filter_map(|row| match row {
+        SenderRow::Sample(sample) => Some((sample.pipe_segments, sample.ssthresh_segments)),
+        _ => None,
+    });
+    let last: Vec<_> = samples.collect();
+    let expected = [
+        (Some(31), Some(28)),
+        (Some(21), None),
+        (Some(21), None),
+        (Some(21), None),
+    ];
+    assert!(last.ends_with(&expected), "{last:?}");
+}
+
+#[test]
+fn acks_that_arrive_together_while_the_window_shrinks_show_one_window() {
+    let text = recovered();
+    let rest = [
+        "0.601000 < ack 105001".to_owned(),
+        burst(601_010, 105, 136),
+        "0.701000 < ack 136001".to_owned(),
+        burst(701_010, 136, 157),
+        "0.801000 < ack 147001".to_owned(),
+        "0.801001 < ack 157001".to_owned(),
+        burst(801_010, 157, 178),
+        "0.901000 < ack 178001".to_owned(),
+        burst(901_010, 178, 199),
+        "1.001000 < ack 199001".to_owned(),
+    ];
+    assert_snapshot!(rows_after(&text, &rest), @r"
+    recovery 0 fast to Some(28)
+    77000+28000 pipe 28 cwnd 28 filled congestion_avoidance
+    105000+31000 pipe 31 cwnd 31 filled congestion_avoidance
+    136000+21000 pipe 21 cwnd 21 filled congestion_avoidance
+    147000+10000 pipe 10 cwnd 21 filled congestion_avoidance
+    157000+21000 pipe 21 cwnd 21 filled congestion_avoidance
+    178000+21000 pipe 21 cwnd 21 filled congestion_avoidance
+    ");
+}
+
 
 /// A sender of super-packets in slow start.
 #[test]
