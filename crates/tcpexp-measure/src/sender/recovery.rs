@@ -94,7 +94,7 @@ pub(super) struct Recovery {
     pub(super) goes_on_repairing: bool,
     /// True if the receiver's window was closed at the latest ACK that showed a window.
     was_closed: bool,
-    /// The latest window that the pipe showed after the timeout, in segments; 0 if none.
+    /// The largest window that the pipe has shown since the latest timeout, in segments; 0 if none.
     pub(super) filled: u32,
     /// `TSval` of the first retransmission.
     first_stamp: Option<u32>,
@@ -261,7 +261,9 @@ impl Recovery {
         has_sent: bool,
     ) -> Option<u32> {
         let is_shown = owes || has_sent && pipe >= self.filled;
-        self.filled = if is_shown { pipe } else { self.filled };
+        if is_shown {
+            self.filled = self.filled.max(pipe);
+        }
         is_shown.then_some(pipe)
     }
 }
@@ -307,6 +309,15 @@ mod tests {
     fn window_of_a_sender_that_was_held_back_in_a_recovery_is_no_threshold() {
         assert!(recovery(&[2, 2, 2]).shows_threshold());
         assert!(!recovery(&[10, 1, 1]).shows_threshold());
+    }
+
+    #[test]
+    fn less_in_flight_does_not_lower_the_window_shown_since_a_timeout() {
+        let mut recovery = recovery(&[]);
+        assert_eq!(recovery.cwnd_after_timeout(8, true, true), Some(8));
+        assert_eq!(recovery.cwnd_after_timeout(5, true, true), Some(5));
+        assert_eq!(recovery.cwnd_after_timeout(6, false, true), None);
+        assert_eq!(recovery.cwnd_after_timeout(8, false, true), Some(8));
     }
 
     #[test]
