@@ -307,9 +307,9 @@ impl<'a> Engine<'a> {
             || self.was_spurious_timeout(&recovery, acked, progress);
         if was_spurious || recovery.is_repaired_by(acked.ack, self.subject.side.has_sack) {
             self.leave(acked.at, was_spurious, rows);
-            if was_spurious && advanced && progress.delivered > 0 {
-                // An ACK that undoes a reduction grows the window too (`tcp_may_raise_cwnd`), by the copy that a
-                // D-SACK reports as well (`tcp_dsack_seen`).
+            if was_spurious && advanced && progress.delivered > 0 && !acked.congestion_echo {
+                // The ACK that undoes a reduction also grows the window (`tcp_may_raise_cwnd`). A copy that a
+                // D-SACK reports counts as delivered (`tcp_dsack_seen`).
                 let copies = u32::from(acked.blocks.duplicate(acked.ack).is_some());
                 self.window.grow(progress.delivered + copies);
             }

@@ -23,6 +23,36 @@ fn the_ack_that_undoes_a_reduction_grows_the_window_by_the_copy_too() {
 }
 
 #[test]
+fn the_ack_that_undoes_a_reduction_and_begins_another_does_not_grow_the_window() {
+    let text = [
+        "
+        0.000000 > SEW 0 mss 1000 sackok wscale 7
+        0.100000 < S.E 0 ack 1 win 65535 mss 1000 sackok wscale 7
+        0.100010 > . 1 ack 1
+        "
+        .to_owned(),
+        burst(101_000, 0, 10),
+        "0.501000 > 1:1001(1000)".to_owned(),
+        "0.511000 < E. ack 1001 sack 1:1001".to_owned(),
+        "0.541000 < E. ack 10001".to_owned(),
+    ];
+    let options = SenderOptions {
+        position: Some(Position::Sender),
+        ..SenderOptions::default()
+    };
+    let rows = rows(&text.join("\n"), options);
+    let recoveries = rows.iter().filter_map(|row| match row {
+        SenderRow::Recovery(epoch) => Some((epoch.kind, epoch.cwnd_before_segments)),
+        _ => None,
+    });
+    let expected = [
+        (RecoveryKind::Timeout, Some(10)),
+        (RecoveryKind::CongestionEcho, Some(10)),
+    ];
+    assert_eq!(recoveries.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn a_d_sack_for_one_of_two_copies_does_not_undo_a_timeout() {
     let text = [
         OPEN.to_owned(),
