@@ -5,6 +5,7 @@ use tcpexp_units::Timestamp;
 use super::state::{Ended, Settling, State};
 use super::{Engine, Order};
 use crate::sender::recovery::{Before, Recovery, RecoveryEpoch, RecoveryKind};
+use crate::sender::reduction::MIN_THRESHOLD;
 use crate::sender::row::SenderRow;
 use crate::sender::window::{AckContext, Reply};
 
@@ -254,12 +255,12 @@ impl Engine<'_> {
             return false;
         };
         let before = ended.recovery.before;
-        // Linux reduces the window, used or not.
+        // Linux computes the threshold from cwnd, not from FlightSize (RFC 5681, equation 4).
         let least = match before.known_cwnd() {
             Some(cwnd) if self.timer.is_linux() => cwnd / 2,
             _ => ended.recovery.least_threshold(),
         };
-        let is_below = self.window.cwnd < least && !self.window.is_hidden();
+        let is_below = self.window.cwnd < least.max(MIN_THRESHOLD) && !self.window.is_hidden();
         self.window.ssthresh.is_none() && !is_below
     }
 

@@ -139,3 +139,29 @@ fn phase_is_unknown_where_the_window_may_have_reached_the_threshold_of_a_timeout
     );
     assert!(rows.contains("14000+7000 pipe 7 cwnd 7 filled -"), "{rows}");
 }
+
+/// No threshold is below two segments (RFC 5681, equation 4), so a window of one segment is in slow start.
+#[test]
+fn a_window_of_one_segment_after_a_timeout_is_in_slow_start() {
+    let text = [
+        OPEN.to_owned(),
+        burst(101_000, 0, 1),
+        "0.901000 > 1:1001(1000)".to_owned(),
+        "1.001000 < ack 1001".to_owned(),
+        burst(1_001_010, 1, 2),
+        "1.101000 < ack 2001".to_owned(),
+        burst(1_101_010, 2, 3),
+        "1.201000 < ack 3001".to_owned(),
+    ];
+    let options = SenderOptions {
+        position: Some(Position::Sender),
+        profile: Profile::FreeBsd,
+    };
+    assert_snapshot!(render(rows(&text.join("\n"), options)), @r"
+    retransmitted timeout
+    0+1000 pipe 1 cwnd 1 recovery loss_recovery
+    1000+1000 pipe 1 cwnd 1 filled slow_start
+    2000+1000 pipe 1 cwnd 1 filled slow_start
+    recovery 0 timeout to None
+    ");
+}

@@ -304,7 +304,8 @@ impl Window {
         };
         let is_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
         match growth {
-            Growth::Slow(ssthresh) if is_slow_start => {
+            // A window that stays below any threshold shows a lack of data.
+            Growth::Slow(ssthresh) if is_slow_start && ssthresh >= MIN_THRESHOLD => {
                 self.ssthresh = Some(ssthresh);
                 self.set_least(0);
                 self.noticed_ssthresh = self.ssthresh;
