@@ -3,7 +3,7 @@
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// A copy of a SYN that follows sooner than any timer expires (`TCP_RTO_MIN`) is one of the path.
+/// A SYN that repeats sooner than any timer expires (`TCP_RTO_MIN`) is a copy that the path made.
 const LEAST_TIMEOUT: TimeDelta = TimeDelta::from_millis(200);
 /// Retransmissions of the SYN after which the window begins at one segment (`tcp_init_transfer`). RFC 5681,
 /// section 3.1, asks for this after the first; Linux allows for a path that is slower than the initial timer.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Slow start to 40 segments in flight, of 60 that were sent.
+/// Slow start: 70 segments were sent, and the last 40 of them are in flight.
 fn slow_start() -> String {
     [
         OPEN.to_owned(),
@@ -17,8 +17,7 @@ fn slow_start() -> String {
     .join("\n")
 }
 
-/// The same, and a loss that an ACK of ten new segments shows, in a recovery that sends its last data at
-/// 28 segments.
+/// The same, then a loss that an ACK of ten new segments reports. The recovery ends with 28 segments in flight.
 fn recovered() -> String {
     [
         slow_start(),
@@ -105,6 +104,7 @@ fn a_window_that_shrinks_while_each_ack_is_answered_is_filled() {
     199000+21000 pipe 21 cwnd 21 filled congestion_avoidance
     ");
 }
+
 /// The threshold of the recovery does not outlast a reduction that the capture shows only by the flight.
 #[test]
 fn a_window_that_shrinks_while_each_ack_is_answered_has_no_known_threshold() {
@@ -164,7 +164,6 @@ fn acks_that_arrive_together_while_the_window_shrinks_show_one_window() {
     178000+21000 pipe 21 cwnd 21 filled congestion_avoidance
     ");
 }
-
 
 /// A sender of super-packets in slow start.
 #[test]

@@ -1,4 +1,4 @@
-//! The window after a timeout, and after a timeout that was none.
+//! The window after a timeout, needless or not.
 
 use super::*;
 

@@ -42,8 +42,8 @@ impl Window {
         self.rounds.interrupt();
     }
 
-    /// Ends a timeout's recovery: the window is no less than now, and only the next answer that fills it shows its
-    /// growth by the latest ACKs.
+    /// Ends the recovery of a timeout. The window is at least `cwnd`; the next answer that fills it shows how far the
+    /// latest ACKs have grown it.
     pub(in crate::sender) fn await_fill(&mut self) {
         self.is_hidden = true;
         self.answered = Some(self.cwnd);
