@@ -56,63 +56,76 @@ fn at_a_receiver_the_window_is_unknown_if_the_data_does_not_echo_acks() {
     }
 }
 
-#[test]
-fn at_a_receiver_one_recovery_repairs_a_burst_of_losses_at_its_end() {
+/// Recoveries of a sender of twelve segments in each round trip of 40 ms, one every 2 ms. In the third round, the
+/// first segment is lost, and so are all from the fifth up to segment `end`.
+fn recoveries_of_a_burst(end: u32) -> Vec<(RecoveryKind, Option<u32>)> {
+    let start = |segment: u32| 1 + segment * 988;
     let mut text = "
         0.000000 > S 0 mss 1000 sackok ts 1 0
         0.000010 < S. 0 ack 1 mss 1000 sackok ts 900 1
         0.040000 > . 1 ack 1 ts 41 900
     "
     .to_owned();
-    // Eight segments in each round trip of 40 ms, one every 2 ms. Of the third round, the first and
-    // the last four are lost.
-    for segment in 0..24_u32 {
-        let (round, place) = (segment / 8, segment % 8);
-        let (millis, from) = (41 + round * 40 + place * 2, 1 + segment * 988);
-        let end = from + 988;
-        let echo = if round == 0 { 900 } else { 860 + millis };
+    for segment in 0..28 {
+        let millis = 41 + segment / 12 * 40 + segment % 12 * 2;
+        let echo = if segment < 12 { 900 } else { 860 + millis };
+        let (from, to) = (start(segment), start(segment + 1));
         // ACKs that arrive together release the third round at once.
-        let (at, stamp) = match round {
-            2 => (format!("0.136{place}00"), 136),
-            _ => (format!("0.{millis:03}000"), millis),
+        let lines = match segment {
+            0..24 => format!(
+                "0.{millis:03}000 > {from}:{to}(988) ts {millis} {echo}
+                0.{millis:03}010 < ack {to} ts {} {millis}\n",
+                900 + millis
+            ),
+            24 => String::new(),
+            _ => format!(
+                "0.1440{segment} > {from}:{to}(988) ts 144 {echo}
+                0.1441{segment} < ack {} sack {}:{to} ts 1044 144\n",
+                start(24),
+                start(25)
+            ),
         };
-        if round < 2 {
-            let stamp_of_ack = 900 + millis;
-            writeln!(text, "{at} > {from}:{end}(988) ts {stamp} {echo}").unwrap();
-            writeln!(
-                text,
-                "0.{millis:03}010 < ack {end} ts {stamp_of_ack} {stamp}"
-            )
-            .unwrap();
-        } else if (1..4).contains(&place) {
-            writeln!(text, "{at} > {from}:{end}(988) ts {stamp} {echo}").unwrap();
-            writeln!(
-                text,
-                "0.136{place}10 < ack 15809 sack 16797:{end} ts 1036 136"
-            )
-            .unwrap();
-        }
+        text += &lines;
     }
-    text += "
-        0.176400 > 15809:16797(988) ts 176 1036   // the first loss again
-        0.176410 < ack 19761 ts 1076 176
-        0.176500 > 23713:24701(988) ts 176 1036   // the end of the burst shows
-        0.176510 < ack 19761 sack 23713:24701 ts 1076 176
-        0.216600 > 19761:20749(988) ts 216 1076
-        0.216610 > 20749:21737(988) ts 216 1076
-        0.216620 > 21737:22725(988) ts 216 1076
-        0.216630 > 22725:23713(988) ts 216 1076
-        0.216640 < ack 24701 ts 1116 216
-        0.256700 > 24701:25689(988) ts 256 1116
-        0.256710 < ack 25689 ts 1156 256
-    ";
+    let (lost, seen, next, after) = (start(24), start(28), start(end), start(end + 1));
+    let repair = format!(
+        "0.184400 > {lost}:{}(988) ts 184 1044   // the first loss again
+        0.184410 < ack {seen} ts 1084 184
+        0.184500 > {next}:{after}(988) ts 184 1044   // the end of the burst shows
+        0.184510 < ack {seen} sack {next}:{after} ts 1084 184\n",
+        start(25)
+    );
+    text += &repair;
+    for segment in 28..end {
+        let (from, to) = (start(segment), start(segment + 1));
+        writeln!(text, "0.2246{segment} > {from}:{to}(988) ts 224 1084").unwrap();
+    }
+    let rest = format!(
+        "0.224690 < ack {after} ts 1124 224
+        0.264700 > {after}:{}(988) ts 264 1124
+        0.264710 < ack {} ts 1164 264",
+        start(end + 2),
+        start(end + 2)
+    );
+    text += &rest;
     let rows = rows(&text, SenderOptions::default());
     let recoveries = rows.iter().filter_map(|row| match row {
         SenderRow::Recovery(epoch) => Some((epoch.kind, epoch.cwnd_before_segments)),
         _ => None,
     });
-    let recoveries: Vec<_> = recoveries.collect();
-    assert_eq!(recoveries, [(RecoveryKind::Fast, Some(10))]);
+    recoveries.collect()
+}
+
+#[test]
+fn at_a_receiver_one_recovery_repairs_a_burst_of_losses_at_its_end() {
+    let expected = [(RecoveryKind::Fast, Some(12))];
+    assert_eq!(recoveries_of_a_burst(36), expected);
+}
+
+#[test]
+fn at_a_receiver_the_window_before_a_recovery_holds_the_burst_of_losses() {
+    let expected = [(RecoveryKind::Fast, Some(20))];
+    assert_eq!(recoveries_of_a_burst(44), expected);
 }
 
 #[test]
