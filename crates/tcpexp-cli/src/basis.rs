@@ -122,8 +122,8 @@ pub(crate) struct Seen {
     /// Forward and reverse.
     pub(crate) matched: [u64; 2],
     pub(crate) ambiguous: u64,
-    /// Packets of `ambiguous` that equal another packet, also one that may have left uncaptured, or that
-    /// may have passed in another flow, with other numbers or at another time.
+    /// Packets of `ambiguous` that equal another packet, captured or possibly missed, or that may have passed in
+    /// another flow, with other sequence numbers, or at another time.
     pub(crate) equal: u64,
     /// True if `equal` includes packets of a flow of which no packet matched: their numbers may have changed
     /// between the points.

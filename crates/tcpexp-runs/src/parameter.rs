@@ -21,7 +21,8 @@ pub enum Parameter {
 
 impl Parameter {
     /// The value of a text in the files of another tool. It is a number only if the text has an exponent or is
-    /// how Rust prints that number. So different texts stay different: `5.10` is a version, not 5.1.
+    /// how Rust prints that number. So texts that are no numbers stay different: `5.10` is a version, not 5.1.
+    /// `unify` makes equal numbers equal.
     pub fn of_text(text: &str) -> Self {
         let number = text.parse().ok().filter(|number: &f64| number.is_finite());
         let is_shortest = |number: &f64| {

@@ -179,9 +179,9 @@ impl Unit {
         rest.into_iter().filter_map(why).collect()
     }
 
-    /// Removes all files if their packets would count twice. Several of them have no number of a rotated
-    /// file, or have one name with and without compression, such as `a.pcap1` and `a.pcap1.gz`, or are one
-    /// file with two names.
+    /// Removes all files if packets would count twice: if several files have no number of a rotated file, if two
+    /// have one name with and without compression, such as `a.pcap1` and `a.pcap1.gz`, or if two names are of one
+    /// file.
     fn remove_namesakes(&mut self) -> Vec<LeftOut> {
         let Some(why) = self.namesakes().or_else(|| self.linked()) else {
             return Vec::new();
