@@ -29,8 +29,11 @@ pub(super) struct LogFlows {
     flows: HashMap<FlowId, OnPorts, FixedState>,
     /// By how much the times of the log's intervals may be too early.
     pub(super) early_by: TimeDelta,
-    /// Number of rows on the ports of captured flows that belong to none of these flows for certain.
+    /// Number of rows on the ports of captured flows whose flow is unknown: none was open at that time, or several
+    /// may have been.
     pub(super) unplaced: u64,
+    /// Number of rows that have the only captured flow on their ports although they lie outside its time.
+    pub(super) outside: u64,
 }
 
 /// A log's flow, and the captured flows on its ports.
@@ -38,6 +41,8 @@ pub(super) struct LogFlows {
 struct OnPorts {
     local: SocketAddr,
     flows: Arc<[Captured]>,
+    /// True if a row lay in the time of the only flow, so that the clocks agree.
+    has_row_inside: bool,
 }
 
 /// A captured flow and its time.
@@ -56,9 +61,9 @@ struct Captured {
 /// A row's flow in the dataset, if a capture has it, and the direction in that flow.
 type Placed = (Option<Arc<DatasetFlow>>, Direction);
 
-/// Greatest difference between the clocks of a log and of the captures, by which a row may lie outside the time of its
-/// flow. The host of the log may be the destination, whose clock is another one.
-const CLOCKS_DIFFER: TimeDelta = TimeDelta::from_seconds(10);
+/// Greatest assumed offset between the clock of a log and that of the captures: hosts with NTP differ by less. A row
+/// may lie outside the time of its flow by this much.
+pub(super) const MAX_CLOCK_OFFSET: TimeDelta = TimeDelta::from_seconds(10);
 
 impl CapturedFlows {
     /// `span` has the first and the last time of the captures.
@@ -106,7 +111,12 @@ impl LogFlows {
             let (a, b) = unordered(local, remote);
             if let Some(found) = captured.flows.get(&(flow.protocol, a, b)) {
                 let flows = Arc::clone(found);
-                self.flows.insert(flow.flow, OnPorts { local, flows });
+                let on_ports = OnPorts {
+                    local,
+                    flows,
+                    has_row_inside: false,
+                };
+                self.flows.insert(flow.flow, on_ports);
             }
         }
     }
@@ -119,11 +129,23 @@ impl LogFlows {
         (flow, direction): (FlowId, Direction),
         at: Timestamp,
     ) -> Placed {
-        let Some(OnPorts { local, flows }) = self.flows.get(&flow) else {
+        let Some(on_ports) = self.flows.get_mut(&flow) else {
             return (None, direction);
         };
-        let found = if captured.is_of_another_base(at) {
-            only(flows.iter())
+        let OnPorts {
+            local,
+            flows,
+            has_row_inside,
+        } = on_ports;
+        let is_of_another_base = captured.is_of_another_base(at);
+        let found = if let [flow] = &**flows {
+            let is_inside = flow.may_have(at, self.early_by);
+            *has_row_inside |= is_inside;
+            self.outside += u64::from(!*has_row_inside && !is_of_another_base);
+            // Once the clocks agree, a row of another time is of a connection in no capture.
+            (is_inside || !*has_row_inside).then_some(flow)
+        } else if is_of_another_base {
+            None
         } else if self.early_by > TimeDelta::ZERO {
             only(
                 flows
@@ -170,6 +192,11 @@ impl Captured {
         }
     }
 
+    /// True if a row may be of the connection although the clocks differ.
+    fn may_have(&self, at: Timestamp, early_by: TimeDelta) -> bool {
+        self.overlaps(at - MAX_CLOCK_OFFSET, at + early_by + MAX_CLOCK_OFFSET)
+    }
+
     /// True if the connection may have existed between these times.
     fn overlaps(&self, from: Timestamp, until: Timestamp) -> bool {
         (self.first <= until || !self.has_begin) && (from <= self.last || !self.is_over)
@@ -194,7 +221,7 @@ fn running(flows: &[Captured], at: Timestamp) -> Option<&Captured> {
         .chain(early)
         .min_by_key(|(apart, _)| *apart);
     nearest
-        .filter(|(apart, _)| *apart <= CLOCKS_DIFFER)
+        .filter(|(apart, _)| *apart <= MAX_CLOCK_OFFSET)
         .map(|(_, flow)| flow)
 }
 
@@ -239,6 +266,15 @@ mod tests {
 
     /// The flow of a row at each time, and the number of rows without a flow.
     fn placed(flows: &[Captured], early_by: i64, times: &[i64]) -> (Vec<Option<u32>>, u64) {
+        let (found, log) = placed_in_log(flows, early_by, times);
+        (found, log.unplaced)
+    }
+
+    fn placed_in_log(
+        flows: &[Captured],
+        early_by: i64,
+        times: &[i64],
+    ) -> (Vec<Option<u32>>, LogFlows) {
         let (local, remote) = (A.parse().unwrap(), B.parse().unwrap());
         let mut span = Span::default();
         for flow in flows {
@@ -269,7 +305,7 @@ mod tests {
             assert_eq!(direction == Direction::Reverse, flow.is_some());
             flow.map(|flow| flow.flow.0)
         });
-        (rows.collect(), log.unplaced)
+        (rows.collect(), log)
     }
 
     #[test]
@@ -298,6 +334,23 @@ mod tests {
         ];
         assert_eq!(placed(&flows[..1], 0, &[5]), (vec![Some(1)], 0));
         assert_eq!(placed(&flows, 0, &[5]), (vec![None], 1));
+    }
+
+    #[test]
+    fn rows_belong_to_the_only_connection_on_their_ports_unless_the_clocks_agree() {
+        let flow = [captured(1, [100, 200])];
+        for early_by in [0, 10] {
+            let of = |times: &[i64]| {
+                let (found, log) = placed_in_log(&flow, early_by, times);
+                (found, log.outside, log.unplaced)
+            };
+            // The clock of the log is 500 s late, or 60 s early.
+            assert_eq!(of(&[600, 700]), (vec![Some(1); 2], 2, 0));
+            assert_eq!(of(&[40, 50]), (vec![Some(1); 2], 2, 0));
+            // A later connection used the ports again, after the capture.
+            assert_eq!(of(&[95, 205, 600]), (vec![Some(1), Some(1), None], 0, 1));
+            assert_eq!(of(&[150, 9_000]), (vec![Some(1), None], 0, 1));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tcpexp_table::dataset::{
 };
 use tcpexp_units::{TimeDelta, counted, with_causes};
 
-use super::captured_flows::{CapturedFlows, LogFlows};
+use super::captured_flows::{CapturedFlows, LogFlows, MAX_CLOCK_OFFSET};
 use super::column_log::{ColumnLog, Line};
 use super::log_source::{LogKind, LogSource};
 use super::manifest::{Checked, LogInput};
@@ -263,7 +263,13 @@ impl<'a> Logs<'a> {
         if flows.unplaced > 0 {
             let rows = counted(flows.unplaced, "row");
             self.outcome.warnings.push(format!(
-                "{name}: {rows} without a flow: a capture has connections on their ports, but not at their times, or several that they may belong to"
+                "{name}: {rows} without a flow: of the captured connections on the same ports, none was open at the time of the row, or several may have been"
+            ));
+        }
+        if flows.outside > 0 {
+            let rows = counted(flows.outside, "row");
+            self.outcome.warnings.push(format!(
+                "{name}: {rows} more than {MAX_CLOCK_OFFSET} outside the time of the only captured connection on the same ports: the clock of the log is wrong, or the rows are of another connection"
             ));
         }
         if report.breaks_off {
