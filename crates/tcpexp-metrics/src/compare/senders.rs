@@ -66,6 +66,8 @@ pub struct Sender {
     /// From the first to the last packet of its flows, in either direction, at the sending capture; `None` if
     /// unknown.
     pub seen: Option<Window>,
+    /// True if the dataset should have flows of the sender and has none, so that what it sent is unknown.
+    pub is_unseen: bool,
     /// Full-sized segment; `None` if the sender is not TCP or its handshake was not captured.
     pub segment: Option<Segment>,
     /// Smallest round-trip time between the two hosts.
@@ -179,6 +181,7 @@ impl Sender {
             link: 0,
             active,
             seen: None,
+            is_unseen: false,
             segment: None,
             base_rtt: None,
             arrived: Vec::new(),

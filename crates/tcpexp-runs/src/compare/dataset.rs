@@ -136,6 +136,7 @@ impl Tables {
             link: flows.first().map_or(0, |flow| flow.link),
             active: active(traffic, flows, origin),
             seen: seen(flows.iter().copied()),
+            is_unseen: false,
             segment: flows
                 .first()
                 .and_then(|flow| flow.segment)

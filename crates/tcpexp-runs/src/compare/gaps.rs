@@ -3,8 +3,6 @@
 use tcpexp_metrics::compare::{ClassRun, Measure, Options, Run, Sender};
 use tcpexp_units::Timestamp;
 
-use super::unseen;
-
 /// What the dataset of a run leaves unknown, so that measures are null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
@@ -167,7 +165,7 @@ impl Gap {
             let mut bins = sender.arrived.iter();
             sender.resolution > options.window || bins.any(|bin| bin.width > options.window)
         };
-        let has_unseen = run.senders.iter().any(unseen::is_marked);
+        let has_unseen = run.senders.iter().any(|one| one.is_unseen);
         let is_there = |gap: &Self| match gap {
             Self::Unseen => has_unseen,
             Self::Rtt => run.senders.iter().any(|one| one.is_captured_elsewhere),

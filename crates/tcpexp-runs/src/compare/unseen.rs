@@ -16,9 +16,9 @@ pub(super) fn fault(run: &RunDir, read: &Run) -> Option<String> {
     if !read.senders.is_empty() && read.senders.iter().all(is_unseen) {
         return Some("its captures have no flow of its traffic".to_owned());
     }
-    // The other traffic had its share of the path, so the run is not one of its cell.
+    // The other traffic used the share of the missing traffic, so the run does not represent its cell.
     let mut planned = run.record.traffic.iter().zip(&read.senders);
-    let (silent, _) = planned.find(|(one, sender)| one.is_captured && is_marked(sender))?;
+    let (silent, _) = planned.find(|(one, sender)| one.is_captured && sender.is_unseen)?;
     let has_all_packets = Origin::of(&run.data).is_some_and(|origin| origin.has_all_packets());
     has_all_packets.then(|| format!("its captures have no flow of {}", silent.name))
 }
@@ -49,13 +49,9 @@ pub(super) fn is_unseen(
 
 /// Marks what an unseen sender sent as unknown: without flows, its bins have no bytes.
 pub(super) fn mark(sender: &mut Sender) {
+    sender.is_unseen = true;
     sender.unknown = vec![Window {
         from: sender.active.from,
         until: Timestamp::MAX,
     }];
-}
-
-/// True for a sender that [`mark`] has marked.
-pub(super) fn is_marked(sender: &Sender) -> bool {
-    sender.seen.is_none() && sender.arrived.is_empty() && !sender.unknown.is_empty()
 }
