@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use tcpexp_table::dataset::{MANIFEST_FILE_NAME, PAIRS_MANIFEST_KIND, TableMismatch};
+use tcpexp_table::dataset::{MANIFEST_FILE_NAME, PAIRS_MANIFEST_KIND, StoredTables, TableMismatch};
 
 use crate::hash;
 use crate::record::{PREFIX, Parameter, RecordError, RunRecord, SCHEMA, Status};
@@ -154,10 +154,17 @@ fn manifest(dataset: &Path) -> Result<Manifest, RecordError> {
     let path = dataset.join(MANIFEST_FILE_NAME);
     let file = match File::open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && dataset.is_dir() => {
-            return Err(RecordError::Damaged {
-                path: dataset.to_owned(),
-                source: TableMismatch::NoManifest,
+        // Tables of other commands are no part of a damaged dataset.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(match StoredTables::of(dataset) {
+                Err(source @ TableMismatch::NoManifest) => RecordError::Damaged {
+                    path: dataset.to_owned(),
+                    source,
+                },
+                _ => RecordError::Read {
+                    path,
+                    source: error,
+                },
             });
         }
         Err(source) => return Err(RecordError::Read { path, source }),

@@ -60,8 +60,9 @@ fn is_hidden(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
 
+    use tcpexp_table::{Format, RowsWriter, TableWriter, connection_columns};
     use tcpexp_units::with_causes;
 
     use super::*;
@@ -86,13 +87,22 @@ mod tests {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let damaged = folder.path().join("damaged");
-        fs::write(damaged.join("flows.parquet"), "").unwrap();
+        let file = || File::create(damaged.join("flows.parquet")).unwrap();
+        let schema = DatasetTable::Flows.schema();
+        let table = TableWriter::new(Format::Parquet, &schema, file()).unwrap();
+        table.finish().unwrap();
         let found = datasets_at(folder.path()).unwrap();
-        assert_eq!(found, [damaged]);
+        assert_eq!(found, [damaged.clone()]);
         let error = with_causes(&records_of_datasets(&found).unwrap_err());
         assert!(
             error.contains("damaged is damaged: it has no manifest.json: "),
             "{error}"
         );
+        let columns = connection_columns();
+        let mut table = RowsWriter::new(Format::Parquet, columns, file()).unwrap();
+        table.write(Vec::new()).unwrap();
+        table.finish().unwrap();
+        let error = with_causes(&records_of_datasets(&found).unwrap_err());
+        assert!(!error.contains("damaged is damaged"), "{error}");
     }
 }
