@@ -63,7 +63,7 @@ pub struct CaptureInfo {
     /// Usual number of records of a packet, by the first data packets; all but the first are left out. 1 for a
     /// live capture, and in measurements of a pair, which leave out the further records too.
     pub records_per_packet: u32,
-    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels, among the first
+    /// Number of flow directions whose packets alternate between VLAN tags or MPLS labels, among the first
     /// records: packets of several connections, or several records of a packet. 0 for a live capture.
     pub flows_with_several_tags: u32,
     /// The files of the capture, if it is made of several.

@@ -159,8 +159,8 @@ pub fn set_back_warning(name: impl std::fmt::Display, set_back: Option<SetBack>)
 pub fn several_tags_warning(name: impl std::fmt::Display, flows: u32) -> Option<String> {
     (flows > 0).then(|| {
         format!(
-            "{name}: packets with equal addresses and ports alternate between VLAN tags or MPLS labels (in {}): they count as one flow, although they may be of several connections, or records of one packet: numbers of these flows may be wrong, unless a filter selects one network, as --filter 'vlan 10' does",
-            counted(u64::from(flows), "direction")
+            "{name}: packets with equal addresses and ports alternate between VLAN tags or MPLS labels in {}: each such flow may be several connections, or several records of one packet, and its numbers may be wrong; select one network with a filter, such as --filter 'vlan 10'",
+            counted(u64::from(flows), "flow direction")
         )
     })
 }

@@ -87,6 +87,11 @@ impl<'a> View<'a> {
             filter: self.filter,
             range: self.range,
         });
+        if self.filter.is_some() {
+            walk.flows_with_several_tags = self
+                .recording
+                .flows_with_several_tags(self.tunnels, self.filter)?;
+        }
         walk.admission = Admission::of(selected, self.records_per_packet()?);
         Ok(walk)
     }

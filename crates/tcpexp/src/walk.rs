@@ -50,7 +50,7 @@ pub struct Walk<'a> {
     unsorted_records: u64,
     set_backs: SetBacks,
     pub(crate) max_flows: NonZeroUsize,
-    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels.
+    /// Number of flow directions whose packets alternate between VLAN tags or MPLS labels.
     pub(crate) flows_with_several_tags: u32,
     /// Decides which records to use; `None` for all.
     pub(crate) admission: Option<Admission<'a>>,

@@ -120,7 +120,7 @@ pub struct CaptureInput {
     /// Number of packets whose stated length on the wire is impossible; it is that of their headers instead.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub impossible_length_packets: u64,
-    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels.
+    /// Number of flow directions whose packets alternate between VLAN tags or MPLS labels.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub flows_with_several_tags: u32,
     /// Usual number of records of a packet in the capture; all but the first are left out.

@@ -331,7 +331,7 @@ impl Recording {
         // A part is in the order of a pass over the whole capture.
         walk.out_of_order = walk.part.is_none().then_some(out_of_order);
         walk.max_flows = self.max_flows;
-        walk.flows_with_several_tags = self.flows_with_several_tags(tunnels)?;
+        walk.flows_with_several_tags = self.flows_with_several_tags(tunnels, None)?;
         walk.stop = self.stop.as_deref();
         // A later pass sorts from its first record, because a late record looks like a
         // retransmission.

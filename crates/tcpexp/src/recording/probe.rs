@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 use tcpexp_capture::{PartHead, Record};
 use tcpexp_pair::spp::{TickMeter, Twins};
 use tcpexp_units::TimeDelta;
-use tcpexp_wire::{LinkType, Tunnels, decode};
+use tcpexp_wire::{Filter, LinkType, Tunnels, decode};
 
 use super::Recording;
-use super::tags::Tags;
+use super::tags::{Alternating, Tags};
 use crate::Error;
 use crate::order::PROBED;
 
@@ -32,8 +32,8 @@ pub(super) struct Probed {
     /// may have a packet both inside and outside of a tunnel. Only with entered tunnels, these are two records
     /// of one packet.
     records_per_packet: [u32; 2],
-    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels.
-    flows_with_several_tags: u32,
+    /// The flows whose packets alternate between VLAN tags or MPLS labels.
+    with_several_tags: Alternating,
     /// What the file says of the whole capture, if it is a part.
     part: Option<PartHead>,
 }
@@ -49,15 +49,20 @@ impl Recording {
         Ok(self.probed()?.records_per_packet[place_of(tunnels)])
     }
 
-    /// Number of flows, by direction, whose packets alternate between VLAN tags or MPLS labels, by the first records; 0
-    /// if the capture has several records of each packet, because a pass leaves out all but the first.
-    pub(super) fn flows_with_several_tags(&self, tunnels: Tunnels) -> Result<u32, Error> {
+    /// Number of flow directions whose packets alternate between VLAN tags or MPLS labels that the filter selects,
+    /// by the first records; 0 if the capture has several records of each packet, because a pass leaves out all but
+    /// the first.
+    pub(crate) fn flows_with_several_tags(
+        &self,
+        tunnels: Tunnels,
+        filter: Option<&Filter>,
+    ) -> Result<u32, Error> {
         let probed = self.probed()?;
         let has_further = probed.records_per_packet[place_of(tunnels)] > 1;
         Ok(if has_further {
             0
         } else {
-            probed.flows_with_several_tags
+            probed.with_several_tags.flows(filter)
         })
     }
 
@@ -136,7 +141,7 @@ impl Recording {
                 is_out_of_order: AtomicBool::new(false),
                 coarse_tick: part.coarse_tick_ns.map(TimeDelta::from_nanos),
                 records_per_packet: [part.records_per_packet; 2],
-                flows_with_several_tags: 0,
+                with_several_tags: Alternating::default(),
                 part: Some(part),
             });
         }
@@ -145,7 +150,7 @@ impl Recording {
             is_out_of_order: AtomicBool::new(!times.is_sorted()),
             coarse_tick: meter.coarse_tick(),
             records_per_packet: compared.map(|compared| compared.twins.records_per_packet()),
-            flows_with_several_tags: tags.alternating(),
+            with_several_tags: tags.alternating(),
             part: None,
         })
     }

@@ -3,15 +3,18 @@
 //! The flow key has no tags. Packets with equal addresses and ports in two networks are one flow, although they may
 //! be packets of two connections, or records of one packet with and without a tag.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
 use tcpexp_capture::Record;
-use tcpexp_wire::{Addresses, LinkType, Ports, Transport, Tunnels, decode, ip_bytes};
+use tcpexp_wire::{Addresses, Filter, LinkType, Ports, Transport, Tunnels, decode, ip_bytes};
 
 /// Bytes of the Ethernet addresses before the tags.
 const ADDRESSES_BYTES: usize = 12;
+/// Bytes of a frame that show if a filter selects it: Ethernet with four tags, an IP header with options and the
+/// fixed part of a TCP header have 110.
+const HEAD_BYTES: usize = 128;
 
 /// Flows whose packets alternate between tags, by the first records.
 #[derive(Debug, Default)]
@@ -26,6 +29,32 @@ struct OfFlow {
     /// Hash of the tags of the first packet.
     first: u64,
     state: State,
+    /// The first packet with each tags, by their hash.
+    heads: BTreeMap<u64, Head>,
+}
+
+/// The headers of a packet.
+#[derive(Debug)]
+struct Head {
+    captured: Box<[u8]>,
+    wire_bytes: u32,
+}
+
+/// The flows, by direction, whose packets alternate between tags, with a packet of each tags.
+#[derive(Debug, Default)]
+pub(super) struct Alternating(Vec<Vec<Head>>);
+
+impl Alternating {
+    /// Number of flows of which the filter selects packets with several tags.
+    pub(super) fn flows(&self, filter: Option<&Filter>) -> u32 {
+        let is_selected = |head: &&Head| {
+            filter.is_none_or(|filter| {
+                filter.matches(LinkType::ETHERNET, &head.captured, head.wire_bytes)
+            })
+        };
+        let has_several = |heads: &&Vec<Head>| heads.iter().filter(is_selected).nth(1).is_some();
+        u32::try_from(self.0.iter().filter(has_several).count()).unwrap_or(u32::MAX)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +102,11 @@ impl Tags {
         let flow = self.of_flows.entry(key).or_insert(OfFlow {
             first: tags,
             state: State::Equal,
+            heads: BTreeMap::new(),
+        });
+        flow.heads.entry(tags).or_insert_with(|| Head {
+            captured: captured[..captured.len().min(HEAD_BYTES)].into(),
+            wire_bytes: record.wire_bytes,
         });
         flow.state = match (flow.state, tags == flow.first) {
             (State::Equal, true) => State::Equal,
@@ -81,11 +115,14 @@ impl Tags {
         };
     }
 
-    /// Number of flows, by direction, whose packets alternate between tags.
-    pub(super) fn alternating(&self) -> u32 {
-        let flows = self.of_flows.values();
+    pub(super) fn alternating(self) -> Alternating {
+        let flows = self.of_flows.into_values();
         let alternating = flows.filter(|flow| flow.state == State::Alternating);
-        u32::try_from(alternating.count()).unwrap_or(u32::MAX)
+        Alternating(
+            alternating
+                .map(|flow| flow.heads.into_values().collect())
+                .collect(),
+        )
     }
 }
 
@@ -139,12 +176,16 @@ mod tests {
 
     /// Number of flows with alternating tags, of datagrams with these tags.
     fn alternating(tags: &[Vec<u8>], num: impl Fn(usize) -> usize) -> u32 {
+        alternating_of(tags, num, None)
+    }
+
+    fn alternating_of(tags: &[Vec<u8>], num: impl Fn(usize) -> usize, filter: Option<&str>) -> u32 {
         let interfaces = [Interface::default()];
         let mut writer =
             CaptureWriter::new(Vec::new(), Container::Pcap, Endian::Little, &interfaces).unwrap();
         for (place, tag) in tags.iter().enumerate() {
-            let (second, milli) = (place / 2, place % 2);
-            let line = format!("{second}.00{milli} > udp 100 num {}", num(place));
+            let (second, tenth) = (place / 2, place % 2);
+            let line = format!("{second}.000{tenth} > udp 100 num {}", num(place));
             let (at, frame) = script::packets(&line).remove(0);
             let (addresses, rest) = frame.split_at(ADDRESSES_BYTES);
             let frame = [addresses, tag, rest].concat();
@@ -153,8 +194,25 @@ mod tests {
         }
         let file = writer.into_inner();
         let recording = Recording::spool("capture".into(), file.as_slice()).unwrap();
-        let info = CaptureInfo::read(&recording, &CaptureOptions::default()).unwrap();
+        let options = match filter {
+            Some(filter) => CaptureOptions::default().filter(filter.parse().unwrap()),
+            None => CaptureOptions::default(),
+        };
+        let info = CaptureInfo::read(&recording, &options).unwrap();
         info.flows_with_several_tags
+    }
+
+    #[test]
+    fn a_flow_is_not_counted_if_a_filter_selects_one_of_its_vlans() {
+        let of = |filter: &str| {
+            let tags = [vlan(0, 1), vlan(0, 2), vlan(0, 3), vlan(0, 1)];
+            alternating_of(&tags, |place| place, Some(filter))
+        };
+        assert_eq!(of("vlan 1"), 0);
+        assert_eq!(of("not vlan 1"), 1);
+        // The filter selects no network.
+        assert_eq!(of("vlan"), 1);
+        assert_eq!(of("vlan and udp"), 1);
     }
 
     #[test]
