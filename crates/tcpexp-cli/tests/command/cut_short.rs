@@ -1,7 +1,7 @@
 //! Runs that end early: a closed pipe, Ctrl-C, a file size limit.
 
 use std::io::{Read, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,29 @@ use crate::desk::{Desk, reason};
 
 /// Starts a run with pipes as standard input and output.
 fn piped(desk: &Desk, line: &str) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tcpexp"));
+    command
         .args(line.split(' '))
         .current_dir(desk.path("."))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+        .stderr(Stdio::piped());
+    heed_signals(&mut command);
+    command.spawn().unwrap()
+}
+
+/// Gives the run the default actions of signals. A run of the tests in the background of a script ignores SIGINT.
+fn heed_signals(command: &mut Command) {
+    #[expect(unsafe_code, reason = "a C function after fork; see SAFETY")]
+    // SAFETY: the function may be called between fork and exec (signal-safety(7)), and this process is not changed.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGXFSZ] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
 }
 
 #[test]
@@ -188,11 +203,10 @@ fn a_file_that_cannot_grow_is_an_error_and_is_removed() {
             "ulimit -f 8; exec '{}' rtt src.pcap dst.pcap {output}",
             env!("CARGO_BIN_EXE_tcpexp")
         );
-        let output = Command::new("sh")
-            .args(["-c", &script])
-            .current_dir(desk.path("."))
-            .output()
-            .unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).current_dir(desk.path("."));
+        heed_signals(&mut command);
+        let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert_eq!(
             reason(&output),

@@ -28,7 +28,8 @@ next_run
 sleep_ms 2500
 ip link set rtr down
 failed 'a router that hangs' 'rtr: '
-kill -INT "$driver"
+# A shell lets its background jobs ignore SIGINT.
+kill -TERM "$driver"
 sleep 130
 ip link set rtr up
 while is_running; do sleep 0.2; done
