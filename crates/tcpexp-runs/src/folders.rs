@@ -92,7 +92,7 @@ mod tests {
         let table = TableWriter::new(Format::Parquet, &schema, file()).unwrap();
         table.finish().unwrap();
         let found = datasets_at(folder.path()).unwrap();
-        assert_eq!(found, [damaged.clone()]);
+        assert_eq!(found, std::slice::from_ref(&damaged));
         let error = with_causes(&records_of_datasets(&found).unwrap_err());
         assert!(
             error.contains("damaged is damaged: it has no manifest.json: "),

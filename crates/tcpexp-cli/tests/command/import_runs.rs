@@ -137,15 +137,15 @@ fn experiments_of_teacup_are_runs_with_the_variables_as_parameters() {
     assert_snapshot!(String::from_utf8_lossy(&run.stderr), @"");
     assert_snapshot!(String::from_utf8_lossy(&run.stdout), @r"
     table                         rows        size
-    flows.parquet                    8    125.6 kB
-    rtt.parquet                 11 654    279.2 kB
+    flows.parquet                    8    125.8 kB
+    rtt.parquet                 11 654    279.3 kB
     owd.parquet                 16 106    441.6 kB
-    loss.parquet                   126     24.3 kB
-    throughput.parquet           8 636     76.8 kB
-    sender.parquet               6 010    131.6 kB
-    events.parquet                 142     37.4 kB
-    queue.parquet                1 226     43.6 kB
-    logs.parquet                     0     33.6 kB
+    loss.parquet                   126     24.4 kB
+    throughput.parquet           8 636     76.9 kB
+    sender.parquet               6 010    131.9 kB
+    events.parquet                 142     37.5 kB
+    queue.parquet                1 226     43.8 kB
+    logs.parquet                     0     33.7 kB
     readings.parquet                 0      8.7 kB
     all                                     1.2 MB
 
