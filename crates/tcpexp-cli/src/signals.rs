@@ -15,8 +15,9 @@ pub(crate) struct EndSignal(c_int);
 /// Calls `act` in a separate thread for each signal that asks the process to end. The process continues unless `act`
 /// ends it.
 ///
-/// A signal that the parent process set to be ignored stays ignored, as POSIX asks of utilities: `nohup` ignores
-/// SIGHUP, and a shell ignores SIGINT in the background jobs of a script.
+/// SIGTERM and SIGHUP stay ignored if the parent process ignores them, as `nohup` does with SIGHUP. SIGINT is always
+/// handled: a shell ignores it in the background jobs of a script, but such a script also sends it to stop a sweep,
+/// and the hosts of a sweep must be restored.
 ///
 /// A process has one `act`; the second call fails.
 pub(crate) fn on_end(mut act: impl FnMut(EndSignal) + Send + 'static) -> io::Result<()> {
@@ -25,7 +26,8 @@ pub(crate) fn on_end(mut act: impl FnMut(EndSignal) + Send + 'static) -> io::Res
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     let all = [SIGINT, SIGTERM, SIGHUP];
-    let mut signals = Signals::new(all.into_iter().filter(|signal| !is_ignored(*signal)))?;
+    let is_handled = |signal: &c_int| *signal == SIGINT || !is_ignored(*signal);
+    let mut signals = Signals::new(all.into_iter().filter(is_handled))?;
     let handle = move || signals.forever().for_each(|signal| act(EndSignal(signal)));
     thread::Builder::new()
         .name("signals".into())

@@ -20,7 +20,7 @@ fn piped(desk: &Desk, line: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// Gives the run the default actions of signals. A run of the tests in the background of a script ignores SIGINT.
+/// Gives the run the default actions of signals. Under `nohup`, the tests and their runs ignore SIGHUP.
 fn heed_signals(command: &mut Command) {
     #[expect(unsafe_code, reason = "a C function after fork; see SAFETY")]
     // SAFETY: the function may be called between fork and exec (signal-safety(7)), and this process is not changed.

@@ -28,8 +28,7 @@ next_run
 sleep_ms 2500
 ip link set rtr down
 failed 'a router that hangs' 'rtr: '
-# A shell lets its background jobs ignore SIGINT.
-kill -TERM "$driver"
+kill -INT "$driver"
 sleep 130
 ip link set rtr up
 while is_running; do sleep 0.2; done

@@ -84,9 +84,9 @@ interrupted() {
     router_first "$1"
     say "$1 at $point_ms ms: all cleared $took_ms ms later"
 }
-# A shell lets its background jobs ignore SIGINT.
-interrupted HUP 100 4000
-interrupted HUP 2000 3500
+# The shell ignores SIGINT in its background jobs, but a sweep does not.
+interrupted INT 100 4000
+interrupted INT 2000 3500
 interrupted TERM 2000 3500
 
 complete 'interrupted'
