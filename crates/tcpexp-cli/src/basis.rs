@@ -125,7 +125,7 @@ pub(crate) struct Seen {
     /// Packets of `ambiguous` that equal another packet, captured or possibly missed, or that may have passed in
     /// another flow, with other sequence numbers, or at another time.
     pub(crate) equal: u64,
-    /// True if `equal` includes packets of a flow of which no packet matched: their numbers may have changed
+    /// True if `equal` includes packets of a flow without any matched packet. Their sequence numbers may have changed
     /// between the points.
     pub(crate) has_unmatched_flow: bool,
     /// Packets of `ambiguous` that may be retransmissions, because later packets overtook them.

@@ -240,9 +240,9 @@ impl CeFeedback {
 
     /// Number of packets reported as marked. With RFC 3168, the number of times that ECE became
     /// set: a lower bound. With DCTCP, whose receiver ends ECE without CWR, the packets that ACKs
-    /// with ECE cover. `None` if so many packets arrived before an ACK that the counter may have wrapped
-    /// unnoticed, if the counter and the marked bytes disagree, or if the number of segments in packets that count
-    /// is unknown.
+    /// with ECE cover. `None` if the counter may have wrapped unnoticed, because many packets arrived before one
+    /// ACK; if the counter and the marked bytes disagree; or if the number of segments in packets that count is
+    /// unknown.
     pub fn packets(&self) -> Option<u64> {
         if self.echoes.are_of_dctcp() {
             return Some(self.echoes.packets).filter(|_| !self.sizes.are_unsure());

@@ -29,7 +29,7 @@ struct OfFlow {
     /// Hash of the tags of the first packet.
     first: u64,
     state: State,
-    /// The first packet with each tags, by their hash.
+    /// The first packet of each set of tags, by the hash of the tags.
     heads: BTreeMap<u64, Head>,
 }
 
@@ -40,12 +40,12 @@ struct Head {
     wire_bytes: u32,
 }
 
-/// The flows, by direction, whose packets alternate between tags, with a packet of each tags.
+/// The flows, by direction, whose packets alternate between tags, with one packet for each set of tags.
 #[derive(Debug, Default)]
 pub(super) struct Alternating(Vec<Vec<Head>>);
 
 impl Alternating {
-    /// Number of flows of which the filter selects packets with several tags.
+    /// Number of flows with packets of several tags that the filter selects.
     pub(super) fn flows(&self, filter: Option<&Filter>) -> u32 {
         let is_selected = |head: &&Head| {
             filter.is_none_or(|filter| {

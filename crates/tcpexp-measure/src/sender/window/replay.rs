@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::sender::profile::Profile;
 
-    /// A window of twelve segments, of which the latest ACK has grown two in slow start.
+    /// A window of twelve segments in slow start. The latest ACK has grown it by two.
     fn grown() -> Window {
         let mut window = Window::new(Profile::default(), 1_000, false, true);
         window.usage.is_limited = true;

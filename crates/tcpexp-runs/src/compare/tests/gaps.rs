@@ -268,7 +268,7 @@ fn series_of_flent_without_a_value_for_a_part_of_its_time_has_no_goodput_but_tha
     assert_eq!(compared(Some(9.0)), (Some(9e6), vec![Gap::Values]));
 }
 
-/// The goodput and Jain's index of a class of two senders of which one has no flow, the gaps, and the fault.
+/// The goodput, Jain's index, the gaps and the fault of a class of two senders. One of them has no flow.
 /// `silent` is the record of this sender, and `manifest` that of the dataset.
 type Unseen = ([Option<f64>; 2], Vec<Gap>, Option<String>);
 fn without_flow(silent: &Value, manifest: Option<&Value>) -> Unseen {
